@@ -99,6 +99,6 @@ USER 1000:1000
 VOLUME ["/workspace/memory", "/workspace/.commonplace", "/models"]
 EXPOSE 8321
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["/opt/commonplace/bin/python", "-I", "-m", "bot.healthy"]
+    CMD ["/opt/commonplace/bin/python", "-I", "-m", "bot.healthcheck"]
 ENTRYPOINT ["commonplace"]
 CMD ["run"]

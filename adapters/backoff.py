@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-YOUNG_SECONDS = 60.0
+RECENT_SECONDS = 60.0
 """Seconds after the first failure for which an outage counts as young, and waits stay short."""
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class BackoffTimes:
     """How waits grow; seconds."""
 
     first: float = 1.0
@@ -24,42 +24,42 @@ class Growth:
 class Backoff:
     """Count failures in a row, and say how long to wait after each."""
 
-    def __init__(self, growth: Growth, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, growth: BackoffTimes, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._growth = growth
         self._clock = clock
         self._since = 0.0
         self.failures = 0
         """In a row."""
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         """Note that the service answered: what fails next is a first failure."""
         self.failures = 0
 
-    def failed(self) -> None:
+    def record_failure(self) -> None:
         """Note a failure."""
         if not self.failures:
             self._since = self._clock()
         self.failures += 1
 
     @property
-    def is_young(self) -> bool:
+    def is_recent(self) -> bool:
         """Whether the outage, if there is one, has begun within the last minute."""
-        return not self.failures or self._clock() - self._since < YOUNG_SECONDS
+        return not self.failures or self._clock() - self._since < RECENT_SECONDS
 
     @property
     def delay(self) -> float:
         """Seconds to wait after the latest failure, without jitter."""
         growth = self._growth
-        share = max(1.0, (self._clock() - self._since) / YOUNG_SECONDS)
+        share = max(1.0, (self._clock() - self._since) / RECENT_SECONDS)
         return min(growth.first * 2.0 ** min(self.failures - 1, 30), growth.short * share, growth.longest)
 
 
-def with_jitter(seconds: float) -> float:
+def add_jitter(seconds: float) -> float:
     """Lengthen a wait by up to a quarter, so that not all clients come back at the same moment."""
     return seconds * (1 + 0.25 * random.random())  # noqa: S311 - no secret
 
 
 async def wait_longer(backoff: Backoff) -> None:
     """Note a failure, and wait before the next try."""
-    backoff.failed()
-    await asyncio.sleep(with_jitter(backoff.delay))
+    backoff.record_failure()
+    await asyncio.sleep(add_jitter(backoff.delay))

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
-from adapters.text.mending import closed, sendable
-from adapters.text.sequence import FileMessage
+from adapters.markdown.layout import FileMessage
+from adapters.markdown.normalize import close_open_markup, remove_unsendable
 from bot import phrases
 from bot.messages import Sending
 
@@ -21,14 +21,14 @@ ten messages of Discord's, five of Telegram's."""
 LONGEST_RENDERED = 30_000
 """Characters of Markdown, code included, that are rendered whole; of more, the beginning alone. Rendering so many takes
 the event loop less than a tenth of a second at a time, since the thread and the collector of garbage share it."""
-QUICK = 2_000
+MAX_INLINE_RENDER = 2_000
 """Characters that are rendered on the event loop, which takes some milliseconds; more goes to a thread."""
 FILE_BYTES = 8 << 20
 """Of one file: Discord takes 10 MB, Telegram 50 MB."""
 NAME = "reply"
-CUT = "cut-"
+CUT_MARK = "cut-"
 """Before the number of messages after which the sending was stopped."""
-BEGUN = "begun-"
+BEGUN_MARK = "begun-"
 """Before the number of messages of text that had been sent when the reply was whole."""
 
 
@@ -40,8 +40,8 @@ class LongReply:
 
     def __init__(self, kept: Sequence[str], sending: Sending | None = None) -> None:
         self._sending = sending or Sending()
-        self._cut_at = _number_behind(CUT, kept)
-        self._begun = _number_behind(BEGUN, kept)
+        self._cut_at = _find_marked_number(CUT_MARK, kept)
+        self._begun = _find_marked_number(BEGUN_MARK, kept)
 
     @property
     def is_cut(self) -> bool:
@@ -51,7 +51,7 @@ class LongReply:
     @property
     def marks(self) -> list[str]:
         """What to keep behind the ids."""
-        numbers = ((CUT, self._cut_at), (BEGUN, self._begun))
+        numbers = ((CUT_MARK, self._cut_at), (BEGUN_MARK, self._begun))
         return [f"{mark}{number}" for mark, number in numbers if number is not None]
 
     def may_send(self, number: int, *, sent: int, messages: int) -> bool:
@@ -84,17 +84,17 @@ class LongReply:
             self._begun = before
         if self._cut_at is None:
             return messages
-        return cut_off(markdown, messages, render, self._cut_at, files=files)
+        return render_stopped(markdown, messages, render, self._cut_at, files=files)
 
 
-def ids_in(kept: Sequence[str]) -> list[str]:
+def message_ids(kept: Sequence[str]) -> list[str]:
     """Return what is kept of a reply without the marks of `LongReply`."""
-    return [each for each in kept if not each.startswith((CUT, BEGUN))]
+    return [each for each in kept if not each.startswith((CUT_MARK, BEGUN_MARK))]
 
 
 async def render_part(markdown: str, render: Render[Text]) -> list[Text | FileMessage]:
     """Return the messages of a reply that grows: of a long one, those of its beginning."""
-    return await _rendered(markdown[:LONGEST_IN_CHAT], render)
+    return await _render_cached(markdown[:LONGEST_IN_CHAT], render)
 
 
 async def render_whole(
@@ -106,18 +106,18 @@ async def render_whole(
     where the rest is. `begun`: messages of text that stand there already, which stay.
     """
     if len(markdown) <= LONGEST_RENDERED:
-        messages = await _rendered(markdown, render)
+        messages = await _render_cached(markdown, render)
         if sum(length(each) for each in messages if not isinstance(each, FileMessage)) <= LONGEST_IN_CHAT:
             return messages
-    beginning = await _rendered(closed(markdown[:LONGEST_IN_CHAT]), render)
+    beginning = await _render_cached(close_open_markup(markdown[:LONGEST_IN_CHAT]), render)
     if not files:
         return [*beginning, *render(phrases.REST_NOT_SHOWN)]
     texts = [each for each in beginning if not isinstance(each, FileMessage)]
     note = phrases.WHOLE_IN_FILE.format(characters=len(markdown))
-    return [*texts[: max(begun, 1)], *render(note), *as_files(markdown)]
+    return [*texts[: max(begun, 1)], *render(note), *split_into_files(markdown)]
 
 
-def cut_off(
+def render_stopped(
     markdown: str, messages: Sequence[Text | FileMessage], render: Render[Text], sent: int, *, files: bool
 ) -> list[Text | FileMessage]:
     """Return the messages of a reply whose sending was stopped after the first `sent` of them: a note, and a file.
@@ -127,12 +127,12 @@ def cut_off(
     if not _is_longer_than_note(len(messages) - sent):
         return list(messages)
     note = phrases.SENDING_STOPPED if files else phrases.SENDING_STOPPED_WITHOUT_FILE
-    return [*messages[:sent], *render(note), *(as_files(markdown) if files else ())]
+    return [*messages[:sent], *render(note), *(split_into_files(markdown) if files else ())]
 
 
-def as_files(markdown: str) -> list[FileMessage]:
+def split_into_files(markdown: str) -> list[FileMessage]:
     """Return all of a reply as a Markdown file; as several where one would be too large for a channel."""
-    data = sendable(markdown).strip("\n").encode()
+    data = remove_unsendable(markdown).strip("\n").encode()
     pieces: list[str] = []
     while data:
         end = FILE_BYTES
@@ -153,18 +153,18 @@ def _is_whole_reply(message: object) -> bool:
     return isinstance(message, FileMessage) and message.name.startswith(NAME)
 
 
-def _number_behind(mark: str, kept: Sequence[str]) -> int | None:
+def _find_marked_number(mark: str, kept: Sequence[str]) -> int | None:
     return next((int(each[len(mark) :]) for each in kept if each.startswith(mark)), None)
 
 
-async def _rendered(markdown: str, render: Render[Text]) -> list[Text | FileMessage]:
-    if len(markdown) <= QUICK:
+async def _render_cached(markdown: str, render: Render[Text]) -> list[Text | FileMessage]:
+    if len(markdown) <= MAX_INLINE_RENDER:
         return render(markdown)
-    return await asyncio.get_running_loop().run_in_executor(_renderer(), render, markdown)
+    return await asyncio.get_running_loop().run_in_executor(_render_executor(), render, markdown)
 
 
 @cache
-def _renderer() -> ThreadPoolExecutor:
+def _render_executor() -> ThreadPoolExecutor:
     # A single thread: several would take turns with the event loop, which then waits for all of them at each step. And
     # not one of asyncio's own: notes and state.db are read and written in those.
     return ThreadPoolExecutor(1, "renderer")

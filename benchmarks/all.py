@@ -55,7 +55,7 @@ BENCHMARKS = (
 )
 
 
-def absent(argument: str) -> str | None:
+def missing_data(argument: str) -> str | None:
     """Why there is no data for this argument, if so."""
     for variable in (field for _, field, _, _ in Formatter().parse(argument) if field):
         if not (place := os.environ.get(variable)):
@@ -65,7 +65,7 @@ def absent(argument: str) -> str | None:
     return None
 
 
-def filled(argument: str) -> list[str]:
+def fill_in(argument: str) -> list[str]:
     """The argument with its data, one for each file that a pattern matches."""
     text = argument.format_map({name: str(Path(value).resolve()) for name, value in os.environ.items()})
     if "*" not in argument:
@@ -86,13 +86,13 @@ def main() -> None:
     for benchmark in BENCHMARKS:
         if benchmark.script not in wanted:
             continue
-        if reason := next(filter(None, map(absent, benchmark.arguments)), None):
+        if reason := next(filter(None, map(missing_data, benchmark.arguments)), None):
             if (benchmark.script, reason) not in skipped:
                 print(f"\n=== {benchmark.script}: skipped, {reason}", flush=True)
             skipped.add((benchmark.script, reason))
             continue
         print(f"\n=== {benchmark.script} (about {benchmark.takes})", flush=True)
-        arguments = [text for argument in benchmark.arguments for text in filled(argument)]
+        arguments = [text for argument in benchmark.arguments for text in fill_in(argument)]
         command = [sys.executable, str(ROOT / "benchmarks" / f"{benchmark.script}.py"), *arguments]
         if subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=False).returncode:
             failed.append(benchmark.script)

@@ -14,8 +14,8 @@ from model_servers import KEY
 from workspaces import COMMAND, ENVIRONMENT, ROOT, make_workspace, write_config
 
 BOT = str(ROOT / "benchmarks" / "platform_bot.py")
-LEAVES_WITHIN = 10.0
-SETTLED_SECONDS = 0.03
+STOP_SECONDS = 10.0
+IDLE_SECONDS = 0.03
 """Without any processor time for so long, it has nothing more to do."""
 
 
@@ -83,21 +83,21 @@ class BotProcess:
         return self._process.pid
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self._process.returncode is not None
 
     async def kill(self) -> None:
-        if not self.ended:
+        if not self.has_ended:
             self._process.kill()
         await self._process.wait()
 
-    async def leave(self) -> tuple[int, float]:
+    async def stop(self) -> tuple[int, float]:
         """Tell it to leave; its exit code, and how long it took. Who does not leave is killed."""
         began = time.monotonic()
-        if not self.ended:
+        if not self.has_ended:
             self._process.send_signal(signal.SIGTERM)
         try:
-            code = await asyncio.wait_for(self._process.wait(), 2 * LEAVES_WITHIN)
+            code = await asyncio.wait_for(self._process.wait(), 2 * STOP_SECONDS)
         except TimeoutError:
             await self.kill()
             code = -9
@@ -127,7 +127,7 @@ async def service(config: Path, log: Path) -> AsyncIterator[BotProcess]:
     try:
         yield bot
     finally:
-        await bot.leave()
+        await bot.stop()
 
 
 @asynccontextmanager
@@ -161,17 +161,17 @@ def free_port() -> int:
         return port
 
 
-async def settled(bot: BotProcess) -> float:
+async def wait_until_idle(bot: BotProcess) -> float:
     """Processor time once nothing is done any more."""
     before = bot.cpu_seconds()
     while True:
-        await asyncio.sleep(SETTLED_SECONDS)
+        await asyncio.sleep(IDLE_SECONDS)
         if (now := bot.cpu_seconds()) - before < 0.0005:
             return now
         before = now
 
 
-def faults_in(folder: Path) -> list[str]:
+def find_faults(folder: Path) -> list[str]:
     """What the logs tell of that should not be."""
     faults = []
     for log in folder.glob("*.log"):

@@ -32,14 +32,22 @@ from itertools import pairwise
 from pathlib import Path
 
 import apsw
-from bot_process import LEAVES_WITHIN, BotProcess, bot_settings
+from bot_process import STOP_SECONDS, BotProcess, bot_settings
 from model_servers import model_servers
-from platform_bot import Clock
-from scripted_models import INTERRUPTED, MODELS, Told, item, parcel, scripted_servers, what_they_saw
+from platform_bot import FastClock
+from scripted_models import (
+    INTERRUPTED,
+    MODELS,
+    ServerLog,
+    item_line,
+    parcel_fact,
+    read_server_log,
+    scripted_servers,
+)
 from workspaces import ROOT, make_workspace
 
 sys.path.insert(0, str(ROOT))
-from tests.fakes.platform import Platform, Post, Shown
+from tests.fakes.chat_platform import Platform, Post, Shown
 
 CHATS = 30
 ITEMS = 400
@@ -171,7 +179,7 @@ class People:
         number = len(self.said)
         token = f"T{number:05}"
         text = {
-            "/remember": f"/remember {parcel(token)}",
+            "/remember": f"/remember {parcel_fact(token)}",
             "/remind": f"/remind {argument} look after {token}",
             "/stop": "/stop",
             "/new": "/new",
@@ -368,7 +376,7 @@ def check_notes(found: Findings, people: People, notes: Path, *, excused: set[st
     off = [] if len(items) == ITEMS else [f"there are {len(items)} items"]
     for number, line in enumerate(items[:ITEMS]):
         allowed = {states[number], "new"} if number in optional else {states[number]}
-        if line not in {f"- {item(number, state)}" for state in allowed}:
+        if line not in {f"- {item_line(number, state)}" for state in allowed}:
             off.append(line)
     found.counted["items edited"] = sum(state != "new" for state in states.values())
     found.fault("items that are not as they were edited", off)
@@ -391,7 +399,7 @@ def check_reminders(found: Findings, people: People, platform: Platform, *, excu
     found.fault("reminders that came twice", (token for token, by in keys.items() if len(by) > 1))
 
 
-def check_models(found: Findings, told: Told, *, stopped: bool) -> None:
+def check_models(found: Findings, told: ServerLog, *, stopped: bool) -> None:
     """No model was shown a history that it does not take."""
     found.counted["requests to models"] = told.requests
     found.counted["of these, flushes and summaries"] = told.notes_asked
@@ -480,7 +488,7 @@ class Trial:
     async def wait_until_up(self, bot: BotProcess) -> None:
         began = time.monotonic()
         while not self.platform.up.is_set():
-            if bot.ended or time.monotonic() - began > 60:
+            if bot.has_ended or time.monotonic() - began > 60:
                 raise SystemExit(f"the service did not start:\n{self.log.read_text()[-3000:]}")
             await asyncio.sleep(0.005)
         self.starts.append(time.monotonic() - began)
@@ -503,7 +511,7 @@ class Trial:
         if self.chance.random() < DROPPED:
             asyncio.get_running_loop().call_later(seconds / 2, self.platform.drop)
         await asyncio.sleep(seconds)
-        if bot.ended:
+        if bot.has_ended:
             self.ended_by_itself.append(self.rounds)
         self.kills["while it started" if at_start else "while it was up"] += 1
         self.kills["with messages not answered yet"] += bool(unanswered(self.people, self.platform))
@@ -516,9 +524,9 @@ class Trial:
         bot = await self.up()
         seconds = self.chance.uniform(0.2, 1.5)
         await self.people.talk(messages, seconds)
-        code, took = await bot.leave()
+        code, took = await bot.stop()
         self.leaves.append(took)
-        if code or took > LEAVES_WITHIN:
+        if code or took > STOP_SECONDS:
             raise SystemExit(f"told to leave, it ended with {code} after {took:.1f} s")
         await self._gone()
 
@@ -549,9 +557,9 @@ class Trial:
                 self.people.post(chat, "/model", model)
                 self.people.post(chat, "say")
         await self.quiet()
-        code, took = await bot.leave()
+        code, took = await bot.stop()
         self.leaves.append(took)
-        if code or took > LEAVES_WITHIN:
+        if code or took > STOP_SECONDS:
             raise SystemExit(f"told to leave, it ended with {code} after {took:.1f} s")
 
 
@@ -611,10 +619,10 @@ async def running(task: "asyncio.Task[None]") -> AsyncIterator[None]:
 
 async def trial(arguments: argparse.Namespace, folder: Path, workspace: Path) -> Findings:
     chance = random.Random(arguments.seed)
-    clock = Clock(time.time(), CLOCK_STARTS, 150.0, 3600.0, 40.0) if arguments.clock else None
+    clock = FastClock(time.time(), CLOCK_STARTS, 150.0, 3600.0, 40.0) if arguments.clock else None
     now = clock.now if clock else lambda: datetime.now(UTC)
     make_workspace(workspace)
-    items = "".join(f"- {item(number, 'new')}\n" for number in range(ITEMS))
+    items = "".join(f"- {item_line(number, 'new')}\n" for number in range(ITEMS))
     (workspace / "memory" / "items.md").write_text(f"# Items\n\n{items}", "utf-8")
     found = Findings()
     with model_servers(scripted_servers) as addresses:
@@ -670,7 +678,7 @@ async def trial(arguments: argparse.Namespace, folder: Path, workspace: Path) ->
                         "the end of daylight saving time was not reached: more --kills, please"
                     )
             found.fault("runs that ended by themselves", run.ended_by_itself)
-            told = await asyncio.to_thread(what_they_saw, addresses["openai"])
+            told = await asyncio.to_thread(read_server_log, addresses["openai"])
             excused: set[str] = set()
             check_answers(found, people, platform)
             check_doubles(found, platform, killed=arguments.signal == "KILL")
@@ -688,15 +696,15 @@ async def full_disk_round(run: Trial, messages: int) -> None:
     bot = await run.start()
     while not run.platform.up.is_set():
         await asyncio.sleep(0.02)
-        if bot.ended:
+        if bot.has_ended:
             run.kills["by itself, as there was no room to start"] += 1
             bot = await run.start()
         if time.monotonic() - began > 60:
             raise SystemExit(f"the service did not start:\n{run.log.read_text()[-3000:]}")
     await run.people.talk(messages, 4.0)
-    if bot.ended:
+    if bot.has_ended:
         run.ended_by_itself.append(run.rounds)
-    await bot.leave()
+    await bot.stop()
     await run.platform.down.wait()
 
 

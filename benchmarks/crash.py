@@ -37,7 +37,7 @@ from workspaces import (
 )
 
 sys.path.insert(0, str(ROOT))
-from tests.fakes.index_checks import assert_sound, index_contents
+from tests.fakes.index_checks import assert_sound, read_index_contents
 
 NOTES = 150
 CHANGED_AT_A_TIME = 40
@@ -68,12 +68,12 @@ asyncio.run(write())
 """Many writes in one process, each said to be done when it is: `memory write` spends most of its time in starting."""
 
 
-class Broken(Exception):
+class CheckFailed(Exception):
     """What is not as it must be, in one line."""
 
 
 @dataclass(slots=True)
-class Written:
+class WrittenLines:
     """What was to be written, and what of it was said to be done."""
 
     asked: set[str] = field(default_factory=set)
@@ -108,7 +108,7 @@ class Trial:
         self._text = MadeUpNotes(seed)
         self._workspace = make_workspace(folder / "w")
         self._notes = self._workspace / "memory"
-        self._written = Written()
+        self._written = WrittenLines()
         self._words_only = write_config(
             folder / "words.toml", self._workspace, memory_embedding={"provider": "none"}
         )
@@ -205,7 +205,7 @@ class Trial:
         assert process.stdin
         assert process.stdout
         if process.stdout.readline() != "begun\n":
-            raise Broken("the writer did not begin")
+            raise CheckFailed("the writer did not begin")
         process.stdin.close()  # now it begins: what is killed is its work, not its start
         process.stdin = None
         return Running(process, said)
@@ -252,10 +252,10 @@ class Trial:
         if process.returncode == -9:
             return None
         if process.returncode or error:
-            raise Broken(f"{phase.name} ended with {process.returncode}: {error.strip()}")
+            raise CheckFailed(f"{phase.name} ended with {process.returncode}: {error.strip()}")
         return took
 
-    def go_on(self) -> None:
+    def run_next_command(self) -> None:
         """The next command after a kill."""
         self._command("memory", "index", "--config", str(self._words_only))
 
@@ -275,7 +275,7 @@ class Trial:
             check=False,
         )
         if run.returncode or run.stderr:
-            raise Broken(f"{' '.join(arguments)} ended with {run.returncode}: {run.stderr.strip()}")
+            raise CheckFailed(f"{' '.join(arguments)} ended with {run.returncode}: {run.stderr.strip()}")
 
     # -- what must be so ------------------------------------------------------------------------------------
 
@@ -288,24 +288,24 @@ class Trial:
             if "arcel " in line
         )
         if torn := set(found) - self._written.asked:
-            raise Broken(f"a line that nobody wrote so: {min(torn)[:80]!r}")
+            raise CheckFailed(f"a line that nobody wrote so: {min(torn)[:80]!r}")
         if lost := self._written.done - set(found):
-            raise Broken(f"a line that was said to be written is not there: {min(lost)[:80]!r}")
+            raise CheckFailed(f"a line that was said to be written is not there: {min(lost)[:80]!r}")
         if doubled := [line for line, times in found.items() if times > 1]:
-            raise Broken(f"a line stands twice: {doubled[0][:80]!r}")
+            raise CheckFailed(f"a line stands twice: {doubled[0][:80]!r}")
         self._written.asked, self._written.done = set(found), set(found)
         items = [line for line in self._items_note() if line.startswith("- ")]
         if len(items) != ITEMS:
-            raise Broken(f"items.md has {len(items)} items, not {ITEMS}")
+            raise CheckFailed(f"items.md has {len(items)} items, not {ITEMS}")
         for number, (line, wanted) in enumerate(zip(items, self._written.items, strict=True)):
             if line not in wanted:
-                raise Broken(f"item {number} reads {line[:80]!r}, not {wanted[0][:80]!r}")
+                raise CheckFailed(f"item {number} reads {line[:80]!r}, not {wanted[0][:80]!r}")
             self._written.items[number] = (line, line)
 
     def _items_note(self) -> list[str]:
         text = (self._notes / "items.md").read_text("utf-8")
         if not re.fullmatch(r"# Items\n\n(?:- Item .*\.\n)+", text):
-            raise Broken("items.md is torn")
+            raise CheckFailed("items.md is torn")
         return text.splitlines()
 
     def check_index(self) -> None:
@@ -314,7 +314,7 @@ class Trial:
             assert_sound(self._workspace / ".commonplace" / "index.db")
         except (AssertionError, apsw.Error) as error:
             where = traceback.extract_tb(error.__traceback__)[-1].line
-            raise Broken(f"the index is not sound: {error}: {where}") from error
+            raise CheckFailed(f"the index is not sound: {error}: {where}") from error
 
     def check_against_new(self) -> None:
         """The index and its vectors equal those that are made from nothing."""
@@ -325,15 +325,15 @@ class Trial:
             config = write_config(Path(name, "config.toml"), fresh, memory_embedding=self._embedding)
             self._command("memory", "index", "--config", str(config))
             ours, new = (each / ".commonplace" / "index.db" for each in (self._workspace, fresh))
-            ours_holds, new_holds = index_contents(ours), index_contents(new)
+            ours_holds, new_holds = read_index_contents(ours), read_index_contents(new)
             if different := {
                 path for path in {*ours_holds, *new_holds} if ours_holds.get(path) != new_holds.get(path)
             }:
-                raise Broken(
+                raise CheckFailed(
                     f"{len(different)} notes are indexed otherwise than anew, such as {min(different)}"
                 )
-            if vectors_by_text(ours) != vectors_by_text(new):
-                raise Broken("the vectors are not those that are made anew")
+            if read_vectors(ours) != read_vectors(new):
+                raise CheckFailed("the vectors are not those that are made anew")
 
 
 def _communicate(process: "subprocess.Popen[str]", seconds: float | None) -> tuple[str, str]:
@@ -345,7 +345,7 @@ def _communicate(process: "subprocess.Popen[str]", seconds: float | None) -> tup
         return process.communicate()
 
 
-def vectors_by_text(file: Path) -> dict[bytes, tuple[object, ...]]:
+def read_vectors(file: Path) -> dict[bytes, tuple[object, ...]]:
     """Model and vector of each text that is used, by its digest."""
     sql = (
         "SELECT digest, provider, model.model, dimensions, embedding FROM texts"
@@ -357,15 +357,15 @@ def vectors_by_text(file: Path) -> dict[bytes, tuple[object, ...]]:
         for digest, *row in db.execute(sql):
             assert isinstance(digest, bytes)
             if digest in found or None in row:
-                raise Broken("a text has no vector, or more than one")
+                raise CheckFailed("a text has no vector, or more than one")
             found[digest] = tuple(row)
     return found
 
 
-def torture(trial: Trial, kills: int, seed: int) -> Counter[str]:
+def kill_repeatedly(trial: Trial, kills: int, seed: int) -> Counter[str]:
     """Kill so often, check, and give back how often in which phase."""
     chance = random.Random(seed)
-    trial.go_on()
+    trial.run_next_command()
     start = trial.start_seconds()
     takes = {phase.name: trial.run(phase) or 0.0 for phase in trial.phases}
     trial.check_lines()
@@ -380,7 +380,7 @@ def torture(trial: Trial, kills: int, seed: int) -> Counter[str]:
             done[phase.name] += 1
         else:  # came to its end before
             takes[phase.name] = (takes[phase.name] + took) / 2
-        trial.go_on()
+        trial.run_next_command()
         trial.check_lines()
         trial.check_index()
         if took is None and done.total() % COMPARE_EVERY == 0:
@@ -399,8 +399,10 @@ def main() -> None:
     began = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, embedding_service(delay=ANSWER_SECONDS) as service:
         try:
-            done = torture(Trial(Path(folder), service, arguments.seed), arguments.kills, arguments.seed)
-        except Broken as broken:
+            done = kill_repeatedly(
+                Trial(Path(folder), service, arguments.seed), arguments.kills, arguments.seed
+            )
+        except CheckFailed as broken:
             sys.exit(f"{broken} (seed {arguments.seed})")
     for name, times in done.items():
         print(f"  killed while {name:24}{times:4} times")

@@ -17,10 +17,10 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import httpx
-from bot_process import BotProcess, faults_in, service_on, settled
+from bot_process import BotProcess, find_faults, service_on, wait_until_idle
 from figures import Report, import_seconds, measure_to_the_end
 from model_servers import model_servers
-from turns import instant_server, raw_call
+from turns import instant_server, measure_raw_call
 from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
@@ -47,7 +47,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
             imports = statistics.median(import_seconds(IMPORTS) for _ in range(3))
             began = time.monotonic()
             async with service(Path(name) / "cost", addresses, api) as bot:
-                await api.connected(within=60)
+                await api.wait_until_connected(within=60)
                 print("start until the session is there")
                 report.figure("wall s", time.monotonic() - began)
                 report.figure("CPU s", bot.cpu_seconds())
@@ -57,14 +57,14 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
                 async with httpx.AsyncClient() as client:
                     for _ in range(arguments.messages):
                         await asyncio.sleep(BETWEEN_SECONDS)
-                        before, replies = await settled(bot), len(anna.dm.replies)
+                        before, replies = await wait_until_idle(bot), len(anna.dm.replies)
                         began = time.monotonic()
                         await anna.say("The quick brown fox jumps over the lazy dog, and nobody minds.")
-                        await api.until(lambda: len(anna.dm.replies) > replies, within=10)  # noqa: B023
+                        await api.wait_until(lambda: len(anna.dm.replies) > replies, within=10)  # noqa: B023
                         first_wall.append(1000 * (time.monotonic() - began))
                         first_cpu.append(1000 * (bot.cpu_seconds() - before))
-                        whole.append(1000 * (await settled(bot) - before))
-                        raw.append(await raw_call(client, addresses["openai"]))
+                        whole.append(1000 * (await wait_until_idle(bot) - before))
+                        raw.append(await measure_raw_call(client, addresses["openai"]))
                 print(f"a direct message, with a model that answers at once; medians of {arguments.messages}")
                 report.figure("until something can be seen, wall ms", statistics.median(first_wall))
                 report.figure(
@@ -75,9 +75,9 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
                 heard_wall, heard_cpu = [], []
                 for _ in range(arguments.messages):
                     await asyncio.sleep(BETWEEN_SECONDS)
-                    before, began = await settled(bot), time.monotonic()
+                    before, began = await wait_until_idle(bot), time.monotonic()
                     used = await anna.use("usage", channel)
-                    await api.until(lambda: used.acknowledged is not None, within=10)  # noqa: B023
+                    await api.wait_until(lambda: used.acknowledged is not None, within=10)  # noqa: B023
                     heard_wall.append(1000 * (time.monotonic() - began))
                     heard_cpu.append(1000 * (bot.cpu_seconds() - before))
                 print(f"a slash command; medians of {arguments.messages}")
@@ -87,7 +87,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
                 )
                 report.figure("refused by Discord", len(api.refusals), most=0)
                 report.figure("MB after that", bot.megabytes())
-        report.failed += faults_in(Path(name))
+        report.failed += find_faults(Path(name))
     return report.failed
 
 

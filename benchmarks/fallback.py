@@ -19,26 +19,26 @@ from typing import TYPE_CHECKING
 import httpx
 from model_servers import KEY, model_servers
 
-from bot.models.candidate import Candidate, Hooks, Route
-from bot.models.connection import Connection
+from bot.models.candidate import FallbackHooks, ModelCandidate, Route
+from bot.models.connection_pool import ConnectionPool
 from bot.models.errors import ModelError
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
-from bot.models.limits import Limits
 from bot.models.openai import open_openai
 from bot.models.options import ModelOptions
-from bot.models.patience import Patience
-from bot.models.plan import Plan
 from bot.models.protocol import ModelRequest, TextDelta, UserMessage
+from bot.models.retry import RetryPolicy
+from bot.models.routing import Routing
+from bot.models.timeouts import Timeouts
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from tests.fakes.model_server import Asked, ModelServer, Reply
+    from tests.fakes.model_server import ModelServer, ReceivedRequest, Reply
 
 SCALE = 30
-USUAL = Limits()
-LIMITS = Limits(*(seconds / SCALE for seconds in (USUAL.first_token, USUAL.idle, USUAL.begin, USUAL.total)))
+USUAL = Timeouts()
+LIMITS = Timeouts(*(seconds / SCALE for seconds in (USUAL.first_token, USUAL.idle, USUAL.begin, USUAL.total)))
 JITTER = 1.25
 """By which a wait may be longer than it has to be, at most."""
 SLACK = 0.3
@@ -106,12 +106,12 @@ CASES = (
 
 def servers() -> dict[str, "ModelServer"]:
     """By the names of the cases; "" answers at once."""
-    from tests.fakes.model_server import Says, hangs, proxy_error, streams
+    from tests.fakes.model_server import ModelAnswer, hangs, proxy_error, streams
     from tests.fakes.openai_server import OpenAIServer
 
     fails = OpenAIServer().fails
-    replies: Mapping[str, Reply | Says] = {
-        "": Says(ANSWER),
+    replies: Mapping[str, Reply | ModelAnswer] = {
+        "": ModelAnswer(ANSWER),
         "429": fails(429, code="rate_limit_exceeded"),
         "429, Retry-After: 3": fails(429, headers={"Retry-After": "3"}),
         "429, Retry-After: 30": fails(429, headers={"Retry-After": "30"}),
@@ -126,9 +126,9 @@ def servers() -> dict[str, "ModelServer"]:
         "reset": _resets,
         "hang before the head": hangs(),
         "hang before the first token": streams(ends=False),
-        "silence after some text": Says(["Let me", " see"], hang_after=2),
-        "cut after some text": Says(["Let me", " see"], cut_after=2),
-        "empty answer": Says(),
+        "silence after some text": ModelAnswer(["Let me", " see"], hang_after=2),
+        "cut after some text": ModelAnswer(["Let me", " see"], cut_after=2),
+        "empty answer": ModelAnswer(),
         "unreadable answer": streams(b"data: {nonsense\n\n"),
         "two keys: 401 for one": _for_one_key(fails(401, code="invalid_api_key")),
         "two keys: 402 for one": _for_one_key(fails(402)),
@@ -143,7 +143,7 @@ def servers() -> dict[str, "ModelServer"]:
     return found
 
 
-async def _resets(request: "web.Request", _: "Asked") -> "web.StreamResponse":
+async def _resets(request: "web.Request", _: "ReceivedRequest") -> "web.StreamResponse":
     from aiohttp import web
 
     assert request.transport
@@ -155,13 +155,13 @@ async def _resets(request: "web.Request", _: "Asked") -> "web.StreamResponse":
 
 def _for_one_key(reply: "Reply") -> "Reply":
     """The first key alone meets this; the other is answered."""
-    from tests.fakes.model_server import Says, streams
+    from tests.fakes.model_server import ModelAnswer, streams
     from tests.fakes.openai_server import OpenAIServer
 
-    async def by_key(request: "web.Request", asked: "Asked") -> "web.StreamResponse":
+    async def by_key(request: "web.Request", asked: "ReceivedRequest") -> "web.StreamResponse":
         if asked.headers["Authorization"] == f"Bearer {KEYS[0]}":
             return await reply(request, asked)
-        return await streams(*OpenAIServer().events(asked, Says(ANSWER)))(request, asked)
+        return await streams(*OpenAIServer().events(asked, ModelAnswer(ANSWER)))(request, asked)
 
     return by_key
 
@@ -199,17 +199,17 @@ async def calls(case: Case, addresses: Mapping[str, str], count: int, *, after: 
         await asyncio.sleep(seconds)
 
     first, second = (
-        Connection(url, connect_seconds=LIMITS.connect) for url in (addresses[case.name], addresses[""])
+        ConnectionPool(url, connect_seconds=LIMITS.connect) for url in (addresses[case.name], addresses[""])
     )
     first.client.event_hooks = {"request": [sent]}
-    plan = Plan(
+    plan = Routing(
         (
             candidate("first/gpt-test", first, addresses[case.name], KEYS[: case.keys]),
             candidate("second/gpt-test", second, addresses[""], KEYS[:1]),
         ),
-        patience=Patience(),
+        retry=RetryPolicy(),
     )
-    model = FallbackModel(plan, hooks=Hooks(_say_nothing, _say_nothing), sleep=sleep)
+    model = FallbackModel(plan, hooks=FallbackHooks(_say_nothing, _say_nothing), sleep=sleep)
     for _ in range(count):
         told.append(Told())
         began = time.monotonic()
@@ -221,10 +221,10 @@ async def calls(case: Case, addresses: Mapping[str, str], count: int, *, after: 
     return told
 
 
-def candidate(name: str, connection: Connection, base_url: str, keys: Sequence[str]) -> Candidate:
+def candidate(name: str, connection: ConnectionPool, base_url: str, keys: Sequence[str]) -> ModelCandidate:
     options = [ModelOptions(name, base_url=base_url, key=key, limits=LIMITS) for key in keys]
     routes = tuple(Route(open_openai(each, connection), RouteName(name, each.key)) for each in options)
-    return Candidate(name, routes)
+    return ModelCandidate(name, routes)
 
 
 def _say_nothing(_: str, __: object, ___: ModelError) -> None:
@@ -288,7 +288,7 @@ def main() -> None:
         "--calls", type=int, default=SHOWN[-1], choices=SHOWN, help="how many after each other"
     )
     arguments = parser.parse_args()
-    usual = Patience()
+    usual = RetryPolicy()
     print(
         f"Limits, {SCALE} times shorter than by default: {LIMITS.first_token:g} s until the first token,"
         f" {LIMITS.idle:g} s of silence\nRetries as by default: {usual.max_retries}, the first after"

@@ -24,9 +24,9 @@ from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
 from memory.index import full_text
-from memory.index.sqlite_schema import GENERATIONS, Tables
-from memory.search import Candidate, Candidates, Run, rank
-from memory.words import Term
+from memory.index.sqlite_schema import GENERATIONS, SqliteTables
+from memory.search import CandidatePassage, PassageRun, SearchCandidates, rank
+from memory.tokenizer import Term
 
 MOST = 50
 CHUNK, PASSAGE = 400, 25
@@ -39,12 +39,12 @@ MOST_OF_PLAIN = 0.25
 class Memory:
     """A made-up memory: its tables, the words of each chunk, and the query terms by how many chunks they stand in."""
 
-    tables: Tables
+    tables: SqliteTables
     words: Callable[[int], list[str]]
     terms: list[tuple[int, Term]]
 
 
-def burst(random: Any, chunks: int, length: int, vocabulary: int) -> Any:
+def bursty_words(random: Any, chunks: int, length: int, vocabulary: int) -> Any:
     """Numbers of words, one row a chunk: two thirds by Zipf's law, the others one of the forty words before again."""
     import numpy as np
 
@@ -59,13 +59,13 @@ def burst(random: Any, chunks: int, length: int, vocabulary: int) -> Any:
     return words
 
 
-def make(file: Path, chunks: int, *, chinese: bool) -> Memory:
+def make_memory(file: Path, chunks: int, *, chinese: bool) -> Memory:
     """A memory of so many chunks."""
     import numpy as np
 
     random = np.random.default_rng(5)
     size = CHUNK // 2 if chinese else CHUNK
-    numbers = burst(random, chunks, size, VOCABULARY)
+    numbers = bursty_words(random, chunks, size, VOCABULARY)
     if chinese:
         pairs = random.integers(0, CHARACTERS, (VOCABULARY, 2))
         spelled = [f"{chr(0x4E00 + a)} {chr(0x4E00 + b)}" for a, b in pairs.tolist()]
@@ -80,8 +80,8 @@ def make(file: Path, chunks: int, *, chinese: bool) -> Memory:
         return " ".join(spelled[number] for number in numbers_of[row - 1].tolist()).split(" ")
 
     db = apsw.Connection(str(file))
-    full_text.register(db)
-    tables = Tables(db, GENERATIONS[0])
+    full_text.register_functions(db)
+    tables = SqliteTables(db, GENERATIONS[0])
     tables.create()
     db.execute("BEGIN")
     tables.run_each(
@@ -110,7 +110,7 @@ def make(file: Path, chunks: int, *, chinese: bool) -> Memory:
     return Memory(tables, words, terms)
 
 
-def queries(memory: Memory, chunks: int, kind: str, count: int) -> Iterator[list[Term]]:
+def make_queries(memory: Memory, chunks: int, kind: str, count: int) -> Iterator[list[Term]]:
     """So many queries, each a letter a term: c for a common word, r for a rare one."""
     import random
 
@@ -125,7 +125,7 @@ def queries(memory: Memory, chunks: int, kind: str, count: int) -> Iterator[list
         yield terms
 
 
-def plain(memory: Memory, terms: Sequence[Term], limit: int) -> list[int]:
+def plain_search(memory: Memory, terms: Sequence[Term], limit: int) -> list[int]:
     """FTS5's best chunks."""
     expression = " OR ".join(f'"{" ".join(term.tokens)}"' for term in terms)
     sql = "SELECT rowid FROM chunk_words@ WHERE chunk_words@ MATCH ? ORDER BY rank LIMIT ?"
@@ -141,11 +141,14 @@ def best_passages(
         words = memory.words(row)
         lines = [" ".join(words[start : start + PASSAGE]) for start in range(0, len(words), PASSAGE)]
         runs.append(
-            Run(str(row), tuple(Candidate(n, n, "", False, line, line) for n, line in enumerate(lines, 1)))
+            PassageRun(
+                str(row),
+                tuple(CandidatePassage(n, n, "", False, line, line) for n, line in enumerate(lines, 1)),
+            )
         )
     hits = rank(
         terms,
-        Candidates(tuple(runs), proposal.frequencies, proposal.total),
+        SearchCandidates(tuple(runs), proposal.frequencies, proposal.total),
         limit=5,
         snippet_max_chars=100,
         source="fts",
@@ -153,7 +156,7 @@ def best_passages(
     return [(hit.path, hit.line_start) for hit in hits]
 
 
-def cost(run: Callable[[], object]) -> float:
+def cost_of(run: Callable[[], object]) -> float:
     """Milliseconds of processor time, the median of three."""
     times = []
     for _ in range(3):
@@ -163,7 +166,7 @@ def cost(run: Callable[[], object]) -> float:
     return statistics.median(times)
 
 
-def share(wanted: Sequence[object], got: Sequence[object]) -> float:
+def overlap_share(wanted: Sequence[object], got: Sequence[object]) -> float:
     """How much of what is wanted was got."""
     return len(set(wanted) & set(got)) / len(wanted) if wanted else 1.0
 
@@ -171,19 +174,19 @@ def share(wanted: Sequence[object], got: Sequence[object]) -> float:
 def measure(memory: Memory, chunks: int, kind: str, count: int, *, quality: bool) -> dict[str, float]:
     """The figures for one kind of query, medians for costs and means for shares."""
     rows: dict[str, list[float]] = {}
-    for terms in queries(memory, chunks, kind, count):
+    for terms in make_queries(memory, chunks, kind, count):
         proposal = full_text.propose(memory.tables, terms, most=MOST)
-        ours = cost(lambda terms=terms: full_text.propose(memory.tables, terms, most=MOST))  # type: ignore[misc]
-        theirs = cost(lambda terms=terms: plain(memory, terms, MOST))  # type: ignore[misc]
+        ours = cost_of(lambda terms=terms: full_text.propose(memory.tables, terms, most=MOST))  # type: ignore[misc]
+        theirs = cost_of(lambda terms=terms: plain_search(memory, terms, MOST))  # type: ignore[misc]
         figures = {"ours": ours, "plain": theirs, "ratio": ours / theirs}
         if quality:
-            fifty = plain(memory, terms, MOST)
-            pool = sorted({*plain(memory, terms, 2000), *proposal.chunks})
+            fifty = plain_search(memory, terms, MOST)
+            pool = sorted({*plain_search(memory, terms, 2000), *proposal.chunks})
             best = best_passages(memory, terms, proposal, pool)
             figures |= {
-                "exact": share(fifty[:10], proposal.chunks),
-                "passages": share(best, best_passages(memory, terms, proposal, proposal.chunks)),
-                "plain passages": share(best, best_passages(memory, terms, proposal, fifty)),
+                "exact": overlap_share(fifty[:10], proposal.chunks),
+                "passages": overlap_share(best, best_passages(memory, terms, proposal, proposal.chunks)),
+                "plain passages": overlap_share(best, best_passages(memory, terms, proposal, fifty)),
             }
         for name, figure in figures.items():
             rows.setdefault(name, []).append(figure)
@@ -213,7 +216,7 @@ def main() -> None:
     for chunks in arguments.chunks:
         for language in ("words", "Chinese pairs"):
             with TemporaryDirectory() as folder:
-                memory = make(Path(folder, "index.db"), chunks, chinese=language != "words")
+                memory = make_memory(Path(folder, "index.db"), chunks, chinese=language != "words")
                 print(f"\n{chunks:,} chunks, {language}".ljust(32), end="")
                 print("    ours  ORDER BY rank   ratio  exact 10    passages 5")
                 for kind, name in KINDS.items():

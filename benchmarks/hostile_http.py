@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from under_attack import TOKEN, Scenario, Target
+from under_attack import TOKEN, AttackTarget, Scenario
 from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
-from tests.fakes.crowd import HALF_BODY, HALF_HEAD, crowd, enough_descriptors
+from tests.fakes.many_clients import HALF_BODY, HALF_HEAD, open_clients, raise_descriptor_limit
 
 HALF_REQUESTS = 1100
 PACKED_SENDERS = 8
@@ -22,7 +22,7 @@ LARGE_NOTE_BYTES = 900_000
 JSON = "Content-Type: application/json"
 
 
-def bomb() -> bytes:
+def gzip_bomb() -> bytes:
     """Return 0.9 MB that unpack to 900."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     head = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH)
@@ -34,9 +34,9 @@ def post(path: str, *headers: str, length: int) -> bytes:
     return "\r\n".join(lines).encode()
 
 
-async def packed_bodies(target: Target) -> None:
+async def send_gzip_bombs(target: AttackTarget) -> None:
     """Send what unpacks to a thousand times its size, where a token is wanted and where none is."""
-    body = bomb()
+    body = gzip_bomb()
     forms = "Content-Type: application/x-www-form-urlencoded"
 
     async def send(path: str, kind: str) -> None:
@@ -46,11 +46,11 @@ async def packed_bodies(target: Target) -> None:
         await writer.drain()
         await close(read=True)
 
-    await _again_and_again(target, PACKED_SENDERS, lambda _: send("/rpc", JSON))
-    await _again_and_again(target, PACKED_SENDERS, lambda _: send("/sign-in", forms))
+    await _repeat(target, PACKED_SENDERS, lambda _: send("/rpc", JSON))
+    await _repeat(target, PACKED_SENDERS, lambda _: send("/sign-in", forms))
 
 
-async def costly_heads(target: Target) -> None:
+async def send_costly_headers(target: AttackTarget) -> None:
     """Send heads whose fields take long to parse."""
     quotes = 'a/b;a="' + '"' * 7900
     cookies = "; ".join(f"c{number}=1" for number in range(1000))[:8000]
@@ -67,20 +67,20 @@ async def costly_heads(target: Target) -> None:
         await writer.drain()
         await close(read=True)
 
-    await _again_and_again(target, PACKED_SENDERS, send)
+    await _repeat(target, PACKED_SENDERS, send)
 
 
-async def half_requests(target: Target) -> None:
+async def send_half_requests(target: AttackTarget) -> None:
     """Open 1,100 connections at once and finish no request; again once those have been closed."""
     until = time.monotonic() + target.seconds
     for said in itertools.cycle((HALF_HEAD, HALF_BODY, b"")):
-        async with crowd(target.port, HALF_REQUESTS, said):
+        async with open_clients(target.port, HALF_REQUESTS, said):
             await asyncio.sleep(min(3.0, max(0.0, until - time.monotonic())))
         if time.monotonic() > until:
             return
 
 
-async def slow_writers(target: Target) -> None:
+async def write_slowly(target: AttackTarget) -> None:
     """Send heads byte by byte, and bodies in chunks of one byte, as fast as they are taken and slowly."""
     until = time.monotonic() + target.seconds
     head = post("/sign-in", "Connection: close", length=60_000)
@@ -104,19 +104,17 @@ async def slow_writers(target: Target) -> None:
             await writer.drain()
         await close()
 
-    with enough_descriptors(SLOW_CLIENTS):
-        await asyncio.gather(
-            _again_and_again(target, SLOW_CLIENTS, drip), _again_and_again(target, PACKED_SENDERS, flood)
-        )
+    with raise_descriptor_limit(SLOW_CLIENTS):
+        await asyncio.gather(_repeat(target, SLOW_CLIENTS, drip), _repeat(target, PACKED_SENDERS, flood))
 
 
-def large_note(folder: Path) -> None:
+def write_large_note(folder: Path) -> None:
     """Write a note of 0.9 MB."""
     line = "The boat lies at the second pier, and its name is on the stern in white letters.\n"
     (folder / "memory" / "large.md").write_text(line * (LARGE_NOTE_BYTES // len(line)), "utf-8")
 
 
-async def slow_readers(target: Target) -> None:
+async def read_slowly(target: AttackTarget) -> None:
     """Ask again and again for the page to sign in and, with the token, for a large note; read nothing."""
     pages = b"GET /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 200
     call = b'{"jsonrpc":"2.0","id":1,"method":"memory.get","params":{"path":"large.md"}}'
@@ -131,17 +129,17 @@ async def slow_readers(target: Target) -> None:
             await asyncio.sleep(target.seconds / 20)
         await close()
 
-    with enough_descriptors(SLOW_CLIENTS):
-        await _again_and_again(target, SLOW_CLIENTS, ask)
+    with raise_descriptor_limit(SLOW_CLIENTS):
+        await _repeat(target, SLOW_CLIENTS, ask)
 
 
-async def nothing(target: Target) -> None:
+async def do_nothing(target: AttackTarget) -> None:
     """Do nothing: how the service fares on this machine by itself."""
     await asyncio.sleep(target.seconds)
 
 
 async def _connect(
-    target: Target,
+    target: AttackTarget,
 ) -> tuple[asyncio.StreamWriter, Callable[..., Awaitable[None]]]:
     reader, writer = await asyncio.open_connection("127.0.0.1", target.port)
 
@@ -155,8 +153,8 @@ async def _connect(
     return writer, close
 
 
-async def _again_and_again(
-    target: Target, clients: int, act: Callable[[int], Awaitable[None]], pause: float = 0.01
+async def _repeat(
+    target: AttackTarget, clients: int, act: Callable[[int], Awaitable[None]], pause: float = 0.01
 ) -> None:
     """Have so many clients do the same, each as soon as it is done or was cut off, for a part of the time."""
     until = time.monotonic() + target.seconds
@@ -173,9 +171,9 @@ async def _again_and_again(
 
 def scenarios() -> Iterator[Scenario]:
     """Return all of them, with doing nothing for comparison."""
-    yield Scenario("nothing", nothing)
-    yield Scenario("packed bodies", packed_bodies)
-    yield Scenario("costly heads", costly_heads)
-    yield Scenario("1,100 half requests", half_requests)
-    yield Scenario("slow writers", slow_writers)
-    yield Scenario("slow readers", slow_readers, prepare=large_note)
+    yield Scenario("nothing", do_nothing)
+    yield Scenario("packed bodies", send_gzip_bombs)
+    yield Scenario("costly heads", send_costly_headers)
+    yield Scenario("1,100 half requests", send_half_requests)
+    yield Scenario("slow writers", write_slowly)
+    yield Scenario("slow readers", read_slowly, prepare=write_large_note)

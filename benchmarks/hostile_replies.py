@@ -4,11 +4,11 @@ import asyncio
 import sys
 from collections.abc import Iterator
 
-from under_attack import Scenario, Tables, Target
+from under_attack import AttackTarget, Scenario, Tables
 from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
-from tests.adapters.text.shapes import SHAPES
+from tests.adapters.markdown.shapes import SHAPES
 from tests.fakes.discord_api.server import DiscordApi
 
 READERS = range(100, 120)
@@ -22,12 +22,12 @@ TABLES: dict[str, dict[str, object]] = {
 }
 
 
-async def read_on_telegram(target: Target) -> None:
+async def read_on_telegram(target: AttackTarget) -> None:
     """Ask for one reply after the other; give each a moment to be rendered and sent."""
     readers = [target.api.person(number, f"Reader {number}") for number in READERS]
     for number in range(len(REPLIES)):
         await readers[number % len(readers)].say(f"Go on, {number}")
-        await target.api.confirmed(within=60)
+        await target.api.wait_until_confirmed(within=60)
         await asyncio.sleep(target.seconds / len(REPLIES))
     await asyncio.sleep(target.seconds)
 
@@ -39,7 +39,7 @@ def people_on_discord(discord: DiscordApi) -> Tables:
     return {**TABLES, "access": {"owners": ["telegram:7"], "allow": allow}}
 
 
-async def read_on_discord(target: Target) -> None:
+async def read_on_discord(target: AttackTarget) -> None:
     """Do the same in direct messages on Discord."""
     for number in range(len(REPLIES)):
         await target.discord.person(f"reader{READERS[number % len(READERS)]}").say(f"Go on, {number}")

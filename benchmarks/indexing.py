@@ -68,7 +68,7 @@ def index_command(config: Path, *more: str) -> list[str]:
     return [*COMMAND, "memory", "index", "--config", str(config), *more]
 
 
-def without_vectors(report: Report, folder: Path, count: int) -> None:
+def measure_without_vectors(report: Report, folder: Path, count: int) -> None:
     """Index many notes, then none."""
     workspace = make_workspace(folder / "w")
     write_notes(workspace / "memory", count)
@@ -104,7 +104,7 @@ def without_vectors(report: Report, folder: Path, count: int) -> None:
     report.figure(f"… as whole commands, with their start: {ours:.0f} ms, the walk {walk:.0f} ms")
 
 
-def print_inside(workspace: Path) -> None:
+def print_inner_costs(workspace: Path) -> None:
     """Print as JSON what a sync of nothing and a walk cost in this process, by turns: CPU ms, medians."""
     from memory.index.sqlite import SqliteIndex
     from memory.notes import Notes
@@ -113,7 +113,7 @@ def print_inside(workspace: Path) -> None:
 
     private = workspace / ".commonplace"
     notes = Notes(workspace / "memory", private=private)
-    index = SqliteIndex(private / "index.db", fingerprint=fingerprint())
+    index = SqliteIndex(private / "index.db", fingerprint=index_fingerprint())
     walk = compile(WALK.replace("print", "str"), "walk", "exec")
     sys.argv = ["", str(workspace / "memory")]
 
@@ -122,7 +122,7 @@ def print_inside(workspace: Path) -> None:
         assert (report.added, report.changed, report.removed, report.problems) == (0, 0, 0, ())
 
     def figures() -> tuple[float, float, float]:
-        spent = [(spent_by(sync), spent_by(lambda: exec(walk, {}))) for _ in range(TURNS + 1)][1:]
+        spent = [(measure_cpu(sync), measure_cpu(lambda: exec(walk, {}))) for _ in range(TURNS + 1)][1:]
         ours, bare = (statistics.median(turn[side] for turn in spent) for side in (0, 1))
         return ours, bare, ours / bare
 
@@ -133,23 +133,23 @@ def print_inside(workspace: Path) -> None:
     print(json.dumps(found))
 
 
-def fingerprint() -> str:
+def index_fingerprint() -> str:
     """What a memory of default settings puts into its index; another one would begin it anew."""
-    from memory import chunker, words
+    from memory import chunker, tokenizer
     from memory.settings import ChunkSettings
 
     chunk = ChunkSettings()
-    return f"{words.VERSION}/{chunker.VERSION}/{chunk.target_tokens}/{chunk.overlap_tokens}"
+    return f"{tokenizer.VERSION}/{chunker.VERSION}/{chunk.target_tokens}/{chunk.overlap_tokens}"
 
 
-def spent_by(work: Callable[[], object]) -> float:
+def measure_cpu(work: Callable[[], object]) -> float:
     """Processor time in ms."""
     began = time.process_time()
     work()
     return 1000 * (time.process_time() - began)
 
 
-def with_vectors(report: Report, folder: Path, count: int) -> None:
+def measure_with_vectors(report: Report, folder: Path, count: int) -> None:
     """Index some notes with a server that makes vectors."""
     workspace = make_workspace(folder / "v")
     write_notes(workspace / "memory", count, seed=2)
@@ -202,14 +202,14 @@ def main() -> None:
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.inside:
-        print_inside(arguments.inside)
+        print_inner_costs(arguments.inside)
         return
     report = Report()
     with tempfile.TemporaryDirectory() as folder:
         if arguments.notes:
-            without_vectors(report, Path(folder), arguments.notes)
+            measure_without_vectors(report, Path(folder), arguments.notes)
         if arguments.embedded:
-            with_vectors(report, Path(folder), arguments.embedded)
+            measure_with_vectors(report, Path(folder), arguments.embedded)
     print(f"not as promised: {'; '.join(report.failed) or 'nothing'}")
     sys.exit(bool(report.failed))
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from workspaces import ENVIRONMENT, ROOT, write_notes
 
 sys.path.insert(0, str(ROOT))
-from memory.index.fingerprint import fingerprint_of
+from memory.index.fingerprint import compute_fingerprint
 from memory.index.postgres.index import PostgresIndex
 from memory.notes import Notes
 from memory.postgres.note_locks import NoteLocks
@@ -27,17 +27,17 @@ from memory.postgres.server import Server
 from memory.settings import ChunkSettings
 from memory.sync import sync_index
 from tests.fakes.many_writers import Writers
-from tests.fakes.postgres_index_checks import assert_sound_on_server, contents_on_server
-from tests.fakes.postgres_server import NEEDS, PostgresServer, installed
+from tests.fakes.postgres_index_checks import assert_sound_on_server, read_server_contents
+from tests.fakes.postgres_server import NEEDS, PostgresServer, find_programs
 
 MOST_TIMES_ALONE = 1.3
 
 
-def index(base: Path, name: str, url: str) -> None:
+def index_process(base: Path, name: str, url: str) -> None:
     """What one process does, once something comes by stdin: index until nothing is left to do."""
     server = Server(url)
     notes = Notes(base / "memory", private=base / name, shared=NoteLocks(server))
-    place = PostgresIndex(server, fingerprint=fingerprint_of(ChunkSettings()))
+    place = PostgresIndex(server, fingerprint=compute_fingerprint(ChunkSettings()))
     place.identity()
     print("ready", flush=True)
     sys.stdin.readline()
@@ -112,22 +112,22 @@ def measure_indexing(postgres: PostgresServer, notes: int) -> bool:
             well &= indexed == notes and cpu <= MOST_TIMES_ALONE * alone
         with postgres.database() as url:
             ends = index_together(base, url, 3, kill=True)
-            there = len(contents_on_server(url))
+            there = len(read_server_contents(url))
             print(f"one of 3 killed: {max(s for *_, s in ends):.1f} s, {there} of {notes} notes are there")
             well &= there == notes
     print(f"each note once, for at most {MOST_TIMES_ALONE} times what one takes: {'yes' if well else 'NO'}")
     return well
 
 
-def contents(folder: Path, private: Path, url: str) -> dict[str, object]:
+def index_contents(folder: Path, private: Path, url: str) -> dict[str, object]:
     """What the index holds, once it is up to date."""
     server = Server(url)
-    place = PostgresIndex(server, fingerprint=fingerprint_of(ChunkSettings()))
+    place = PostgresIndex(server, fingerprint=compute_fingerprint(ChunkSettings()))
     sync_index(Notes(folder, private=private), place, ChunkSettings())
     place.close()
     server.close()
     assert_sound_on_server(url)
-    return contents_on_server(url)
+    return read_server_contents(url)
 
 
 def measure_writing(postgres: PostgresServer, minutes: float, seed: int) -> bool:
@@ -138,7 +138,9 @@ def measure_writing(postgres: PostgresServer, minutes: float, seed: int) -> bool
         writers = Writers(base, url, seed=seed)
         outcome = writers.run(minutes * 60)
         print(f"{minutes:g} minutes of 3 instances: {outcome.told()}")
-        same = contents(writers.folder, base / "one", url) == contents(writers.folder, base / "two", fresh)
+        same = index_contents(writers.folder, base / "one", url) == index_contents(
+            writers.folder, base / "two", fresh
+        )
         print(f"the index equals one built anew: {'yes' if same else 'NO'}")
     return same and not outcome.problems
 
@@ -152,9 +154,9 @@ def main() -> None:
     parser.add_argument("--index", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.index:
-        index(Path(arguments.index[0]), *arguments.index[1:])
+        index_process(Path(arguments.index[0]), *arguments.index[1:])
         return
-    if not installed():
+    if not find_programs():
         sys.exit(f"skipped: {NEEDS}")
     postgres = PostgresServer()
     try:

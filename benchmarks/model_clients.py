@@ -23,17 +23,16 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from model_servers import KEY, model_servers
 
-from bot.models.anthropic import AnthropicDialect, open_anthropic
-from bot.models.candidate import Candidate, Route
-from bot.models.connection import Connection
-from bot.models.dialect import Dialect
+from bot.models.anthropic import AnthropicChatDialect, open_anthropic
+from bot.models.breakers import Breakers
+from bot.models.candidate import ModelCandidate, Route
+from bot.models.connection_pool import ConnectionPool
+from bot.models.dialect import ChatDialect
 from bot.models.fallback import FallbackModel
-from bot.models.gemini import GeminiDialect, open_gemini
+from bot.models.gemini import GeminiChatDialect, open_gemini
 from bot.models.health import RouteName
-from bot.models.health_book import HealthBook
-from bot.models.openai import OpenAIDialect, open_openai
+from bot.models.openai import OpenAIChatDialect, open_openai
 from bot.models.options import ModelOptions
-from bot.models.plan import Plan
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
@@ -46,12 +45,13 @@ from bot.models.protocol import (
     Usage,
     UserMessage,
 )
+from bot.models.routing import Routing
 from bot.state.database import State
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from tests.fakes.model_server import Asked, ModelServer, Reply
+    from tests.fakes.model_server import ModelServer, ReceivedRequest, Reply
 
 MOST_TIMES = 1.6
 MOST_ADDED_MS = 0.3
@@ -72,8 +72,8 @@ class Provider:
     """A protocol, by our client's parts."""
 
     model: str
-    dialect: Callable[[ModelOptions], Dialect]
-    open: Callable[[ModelOptions, Connection], LanguageModel]
+    dialect: Callable[[ModelOptions], ChatDialect]
+    open: Callable[[ModelOptions, ConnectionPool], LanguageModel]
 
     @property
     def kind(self) -> str:
@@ -81,9 +81,9 @@ class Provider:
 
 
 PROVIDERS = (
-    Provider("openai/gpt-test", OpenAIDialect, open_openai),
-    Provider("anthropic/claude-sonnet-4-5", AnthropicDialect, open_anthropic),
-    Provider("gemini/gemini-2.5-flash", GeminiDialect, open_gemini),
+    Provider("openai/gpt-test", OpenAIChatDialect, open_openai),
+    Provider("anthropic/claude-sonnet-4-5", AnthropicChatDialect, open_anthropic),
+    Provider("gemini/gemini-2.5-flash", GeminiChatDialect, open_gemini),
 )
 
 
@@ -94,7 +94,7 @@ def servers() -> dict[str, "ModelServer"]:
     """For each provider one server by the length of its answer, and one for the first token."""
     from tests.fakes.anthropic_server import AnthropicServer
     from tests.fakes.gemini_server import GeminiServer
-    from tests.fakes.model_server import Says
+    from tests.fakes.model_server import ModelAnswer
     from tests.fakes.openai_server import OpenAIServer
 
     found: dict[str, ModelServer] = {}
@@ -105,9 +105,9 @@ def servers() -> dict[str, "ModelServer"]:
     ):
         for count in TURNS:
             found[f"{kind} {count}"] = server = open_server(key=KEY)
-            server.always(Says([f"word{number} " for number in range(count)]))
+            server.always(ModelAnswer([f"word{number} " for number in range(count)]))
         found[f"{kind} apart"] = server = open_server(key=KEY)
-        server.always(Says([f"word{number} " for number in range(APART)], delay=PAUSE))
+        server.always(ModelAnswer([f"word{number} " for number in range(APART)], delay=PAUSE))
         found[f"{kind} late"] = server = open_server(key=KEY)
         server.always(_late(server))
     return found
@@ -117,12 +117,12 @@ def _late(server: "ModelServer") -> "Reply":
     """The head at once, then silence; the first token with the moment of its sending; silence; the rest."""
     from aiohttp import web
 
-    from tests.fakes.model_server import Says
+    from tests.fakes.model_server import ModelAnswer
 
-    async def reply(request: "web.Request", asked: "Asked") -> "web.StreamResponse":
+    async def reply(request: "web.Request", asked: "ReceivedRequest") -> "web.StreamResponse":
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        for event in server.events(asked, Says([STAMP, " later"])):
+        for event in server.events(asked, ModelAnswer([STAMP, " later"])):
             if STAMP.encode() in event:
                 await asyncio.sleep(SILENCE)
                 sent = f"{time.monotonic():.6f}".encode()
@@ -222,7 +222,7 @@ async def one_client(report: Report, name: str, provider: Provider, base_url: st
     options = options_of(provider, base_url)
     dialect, request = provider.dialect(options), a_request()
     fields = dialect.body(request)
-    ours, theirs = (Connection(base_url, connect_seconds=10) for _ in range(2))
+    ours, theirs = (ConnectionPool(base_url, connect_seconds=10) for _ in range(2))
     model = provider.open(options, ours)
     client = theirs.client
 
@@ -269,9 +269,9 @@ class Instant:
         yield Answer(AssistantMessage("Yes.", model=self.name), Usage(3000, 3), first_token_seconds=0.001)
 
 
-def chain_of(*models: LanguageModel) -> Plan:
-    return Plan(
-        tuple(Candidate(model.name, (Route(model, RouteName(model.name)),), 200_000) for model in models)
+def chain_of(*models: LanguageModel) -> Routing:
+    return Routing(
+        tuple(ModelCandidate(model.name, (Route(model, RouteName(model.name)),), 200_000) for model in models)
     )
 
 
@@ -281,14 +281,14 @@ async def fallback(report: Report, addresses: Mapping[str, str], *, quick: bool)
     request = a_request()
     provider = PROVIDERS[0]
     base_url = addresses["openai 10"]
-    connection = Connection(base_url, connect_seconds=10)
+    connection = ConnectionPool(base_url, connect_seconds=10)
     client = provider.open(options_of(provider, base_url), connection)
     instant = Instant()
     fifth = chain_of(*(Instant(f"instant/{number}") for number in range(5)))
     turns = 40 if quick else 400
     with tempfile.TemporaryDirectory() as folder:
         async with State(Path(folder, "state.db")) as state:
-            book = HealthBook(state)
+            book = Breakers(state)
 
             for name, model, work in (
                 ("openai, 10 events", client, FallbackModel(chain_of(client), health=book)),
@@ -304,7 +304,7 @@ async def fallback(report: Report, addresses: Mapping[str, str], *, quick: bool)
 
 async def books(report: Report, state: State, request: ModelRequest, turns: int) -> None:
     """What is left out above, since many calls share it."""
-    book = HealthBook(state)
+    book = Breakers(state)
     model = FallbackModel(chain_of(Instant()), health=book)
 
     async def call_and_write() -> None:
@@ -312,7 +312,7 @@ async def books(report: Report, state: State, request: ModelRequest, turns: int)
         await book.write()
 
     reading, writing, bare = await by_turns(
-        (lambda: HealthBook(state).refresh(), call_and_write, lambda: ask(model, request)), turns
+        (lambda: Breakers(state).refresh(), call_and_write, lambda: ask(model, request)), turns
     )
     report.figure(f"{'reading what others have learnt, every 2 s at most':60}", statistics.median(reading))
     written = statistics.median(ours - theirs for ours, theirs in zip(writing, bare, strict=True))
@@ -348,7 +348,7 @@ async def first_token(report: Report, addresses: Mapping[str, str], wakings: Wak
     request = a_request()
     for provider in PROVIDERS:
         base_url = addresses[f"{provider.kind} late"]
-        connection = Connection(base_url, connect_seconds=10)
+        connection = ConnectionPool(base_url, connect_seconds=10)
         model = FallbackModel(chain_of(provider.open(options_of(provider, base_url), connection)))
         spent, late = [], []
         for turn in range((5 if quick else 20) + 1):

@@ -1,6 +1,6 @@
 """The service with the tests' platform for a channel: what the benchmarks of conversations start, and kill.
 
-`python benchmarks/platform_bot.py CONFIG SOCKET [CLOCK]`; CLOCK is JSON, see `Clock`.
+`python benchmarks/platform_bot.py CONFIG SOCKET [CLOCK]`; CLOCK is JSON, see `FastClock`.
 """
 
 import asyncio
@@ -17,16 +17,16 @@ sys.path.insert(0, str(ROOT))
 from bot.cannot_start import CannotStart
 from bot.config.settings import Settings, load_settings
 from bot.log import log_to_stderr
-from bot.service.opening import open_assistant
-from bot.service.running import run_channels
-from bot.service.serving import log_choices
-from bot.service.startup import check_folders, leave_on_signals
+from bot.service.open_assistant import open_assistant
+from bot.service.run_channels import run_channels
+from bot.service.standalone import log_providers
+from bot.service.startup import check_folders, stop_on_signals
 from bot.state.database import StateFault
 from tests.fakes.platform_adapter import PlatformAdapter
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class FastClock:
     """A clock that runs faster than others, and is put back and forward now and then; the same in every process."""
 
     began: float
@@ -49,7 +49,7 @@ class Clock:
         return json.dumps(asdict(self))
 
 
-def with_clock(settings: Settings, clock: Clock) -> Settings:
+def replace_clock(settings: Settings, clock: FastClock) -> Settings:
     """The same settings on another clock."""
     zone = settings.zone
 
@@ -60,12 +60,12 @@ def with_clock(settings: Settings, clock: Clock) -> Settings:
     return OnAnotherClock.model_construct(**dict(settings))
 
 
-async def serve(settings: Settings, socket: Path) -> None:
+async def run_on_platform(settings: Settings, socket: Path) -> None:
     check_folders(settings)
-    leaving = leave_on_signals()
+    leaving = stop_on_signals()
     async with open_assistant(settings, alone=True) as assistant:
         log_to_stderr(settings.log_level, format=settings.log_format)
-        log_choices(assistant.services)
+        log_providers(assistant.services)
         platform = PlatformAdapter(socket)
         assistant.attach(platform)
         async with assistant.services.upkeep:
@@ -76,9 +76,9 @@ def main() -> None:
     config, socket, *clock = sys.argv[1:]
     settings = load_settings(Path(config))
     if clock:
-        settings = with_clock(settings, Clock(**json.loads(clock[0])))
+        settings = replace_clock(settings, FastClock(**json.loads(clock[0])))
     try:
-        asyncio.run(serve(settings, Path(socket)))
+        asyncio.run(run_on_platform(settings, Path(socket)))
     except (StateFault, CannotStart) as error:
         sys.exit(f"commonplace: {error}")
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from full_text import burst
+from full_text import bursty_words
 from numpy.typing import NDArray
 from vector_search import Clusters
 from workspaces import ENVIRONMENT, ROOT
@@ -30,14 +30,14 @@ from workspaces import ENVIRONMENT, ROOT
 sys.path.insert(0, str(ROOT))
 from memory.chunker import Chunk, Passage, Segment
 from memory.embeddings.protocol import ModelId
-from memory.index.nearest.table import open_nearest as open_file_nearest
+from memory.index.postgres.binary_quantization import open_vector_searcher as open_server_nearest
 from memory.index.postgres.index import PostgresIndex
-from memory.index.postgres.signs import open_nearest as open_server_nearest
-from memory.index.protocol import Index, IndexedNote, Likeness, Stamp
+from memory.index.protocol import Index, IndexedNote, Stamp, VectorQuery
 from memory.index.sqlite import SqliteIndex
+from memory.index.vector_search.factory import open_vector_searcher as open_file_nearest
 from memory.postgres.server import Server
-from memory.words import Term
-from tests.fakes.postgres_server import NEEDS, PostgresServer, installed
+from memory.tokenizer import Term
+from tests.fakes.postgres_server import NEEDS, PostgresServer, find_programs
 
 DIMENSIONS = 384
 MODEL = ModelId("benchmark", "topics", DIMENSIONS)
@@ -53,11 +53,11 @@ BLOCK = 5_000
 Numbers = NDArray[np.uint16]
 
 
-def digest_of(chunk: int) -> bytes:
+def chunk_digest(chunk: int) -> bytes:
     return hashlib.sha256(b"%d" % chunk).digest()
 
 
-def notes_of(words: Numbers, first: int) -> Iterator[IndexedNote]:
+def make_notes(words: Numbers, first: int) -> Iterator[IndexedNote]:
     """The notes of chunks with these words; `first` is the number of the first chunk."""
     size = PASSAGES_A_CHUNK * CHUNKS_A_NOTE
     for start in range(0, len(words), CHUNKS_A_NOTE):
@@ -74,18 +74,18 @@ def notes_of(words: Numbers, first: int) -> Iterator[IndexedNote]:
             passages,
             lines,
             [Chunk(a, b, "") for a, b in spans],
-            [Segment(a, b, "", digest_of(first + start + n)) for n, (a, b) in enumerate(spans)],
+            [Segment(a, b, "", chunk_digest(first + start + n)) for n, (a, b) in enumerate(spans)],
         )
 
 
-class MadeUp:
+class SyntheticChunks:
     """Words and vectors of so many chunks, and questions."""
 
     def __init__(self, chunks: int, questions: int) -> None:
         random = np.random.default_rng(5)
         self.words: Numbers = np.concatenate(
             [
-                burst(random, min(10_000, chunks - at), PASSAGES_A_CHUNK * WORDS_A_PASSAGE, 60_000)
+                bursty_words(random, min(10_000, chunks - at), PASSAGES_A_CHUNK * WORDS_A_PASSAGE, 60_000)
                 for at in range(0, chunks, 10_000)
             ]
         )
@@ -100,20 +100,20 @@ class MadeUp:
         self.terms = [[f"w{n}" for n in (*some, int(random.integers(5, 60)))] for some in picked]
 
 
-def fill(index: Index, made: MadeUp) -> tuple[float, float]:
+def fill(index: Index, made: SyntheticChunks) -> tuple[float, float]:
     """Seconds for the notes, and for their vectors."""
     began = time.monotonic()
     size = CHUNKS_A_NOTE * NOTES_A_BATCH
     for at in range(0, len(made.words), size):
-        index.apply(list(notes_of(made.words[at : at + size], at)))
+        index.write_batch(list(make_notes(made.words[at : at + size], at)))
     between = time.monotonic()
     for at in range(0, len(made.vectors), 2_000):
         some = enumerate(made.vectors[at : at + 2_000], at)
-        index.keep_vectors(MODEL, {digest_of(row): vector.tobytes() for row, vector in some})
+        index.store_vectors(MODEL, {chunk_digest(row): vector.tobytes() for row, vector in some})
     return between - began, time.monotonic() - between
 
 
-def opened(stack: ExitStack, place: str) -> Index:
+def open_index(stack: ExitStack, place: str) -> Index:
     """The index as a service has it."""
     if place.startswith("postgresql:"):
         server = stack.enter_context(closing(Server(place)))
@@ -124,21 +124,21 @@ def opened(stack: ExitStack, place: str) -> Index:
     )
 
 
-def ask(place: str, file: Path, seed: int) -> None:
+def time_queries(place: str, file: Path, seed: int) -> None:
     """Ask all questions of a file, and print how long each took."""
     with ExitStack() as stack, np.load(file) as questions:
-        index = opened(stack, place)
+        index = open_index(stack, place)
         vectors, terms = questions["vectors"], questions["terms"].tolist()
         order = np.random.default_rng(seed).permutation(len(vectors)).tolist()
         for number in [order[-1], *order]:  # the first one reads what is kept in memory
-            likeness = Likeness(MODEL, vectors[number].tobytes(), MOST, 0.3)
+            likeness = VectorQuery(MODEL, vectors[number].tobytes(), MOST, 0.3)
             began = time.perf_counter()
             found = index.candidates([Term((word,)) for word in terms[number]], most=MOST, likeness=likeness)
             print((time.perf_counter() - began) * 1000, flush=True)
             assert found.runs
 
 
-def times_of(place: str, file: Path, clients: int) -> tuple[list[float], float]:
+def measure_times(place: str, file: Path, clients: int) -> tuple[list[float], float]:
     """Milliseconds of all questions but each client's first; and the longest first one."""
     command = [sys.executable, __file__, "--ask", place, "--questions", str(file)]
     running = [
@@ -150,22 +150,22 @@ def times_of(place: str, file: Path, clients: int) -> tuple[list[float], float]:
     return [each for client in told for each in client[1:]], max(client[0] for client in told)
 
 
-def recall_of(place: str, made: MadeUp, questions: int) -> float:
+def measure_recall(place: str, made: SyntheticChunks, questions: int) -> float:
     """The share of the ten most alike that a service's way finds."""
-    rows = {digest_of(row): row for row in range(len(made.vectors))}
+    rows = {chunk_digest(row): row for row in range(len(made.vectors))}
     found = 0
     with ExitStack() as stack:
-        index: Any = opened(stack, place)
+        index: Any = open_index(stack, place)
         for asked in made.asked[:questions]:
             exact = set(np.argpartition(-(made.vectors @ asked), MOST)[:MOST].tolist())
-            found += len(exact & {rows[digest] for digest in most_alike(index, asked.tobytes())})
+            found += len(exact & {rows[digest] for digest in find_most_similar(index, asked.tobytes())})
     return found / (MOST * questions)
 
 
-def most_alike(index: Any, asked: bytes) -> list[bytes]:
+def find_most_similar(index: Any, asked: bytes) -> list[bytes]:
     """Digests of the ten most alike texts."""
     if isinstance(index, PostgresIndex):
-        with index._reading() as moment:
+        with index._open_read() as moment:
             texts = index._nearest.search(moment.db, 1, asked, most=MOST, state=moment.version)
             ids = [text for text, _ in texts]
             sql = "SELECT digest FROM commonplace.texts WHERE id = ANY(%s)"
@@ -188,12 +188,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.ask:
-        ask(arguments.ask, arguments.questions, arguments.seed)
+        time_queries(arguments.ask, arguments.questions, arguments.seed)
         return
-    if not installed():
+    if not find_programs():
         print(f"skipped: {NEEDS}")
         return
-    made = MadeUp(arguments.chunks, arguments.each)
+    made = SyntheticChunks(arguments.chunks, arguments.each)
     p50: dict[str, float] = {}
     failed: list[str] = []
     with ExitStack() as stack:
@@ -215,14 +215,14 @@ def main() -> None:
         )
         for name, place in places.items():
             with ExitStack() as one:
-                notes, vectors = fill(opened(one, place), made)
+                notes, vectors = fill(open_index(one, place), made)
             print(f"{name}: indexed in {notes:.0f} s, vectors kept in {vectors:.0f} s", flush=True)
             if name == "postgres":
                 server.execute("VACUUM ANALYZE", database=place.rpartition("/")[2])
         for name, place in places.items():
-            times, first = times_of(place, file, arguments.clients)
+            times, first = measure_times(place, file, arguments.clients)
             p50[name], p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
-            recall = recall_of(place, made, min(100, arguments.each))
+            recall = measure_recall(place, made, min(100, arguments.each))
             print(
                 f"{name}: p50 {p50[name]:.1f} ms, p95 {p95:.1f} ms, the first {first:.0f} ms, "
                 f"recall@{MOST} {recall:.4f}, load {os.getloadavg()[0]:.1f}",

@@ -27,7 +27,7 @@ BUDGET = "recall@4000c"
 COLUMNS = (BUDGET, "recall@2000c", "recall@10", "mrr")
 
 
-def environment(model: Path | None) -> dict[str, str]:
+def command_environment(model: Path | None) -> dict[str, str]:
     """That of the command: with this model, or without any."""
     prefix = "COMMONPLACE_MEMORY__EMBEDDING__"
     if model is None:
@@ -35,7 +35,7 @@ def environment(model: Path | None) -> dict[str, str]:
     return ENVIRONMENT | {f"{prefix}PROVIDER": "local", f"{prefix}LOCAL__MODEL_PATH": str(model)}
 
 
-def search(
+def run_queries(
     workspace: Path, queries: list[str], model: Path | None, url: str = ""
 ) -> list[list[dict[str, Any]]]:
     """The results of each query, in order, from the command line; `url` is where the index is."""
@@ -57,7 +57,7 @@ def search(
         capture_output=True,
         text=True,
         cwd=workspace,
-        env=environment(model) | ({"COMMONPLACE_INDEX__URL": url} if url else {}),
+        env=command_environment(model) | ({"COMMONPLACE_INDEX__URL": url} if url else {}),
         check=False,
     )
     if run.returncode:
@@ -131,7 +131,7 @@ def measure(
                 ]
                 with ExitStack() as stack:
                     workspace = stack.enter_context(tempfile.TemporaryDirectory())
-                    found = search(
+                    found = run_queries(
                         make_workspace(Path(workspace, "w"), notes),
                         [q["question"] for q in questions],
                         model,

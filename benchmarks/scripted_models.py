@@ -18,7 +18,7 @@ from model_servers import KEY
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from tests.fakes.model_server import Asked, ModelServer, Reply, Says
+    from tests.fakes.model_server import ModelAnswer, ModelServer, ReceivedRequest, Reply
 
 MODELS = {
     "openai": "openai/gpt-test",
@@ -43,7 +43,7 @@ Wish = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class HistoryEntry:
     """One entry of a conversation, whatever the protocol."""
 
     role: Literal["user", "assistant", "result"]
@@ -52,7 +52,7 @@ class Heard:
 
 
 @dataclass(slots=True)
-class Told:
+class ServerLog:
     """What the servers have seen; all of them share one."""
 
     requests: int = 0
@@ -68,17 +68,17 @@ class Told:
     """Body of the latest request."""
 
 
-def parcel(name: str) -> str:
+def parcel_fact(name: str) -> str:
     """The fact that a message has noted."""
     return f"Parcel {name} is on the shelf."
 
 
-def item(number: int, state: str) -> str:
+def item_line(number: int, state: str) -> str:
     """A line of items.md, without its mark."""
     return f"Item {number:03} is {state}."
 
 
-def steps_of(token: str, kind: str, argument: str) -> list[tuple[Call, ...]]:
+def plan_steps(token: str, kind: str, argument: str) -> list[tuple[Call, ...]]:
     """The calls that a message wants, step by step."""
     match kind:
         case "write":
@@ -86,7 +86,7 @@ def steps_of(token: str, kind: str, argument: str) -> list[tuple[Call, ...]]:
         case "both":
             return [(_write(f"{token}a"), _write(f"{token}b", "core"))]
         case "edit":
-            new = {"old": item(int(argument), "new"), "new": item(int(argument), token)}
+            new = {"old": item_line(int(argument), "new"), "new": item_line(int(argument), token)}
             return [(("memory_edit", {"path": "items.md", **new}),)]
         case "remind":
             return [(("remind", {"when": argument, "text": f"look after {token}"}),)]
@@ -97,7 +97,7 @@ def steps_of(token: str, kind: str, argument: str) -> list[tuple[Call, ...]]:
 
 
 def _write(name: str, target: str = "daily") -> Call:
-    return "memory_write", {"content": parcel(name), "target": target}
+    return "memory_write", {"content": parcel_fact(name), "target": target}
 
 
 def scripted_servers() -> dict[str, "ModelServer"]:
@@ -106,23 +106,23 @@ def scripted_servers() -> dict[str, "ModelServer"]:
     from tests.fakes.gemini_server import GeminiServer
     from tests.fakes.openai_server import OpenAIServer
 
-    told = Told()
+    told = ServerLog()
     servers: dict[str, ModelServer] = {
         "openai": OpenAIServer(key=KEY),
         "anthropic": AnthropicServer(key=KEY),
         "gemini": GeminiServer(key=KEY),
     }
     for kind, server in servers.items():
-        server.always(by_the_script(kind, server, told))
+        server.always(scripted_reply(kind, server, told))
     return servers
 
 
-def what_they_saw(base_url: str) -> Told:
+def read_server_log(base_url: str) -> ServerLog:
     """Ask the OpenAI-like of the servers."""
     import httpx
 
     answer = httpx.post(f"{base_url}/chat/completions", json={"told": True}, timeout=30)
-    return Told(**answer.raise_for_status().json())
+    return ServerLog(**answer.raise_for_status().json())
 
 
 def wishes_in(text: str) -> list[Wish]:
@@ -130,10 +130,10 @@ def wishes_in(text: str) -> list[Wish]:
     return WISH.findall(text)
 
 
-def by_the_script(
+def scripted_reply(
     kind: str,
     server: "ModelServer",
-    told: Told,
+    told: ServerLog,
     *,
     wishes: Callable[[str], Sequence[Wish]] = wishes_in,
     nothing: float = 0.3,
@@ -146,7 +146,7 @@ def by_the_script(
 
     chance = random.Random(kind)
 
-    async def reply(request: "web.Request", asked: "Asked") -> "web.StreamResponse":
+    async def reply(request: "web.Request", asked: "ReceivedRequest") -> "web.StreamResponse":
         server.requests.clear()
         if "told" in asked.body:
             return web.json_response(asdict(told))
@@ -166,49 +166,49 @@ def by_the_script(
     return reply
 
 
-def _notes(number: int, chance: random.Random, nothing: float) -> "Says":
+def _notes(number: int, chance: random.Random, nothing: float) -> "ModelAnswer":
     """A flush or a summary; what a flush keeps can be told from every other."""
-    from tests.fakes.model_server import Says
+    from tests.fakes.model_server import ModelAnswer
 
     text = "NOTHING" if chance.random() < nothing else f"- Kept under F{number:05} for later."
-    return Says(text, delay=chance.choice((0.0, 0.03)))
+    return ModelAnswer(text, delay=chance.choice((0.0, 0.03)))
 
 
 async def _next_step(
-    heard: Sequence[Heard], told: Told, wishes_in: Callable[[str], Sequence[Wish]]
-) -> "Says":
+    heard: Sequence[HistoryEntry], told: ServerLog, wishes_in: Callable[[str], Sequence[Wish]]
+) -> "ModelAnswer":
     """The first step of what was asked for since the latest answer that is not done yet, or the answer."""
-    from tests.fakes.model_server import Says
+    from tests.fakes.model_server import ModelAnswer
 
     ends = (
         at for at in range(len(heard), 0, -1) if heard[at - 1].role == "assistant" and not heard[at - 1].calls
     )
     turn = heard[next(ends, 0) :]
     wishes = [wish for each in turn if each.role == "user" for wish in wishes_in(each.text)]
-    done, failures = _outcomes(turn, told)
+    done, failures = _finished_calls(turn, told)
     for token, kind, argument in wishes:
-        for step in steps_of(token, kind, argument):
-            left = [call for call in step if _identity(call) not in done]
+        for step in plan_steps(token, kind, argument):
+            left = [call for call in step if _call_identity(call) not in done]
             if not left:
                 continue
-            tries = max(failures.get(_identity(call), 0) for call in left)
+            tries = max(failures.get(_call_identity(call), 0) for call in left)
             if tries >= TRIES:
                 told.given_up.append(f"{token} {kind}")
                 continue
             if tries:
                 await asyncio.sleep(AGAIN_SECONDS)
-            return Says(f"Doing {token}." if kind == "three" else "", calls=left)
+            return ModelAnswer(f"Doing {token}." if kind == "three" else "", calls=left)
     kinds = {kind for _, kind, _ in wishes}
     text = " ".join(f"{token} is done." for token, _, _ in wishes) or "Nothing was asked."
     if "long" in kinds:
         text += " " + "A long answer goes on and on. " * 20
     if "slow" in kinds:
         size = -(-len(text) // PIECES)
-        return Says([text[at : at + size] for at in range(0, len(text), size)], delay=PIECE_SECONDS)
-    return Says(text.strip())
+        return ModelAnswer([text[at : at + size] for at in range(0, len(text), size)], delay=PIECE_SECONDS)
+    return ModelAnswer(text.strip())
 
 
-def _outcomes(turn: Sequence[Heard], told: Told) -> tuple[set[str], dict[str, int]]:
+def _finished_calls(turn: Sequence[HistoryEntry], told: ServerLog) -> tuple[set[str], dict[str, int]]:
     """The calls that are done, and how often the others failed."""
     done: set[str] = set()
     failures: dict[str, int] = {}
@@ -217,7 +217,7 @@ def _outcomes(turn: Sequence[Heard], told: Told) -> tuple[set[str], dict[str, in
         if each.role == "assistant":
             waiting = list(each.calls)
         elif each.role == "result" and waiting:
-            name = _identity(waiting.pop(0))
+            name = _call_identity(waiting.pop(0))
             if '"error"' not in each.text:
                 done.add(name)
                 continue
@@ -229,65 +229,67 @@ def _outcomes(turn: Sequence[Heard], told: Told) -> tuple[set[str], dict[str, in
     return done, failures
 
 
-def _identity(call: Call) -> str:
+def _call_identity(call: Call) -> str:
     return f"{call[0]} {json.dumps(call[1], sort_keys=True)}"
 
 
 # -- conversations as the protocols write them ---------------------------------------------------------------
 
 
-def _openai(body: Mapping[str, Any]) -> Iterator[Heard]:
+def _openai(body: Mapping[str, Any]) -> Iterator[HistoryEntry]:
     for message in body["messages"]:
         match message["role"]:
             case "user":
-                yield Heard("user", _shown_texts(message["content"]))
+                yield HistoryEntry("user", _visible_text(message["content"]))
             case "tool":
-                yield Heard("result", message["content"])
+                yield HistoryEntry("result", message["content"])
             case "assistant":
                 functions = [call["function"] for call in message.get("tool_calls") or ()]
                 calls = tuple((each["name"], json.loads(each["arguments"])) for each in functions)
-                yield Heard("assistant", message["content"] or "", calls)
+                yield HistoryEntry("assistant", message["content"] or "", calls)
 
 
-def _shown_texts(content: Any) -> str:
+def _visible_text(content: Any) -> str:
     """What a message says, without the pictures in it."""
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content if part["type"] == "text")
 
 
-def _anthropic(body: Mapping[str, Any]) -> Iterator[Heard]:
+def _anthropic(body: Mapping[str, Any]) -> Iterator[HistoryEntry]:
     for turn in body["messages"]:
         blocks = turn["content"]
         text = "\n".join(block["text"] for block in blocks if block["type"] == "text")
         if turn["role"] == "assistant":
             calls = tuple((block["name"], block["input"]) for block in blocks if block["type"] == "tool_use")
-            yield Heard("assistant", text, calls)
+            yield HistoryEntry("assistant", text, calls)
             continue
         for block in blocks:
             if block["type"] == "tool_result":
-                yield Heard("result", _texts(block["content"]))
+                yield HistoryEntry("result", _texts(block["content"]))
         if text:
-            yield Heard("user", text)
+            yield HistoryEntry("user", text)
 
 
 def _texts(content: Any) -> str:
     return content if isinstance(content, str) else "\n".join(block["text"] for block in content)
 
 
-def _gemini(body: Mapping[str, Any]) -> Iterator[Heard]:
+def _gemini(body: Mapping[str, Any]) -> Iterator[HistoryEntry]:
     for content in body["contents"]:
         parts = content["parts"]
         text = "\n".join(part["text"] for part in parts if part.get("text") and not part.get("thought"))
         if content["role"] == "model":
             functions = [part["functionCall"] for part in parts if "functionCall" in part]
-            yield Heard("assistant", text, tuple((each["name"], each["args"]) for each in functions))
+            yield HistoryEntry("assistant", text, tuple((each["name"], each["args"]) for each in functions))
             continue
         for part in parts:
             if "functionResponse" in part:
-                yield Heard("result", json.dumps(part["functionResponse"]["response"], ensure_ascii=False))
+                yield HistoryEntry(
+                    "result", json.dumps(part["functionResponse"]["response"], ensure_ascii=False)
+                )
         if text:
-            yield Heard("user", text)
+            yield HistoryEntry("user", text)
 
 
 READERS = {"openai": _openai, "anthropic": _anthropic, "gemini": _gemini}

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-from bot_process import BotProcess, faults_in, free_port, service
+from bot_process import BotProcess, find_faults, free_port, service
 from figures import Report, import_seconds, measure_to_the_end
 from workspaces import ROOT, make_workspace, write_config, write_notes
 
@@ -43,7 +43,7 @@ NOBODY = "https://127.0.0.1:9/v1"
 """A model's address, encrypted as they are; idle, nobody asks it."""
 
 
-def imports_of(channels: Sequence[str]) -> str:
+def import_statement(channels: Sequence[str]) -> str:
     """What a start is compared with: the statement that a new interpreter runs, and nothing else."""
     return f"import {', '.join(['aiohttp', 'pydantic_settings', *(LIBRARIES[each] for each in channels)])}"
 
@@ -81,14 +81,14 @@ class Platforms:
 
 
 @asynccontextmanager
-async def both() -> AsyncIterator[Platforms]:
+async def open_platforms() -> AsyncIterator[Platforms]:
     """Platforms on which nobody says anything."""
     async with BotApi() as telegram, DiscordApi() as discord:
         discord.guild("Home", discord.person("anna")).text("general")
         yield Platforms(telegram, discord)
 
 
-async def up(bot: BotProcess, address: str, channels: Sequence[str]) -> float:
+async def wait_until_up(bot: BotProcess, address: str, channels: Sequence[str]) -> float:
     """Wait until all is well; give the processor time that the service has taken until then.
 
     While it opens its parts its port is open already: it answers the first question once it can.
@@ -98,7 +98,7 @@ async def up(bot: BotProcess, address: str, channels: Sequence[str]) -> float:
             try:
                 answer = await client.get(address)
             except httpx.TransportError:
-                if bot.ended:
+                if bot.has_ended:
                     sys.exit("the service did not start")
             else:
                 if answer.status_code == 200:
@@ -119,23 +119,23 @@ class Starts:
     megabytes: list[float] = field(default_factory=list)
 
 
-async def start(report: Report, platforms: Platforms, folder: Path, rounds: int) -> None:
+async def measure_start(report: Report, platforms: Platforms, folder: Path, rounds: int) -> None:
     """Starts and imports by turns: the first of all, in a new workspace, and the next one in the same."""
     for channels in (BOTH, ("telegram",), ("discord",)):
         imports: list[float] = []
         starts = {"the first of all": Starts(), "the next one": Starts()}
         for number in range(rounds):
-            imports.append(await asyncio.to_thread(import_seconds, imports_of(channels)))
+            imports.append(await asyncio.to_thread(import_seconds, import_statement(channels)))
             name = make_workspace(folder / f"start-{'-'.join(channels)}-{number}")
             for each in starts.values():
                 began = time.monotonic()
                 async with platforms.service(name, channels) as (bot, address):
-                    each.spent.append(await up(bot, address, channels))
+                    each.spent.append(await wait_until_up(bot, address, channels))
                     each.walls.append(time.monotonic() - began)
                     each.megabytes.append(bot.megabytes())
         bare = statistics.median(imports)
         print(f"start until all is well, with {' and '.join(channels)}; medians of {rounds}")
-        report.figure(f"CPU s of `{imports_of(channels)}` alone", bare)
+        report.figure(f"CPU s of `{import_statement(channels)}` alone", bare)
         for called, each in starts.items():
             most = MOST_TIMES_IMPORTS if channels == BOTH else None
             report.figure(f"{called}: wall s", statistics.median(each.walls))
@@ -146,18 +146,23 @@ async def start(report: Report, platforms: Platforms, folder: Path, rounds: int)
             report.figure(f"{called}: MB then", statistics.median(each.megabytes))
 
 
-async def idle(report: Report, folder: Path, seconds: float) -> None:
+async def measure_idle(report: Report, folder: Path, seconds: float) -> None:
     """All three beside each other, since nothing is done but to wait."""
     await asyncio.gather(
-        *(_idle(report, folder, channels, seconds) for channels in (BOTH, ("telegram",), ("discord",)))
+        *(
+            _measure_idle_channels(report, folder, channels, seconds)
+            for channels in (BOTH, ("telegram",), ("discord",))
+        )
     )
 
 
-async def _idle(report: Report, folder: Path, channels: Sequence[str], seconds: float) -> None:
+async def _measure_idle_channels(
+    report: Report, folder: Path, channels: Sequence[str], seconds: float
+) -> None:
     name = folder / f"idle-{'-'.join(channels)}"
     write_notes(make_workspace(name) / "memory", NOTES)
-    async with both() as platforms, platforms.service(name, channels) as (bot, address):
-        await up(bot, address, channels)
+    async with open_platforms() as platforms, platforms.service(name, channels) as (bot, address):
+        await wait_until_up(bot, address, channels)
         await asyncio.sleep(SETTLE_SECONDS)
         before, megabytes, began = bot.cpu_seconds(), bot.megabytes(), time.monotonic()
         await asyncio.sleep(seconds)
@@ -178,11 +183,11 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
     report = Report()
     with tempfile.TemporaryDirectory() as name:
         if arguments.only != "idle":
-            async with both() as platforms:
-                await start(report, platforms, Path(name), arguments.rounds)
+            async with open_platforms() as platforms:
+                await measure_start(report, platforms, Path(name), arguments.rounds)
         if arguments.only != "start":
-            await idle(report, Path(name), arguments.seconds)
-        report.failed += faults_in(Path(name))
+            await measure_idle(report, Path(name), arguments.seconds)
+        report.failed += find_faults(Path(name))
     return report.failed
 
 

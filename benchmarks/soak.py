@@ -32,12 +32,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from bot_process import LEAVES_WITHIN, BotProcess
+from bot_process import STOP_SECONDS, BotProcess
 from conversations import Findings, check_left_over
-from crash import Broken, vectors_by_text
+from crash import CheckFailed, read_vectors
 from model_servers import KEY, model_servers
 from process_watch import Held, held_by
-from scripted_models import MODELS, item, what_they_saw
+from scripted_models import MODELS, item_line, read_server_log
 from soak_people import (
     ITEMS,
     Count,
@@ -49,7 +49,7 @@ from soak_people import (
     check_talks,
     missing_reminders,
 )
-from soak_servers import WELL, troubled_servers
+from soak_servers import WELL, failing_servers
 from workspaces import COMMAND, ENVIRONMENT, ROOT, MadeUpNotes, make_workspace, write_config, write_notes
 
 sys.path.insert(0, str(ROOT))
@@ -57,7 +57,7 @@ from tests.fakes.bot_api.server import BotApi
 from tests.fakes.discord_api.limits import Limits
 from tests.fakes.discord_api.server import DiscordApi
 from tests.fakes.embedding_server import KEY as EMBEDDING_KEY
-from tests.fakes.index_checks import assert_sound, index_contents
+from tests.fakes.index_checks import assert_sound, read_index_contents
 
 TENTHS = 10
 MOST_GROWTH = 1.10
@@ -151,7 +151,7 @@ class Soak:
     def configure(self, addresses: Mapping[str, str], chats: int) -> Path:
         """Make workspace and settings, and everybody who may talk."""
         make_workspace(self.workspace)
-        items = "".join(f"- {item(number, 'new')}\n" for number in range(ITEMS))
+        items = "".join(f"- {item_line(number, 'new')}\n" for number in range(ITEMS))
         (self.workspace / "memory" / "items.md").write_text(f"# Items\n\n{items}", "utf-8")
         write_notes(self.workspace / "memory" / "own", self.notes, size=2500, seed=3)
         visitors = self.turns // VISITORS_OF + chats
@@ -204,14 +204,14 @@ class Soak:
         ]
         bot = await BotProcess.run([*watched, *trace, "run", "--config", str(config)], self.folder, self.log)
         try:
-            await self.telegram.polled(within=90)
-            await self.discord.connected(within=90)
-            await self.discord.until(
+            await self.telegram.wait_until_polling(within=90)
+            await self.discord.wait_until_connected(within=90)
+            await self.discord.wait_until(
                 lambda: self.discord.calls_of("put_commands"), within=90, what="the menu of commands"
             )
             yield bot
         finally:
-            self.leave = await bot.leave()
+            self.leave = await bot.stop()
 
     # -- who does what ---------------------------------------------------------------------------------------
 
@@ -395,7 +395,7 @@ class Soak:
         os.kill(bot.pid, signal.SIGUSR1)
         ends = time.monotonic() + LOOK_SECONDS
         while not file.exists():
-            if bot.ended or time.monotonic() > ends:
+            if bot.has_ended or time.monotonic() > ends:
                 raise SystemExit(f"the service does not answer:\n{self.log.read_text('utf-8')[-3000:]}")
             await asyncio.sleep(0.02)
         return Look(self.talks.turns, seconds, held, json.loads(file.read_text("utf-8")))
@@ -511,11 +511,11 @@ def check_index(soak: Soak, config: Path) -> Count:
     ours, new = (each / ".commonplace" / "index.db" for each in (soak.workspace, fresh))
     try:
         assert_sound(ours)
-        if vectors_by_text(ours) != vectors_by_text(new):
+        if read_vectors(ours) != read_vectors(new):
             problems.append("the vectors differ")
-    except (AssertionError, Broken) as error:
+    except (AssertionError, CheckFailed) as error:
         problems.append(f"it is not sound: {error}")
-    here, there = index_contents(ours), index_contents(new)
+    here, there = read_index_contents(ours), read_index_contents(new)
     problems += [path for path in sorted({*here, *there}) if here.get(path) != there.get(path)]
     count.counted["notes in the index"] = len(here)
     count.fault("notes that a new index holds otherwise", problems)
@@ -555,7 +555,7 @@ def check_words(soak: Soak) -> Count:
     count.fault("other", soak.talks.faults)
     code, took = soak.leave
     count.fault(
-        "told to leave, it did not", [f"{code} after {took:.1f} s"] if code or took > LEAVES_WITHIN else []
+        "told to leave, it did not", [f"{code} after {took:.1f} s"] if code or took > STOP_SECONDS else []
     )
     count.counted |= {f"HTTP, {what}": times for what, times in sorted(soak.http.items())}
     count.counted |= {f"notes from outside: {what}": times for what, times in sorted(soak.edits.items())}
@@ -589,7 +589,7 @@ def show(counts: Sequence[Count]) -> list[str]:
 
 
 async def measure(arguments: argparse.Namespace, folder: Path) -> list[str]:
-    with model_servers(troubled_servers) as addresses:
+    with model_servers(failing_servers) as addresses:
         async with BotApi() as telegram, DiscordApi(limits=WIDE) as discord:
             discord.acknowledge_seconds = 30.0  # nobody is measured here, and the machine is busy
             where = {**addresses, "telegram": telegram.url, "discord": discord.url}
@@ -613,11 +613,11 @@ async def measure(arguments: argparse.Namespace, folder: Path) -> list[str]:
                 happened = await asyncio.to_thread(say_well, addresses["openai"])
                 _, done = check_talks(soak.talks)
                 with suppress(AssertionError):  # told of below
-                    await telegram.until(
+                    await telegram.wait_until(
                         lambda: not missing_reminders(soak.talks, done)[0], within=60, what="all reminders"
                     )
                 cpu = bot.cpu_seconds()
-            told = await asyncio.to_thread(what_they_saw, addresses["openai"])
+            told = await asyncio.to_thread(read_server_log, addresses["openai"])
             index = await asyncio.to_thread(check_index, soak, config)
         turns = soak.talks.turns
         print(

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
-from scripted_models import MODELS, parcel
+from scripted_models import MODELS, parcel_fact
 from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
 from tests.fakes.discord_api.requests import Upload
-from tests.fakes.pdf_file import pdf_with
+from tests.fakes.pdf_file import text_pdf
 
 if TYPE_CHECKING:
     from tests.fakes.bot_api.chats import Chat
@@ -212,7 +212,7 @@ class DiscordPlace:
 
 async def _until(api: "BotApi | DiscordApi", condition: Callable[[], bool]) -> bool:
     try:
-        await api.until(condition, within=PATIENCE)
+        await api.wait_until(condition, within=PATIENCE)
     except AssertionError:
         return False
     return True
@@ -294,14 +294,14 @@ class Talks:
     async def _send(self, place: Place, said: Said) -> None:
         match said.kind:
             case "write":
-                await place.say(f"Remember that {parcel(said.token)}")
+                await place.say(f"Remember that {parcel_fact(said.token)}")
             case "picture":
                 await place.attach(f"{said.token} say", "photo.jpg", "image/jpeg", picture(self.chance))
             case "document":
                 lines = "".join(f"Line {number} of {said.token}.\n" for number in range(200))
                 await place.attach(f"{said.token} say", f"{said.token}.txt", "text/plain", lines.encode())
             case "pdf":
-                pages = pdf_with(f"A page of {said.token}.", "Another one.")
+                pages = text_pdf(f"A page of {said.token}.", "Another one.")
                 await place.attach(f"{said.token} say", f"{said.token}.pdf", "application/pdf", pages)
             case _:
                 await place.say(_wish(said))
@@ -309,7 +309,7 @@ class Talks:
     async def _command(self, place: Place, name: str) -> None:
         said = self._new(place, f"/{name}")
         wish = {
-            "remember": {"text": parcel(said.token)},
+            "remember": {"text": parcel_fact(said.token)},
             "recall": {"query": "parcel shelf"},
             "remind": {"when": "3s", "text": f"look after {said.token}"},
             "model": {"name": self.chance.choice([*MODELS.values(), "auto"])},

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from model_servers import KEY
-from scripted_models import Told, Wish, by_the_script
+from scripted_models import ServerLog, Wish, scripted_reply
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from tests.fakes.embedding_server import Asked as Embed
-    from tests.fakes.model_server import Asked, ModelServer, Reply
+    from tests.fakes.embedding_server import EmbeddingRequest as Embed
+    from tests.fakes.model_server import ModelServer, ReceivedRequest, Reply
 
 WELL = {"well": True}
 SAID = re.compile(
@@ -26,7 +26,7 @@ SAID = re.compile(
     r"(?:(T\d{5}) (say|slow|long|both|edit|remind|three)(?: (\S+))?|Remember that Parcel (T\d{5}) is on the shelf\.)",
     re.MULTILINE,
 )
-TROUBLES = {
+FAILURES = {
     "429": 20,
     "429 for a second": 8,
     "500": 20,
@@ -39,14 +39,14 @@ TROUBLES = {
     "garbled": 5,
 }
 """What goes wrong, by how often."""
-TROUBLED = 0.07
+FAILURE_SHARE = 0.07
 """Of all requests to a model; of those for vectors twice as many."""
 OUTAGE_EVERY = 40.0
 OUTAGE_SECONDS = 3.0
 """Nobody answers for so long."""
 
 
-def wishes_in(text: str) -> list[Wish]:
+def parse_soak_wishes(text: str) -> list[Wish]:
     """What a message of the soak wants; what the notebook too can do is said in words."""
     return [
         (token or parcel, kind or "write", argument) for token, kind, argument, parcel in SAID.findall(text)
@@ -54,7 +54,7 @@ def wishes_in(text: str) -> list[Wish]:
 
 
 @dataclass(slots=True)
-class Trouble:
+class FailurePlan:
     """When something goes wrong, for all servers together."""
 
     chance: random.Random
@@ -69,44 +69,44 @@ class Trouble:
         out = (time.monotonic() - self.began) % OUTAGE_EVERY > OUTAGE_EVERY - OUTAGE_SECONDS
         if not out and self.chance.random() >= share:
             return ""
-        what = "500" if out else self.chance.choices(list(TROUBLES), list(TROUBLES.values()))[0]
+        what = "500" if out else self.chance.choices(list(FAILURES), list(FAILURES.values()))[0]
         self.happened[what] = self.happened.get(what, 0) + 1
         return what
 
 
-def troubled_servers() -> dict[str, Any]:
+def failing_servers() -> dict[str, Any]:
     """A model server of each protocol, by its name, and `embedding`."""
     from tests.fakes.anthropic_server import AnthropicServer
     from tests.fakes.gemini_server import GeminiServer
     from tests.fakes.openai_server import OpenAIServer
 
-    told, trouble = Told(), Trouble(random.Random(1))
+    told, trouble = ServerLog(), FailurePlan(random.Random(1))
     servers: dict[str, ModelServer] = {
         "openai": OpenAIServer(key=KEY),
         "anthropic": AnthropicServer(key=KEY),
         "gemini": GeminiServer(key=KEY),
     }
     for kind, server in servers.items():
-        well = by_the_script(kind, server, told, wishes=wishes_in, nothing=0.8)
-        server.always(_troubled(server, well, trouble))
-    return {**servers, "embedding": _Embeddings(trouble)}
+        well = scripted_reply(kind, server, told, wishes=parse_soak_wishes, nothing=0.8)
+        server.always(_failing_reply(server, well, trouble))
+    return {**servers, "embedding": _FailingEmbeddings(trouble)}
 
 
-def _troubled(server: "ModelServer", well: "Reply", trouble: Trouble) -> "Reply":
+def _failing_reply(server: "ModelServer", well: "Reply", trouble: FailurePlan) -> "Reply":
     from aiohttp import web
 
-    from tests.fakes.model_server import Says, drops, hangs, streams
+    from tests.fakes.model_server import ModelAnswer, drops, hangs, streams
 
     half = ["And then ", "there was ", "something else."]
 
-    async def reply(request: "web.Request", asked: "Asked") -> "web.StreamResponse":
+    async def reply(request: "web.Request", asked: "ReceivedRequest") -> "web.StreamResponse":
         server.requests.clear()
         if "well" in asked.body:
             trouble.well = True
             return web.json_response(trouble.happened)
         if "told" in asked.body:
             return await well(request, asked)
-        match trouble.next(TROUBLED):
+        match trouble.next(FAILURE_SHARE):
             case "":
                 return await well(request, asked)
             case "429 for a second":
@@ -116,11 +116,11 @@ def _troubled(server: "ModelServer", well: "Reply", trouble: Trouble) -> "Reply"
             case "no answer":
                 return await hangs()(request, asked)
             case "silence in the middle":
-                return await server.stream(request, asked, Says(half, hang_after=2))
+                return await server.stream(request, asked, ModelAnswer(half, hang_after=2))
             case "cut":
-                return await server.stream(request, asked, Says(half, cut_after=2))
+                return await server.stream(request, asked, ModelAnswer(half, cut_after=2))
             case "empty":
-                return await server.stream(request, asked, Says(""))
+                return await server.stream(request, asked, ModelAnswer(""))
             case "garbled":
                 return await streams(b"data: {what is this\n\n")(request, asked)
             case _:
@@ -129,10 +129,10 @@ def _troubled(server: "ModelServer", well: "Reply", trouble: Trouble) -> "Reply"
     return reply
 
 
-class _Embeddings:
+class _FailingEmbeddings:
     """The tests' embedding service in OpenAI's format, failing like the models."""
 
-    def __init__(self, trouble: Trouble) -> None:
+    def __init__(self, trouble: FailurePlan) -> None:
         from tests.fakes.embedding_server import KEY as EMBEDDING_KEY
         from tests.fakes.embedding_server import EmbeddingServer
 
@@ -155,7 +155,7 @@ class _Embeddings:
         from tests.fakes import embedding_server as fake
 
         self._server.requests.clear()
-        match self._trouble.next(2 * TROUBLED):
+        match self._trouble.next(2 * FAILURE_SHARE):
             case "":
                 return None
             case "429" | "429 for a second":

@@ -16,7 +16,7 @@ import hostile_people
 import hostile_replies
 import standstill_attachments
 from figures import measure_to_the_end
-from under_attack import Outcome, Scenario, measure
+from under_attack import Outcome, Scenario, run_scenario
 
 WANTED_SECONDS = 0.5
 MOST_SECONDS = 2.0
@@ -29,10 +29,12 @@ def scenarios() -> Iterator[Scenario]:
     yield from hostile_http.scenarios()
     yield from hostile_people.scenarios()
     yield from hostile_replies.scenarios()
-    yield Scenario(standstill_attachments.NAME, standstill_attachments.attack, standstill_attachments.TABLES)
+    yield Scenario(
+        standstill_attachments.NAME, standstill_attachments.send_files, standstill_attachments.TABLES
+    )
 
 
-def failures(outcome: Outcome) -> list[str]:
+def find_failures(outcome: Outcome) -> list[str]:
     """Return what is not as promised."""
     return [
         *([f"/healthz took {outcome.longest_wait:.2f} s"] if outcome.longest_wait > MOST_SECONDS else []),
@@ -43,15 +45,15 @@ def failures(outcome: Outcome) -> list[str]:
     ]
 
 
-async def attack(chosen: str, seconds: float) -> list[str]:
+async def run_attacks(chosen: str, seconds: float) -> list[str]:
     """Print a line for each scenario; return what is not as promised."""
     print(f"{'':30}{'/healthz s':>11}{'failed':>8}{'notes':>7}{'lost':>6}{'log kB':>9}{'MB':>7}", flush=True)
     failed = []
     for scenario in scenarios():
         if chosen not in scenario.name:
             continue
-        outcome = await measure(scenario, seconds)
-        missed = failures(outcome)
+        outcome = await run_scenario(scenario, seconds)
+        missed = find_failures(outcome)
         remark = "  NOT KEPT" if missed else "  slow" if outcome.longest_wait > WANTED_SECONDS else ""
         print(
             f"{scenario.name:30}{outcome.longest_wait:11.2f}{outcome.failed_probes:8}{outcome.notes:7}"
@@ -70,7 +72,7 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", metavar="NAME", help="a part of a scenario's name")
     arguments = parser.parse_args()
-    measure_to_the_end(attack(arguments.only, arguments.seconds))
+    measure_to_the_end(run_attacks(arguments.only, arguments.seconds))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class Target(Protocol):
         """The workspace."""
 
 
-async def attack(target: Target) -> None:
+async def send_files(target: Target) -> None:
     """Have a guest send all files, every other topic beginning with the large one, and let the service read."""
     api = target.api
     owner, guest = api.person(OWNER, "Anna"), api.person(GUEST, "Mallory")

@@ -19,12 +19,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
-from bot_process import BotProcess, faults_in, free_port, service
+from bot_process import BotProcess, find_faults, free_port, service
 from figures import Report, measure_to_the_end
 from workspaces import make_workspace, write_config, write_notes
 
 from bot.models.errors import Overloaded
-from bot.models.health import Outcome, RouteName
+from bot.models.health import CallOutcome, RouteName
 from bot.models.protocol import Usage
 from bot.state.database import State
 
@@ -41,7 +41,7 @@ async def write_history(private: Path) -> None:
     """A day of all models, as the service itself would have noted it."""
     chance, now = random.Random(1), time.time()
     outcomes = [
-        Outcome(
+        CallOutcome(
             RouteName(model),
             now - 3600 * hour,
             Overloaded("overloaded", model=model) if chance.random() < 0.1 else None,
@@ -77,7 +77,7 @@ async def indexed_service(folder: Path, *, notes: int) -> AsyncIterator[tuple[Bo
     ):
         ends = time.monotonic() + 60
         while not await is_indexed(client, notes):
-            if bot.ended or time.monotonic() > ends:
+            if bot.has_ended or time.monotonic() > ends:
                 sys.exit("the service did not start")
             await asyncio.sleep(0.1)
         yield bot, client
@@ -91,7 +91,7 @@ async def is_indexed(client: httpx.AsyncClient, notes: int) -> bool:
     return answer.is_success and answer.json()["memory"].get("files") == notes
 
 
-async def cost(
+async def measure_cost(
     bot: BotProcess, client: httpx.AsyncClient, path: str, times: int
 ) -> tuple[float, float, float]:
     """Of the first request and of the median of the next: processor milliseconds; kilobytes of the page."""
@@ -111,7 +111,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
         folder = Path(name)
         async with indexed_service(folder, notes=arguments.notes) as (bot, client):
             for path in ("/", "/progress", "/search?q=what+was+said"):
-                first, then, kilobytes = await cost(bot, client, path, arguments.requests)
+                first, then, kilobytes = await measure_cost(bot, client, path, arguments.requests)
                 print(f"{path} with {arguments.notes} notes, {kilobytes:.0f} kB")
                 report.figure("CPU ms of the first request", first)
                 report.figure(
@@ -119,7 +119,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
                     then,
                     most=MOST_MS if path == "/" else None,
                 )
-        report.failed += faults_in(folder)
+        report.failed += find_faults(folder)
     return report.failed
 
 

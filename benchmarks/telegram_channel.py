@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
-from bot_process import BotProcess, faults_in, service_on, settled
+from bot_process import BotProcess, find_faults, service_on, wait_until_idle
 from figures import Report, import_seconds, measure_to_the_end
 from model_servers import KEY, model_servers
-from turns import instant_server, raw_call
+from turns import instant_server, measure_raw_call
 from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from tests.fakes.bot_api.chats import Chat, Message
     from tests.fakes.bot_api.people import Person
-    from tests.fakes.model_server import Asked, ModelServer
+    from tests.fakes.model_server import ModelServer, ReceivedRequest
 
 MOST_MS_TO_FIRST_SEND = 25.0
 GROUPS_OF = 5
@@ -47,26 +47,26 @@ SHOWS = ("sendMessage", "sendMessageDraft", "editMessageText")
 IMPORTS = "import aiohttp.web, telegram"
 
 
-def writing_server() -> dict[str, "ModelServer"]:
+def make_streaming_server() -> dict[str, "ModelServer"]:
     """An answer of forty pieces in four seconds; it begins and ends with what it was asked."""
-    from tests.fakes.model_server import Says
+    from tests.fakes.model_server import ModelAnswer
     from tests.fakes.openai_server import OpenAIServer
 
     server = OpenAIServer(key=KEY)
 
-    async def reply(request: "web.Request", asked: "Asked") -> "web.StreamResponse":
+    async def reply(request: "web.Request", asked: "ReceivedRequest") -> "web.StreamResponse":
         server.requests.clear()
         if objection := server.objection(asked):
             return objection
         token = str(asked.body["messages"][-1]["content"]).split()[-1]
         pieces = [f"{token} ", *(f"and then **word {number}**, " for number in range(PIECES)), f"end {token}"]
-        return await server.stream(request, asked, Says(pieces, delay=PIECE_SECONDS))
+        return await server.stream(request, asked, ModelAnswer(pieces, delay=PIECE_SECONDS))
 
     server.always(reply)
     return {"openai": server}
 
 
-def service(
+def run_telegram_service(
     folder: Path, addresses: Mapping[str, str], api: BotApi
 ) -> AbstractAsyncContextManager[BotProcess]:
     """The service on Telegram alone."""
@@ -76,14 +76,14 @@ def service(
 # -- what it costs ---------------------------------------------------------------------------------------------
 
 
-async def cost(report: Report, folder: Path, messages: int) -> None:
+async def measure_cost(report: Report, folder: Path, messages: int) -> None:
     """The start, then one message after the other in one chat, each once all is quiet."""
     with model_servers(instant_server) as addresses:
         imports = statistics.median(import_seconds(IMPORTS) for _ in range(3))
         async with BotApi() as api:
             began = time.monotonic()
-            async with service(folder / "cost", addresses, api) as bot:
-                await api.polled(within=60)
+            async with run_telegram_service(folder / "cost", addresses, api) as bot:
+                await api.wait_until_polling(within=60)
                 print("start until the first poll")
                 report.figure("wall s", time.monotonic() - began)
                 started = bot.cpu_seconds()
@@ -103,14 +103,14 @@ async def _messages(
     async with httpx.AsyncClient() as client:
         for number in range(messages + 3):
             await asyncio.sleep(1.1)  # else Telegram's second between two messages is measured
-            before, shown, replies = await settled(bot), _shown(api), len(anna.chat.replies)
+            before, shown, replies = await wait_until_idle(bot), _shown_text(api), len(anna.chat.replies)
             began = time.monotonic()
             await anna.say(f"Message {number}: the quick brown fox jumps over the lazy dog.")
-            await api.until(lambda: _shown(api) > shown, within=10)  # noqa: B023
+            await api.wait_until(lambda: _shown_text(api) > shown, within=10)  # noqa: B023
             wall, cpu = time.monotonic() - began, bot.cpu_seconds() - before
-            await api.until(lambda: len(anna.chat.replies) > replies, within=10)  # noqa: B023
-            whole = await settled(bot) - before
-            raw.append(await raw_call(client, addresses["openai"]))
+            await api.wait_until(lambda: len(anna.chat.replies) > replies, within=10)  # noqa: B023
+            whole = await wait_until_idle(bot) - before
+            raw.append(await measure_raw_call(client, addresses["openai"]))
             if number >= 3:
                 first_wall.append(1000 * wall)
                 first_cpu.append(1000 * cpu)
@@ -126,21 +126,21 @@ async def _messages(
     report.figure("the one / the other", statistics.median(whole_cpu) / statistics.median(raw))
 
 
-def _shown(api: BotApi) -> int:
+def _shown_text(api: BotApi) -> int:
     return len(api.calls_of(*SHOWS))
 
 
 # -- many at once ----------------------------------------------------------------------------------------------
 
 
-async def crowd(report: Report, folder: Path, chats: int, seconds: float) -> None:
+async def measure_crowd(report: Report, folder: Path, chats: int, seconds: float) -> None:
     """Everybody says the next thing as soon as the last is answered."""
-    with model_servers(writing_server) as addresses:
+    with model_servers(make_streaming_server) as addresses:
         async with (
             BotApi(limits=Limits(chat_burst=1)) as api,
-            service(folder / "crowd", addresses, api) as bot,
+            run_telegram_service(folder / "crowd", addresses, api) as bot,
         ):
-            await api.polled(within=60)
+            await api.wait_until_polling(within=60)
             await asyncio.sleep(3)
             spent, began = bot.cpu_seconds(), time.monotonic()
             talks = await asyncio.gather(
@@ -158,7 +158,7 @@ async def crowd(report: Report, folder: Path, chats: int, seconds: float) -> Non
             report.figure("refused for any reason", len(api.refusals), most=0)
             report.figure("replies that are not whole, or missing", len(lost), most=0)
             report.figure("shown a second, sent, edited or drafted", len(shown) / took)
-            report.figure("… at most within any second", _most_within(shown, 1.0), most=30)
+            report.figure("… at most within any second", _max_in_window(shown, 1.0), most=30)
             report.figure("least of a chat", min(len(talk) for talk in talks))
             report.figure("CPU s a minute", 60 * spent / took)
             report.figure("MB at most", bot.megabytes("VmHWM"))
@@ -176,7 +176,7 @@ async def _talk(api: BotApi, number: int, *, until: float) -> list[tuple[str, st
         token = f"T{number:03}x{turn:03}"
         said = await _say(person, group, f"tell me about {token}")
         reply = await chat.answer(said, containing=token, within=180)
-        await api.until(lambda: _is_whole(token, reply.text), within=180)  # noqa: B023
+        await api.wait_until(lambda: _is_whole(token, reply.text), within=180)  # noqa: B023
         asked.append((token, reply))
     return [(token, reply.text) for token, reply in asked]
 
@@ -190,7 +190,7 @@ def _is_whole(token: str, text: str) -> bool:
     return bool(words) and words[0] == token and words[-2:] == ["end", token]
 
 
-def _most_within(calls: "Sequence[object]", seconds: float) -> int:
+def _max_in_window(calls: "Sequence[object]", seconds: float) -> int:
     times = sorted(each.time for each in calls)  # type: ignore[attr-defined]
     most = begin = 0
     for end, at in enumerate(times):
@@ -204,10 +204,10 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
     report = Report()
     with tempfile.TemporaryDirectory() as name:
         if arguments.only != "crowd":
-            await cost(report, Path(name), arguments.messages)
+            await measure_cost(report, Path(name), arguments.messages)
         if arguments.only != "cost":
-            await crowd(report, Path(name), arguments.chats, arguments.seconds)
-        report.failed += faults_in(Path(name))
+            await measure_crowd(report, Path(name), arguments.chats, arguments.seconds)
+        report.failed += find_faults(Path(name))
     return report.failed
 
 

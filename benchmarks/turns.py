@@ -22,18 +22,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
-from bot_process import SETTLED_SECONDS, BotProcess, bot_settings, settled
+from bot_process import IDLE_SECONDS, BotProcess, bot_settings, wait_until_idle
 from figures import Report, measure_to_the_end
 from model_servers import KEY, model_servers
 from workspaces import ROOT, make_workspace
 
 sys.path.insert(0, str(ROOT))
-from tests.fakes.platform import Platform, Post
+from tests.fakes.chat_platform import Platform, Post
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-    from tests.fakes.model_server import Asked, ModelServer, Reply
+    from tests.fakes.model_server import ModelServer, ReceivedRequest, Reply
 
 MOST_TIMES_RAW = 4.0
 MOST_TIMES_FIRST = 1.3
@@ -59,13 +59,13 @@ def _server(seconds: float) -> dict[str, "ModelServer"]:
     """An answer of ten pieces; asked for what it was asked latest, it tells that."""
     from aiohttp import web
 
-    from tests.fakes.model_server import Says
+    from tests.fakes.model_server import ModelAnswer
     from tests.fakes.openai_server import OpenAIServer
 
     server = OpenAIServer(key=KEY)
     latest: Mapping[str, Any] = {}
 
-    async def reply(request: "web.Request", asked: "Asked") -> "web.StreamResponse":
+    async def reply(request: "web.Request", asked: "ReceivedRequest") -> "web.StreamResponse":
         nonlocal latest
         server.requests.clear()
         if "told" in asked.body:
@@ -75,7 +75,7 @@ def _server(seconds: float) -> dict[str, "ModelServer"]:
         if "again" not in asked.headers:
             latest = asked.body
         await asyncio.sleep(seconds)
-        return await server.stream(request, asked, Says(PIECES))
+        return await server.stream(request, asked, ModelAnswer(PIECES))
 
     answer: Reply = reply
     server.always(answer)
@@ -85,7 +85,7 @@ def _server(seconds: float) -> dict[str, "ModelServer"]:
 # -- the service and who talks to it -------------------------------------------------------------------------
 
 
-class Talk:
+class TurnDriver:
     """Posts messages and waits for their replies."""
 
     def __init__(self, platform: Platform) -> None:
@@ -120,9 +120,9 @@ class Talk:
 
 
 @asynccontextmanager
-async def service(
+async def run_turn_service(
     folder: Path, addresses: Mapping[str, str], *, profile: Path | None = None
-) -> AsyncIterator[tuple[BotProcess, Talk]]:
+) -> AsyncIterator[tuple[BotProcess, TurnDriver]]:
     """A new workspace, and the service in it. What is long must stay: no compaction falls into the measurement."""
     workspace = make_workspace(folder / "w")
     config = bot_settings(
@@ -133,20 +133,20 @@ async def service(
         token_threshold=1_000_000,
     )
     async with Platform(folder / "platform.sock", twice=0.0, latency=0.0) as platform:
-        talk = Talk(platform)
+        talk = TurnDriver(platform)
         bot = await BotProcess.start(config, platform.socket, folder / "log", profile=profile)
         try:
             async with asyncio.timeout(60):
                 await platform.up.wait()
             yield bot, talk
         finally:
-            await bot.leave()
+            await bot.stop()
 
 
 # -- the cost of a turn --------------------------------------------------------------------------------------
 
 
-async def cost_of_turns(
+async def measure_turns(
     report: Report, folder: Path, *, chats: int, turns: int, profile: Path | None = None
 ) -> None:
     """Every chat has so many turns; each is measured, and the raw call for the first and the last ones."""
@@ -155,19 +155,19 @@ async def cost_of_turns(
     measured = [*range(NEIGHBOURS), *range(turns - NEIGHBOURS, turns)]
     with model_servers(instant_server) as addresses:
         async with (
-            service(folder / "cost", addresses, profile=profile) as (bot, talk),
+            run_turn_service(folder / "cost", addresses, profile=profile) as (bot, talk),
             httpx.AsyncClient() as client,
         ):
             await talk.answered([talk.say("warm")])
             await asyncio.sleep(3)  # what it does after its start
             for chat in range(chats):
                 for turn in range(turns):
-                    before = await settled(bot)
+                    before = await wait_until_idle(bot)
                     if not await talk.answered([talk.say(f"c{chat}")]):
                         raise SystemExit("no answer")
-                    ours[turn].append(1000 * (await settled(bot) - before))
+                    ours[turn].append(1000 * (await wait_until_idle(bot) - before))
                     if turn in measured:
-                        raw[turn].append(await raw_call(client, addresses["openai"]))
+                        raw[turn].append(await measure_raw_call(client, addresses["openai"]))
     first, last = ours[:NEIGHBOURS], ours[turns - NEIGHBOURS :]
     first_ms, last_ms = (statistics.median(each for turn in part for each in turn) for part in (first, last))
     raw_first, raw_last = (
@@ -186,14 +186,14 @@ async def cost_of_turns(
     report.figure(f"turn {turns} / turn 1", last_ms / first_ms, most=MOST_TIMES_FIRST)
 
 
-async def raw_call(client: httpx.AsyncClient, base_url: str) -> float:
+async def measure_raw_call(client: httpx.AsyncClient, base_url: str) -> float:
     """CPU ms of the request that the service made latest: as there, each after a pause; a median of three."""
     url = f"{base_url}/chat/completions"
     fields = (await client.post(url, json={"told": True})).json()
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json", "again": "1"}
     spent = []
     for _ in range(3):
-        await asyncio.sleep(2 * SETTLED_SECONDS)  # what follows at once finds all in the processor's caches
+        await asyncio.sleep(2 * IDLE_SECONDS)  # what follows at once finds all in the processor's caches
         began = time.process_time()
         content = json.dumps(fields, ensure_ascii=False).encode()
         async with client.stream("POST", url, content=content, headers=headers) as response:
@@ -207,10 +207,10 @@ async def raw_call(client: httpx.AsyncClient, base_url: str) -> float:
 # -- many at once --------------------------------------------------------------------------------------------
 
 
-async def crowd(report: Report, folder: Path, *, profile: Path | None = None) -> None:
+async def measure_crowd(report: Report, folder: Path, *, profile: Path | None = None) -> None:
     """Everybody says something at the same moment; then three things in a row."""
     with model_servers(slow_server) as addresses:
-        async with service(folder / "crowd", addresses, profile=profile) as (bot, talk):
+        async with run_turn_service(folder / "crowd", addresses, profile=profile) as (bot, talk):
             await talk.answered([talk.say("warm")])
             await asyncio.sleep(3)
             before = bot.megabytes()
@@ -228,13 +228,13 @@ async def crowd(report: Report, folder: Path, *, profile: Path | None = None) ->
             several = {chat: [talk.say(chat) for _ in range(3)] for chat in chats}
             complete = await talk.answered([each for row in several.values() for each in row])
             report.figure("seconds for three messages in a row in each", time.monotonic() - began)
-            report.figure("messages not answered in order", out_of_order(talk.platform, several), most=0)
+            report.figure("messages not answered in order", find_out_of_order(talk.platform, several), most=0)
             report.figure("MB more, at most, by then", bot.megabytes("VmHWM") - before, most=MOST_MEGABYTES)
             if not complete:
                 report.failed.append("not all of them were answered")
 
 
-def out_of_order(platform: Platform, several: Mapping[str, Sequence[str]]) -> int:
+def find_out_of_order(platform: Platform, several: Mapping[str, Sequence[str]]) -> int:
     answers: dict[str, list[str]] = {}
     for shown in sorted(platform.final(), key=lambda each: each.final_at or 0):
         answers.setdefault(shown.chat, []).extend(shown.answers)
@@ -248,11 +248,11 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if arguments.only != "crowd":
-            await cost_of_turns(
+            await measure_turns(
                 report, folder, chats=arguments.chats, turns=arguments.turns, profile=arguments.profile
             )
         if arguments.only != "cost":
-            await crowd(report, folder, profile=arguments.profile)
+            await measure_crowd(report, folder, profile=arguments.profile)
     return report.failed
 
 

@@ -17,7 +17,7 @@ from workspaces import COMMAND, ROOT, make_workspace, write_config
 sys.path.insert(0, str(ROOT))
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.discord_api.server import DiscordApi
-from tests.fakes.model_server import Says
+from tests.fakes.model_server import ModelAnswer
 from tests.fakes.openai_server import OpenAIServer
 
 TOKEN = "a token that nobody guesses"
@@ -37,7 +37,7 @@ Tables = Mapping[str, dict[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AttackTarget:
     """What an attack is given."""
 
     port: int
@@ -57,7 +57,7 @@ class Scenario:
     """A way to stop the service."""
 
     name: str
-    attack: Callable[[Target], Awaitable[None]]
+    attack: Callable[[AttackTarget], Awaitable[None]]
     tables: Tables = field(default_factory=dict)
     """Settings beyond the usual ones, as `write_config` has them; a table replaces the usual one."""
     prepare: Callable[[Path], None] = lambda folder: None
@@ -85,7 +85,7 @@ class Outcome:
     """Resident, at most."""
 
 
-async def measure(scenario: Scenario, seconds: float) -> Outcome:
+async def run_scenario(scenario: Scenario, seconds: float) -> Outcome:
     """Start the service in a new workspace, attack it, and look on."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "workspace"
@@ -102,14 +102,14 @@ async def measure(scenario: Scenario, seconds: float) -> Outcome:
         ):
             before = log.stat().st_size
             if scenario.people:
-                await discord.connected(within=60)
-            target = Target(port, api, discord, folder, seconds)
-            async with _probing(port) as probe:
+                await discord.wait_until_connected(within=60)
+            target = AttackTarget(port, api, discord, folder, seconds)
+            async with _run_probe(port) as probe:
                 notes = asyncio.create_task(_note_things(api))
                 await scenario.attack(target)
                 notes.cancel()
-                told = await _told(notes)
-            lost = await _lost(folder / "memory", told)
+                told = await _noted(notes)
+            lost = await _count_lost(folder / "memory", told)
             return Outcome(
                 longest_wait=probe["longest"],
                 failed_probes=int(probe["failed"]),
@@ -133,7 +133,7 @@ async def _model(replies: Sequence[str]) -> AsyncIterator[Tables]:
         yield {}
         return
     async with OpenAIServer() as server:
-        server.enqueue(*(Says([text[: len(text) // 2], text[len(text) // 2 :]]) for text in replies))
+        server.enqueue(*(ModelAnswer([text[: len(text) // 2], text[len(text) // 2 :]]) for text in replies))
         yield {
             "models": {"chain": [f"openai/{server.model}"]},
             "providers_openai": {"base_url": server.base_url, "api_key": server.key},
@@ -157,18 +157,18 @@ async def _service(folder: Path, api: BotApi, tables: Tables) -> AsyncIterator[t
     limited = ("sh", "-c", f'ulimit -Sn {DESCRIPTORS} && exec "$@"', "sh")
     bot = await BotProcess.run([*limited, *COMMAND, "run", "--config", str(config)], folder.parent, log)
     try:
-        await api.polled(within=60)
+        await api.wait_until_polling(within=60)
         await asyncio.sleep(2)  # menus are set
         yield bot, port, log
     finally:
-        await bot.leave()
+        await bot.stop()
 
 
 # -- who looks at /healthz: a process of its own, which nothing here holds up ---------------------------------
 
 
 @asynccontextmanager
-async def _probing(port: int) -> AsyncIterator[dict[str, float]]:
+async def _run_probe(port: int) -> AsyncIterator[dict[str, float]]:
     """Look at /healthz again and again; gives a table that is filled at the end."""
     prober = await asyncio.create_subprocess_exec(
         *(sys.executable, __file__, str(port)),
@@ -217,11 +217,11 @@ async def _note_things(api: BotApi) -> list[str]:
     return told
 
 
-async def _told(notes: "asyncio.Task[list[str]]") -> list[str]:
+async def _noted(notes: "asyncio.Task[list[str]]") -> list[str]:
     return await notes
 
 
-async def _lost(memory: Path, told: list[str]) -> int:
+async def _count_lost(memory: Path, told: list[str]) -> int:
     """How many are not in the notes, once there was time to write them."""
     until = time.monotonic() + WRITTEN_SECONDS
     while True:

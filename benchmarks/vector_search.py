@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from workspaces import ENVIRONMENT
 
-from memory.index.nearest.sign_bits import SignBitsNearest
-from memory.index.nearest.sqlite_vec import ExtensionMissing, SqliteVecNearest, load_extension
+from memory.index.vector_search.binary_quantization import BinaryVectorSearcher
+from memory.index.vector_search.sqlite_vec import ExtensionMissing, SqliteVecSearcher, load_extension
 
 Vectors = NDArray[np.float32]
 
@@ -132,7 +132,7 @@ def real(report: Report, folder: Path, embeddings: Path, questions: Path | None)
     write_table(file, [vectors])
     db = apsw.Connection(str(file))
     print(f"{len(vectors)} real vectors of {vectors.shape[1]}, {len(asked)} questions")
-    report.recall("our leg", recall(db, SignBitsNearest(), vectors, asked), least=LEAST_RECALL)
+    report.recall("our leg", recall(db, BinaryVectorSearcher(), vectors, asked), least=LEAST_RECALL)
     db.close()
     file.unlink()
 
@@ -148,7 +148,7 @@ def synthetic(report: Report, folder: Path, count: int, dimensions: int, *, with
     file = folder / "vectors.db"
     write_table(file, (vectors[start : start + BLOCK] for start in range(0, count, BLOCK)))
     db = apsw.Connection(str(file))
-    ours = SignBitsNearest()
+    ours = BinaryVectorSearcher()
     started = time.process_time()
     search(db, ours, questions[0])
     loading = time.process_time() - started
@@ -162,7 +162,7 @@ def synthetic(report: Report, folder: Path, count: int, dimensions: int, *, with
     print(f"  reading it once at the start: {loading:.2f} s")
     report.ratio(f"{name}: our leg / (M @ q)", leg / product)
     try:
-        once = SqliteVecNearest()
+        once = SqliteVecSearcher()
         scan = milliseconds(lambda: search(db, once, next(asked)), calls=7)
         print(f"  one search from the command line, by sqlite-vec's functions: {scan:.1f} ms")
         if with_vec0:
@@ -174,7 +174,7 @@ def synthetic(report: Report, folder: Path, count: int, dimensions: int, *, with
     except ExtensionMissing as missing:
         print(f"  {missing}")
     report.recall("synthetic clusters", recall(db, ours, vectors, questions))
-    report.megabytes("held in memory", ours.held_bytes() / 1e6)
+    report.megabytes("held in memory", ours.memory_bytes() / 1e6)
     db.close()
     if (count, dimensions) == (100_000, 384):
         grown = subprocess.run(
@@ -224,7 +224,9 @@ def write_table(file: Path, blocks: "Iterator[Vectors] | list[Vectors]") -> None
     db.close()
 
 
-def search(db: apsw.Connection, nearest: SignBitsNearest | SqliteVecNearest, question: Vectors) -> list[int]:
+def search(
+    db: apsw.Connection, nearest: BinaryVectorSearcher | SqliteVecSearcher, question: Vectors
+) -> list[int]:
     """The best texts, in a transaction as the index opens it."""
     db.execute("BEGIN")
     found = nearest.search(db, MODEL, question.tobytes(), most=MOST, version=VERSION)
@@ -232,7 +234,7 @@ def search(db: apsw.Connection, nearest: SignBitsNearest | SqliteVecNearest, que
     return [text for text, _ in found]
 
 
-def recall(db: apsw.Connection, nearest: SignBitsNearest, vectors: Vectors, questions: Vectors) -> float:
+def recall(db: apsw.Connection, nearest: BinaryVectorSearcher, vectors: Vectors, questions: Vectors) -> float:
     """The share of the exact best that is found; texts are numbered from 1."""
     hits = 0
     for question in questions:
@@ -275,9 +277,9 @@ def print_memory(file: Path) -> None:
     [(size,)] = db.execute("SELECT length(embedding) FROM vectors LIMIT 1")
     question = unit(np.random.default_rng(1).standard_normal((1, size // 4), dtype=np.float32))[0]
     before = resident("VmRSS")
-    search(db, nearest := SignBitsNearest(), question)
+    search(db, nearest := BinaryVectorSearcher(), question)
     print(resident("VmRSS") - before, resident("VmHWM") - before)
-    assert nearest.held_bytes()
+    assert nearest.memory_bytes()
 
 
 def resident(field: str) -> float:

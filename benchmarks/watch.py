@@ -135,8 +135,8 @@ def running_service(folder: Path, workspace: Path, service: EmbeddingService) ->
         command, cwd=folder, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
         try:
-            until(lambda: is_well(port), "the service to start")
-            until((workspace / ".commonplace" / "index.db").exists, "an index")
+            wait_until(lambda: is_healthy(port), "the service to start")
+            wait_until((workspace / ".commonplace" / "index.db").exists, "an index")
             with closing(IndexReader(workspace / ".commonplace" / "index.db")) as index:
                 yield index
         finally:
@@ -144,7 +144,7 @@ def running_service(folder: Path, workspace: Path, service: EmbeddingService) ->
             process.wait(20)
 
 
-def is_well(port: int) -> bool:
+def is_healthy(port: int) -> bool:
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as answer:
             return bool(answer.status == 200)
@@ -152,7 +152,7 @@ def is_well(port: int) -> bool:
         return False
 
 
-def until(so: Callable[[], bool], what: str) -> float:
+def wait_until(so: Callable[[], bool], what: str) -> float:
     """Wait until something is so; gives back the seconds that it took. Exits where it does not come to pass."""
     began = time.perf_counter()
     while not so():
@@ -176,7 +176,7 @@ def print_until_found(folder: Path, saves: int) -> bool:
         print(f"  {what:26}  median {median:6.3f} s   most {max(took):6.3f} s", flush=True)
 
     with embedding_service() as service, running_service(folder, workspace, service) as index:
-        until(lambda: index.has("note") and not index.without_vector(), "the first vectors")
+        wait_until(lambda: index.has("note") and not index.without_vector(), "the first vectors")
         gone = []
         for editor, save in EDITORS.items():
             note = workspace / "memory" / "edited.md"
@@ -186,11 +186,11 @@ def print_until_found(folder: Path, saves: int) -> bool:
                 body = f"# Diary\n\n{text.sentence()}\n\nThe word of the day is {word}.\n"
                 time.sleep(0.3 + 0.037 * number)  # not in step with the watcher's looks
                 save(note, body)
-                found.append(until(partial(index.has, word), f"{word} to be found"))
+                found.append(wait_until(partial(index.has, word), f"{word} to be found"))
                 if number % 2:  # so that notes are made as often as changed
                     time.sleep(0.3 + 0.037 * number)
                     note.unlink()
-                    gone.append(until(partial(index.has_not, word), f"{word} to go"))
+                    gone.append(wait_until(partial(index.has_not, word), f"{word} to go"))
             show(f"saved {editor}, found", found)
         if gone:
             show("deleted, gone", gone)
@@ -205,8 +205,8 @@ def print_requests(folder: Path, service: EmbeddingService, index: IndexReader) 
     def save(word: str) -> None:
         paragraphs[6] = f"{word} {paragraphs[6]}"
         edit_by_rename(folder / "many.md", "# Many\n\n" + "\n\n".join(paragraphs) + "\n")
-        until(partial(index.has, word), f"{word} to be found")
-        until(lambda: not index.without_vector(), "its vectors")
+        wait_until(partial(index.has, word), f"{word} to be found")
+        wait_until(lambda: not index.without_vector(), "its vectors")
         time.sleep(3)  # whatever else might be asked
 
     save("qfirst")
@@ -219,7 +219,7 @@ def print_requests(folder: Path, service: EmbeddingService, index: IndexReader) 
     return sizes == [1]
 
 
-async def seconds_until_told(
+async def measure_delays(
     note: Path, save: Callable[[Path], None], *, saves: int, debounce: float
 ) -> list[float]:
     """Save a note so many times; seconds from each to the change that tells of it."""
@@ -249,12 +249,12 @@ async def print_delays(folder: Path, saves: int, debounce: float) -> None:
         note = folder / way / "note.md"
         note.parent.mkdir()
         note.write_text("first\n")
-        work.append(seconds_until_told(note, save, saves=saves, debounce=debounce))
+        work.append(measure_delays(note, save, saves=saves, debounce=debounce))
     for way, took in zip(WAYS, await asyncio.gather(*work), strict=True):
         print(f"  {way:16}  median {statistics.median(took):6.3f} s   most {max(took):6.3f} s")
 
 
-async def share_of_core(changes: AsyncIterator[object], *, seconds: float) -> float:
+async def measure_cpu_share(changes: AsyncIterator[object], *, seconds: float) -> float:
     """Processor time by time, in per cent, while somebody waits for a change that does not come."""
 
     async def listen() -> None:
@@ -271,7 +271,7 @@ async def share_of_core(changes: AsyncIterator[object], *, seconds: float) -> fl
     return share
 
 
-def no_events(seen: object) -> NoReturn:
+def ignore_events(seen: object) -> NoReturn:
     raise OSError("watch limit reached")
 
 
@@ -281,18 +281,18 @@ async def print_costs(folder: Path, notes: int, seconds: float) -> None:
         place.mkdir(exist_ok=True)
         (place / f"{number}.md").touch()
     began = time.process_time()
-    watcher._take_snapshot(folder)
+    watcher._read_snapshot(folder)
     print(f"  one walk          {1000 * (time.process_time() - began):6.1f} ms of a processor")
 
     def ours() -> AsyncIterator[object]:
         return Watcher(folder, debounce_seconds=1.5).changes()
 
     async def show(name: str, changes: AsyncIterator[object]) -> None:
-        print(f"  {name:16}  {await share_of_core(changes, seconds=seconds):6.2f} % of a core")
+        print(f"  {name:16}  {await measure_cpu_share(changes, seconds=seconds):6.2f} % of a core")
 
     await show("events", ours())
     await show("awatch", watchfiles.awatch(folder))
-    with patch.object(watcher, "_watch", no_events):
+    with patch.object(watcher, "_open_watch", ignore_events):
         await show("polling", ours())
     await show("awatch, polling", watchfiles.awatch(folder, force_polling=True))
 

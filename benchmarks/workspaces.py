@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from memory.embeddings.table import PROVIDERS
+from memory.embeddings.provider_table import PROVIDERS
 
 ROOT = Path(__file__).resolve().parent.parent
 _INSTALLED = Path(sys.executable).with_name("commonplace")

@@ -13,13 +13,13 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from bot import phrases
-from bot.choices import offered
+from bot.buttons import buttons_for
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
-from bot.plain_text import one_line
+from bot.sanitize import one_line
 from bot.state import access, inbox
-from bot.state.access import Asking, Decision
-from bot.state.database import stored
-from bot.when import moment_in_short
+from bot.state.access import Decision, PairingRequest
+from bot.state.database import format_timestamp
+from bot.timeparse import moment_in_short
 
 if TYPE_CHECKING:
     from apsw import Connection
@@ -36,21 +36,21 @@ CODE_LETTERS = "CDFHJKMNPRTWXY3479"
 """Of each group that eyes confuse (0OQD, 1IL, 2Z, 5S, 6GC, 8B, UV) one at most, and no vowel, so that no code is a
 word. Eight of them are 33 bits: with ten tries in ten minutes nobody comes near in the hour that a code counts."""
 CODE_LENGTH = 8
-CODE_TIME = timedelta(hours=1)
-CODES_AT_ONCE = 3
+CODE_LIFETIME = timedelta(hours=1)
+MAX_PENDING_CODES = 3
 """How many can wait at a time. Whoever comes then is turned away, and the owners hear of it."""
-TOLD_AT_ONCE = 3
+REFUSALS_PER_PERIOD = 3
 """How often a stranger is answered within TOLD_AGAIN: a second message gets an answer, a flood does not."""
-TOLD_AGAIN = timedelta(minutes=10)
-STRANGERS_TOLD = 200
+REFUSAL_PERIOD = timedelta(minutes=10)
+MAX_REFUSED_STRANGERS = 200
 """How many strangers are told within TOLD_AGAIN that they cannot talk here; the rest of a flood meets silence."""
-ANNOUNCED = 6
+MAX_ANNOUNCEMENTS = 6
 """How many strangers an owner is told of within ANNOUNCED_TIME. No more than three ask at once, but whoever opens
 accounts by the dozen fills each place that an owner's no has freed."""
-ANNOUNCED_TIME = timedelta(hours=1)
-WRONG_CODES = 10
-WRONG_CODES_TIME = timedelta(minutes=10)
-ANSWERS_KEPT = timedelta(days=30)
+ANNOUNCEMENT_PERIOD = timedelta(hours=1)
+MAX_WRONG_CODES = 10
+WRONG_CODES_PERIOD = timedelta(minutes=10)
+ANSWER_RETENTION = timedelta(days=30)
 NAME_CHARS = 40
 
 
@@ -67,7 +67,7 @@ class Standing(IntEnum):
     """May administer as well."""
 
 
-DECIDED = {
+STANDING_BY_DECISION = {
     "owner": Standing.OWNER,
     "allowed": Standing.ALLOWED,
     "guest": Standing.GUEST,
@@ -94,7 +94,7 @@ def standing_of(
     if by_name in rules.owners and person.id != "*":
         return Standing.OWNER
     if decision:
-        return DECIDED[decision]
+        return STANDING_BY_DECISION[decision]
     by_group = {f"{person.channel}:{group}" for group in groups}
     for entries in ({by_name}, by_group, {by_channel}):
         if not entries.isdisjoint(rules.guests):
@@ -141,24 +141,24 @@ class Access:
         """How far a person is trusted at this moment; `groups`: what counts for them where they speak."""
         if standing_of(person, self._rules) is Standing.OWNER:
             return Standing.OWNER
-        decision = await self._state.read(lambda db: access.decision(db, str(person)))
+        decision = await self._state.read(lambda db: access.read_decision(db, str(person)))
         return standing_of(person, self._rules, decision, groups=groups)
 
-    async def people_of(self, channel: str) -> list[PersonId]:
+    async def list_people(self, channel: str) -> list[PersonId]:
         """Everybody of a channel who is known by name and may talk."""
         named = {*self._rules.owners, *self._rules.allow, *self._rules.guests}
-        named.update(await self._state.read(lambda db: access.let_in(db, channel)))
+        named.update(await self._state.read(lambda db: access.read_admitted(db, channel)))
         ids = (each.partition(":")[2] for each in sorted(named) if each.startswith(f"{channel}:"))
         people = (PersonId(channel, each) for each in ids if each != "*" and "/" not in each)
         return [each for each in people if await self.standing_of(each) is not Standing.STRANGER]
 
     # -- rooms --------------------------------------------------------------------------------------------
 
-    async def memory_is_open(self, message: IncomingMessage) -> bool:
+    async def is_memory_open(self, message: IncomingMessage) -> bool:
         """Whether the memory may be used in the chat of a message: always where nobody else listens."""
         if not message.in_room:
             return True
-        return await self._state.read(lambda db: access.memory_in_room(db, str(message.chat)))
+        return await self._state.read(lambda db: access.is_memory_open(db, str(message.chat)))
 
     async def open_memory(self, room: ChatId, *, memory: bool) -> None:
         """Open the memory to all who may use it in a room, or close it."""
@@ -177,7 +177,7 @@ class Access:
             return ""
         if self._rules.pairing:
             turned_away: list[datetime] = []
-            told = await self._state.change(lambda db: self._give_code(db, message, turned_away))
+            told = await self._state.change(lambda db: self._issue_code(db, message, turned_away))
             if turned_away:  # only now: a transaction that failed has told nobody
                 self._turned_away_at = turned_away[-1]
                 log.info("more people ask to be let in than can wait; /pair clear makes room for others")
@@ -185,9 +185,9 @@ class Access:
                 self._wake()
             if told is not None:
                 return told
-        return phrases.STRANGER if self._is_to_be_refused(message.sender) else ""
+        return phrases.STRANGER if self._should_refuse(message.sender) else ""
 
-    def _give_code(
+    def _issue_code(
         self, db: "Connection", message: IncomingMessage, turned_away: list[datetime]
     ) -> str | None:
         """A stranger's code in words, "" where it was told just now; None for who gets none.
@@ -195,113 +195,133 @@ class Access:
         `turned_away`: given the time where owners are told that somebody found no place.
         """
         person, now = str(message.sender), self._now()
-        decided = access.decision(db, person)
+        decided = access.read_decision(db, person)
         if decided == "denied":
             return None
         if (
             decided
         ):  # let in since the message came; a code would put another decision in the place of that one
             return ""
-        everybody = self._strangers(db, now)
+        everybody = self._list_strangers(db, now)
         stranger = next((each for each in everybody if each.person == person), None)
         if stranger is None:
-            if access.is_cleared(db, person, since=stored(now - CODE_TIME), until=stored(now)):
+            if access.is_cleared(
+                db, person, since=format_timestamp(now - CODE_LIFETIME), until=format_timestamp(now)
+            ):
                 return None
-            if len(everybody) >= CODES_AT_ONCE:
-                if self._note_turned_away(db, now):
+            if len(everybody) >= MAX_PENDING_CODES:
+                if self._announce_turned_away(db, now):
                     turned_away.append(now)
                 return None
-            stranger = Asking(
+            stranger = PairingRequest(
                 person,
-                new_code(),
+                generate_code(),
                 str(message.chat),
-                harmless_name(message.sender_name),
-                told_at=stored(now),
-                at=stored(now),
+                sanitize_name(message.sender_name),
+                told_at=format_timestamp(now),
+                at=format_timestamp(now),
             )
             log.info(
                 "%s asks to be let in%s", one_line(person), self._hint(db, message.sender, stranger.code)
             )
-            for owner, home in self._homes(db).items():
+            for owner, home in self._owner_homes(db).items():
                 self._announce(db, stranger, owner=owner, home=home)
-        elif not stored(now - TOLD_AGAIN) < stranger.told_at <= stored(now):
-            stranger = replace(stranger, chat=str(message.chat), told_at=stored(now), told=1, at=stored(now))
-        elif stranger.told < TOLD_AT_ONCE:
-            stranger = replace(stranger, chat=str(message.chat), told=stranger.told + 1, at=stored(now))
+        elif not format_timestamp(now - REFUSAL_PERIOD) < stranger.told_at <= format_timestamp(now):
+            stranger = replace(
+                stranger,
+                chat=str(message.chat),
+                told_at=format_timestamp(now),
+                told=1,
+                at=format_timestamp(now),
+            )
+        elif stranger.told < REFUSALS_PER_PERIOD:
+            stranger = replace(
+                stranger, chat=str(message.chat), told=stranger.told + 1, at=format_timestamp(now)
+            )
         else:
             return ""
-        access.keep_asking(db, stranger)
+        access.save_pairing_request(db, stranger)
         return phrases.PAIRING.format(code=stranger.code, minutes=minutes_left(stranger, now))
 
-    def _homes(self, db: "Connection") -> dict[str, ChatId]:
+    def _owner_homes(self, db: "Connection") -> dict[str, ChatId]:
         """Where each owner is told something, for those who can be."""
         found = {}
-        for owner in dict.fromkeys((*self._rules.owners, *access.owners(db))):
+        for owner in dict.fromkeys((*self._rules.owners, *access.read_owners(db))):
             channel, _, name = owner.partition(":")
             if home := self._home_of(PersonId(channel, name)):
                 found[owner] = home
         return found
 
-    def _announce(self, db: "Connection", stranger: Asking, *, owner: str, home: ChatId) -> None:
+    def _announce(self, db: "Connection", stranger: PairingRequest, *, owner: str, home: ChatId) -> None:
         """Tell an owner who asks to be let in; of a flood, that it is one, and then nothing for some time."""
         now, key = self._now(), f"asks {owner} "
-        before = inbox.when_put(db, key, since=stored(now - ANNOUNCED_TIME), until=stored(now))
-        if len(before) >= ANNOUNCED:
+        before = inbox.read_notice_times(
+            db, key, since=format_timestamp(now - ANNOUNCEMENT_PERIOD), until=format_timestamp(now)
+        )
+        if len(before) >= MAX_ANNOUNCEMENTS:
             return
         told = phrases.ASKS.format(
-            who=who_asks(stranger),
+            who=format_stranger(stranger),
             code=stranger.code,
             person=stranger.person,
             minutes=minutes_left(stranger, now),
         )
-        if len(before) == ANNOUNCED - 1:
-            again = datetime.fromisoformat(before[0]) + ANNOUNCED_TIME
+        if len(before) == MAX_ANNOUNCEMENTS - 1:
+            again = datetime.fromisoformat(before[0]) + ANNOUNCEMENT_PERIOD
             told = f"{told}\n\n{phrases.ASKS_NO_MORE.format(time=moment_in_short(again, now))}"
-        choices = answers_to(stranger)
-        inbox.put(db, str(home), told, key=f"{key}{stranger.code}", owner="", at=stored(now), choices=choices)
+        choices = pairing_choices(stranger)
+        inbox.add_notice(
+            db,
+            str(home),
+            told,
+            key=f"{key}{stranger.code}",
+            owner="",
+            at=format_timestamp(now),
+            choices=choices,
+        )
 
-    def _note_turned_away(self, db: "Connection", now: datetime) -> bool:
+    def _announce_turned_away(self, db: "Connection", now: datetime) -> bool:
         """Tell the owners that somebody found no place; return False where they were told within the hour."""
         last = self._turned_away_at
-        if last is not None and now - ANNOUNCED_TIME < last <= now:
+        if last is not None and now - ANNOUNCEMENT_PERIOD < last <= now:
             return False
-        told = phrases.ASKS_TURNED_AWAY.format(count=CODES_AT_ONCE)
-        choices = offered((Choice(phrases.CHOICE_CLEAR, "/pair clear"),))
-        since, at = stored(now - ANNOUNCED_TIME), stored(now)
-        for owner, home in self._homes(db).items():
-            key = f"{_TURNED_AWAY}{owner} "
-            if not inbox.when_put(db, key, since=since, until=at):
-                inbox.put(db, str(home), told, key=f"{key}{at}", owner="", at=at, choices=choices)
+        told = phrases.ASKS_TURNED_AWAY.format(count=MAX_PENDING_CODES)
+        choices = buttons_for((Choice(phrases.CHOICE_CLEAR, "/pair clear"),))
+        since, at = format_timestamp(now - ANNOUNCEMENT_PERIOD), format_timestamp(now)
+        for owner, home in self._owner_homes(db).items():
+            key = f"{_TURNED_AWAY_KEY}{owner} "
+            if not inbox.read_notice_times(db, key, since=since, until=at):
+                inbox.add_notice(db, str(home), told, key=f"{key}{at}", owner="", at=at, choices=choices)
         return True
 
     def _hint(self, db: "Connection", person: PersonId, code: str) -> str:
         """Return how the person who runs this becomes its owner; "" on a channel that has one."""
-        owners = (*self._rules.owners, *access.owners(db))
+        owners = (*self._rules.owners, *access.read_owners(db))
         if any(owner.startswith(f"{person.channel}:") for owner in owners):
             return ""
         return f'; if that is you, become the owner with: commonplace chat -m "/pair {code} owner"'
 
-    def _is_to_be_refused(self, person: PersonId) -> bool:
+    def _should_refuse(self, person: PersonId) -> bool:
         """Return whether to tell a stranger that they cannot talk here: three times in ten minutes, not in a flood."""
         now, told = self._now(), self._refused
-        while told and not now - TOLD_AGAIN < next(iter(told.values()))[0] <= now:
+        while told and not now - REFUSAL_PERIOD < next(iter(told.values()))[0] <= now:
             told.popitem(last=False)
         since, count = told.get(person, (now, 0))
-        if count >= TOLD_AT_ONCE or (not count and len(told) >= STRANGERS_TOLD):
+        if count >= REFUSALS_PER_PERIOD or (not count and len(told) >= MAX_REFUSED_STRANGERS):
             return False
         told[person] = since, count + 1
         return True
 
     # -- what owners decide: each once under its key, which is the same when it is run again after a crash ----
 
-    async def asking(self) -> tuple[Asking, ...]:
+    async def list_pending(self) -> tuple[PairingRequest, ...]:
         """Who asks to be let in, whoever has asked for longest first; not who is, by the settings of now."""
-        return await self._state.change(lambda db: self._strangers(db, self._now()))
+        return await self._state.change(lambda db: self._list_strangers(db, self._now()))
 
-    def _strangers(self, db: "Connection", now: datetime) -> tuple[Asking, ...]:
-        return tuple(each for each in self._asking(db, now) if self._is_stranger(each))
+    def _list_strangers(self, db: "Connection", now: datetime) -> tuple[PairingRequest, ...]:
+        return tuple(each for each in self._load_pending(db, now) if self._is_pending_stranger(each))
 
-    def _is_stranger(self, asking: Asking) -> bool:
+    def _is_pending_stranger(self, asking: PairingRequest) -> bool:
         channel, _, name = asking.person.partition(":")
         return standing_of(PersonId(channel, name), self._rules) is Standing.STRANGER
 
@@ -312,58 +332,60 @@ class Access:
         """
         if decision == "owner" and by.channel != TERMINAL:
             return phrases.PAIR_OWNER_NOT_HERE
-        given = plain_code(code)
+        given = normalize_code(code)
         if not self._rules.pairing:
             return phrases.PAIRING_OFF
         if len(given) != CODE_LENGTH:
             return phrases.PAIR_FORM.format(length=CODE_LENGTH)
 
         def work(db: "Connection") -> str:
-            if (before := access.answer_to(db, key)) is not None:
+            if (before := access.read_answer(db, key)) is not None:
                 return before
             now = self._now()
-            since, until = stored(now - WRONG_CODES_TIME), stored(now)
-            wrong = access.wrong_codes(db, str(by), since=since, until=until)
-            if len(wrong) >= WRONG_CODES:
-                again = datetime.fromisoformat(wrong[-WRONG_CODES]) + WRONG_CODES_TIME
-                return phrases.PAIR_WAIT.format(minutes=_minutes(again - now))
-            stranger = matching(given, self._asking(db, now))
+            since, until = format_timestamp(now - WRONG_CODES_PERIOD), format_timestamp(now)
+            wrong = access.read_wrong_codes(db, str(by), since=since, until=until)
+            if len(wrong) >= MAX_WRONG_CODES:
+                again = datetime.fromisoformat(wrong[-MAX_WRONG_CODES]) + WRONG_CODES_PERIOD
+                return phrases.PAIR_WAIT.format(minutes=_format_minutes(again - now))
+            stranger = find_by_code(given, self._load_pending(db, now))
             if stranger is None:
-                if (decided := access.answer_to(db, _key_of(given))) is not None:
+                if (decided := access.read_answer(db, _key_of(given))) is not None:
                     return f"{decided} {phrases.PAIR_OWNER_USED}" if decision == "owner" else decided
-                self._note(db, key, phrases.PAIR_WRONG, by=by, wrong_code=True)
+                self._record(db, key, phrases.PAIR_WRONG, by=by, wrong_code=True)
                 return phrases.PAIR_WRONG
             return self._let_in(db, stranger, decision, by=by, key=key)
 
-        return await self._carry_out(work)
+        return await self._run_once(work)
 
-    async def has_turned_away(self) -> bool:
+    async def has_turned_someone_away(self) -> bool:
         """Return whether somebody who asked in the last hour found no place, in whichever process."""
         now = self._now()
-        since, until = stored(now - ANNOUNCED_TIME), stored(now)
-        if self._turned_away_at is not None and now - ANNOUNCED_TIME < self._turned_away_at <= now:
+        since, until = format_timestamp(now - ANNOUNCEMENT_PERIOD), format_timestamp(now)
+        if self._turned_away_at is not None and now - ANNOUNCEMENT_PERIOD < self._turned_away_at <= now:
             return True
         return bool(
-            await self._state.read(lambda db: inbox.when_put(db, _TURNED_AWAY, since=since, until=until))
+            await self._state.read(
+                lambda db: inbox.read_notice_times(db, _TURNED_AWAY_KEY, since=since, until=until)
+            )
         )
 
     async def clear(self, *, by: PersonId, key: str) -> str:
         """Void the codes of all who wait, who get no other for an hour; return the answer to the owner."""
 
         def work(db: "Connection") -> str:
-            if (before := access.answer_to(db, key)) is not None:
+            if (before := access.read_answer(db, key)) is not None:
                 return before
-            waiting = self._strangers(db, self._now())
+            waiting = self._list_strangers(db, self._now())
             for each in waiting:
-                told = phrases.PAIR_WAS_CLEARED.format(who=who_asks(each), person=each.person)
-                self._note_code(db, each, told, by=by)
-            access.clear_asking(db, at=stored(self._now()))
+                told = phrases.PAIR_WAS_CLEARED.format(who=format_stranger(each), person=each.person)
+                self._record_answer(db, each, told, by=by)
+            access.clear_pairing_requests(db, at=format_timestamp(self._now()))
             answer = phrases.PAIR_CLEARED.format(count=len(waiting)) if waiting else phrases.PAIR_NOBODY
-            self._note(db, key, answer, by=by)
+            self._record(db, key, answer, by=by)
             return answer
 
         self._turned_away_at = None
-        return await self._carry_out(work)
+        return await self._run_once(work)
 
     async def make_owner(self, person: PersonId, *, by: PersonId, key: str) -> str:
         """Make somebody an owner who was let in before, or is waiting to be; only at the terminal."""
@@ -373,14 +395,14 @@ class Access:
             return phrases.ALLOW_OWNER.format(person=person)
 
         def work(db: "Connection") -> str:
-            if (before := access.answer_to(db, key)) is not None:
+            if (before := access.read_answer(db, key)) is not None:
                 return before
-            stranger = self._stranger(db, person)
-            if not stranger.code and access.decision(db, str(person)) is None:
+            stranger = self._find_stranger(db, person)
+            if not stranger.code and access.read_decision(db, str(person)) is None:
                 return phrases.PAIR_OWNER_UNKNOWN.format(person=person)
             return self._let_in(db, stranger, "owner", by=by, key=key)
 
-        return await self._carry_out(work)
+        return await self._run_once(work)
 
     async def allow(self, person: PersonId, *, by: PersonId, key: str) -> str:
         """Let a person talk, with the memory; give the answer to the owner."""
@@ -388,13 +410,13 @@ class Access:
             return phrases.ALLOW_OWNER.format(person=person)
 
         def work(db: "Connection") -> str:
-            if (before := access.answer_to(db, key)) is not None:
+            if (before := access.read_answer(db, key)) is not None:
                 return before
-            if access.decision(db, str(person)) == "owner":
+            if access.read_decision(db, str(person)) == "owner":
                 return phrases.ALLOW_OWNER.format(person=person)
-            return self._let_in(db, self._stranger(db, person), "allowed", by=by, key=key)
+            return self._let_in(db, self._find_stranger(db, person), "allowed", by=by, key=key)
 
-        return await self._carry_out(work)
+        return await self._run_once(work)
 
     async def deny(self, person: PersonId, *, by: PersonId, key: str) -> str:
         """Keep a person out, whatever `allow` and `guests` say; give the answer to the owner."""
@@ -404,67 +426,74 @@ class Access:
             return phrases.DENY_OWNER.format(person=person)
 
         def work(db: "Connection") -> str:
-            if (before := access.answer_to(db, key)) is not None:
+            if (before := access.read_answer(db, key)) is not None:
                 return before
-            if access.decision(db, str(person)) == "owner" and by.channel != TERMINAL:
+            if access.read_decision(db, str(person)) == "owner" and by.channel != TERMINAL:
                 return phrases.DENY_PAIRED_OWNER.format(person=person)
-            stranger = self._stranger(db, person)
-            standing = standing_of(person, self._rules, access.decision(db, str(person)))
-            access.decide(db, str(person), "denied", name=stranger.name, by=str(by), at=stored(self._now()))
+            stranger = self._find_stranger(db, person)
+            standing = standing_of(person, self._rules, access.read_decision(db, str(person)))
+            access.save_decision(
+                db, str(person), "denied", name=stranger.name, by=str(by), at=format_timestamp(self._now())
+            )
             told = phrases.KEPT_OUT if standing is Standing.STRANGER else phrases.DENIED
-            answer = told.format(who=_whom(stranger), person=person)
-            self._note(db, key, answer, by=by)
-            kept_out = phrases.PAIR_KEPT_OUT.format(who=who_asks(stranger), person=person)
-            self._note_code(db, stranger, kept_out, by=by)
+            answer = told.format(who=_format_person(stranger), person=person)
+            self._record(db, key, answer, by=by)
+            kept_out = phrases.PAIR_KEPT_OUT.format(who=format_stranger(stranger), person=person)
+            self._record_answer(db, stranger, kept_out, by=by)
             return answer
 
-        return await self._carry_out(work)
+        return await self._run_once(work)
 
-    async def _carry_out(self, work: "Callable[[Connection], str]") -> str:
+    async def _run_once(self, work: "Callable[[Connection], str]") -> str:
         answer = await self._state.change(work)
         self._wake()
         return answer
 
     def _let_in(
-        self, db: "Connection", stranger: Asking, decision: Decision, *, by: PersonId, key: str
+        self, db: "Connection", stranger: PairingRequest, decision: Decision, *, by: PersonId, key: str
     ) -> str:
-        at = stored(self._now())
-        access.decide(db, stranger.person, decision, name=stranger.name, by=str(by), at=at)
+        at = format_timestamp(self._now())
+        access.save_decision(db, stranger.person, decision, name=stranger.name, by=str(by), at=at)
         if stranger.chat:
             told = phrases.LET_IN_AS_OWNER if decision == "owner" else phrases.LET_IN
-            inbox.put(db, stranger.chat, told, key=f"let-in-{key}", owner="", at=at)
-        answer = _LET_IN[decision].format(who=_whom(stranger), person=stranger.person)
-        self._note(db, key, answer, by=by)
-        self._note_code(db, stranger, phrases.PAIR_USED.format(who=who_asks(stranger)), by=by)
+            inbox.add_notice(db, stranger.chat, told, key=f"let-in-{key}", owner="", at=at)
+        answer = _LET_IN_PHRASES[decision].format(who=_format_person(stranger), person=stranger.person)
+        self._record(db, key, answer, by=by)
+        self._record_answer(db, stranger, phrases.PAIR_USED.format(who=format_stranger(stranger)), by=by)
         return answer
 
-    def _stranger(self, db: "Connection", person: PersonId) -> Asking:
+    def _find_stranger(self, db: "Connection", person: PersonId) -> PairingRequest:
         """Who asks to be let in, or the same without a code who does not."""
-        asking = (each for each in self._asking(db, self._now()) if each.person == str(person))
-        name = access.name_of(db, str(person))
-        return next(asking, Asking(str(person), code="", chat="", name=name, told_at="", at=""))
+        asking = (each for each in self._load_pending(db, self._now()) if each.person == str(person))
+        name = access.read_name(db, str(person))
+        return next(asking, PairingRequest(str(person), code="", chat="", name=name, told_at="", at=""))
 
-    def _note_code(self, db: "Connection", stranger: Asking, answer: str, *, by: PersonId) -> None:
+    def _record_answer(
+        self, db: "Connection", stranger: PairingRequest, answer: str, *, by: PersonId
+    ) -> None:
         """Keep what whoever sends a code is told after somebody has decided about it; owners may be several."""
         if stranger.code:
-            self._note(db, _key_of(stranger.code), answer, by=by)
+            self._record(db, _key_of(stranger.code), answer, by=by)
 
-    def _asking(self, db: "Connection", now: datetime) -> tuple[Asking, ...]:
+    def _load_pending(self, db: "Connection", now: datetime) -> tuple[PairingRequest, ...]:
         # A code that is from the future was given before the clock was set back: how old it is, nobody knows.
-        return access.asking(db, since=stored(now - CODE_TIME), until=stored(now))
+        return access.asking(db, since=format_timestamp(now - CODE_LIFETIME), until=format_timestamp(now))
 
-    def _note(
+    def _record(
         self, db: "Connection", key: str, answer: str, *, by: PersonId, wrong_code: bool = False
     ) -> None:
         now = self._now()
-        before, wrong_before = stored(now - ANSWERS_KEPT), stored(now - WRONG_CODES_TIME)
-        access.forget_answers(db, before=before, wrong_before=wrong_before)
-        access.note_answer(db, key, answer, owner=str(by), wrong_code=wrong_code, at=stored(now))
+        before, wrong_before = (
+            format_timestamp(now - ANSWER_RETENTION),
+            format_timestamp(now - WRONG_CODES_PERIOD),
+        )
+        access.delete_answers(db, before=before, wrong_before=wrong_before)
+        access.save_answer(db, key, answer, owner=str(by), wrong_code=wrong_code, at=format_timestamp(now))
 
 
-_TURNED_AWAY = "turned away "
+_TURNED_AWAY_KEY = "turned away "
 """How the keys of the notices begin that tell owners that some were turned away."""
-_LET_IN: dict[Decision, str] = {
+_LET_IN_PHRASES: dict[Decision, str] = {
     "owner": phrases.IS_OWNER,
     "allowed": phrases.MAY_TALK,
     "guest": phrases.MAY_TALK_AS_GUEST,
@@ -472,25 +501,25 @@ _LET_IN: dict[Decision, str] = {
 """What is answered to an owner who has let somebody in."""
 
 
-def who_asks(stranger: Asking) -> str:
+def format_stranger(stranger: PairingRequest) -> str:
     """Somebody by name and id: `Ann (telegram:7)`."""
     return f"{stranger.name} ({stranger.person})" if stranger.name else stranger.person
 
 
-def _whom(stranger: Asking) -> str:
+def _format_person(stranger: PairingRequest) -> str:
     """Somebody by id and name, where it is told what was done: `telegram:7 (Ann)`. The id is what counts."""
     return f"{stranger.person} ({stranger.name})" if stranger.name else stranger.person
 
 
-def minutes_left(stranger: Asking, now: datetime) -> int:
+def minutes_left(stranger: PairingRequest, now: datetime) -> int:
     """How long a code still counts."""
-    return _minutes(datetime.fromisoformat(stranger.at) + CODE_TIME - now)
+    return _format_minutes(datetime.fromisoformat(stranger.at) + CODE_LIFETIME - now)
 
 
-def answers_to(stranger: Asking, *, named: bool = False) -> tuple[Choice, ...]:
+def pairing_choices(stranger: PairingRequest, *, named: bool = False) -> tuple[Choice, ...]:
     """What an owner can answer to somebody who asks to be let in; `named`: where others ask as well."""
     name = f" {stranger.name or stranger.person}" if named else ""
-    return offered(
+    return buttons_for(
         (
             Choice(phrases.CHOICE_LET_IN.format(name=name), f"/pair {stranger.code}"),
             Choice(phrases.CHOICE_AS_GUEST.format(name=name), f"/pair {stranger.code} guest"),
@@ -499,19 +528,19 @@ def answers_to(stranger: Asking, *, named: bool = False) -> tuple[Choice, ...]:
     )
 
 
-def new_code() -> str:
+def generate_code() -> str:
     """A code that nobody can guess."""
     return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
 
 
-def plain_code(text: str) -> str:
+def normalize_code(text: str) -> str:
     """A code as it was meant: in capitals, without blanks and dashes."""
     return "".join(
         letter for letter in text.upper() if not letter.isspace() and unicodedata.category(letter) != "Pd"
     )
 
 
-def matching(code: str, everybody: tuple[Asking, ...]) -> Asking | None:
+def find_by_code(code: str, everybody: tuple[PairingRequest, ...]) -> PairingRequest | None:
     """Whose code this is; how long that takes tells nothing of the codes."""
     given = code.encode("utf-8", "replace")
     found = None
@@ -521,7 +550,7 @@ def matching(code: str, everybody: tuple[Asking, ...]) -> Asking | None:
     return found
 
 
-def harmless_name(name: str) -> str:
+def sanitize_name(name: str) -> str:
     """What a stranger calls himself, fit to stand in a line that an owner reads: short, and without Markdown."""
     shown = "".join(
         letter for letter in one_line(name) if letter.isprintable() and letter not in "`*_[]()<>|~#\\"
@@ -534,5 +563,5 @@ def _key_of(code: str) -> str:
     return f"code {code.encode('ascii', 'replace').decode()}"
 
 
-def _minutes(span: timedelta) -> int:
+def _format_minutes(span: timedelta) -> int:
     return max(1, math.ceil(span.total_seconds() / 60))

@@ -7,11 +7,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from bot import phrases
-from bot.assignment import Assignment
-from bot.conversations.conversation import Conversation, interrupted, open_calls
-from bot.measures import NO_TOOL, Measures
+from bot.conversations.conversation import Conversation, find_open_calls, interrupted_result
 from bot.messages import ReplyPart
-from bot.model_trouble import answered_instead
+from bot.metrics import UNKNOWN_TOOL, Metrics
+from bot.model_error_text import explain_fallback
 from bot.models.errors import ContextTooLong, EmptyAnswer, ModelError
 from bot.models.protocol import (
     Answer,
@@ -25,29 +24,30 @@ from bot.models.protocol import (
     ToolResult,
 )
 from bot.models.tool_calls import new_call_id
-from bot.prompt import in_a_room
-from bot.state.database import to_the_end
+from bot.prompt import room_prompt
+from bot.state.database import run_to_completion
 from bot.tools.toolbox import Toolbox, ToolUse
+from bot.turn_context import TurnContext
 
 log = logging.getLogger(__name__)
 
-LAST_STEP = (
+LAST_STEP_PROMPT = (
     "This is the last step of this turn and no tool is left: answer with what you have, say what is missing."
 )
 OUT_OF_STEPS = "I stopped after {steps} without coming to an end. Say “go on” and I will continue from here."
 
-NOT_SHOWN = '{"note": "Not shown here: it comes from notes that the people in this turn may not use."}'
+HIDDEN_RESULT = '{"note": "Not shown here: it comes from notes that the people in this turn may not use."}'
 
-CALLS_AT_ONCE = 20
+MAX_CALLS_PER_STEP = 20
 """Of one step: what a model calls for beyond that does not happen, and it sees that."""
-CALLS_PER_TURN = 100
+MAX_CALLS_PER_TURN = 100
 """After which it has to answer: whoever talks a model into a flood is not to fill the notes with it."""
 SHOWN_BY_PIECES = 4_000
 """Characters up to which each piece of a reply that grows is shown by itself; of a longer one, several together: the
 reply is put together each time."""
 SHOWN_TOGETHER = 64
 """Such a part of a longer reply has to be new before it is shown again."""
-BEGINNING = "…"
+TYPING_PLACEHOLDER = "…"
 """What stands there while nothing does."""
 STOP_GRACE = 1.0
 """Seconds that running tools get to end after a stop."""
@@ -65,7 +65,7 @@ class Agent:
         steps_per_turn: int,
         tokens_per_turn: int = 0,
         make_room: Callable[[Conversation], Awaitable[object]] | None = None,
-        measures: Measures | None = None,
+        measures: Metrics | None = None,
         closed: Collection[str] = (),
     ) -> None:
         """`prompt` is given what the conversation recalls of the notes; `tokens_per_turn`: 0 for no limit.
@@ -80,16 +80,16 @@ class Agent:
         self._steps_per_turn = steps_per_turn
         self._tokens_per_turn = tokens_per_turn
         self._make_room = make_room
-        self._measures = measures or Measures()
+        self._measures = measures or Metrics()
         self._closed = frozenset(closed)
 
-    def renew(self, *, steps_per_turn: int, tokens_per_turn: int) -> None:
+    def set_limits(self, *, steps_per_turn: int, tokens_per_turn: int) -> None:
         """Have these limits count for every turn from now on; those that run keep theirs."""
         self._steps_per_turn = steps_per_turn
         self._tokens_per_turn = tokens_per_turn
 
     async def run_turn(
-        self, conversation: Conversation, assignment: Assignment
+        self, conversation: Conversation, assignment: TurnContext
     ) -> AsyncGenerator[ReplyPart, None]:
         """Answer what the conversation ends with: yield the reply as it grows; the last part is `final`, never blank.
 
@@ -97,55 +97,57 @@ class Agent:
         However it ends (ModelError, cancelled, closed), what was shown is on disk by then, and so is a result for each
         call; but a turn that is parked, or that waits for the disk (StateFault), keeps its open calls.
         """
-        await assignment.hear(conversation)
-        done = assignment.progress(conversation)
-        told = _Told.before(done, prefer=assignment.prefer)
+        await assignment.add_messages(conversation)
+        done = assignment.load_progress(conversation)
+        told = _TurnProgress.before(done, prefer=assignment.prefer)
         if done and isinstance(end := done[-1], AssistantMessage) and not end.calls:
-            yield ReplyPart(_joined(*told.said), final=True)  # it had ended, and that alone was not noted
+            yield ReplyPart(_join_texts(*told.said), final=True)  # it had ended, and that alone was not noted
             return
         try:
-            if calls := open_calls(done):
+            if calls := find_open_calls(done):
                 await self._run_calls(conversation, calls, assignment)
             async with aclosing(self._steps(conversation, assignment, told)) as parts:
                 async for part in parts:
                     yield part
             reply = told.reply(prefer=assignment.prefer)
             told.end()
-            await conversation.append(*told.last_step, also=assignment.answered(reply))
+            await conversation.append(*told.last_step, also=assignment.mark_answered(reply))
         except BaseException as error:
             if not assignment.parked:
                 stopped = isinstance(error, asyncio.CancelledError | GeneratorExit)
-                ended = _joined(*told.said, told.shown, phrases.STOPPED_HERE)
+                ended = _join_texts(*told.said, told.shown, phrases.STOPPED_HERE)
                 await conversation.interrupt(
                     told.shown,
-                    [interrupted(call) for call in told.unanswered],
-                    also=assignment.answered(ended) if stopped else None,
+                    [interrupted_result(call) for call in told.unanswered],
+                    also=assignment.mark_answered(ended) if stopped else None,
                 )
             raise
         yield ReplyPart(reply, final=True)
 
     async def _steps(
-        self, conversation: Conversation, assignment: Assignment, told: "_Told"
+        self, conversation: Conversation, assignment: TurnContext, told: "_TurnProgress"
     ) -> AsyncGenerator[ReplyPart, None]:
         """Ask, run what is called for, ask again, until a step calls for nothing more; that one is not on disk yet."""
         system = self._prompt(conversation.recalled)
         if assignment.in_room:
-            system = in_a_room(system)
+            system = room_prompt(system)
         may_shorten = self._make_room is None
         steps, tokens = self._steps_per_turn, self._tokens_per_turn
         while True:
             if told.said:
                 await assignment.join(conversation)
-            last = len(told.said) + 1 >= steps or 0 < tokens <= told.tokens or told.calls >= CALLS_PER_TURN
+            last = (
+                len(told.said) + 1 >= steps or 0 < tokens <= told.tokens or told.calls >= MAX_CALLS_PER_TURN
+            )
             request = replace(
-                self._request(system, self._open(conversation.messages()), last=last, steps=steps),
+                self._request(system, self._redact_history(conversation.messages()), last=last, steps=steps),
                 prefer=told.first,
                 begun=told.first != assignment.prefer,
                 may_shorten=may_shorten,
                 told_no_model=assignment.told_no_model,
             )
             try:
-                async with aclosing(self._step(request, told)) as parts:
+                async with aclosing(self._ask_step(request, told)) as parts:
                     async for part in parts:
                         yield part
             except ContextTooLong:
@@ -154,19 +156,21 @@ class Agent:
                 await self._make_room(conversation)
                 may_shorten = True
                 continue
-            message = self._settled(told.answer, conversation.call_ids, last=last, steps=steps)
+            message = self._prepare_step(told.answer, conversation.call_ids, last=last, steps=steps)
             if not message.calls:
                 told.last_step = (message,) if message.text.strip() else ()
-                if not _joined(*told.said, message.text):
+                if not _join_texts(*told.said, message.text):
                     raise EmptyAnswer("neither text nor a tool call", model=self._model.name)
                 return
             told.unanswered = message.calls
             told.take(message)
-            await conversation.append(message, also=assignment.got_on())
+            await conversation.append(message, also=assignment.mark_progress())
             told.unanswered = ()  # from here on _run_calls sees to them
             await self._run_calls(conversation, message.calls, assignment)
 
-    async def _step(self, request: ModelRequest, told: "_Told") -> AsyncGenerator[ReplyPart, None]:
+    async def _ask_step(
+        self, request: ModelRequest, told: "_TurnProgress"
+    ) -> AsyncGenerator[ReplyPart, None]:
         """Have one step answered."""
         told.answer = None
         async with aclosing(
@@ -179,7 +183,7 @@ class Agent:
                             told.count(event)
                         case StartedOver():
                             told.start_over()
-                            yield ReplyPart(_joined(*told.said) or BEGINNING)
+                            yield ReplyPart(_join_texts(*told.said) or TYPING_PLACEHOLDER)
                         case TextDelta(text):
                             told.add(text)
                             if told.is_due and (part := told.part()):
@@ -194,14 +198,16 @@ class Agent:
     def _request(self, system: str, history: tuple[Message, ...], *, last: bool, steps: int) -> ModelRequest:
         """At the last step without tools: a model that cannot call has to answer."""
         if last and steps > 1:
-            return ModelRequest(f"{system}\n\n{LAST_STEP}", history)
+            return ModelRequest(f"{system}\n\n{LAST_STEP_PROMPT}", history)
         return ModelRequest(system, history, () if last else self._toolbox.specs)
 
-    def _open(self, history: tuple[Message, ...]) -> tuple[Message, ...]:
+    def _redact_history(self, history: tuple[Message, ...]) -> tuple[Message, ...]:
         """The history without what closed tools were given and gave back; that they were called stays."""
-        return tuple(_without(self._closed, each) for each in history) if self._closed else history
+        return (
+            tuple(_redact_closed_calls(self._closed, each) for each in history) if self._closed else history
+        )
 
-    def _settled(
+    def _prepare_step(
         self, answer: Answer | None, used: Collection[str], *, last: bool, steps: int
     ) -> AssistantMessage:
         """Give the step as it is recorded: its calls with ids of their own, and no calls at the last step."""
@@ -212,11 +218,11 @@ class Agent:
             message = replace(message, calls=(), raw=None)
             if not message.text.strip():
                 return replace(message, text=OUT_OF_STEPS.format(steps=_steps(steps)))
-        calls = _with_fresh_ids(message.calls[:CALLS_AT_ONCE], used)
+        calls = _renumber_calls(message.calls[:MAX_CALLS_PER_STEP], used)
         return message if calls == message.calls else replace(message, calls=calls, raw=None)
 
     async def _run_calls(
-        self, conversation: Conversation, calls: Sequence[ToolCall], assignment: Assignment
+        self, conversation: Conversation, calls: Sequence[ToolCall], assignment: TurnContext
     ) -> None:
         """Run all at once; each result is on disk as soon as its call has ended.
 
@@ -224,7 +230,7 @@ class Agent:
         disk fails, or the program leaves, what has no result yet is left open, and is run again when the turn goes on.
         """
         running = {
-            asyncio.create_task(self._run_call(call, assignment.use(conversation, call.id))): call
+            asyncio.create_task(self._run_call(call, assignment.tool_context(conversation, call.id))): call
             for call in calls
         }
         try:
@@ -233,24 +239,24 @@ class Agent:
                 ended = [(task, call) for task, call in running.items() if task in done]
                 for task, _ in ended:
                     del running[task]  # cancelled from here on, the append comes to its end all the same
-                await conversation.append(*(_result(call, task) for task, call in ended))
+                await conversation.append(*(_result_of(call, task) for task, call in ended))
         except asyncio.CancelledError:
-            await to_the_end(_stop_calls(conversation, running, parked=assignment.parked))
+            await run_to_completion(_cancel_calls(conversation, running, parked=assignment.parked))
             raise
         except BaseException:
-            await to_the_end(_cancel(running))
+            await run_to_completion(_cancel(running))
             raise
 
     async def _run_call(self, call: ToolCall, use: ToolUse) -> ToolResult:
         began = self._measures.clock()
         result = await self._toolbox.run(call, use)
-        name = call.name if call.name in self._tool_names else NO_TOOL
-        self._measures.ran(name, since=began, well=not result.failed)
+        name = call.name if call.name in self._tool_names else UNKNOWN_TOOL
+        self._measures.record_tool(name, since=began, well=not result.failed)
         return result
 
 
 @dataclass(slots=True)
-class _Told:
+class _TurnProgress:
     """What a turn has brought so far."""
 
     said: list[str]
@@ -276,7 +282,7 @@ class _Told:
     calls: int = 0
 
     @classmethod
-    def before(cls, done: Sequence[Message], *, prefer: str) -> "_Told":
+    def before(cls, done: Sequence[Message], *, prefer: str) -> "_TurnProgress":
         """Take up a turn after what is on disk of it."""
         steps = [message for message in done if isinstance(message, AssistantMessage)]
         told = cls([step.text for step in steps], steps[-1].model if steps else prefer)
@@ -307,7 +313,7 @@ class _Told:
         if not (self.unshown and self.shown.strip()):
             return None
         self.unshown = 0
-        return ReplyPart(_joined(*self.said, self.shown))
+        return ReplyPart(_join_texts(*self.said, self.shown))
 
     def start_over(self) -> None:
         """Take in that another model answers the step, from its beginning."""
@@ -342,21 +348,21 @@ class _Told:
         texts = [*self.said, *(step.text for step in self.last_step)]
         cut = phrases.CUT_SHORT if self.answer is not None and self.answer.cut_short else ""
         model = self.last_step[0].model if self.last_step else self.first
-        instead = answered_instead(model, self.tries, prefer=prefer, to_be_told=self.to_be_told)
-        return _joined(*texts, cut, instead)
+        instead = explain_fallback(model, self.tries, prefer=prefer, to_be_told=self.to_be_told)
+        return _join_texts(*texts, cut, instead)
 
 
-_Running = Mapping[asyncio.Task[ToolResult], ToolCall]
+_RunningCalls = Mapping[asyncio.Task[ToolResult], ToolCall]
 
 
-async def _stop_calls(conversation: Conversation, running: _Running, *, parked: bool) -> None:
+async def _cancel_calls(conversation: Conversation, running: _RunningCalls, *, parked: bool) -> None:
     """End the calls that still run, and record a result of each; of a turn that is parked, only of those that ended."""
     await _cancel(running)
-    results = [_result(call, task) for task, call in running.items() if not parked or _has_ended(task)]
+    results = [_result_of(call, task) for task, call in running.items() if not parked or _has_ended(task)]
     await conversation.interrupt("", results)
 
 
-async def _cancel(running: _Running) -> None:
+async def _cancel(running: _RunningCalls) -> None:
     for task in running:
         task.cancel()
     if running:
@@ -365,18 +371,18 @@ async def _cancel(running: _Running) -> None:
             log.warning("%d of %d tools did not end when they were stopped", len(deaf), len(running))
 
 
-def _result(call: ToolCall, task: asyncio.Task[ToolResult]) -> ToolResult:
-    return task.result() if _has_ended(task) else interrupted(call)
+def _result_of(call: ToolCall, task: asyncio.Task[ToolResult]) -> ToolResult:
+    return task.result() if _has_ended(task) else interrupted_result(call)
 
 
 def _has_ended(task: asyncio.Task[ToolResult]) -> bool:
     return task.done() and not task.cancelled()
 
 
-def _without(closed: Collection[str], message: Message) -> Message:
+def _redact_closed_calls(closed: Collection[str], message: Message) -> Message:
     match message:
         case ToolResult(name=name) if name in closed:
-            return replace(message, content=NOT_SHOWN)
+            return replace(message, content=HIDDEN_RESULT)
         case AssistantMessage(calls=calls) if any(call.name in closed for call in calls):
             told = [replace(call, arguments="{}") if call.name in closed else call for call in calls]
             return replace(message, calls=tuple(told), raw=None)
@@ -387,12 +393,12 @@ def _steps(count: int) -> str:
     return f"{count} step{'s'[: count != 1]}"
 
 
-def _joined(*texts: str) -> str:
+def _join_texts(*texts: str) -> str:
     """Put the texts of a turn's steps below each other; what was said before a tool ran stays above."""
     return "\n\n".join(text.strip("\n") for text in texts if text.strip()).rstrip()
 
 
-def _with_fresh_ids(calls: Iterable[ToolCall], used: Collection[str]) -> tuple[ToolCall, ...]:
+def _renumber_calls(calls: Iterable[ToolCall], used: Collection[str]) -> tuple[ToolCall, ...]:
     """Rename calls whose id was used before: providers refuse it, and what they do is done once under its id."""
     known = set(used)
     fresh = []

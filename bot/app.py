@@ -6,19 +6,19 @@ from secrets import token_hex
 from bot.access import TERMINAL
 from bot.cannot_start import CannotStart
 from bot.config.settings import Settings
-from bot.log import keep_out_of_logs, log_to_file, secrets_of, working_on
+from bot.log import collect_secrets, log_context, log_to_file, redact_logs
 from bot.messages import ChatId, IncomingMessage
 from bot.service.adapters import OWNER_AT_TERMINAL, open_terminal, print_reply
-from bot.service.among_others import serve_among_others
-from bot.service.opening import open_assistant
-from bot.service.running import run_channels
-from bot.service.serving import serve_alone
+from bot.service.clustered import serve_clustered
+from bot.service.open_assistant import open_assistant
+from bot.service.run_channels import run_channels
+from bot.service.standalone import serve_standalone
 from bot.service.startup import (
     check_channels,
     check_folders,
-    leave_at_end_of_input,
-    leave_on_signals,
     stdin_is_a_channel,
+    stop_at_end_of_input,
+    stop_on_signals,
 )
 from bot.web.sockets import open_sockets
 
@@ -29,7 +29,7 @@ async def serve(settings: Settings, *, stand_in: bool = False) -> None:
     `stand_in`: another instance has begun it, to go on with the conversations of one that has died.
     """
     if stand_in:
-        settings = for_stand_in(settings)
+        settings = takeover_settings(settings)
     configured = any(section.is_configured for section in settings.channels.values())
     at_terminal = not (configured or stand_in) and stdin_is_a_channel()
     if not (configured or at_terminal or settings.server.enabled or stand_in):
@@ -39,19 +39,19 @@ async def serve(settings: Settings, *, stand_in: bool = False) -> None:
         )
     check_channels(settings)
     check_folders(settings)
-    keep_out_of_logs(secrets_of(settings), mark=settings.instance.name if stand_in else "")
-    leaving = leave_on_signals()
+    redact_logs(collect_secrets(settings), mark=settings.instance.name if stand_in else "")
+    leaving = stop_on_signals()
     if stand_in:
-        leave_at_end_of_input()
+        stop_at_end_of_input()
     async with AsyncExitStack() as stack:
         sockets = open_sockets(settings.server) if settings.server.enabled else []
         for each in sockets:
             stack.callback(each.close)
-        run = serve_among_others if settings.index.url.get_secret_value() else serve_alone
+        run = serve_clustered if settings.index.url.get_secret_value() else serve_standalone
         await run(settings, sockets, leaving, at_terminal=at_terminal)
 
 
-def for_stand_in(settings: Settings) -> Settings:
+def takeover_settings(settings: Settings) -> Settings:
     """What is different where the service runs beside another one: no port of its own, and nobody stands in for it."""
     return settings.model_copy(
         update={
@@ -64,25 +64,29 @@ def for_stand_in(settings: Settings) -> Settings:
 
 async def talk(settings: Settings, *, session: str) -> None:
     """Talk in the terminal, or line by line through pipes, until the input ends."""
-    leaving = leave_on_signals()
-    keep_out_of_logs(secrets_of(settings))
+    leaving = stop_on_signals()
+    redact_logs(collect_secrets(settings))
     async with open_assistant(settings) as assistant:
         lines = log_to_file(
-            settings.private_folder / "chat.log", format=settings.log_format, secrets=secrets_of(settings)
+            settings.private_folder / "chat.log",
+            format=settings.log_format,
+            secrets=collect_secrets(settings),
         )
-        assistant.services.current.tell(lambda new: lines.keep_out(secrets_of(new)))
+        assistant.services.current.on_read(lambda new: lines.redact(collect_secrets(new)))
         terminal = open_terminal(assistant, session=session)
         assistant.attach(terminal)
         async with assistant.services.upkeep:
             await run_channels([terminal], assistant, leaving)
 
 
-async def say(settings: Settings, text: str, *, session: str) -> None:
+async def ask_once(settings: Settings, text: str, *, session: str) -> None:
     """Say one thing and print the reply; raise ModelError, MemoryFault or StateFault where there is none."""
-    keep_out_of_logs(secrets_of(settings))
+    redact_logs(collect_secrets(settings))
     async with open_assistant(settings, lasting=False) as assistant:
         log_to_file(
-            settings.private_folder / "chat.log", format=settings.log_format, secrets=secrets_of(settings)
+            settings.private_folder / "chat.log",
+            format=settings.log_format,
+            secrets=collect_secrets(settings),
         )
         message = IncomingMessage(
             id=token_hex(8),
@@ -92,7 +96,7 @@ async def say(settings: Settings, text: str, *, session: str) -> None:
             sent_at=settings.now(),
         )
         reply = ""
-        with working_on(f"message-{message.id}", chat=message.chat):
+        with log_context(f"message-{message.id}", chat=message.chat):
             async with aclosing(assistant.answer(message)) as answer:
                 async for part in answer:
                     reply = part.text

@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 
 from bot.inbox import Inbox
-from bot.state.database import StateFault, to_the_end
-from bot.state.inbox import Notice, Received
+from bot.state.database import StateFault, run_to_completion
+from bot.state.inbox import InboxMessage, QueuedNotice
 
 log = logging.getLogger(__name__)
 
-ATTEMPTS = 20
+MAX_TURN_ATTEMPTS = 20
 """How often a turn, a reply or a notice is taken up after a crash without getting a step further, before it is taken
 for what crashes us."""
 SUSPECT_SECONDS = 30.0
@@ -23,7 +23,7 @@ READING_ATTEMPTS = 2
 not touched again: the person is told, and the message stands in its conversation with its files named."""
 
 
-def is_spent(received: Received) -> bool:
+def has_no_attempts_left(received: InboxMessage) -> bool:
     """Return whether the process has died `READING_ATTEMPTS` times while it read the files of a message."""
     return (
         received.state == "waiting"
@@ -42,22 +42,23 @@ class Attempts:
         """By channel."""
 
     @asynccontextmanager
-    async def counted_while_shown(self, what: Received | Notice) -> AsyncIterator[None]:
+    async def counted_while_shown(self, what: InboxMessage | QueuedNotice) -> AsyncIterator[None]:
         """Count a reply or a notice that an earlier process has left, while it is shown.
 
-        One that was counted before is shown while no other such is shown in its channel, as `counted` does it. Where
+        One that was counted before is shown while no other such is shown in its channel, as with
+        `count_while_reading`. Where
         state.db cannot be written, it is shown all the same.
         """
         number, inbox = what.number, self._inbox
         add: Callable[[], Awaitable[None]]
         take_off: Callable[[], Awaitable[None]]
-        if isinstance(what, Notice):
+        if isinstance(what, QueuedNotice):
             chat = what.chat
             add, take_off = partial(inbox.notice_tried, number), partial(inbox.notice_not_tried, number)
         else:
             chat = what.message.chat
-            add, take_off = partial(inbox.tried, number), partial(inbox.not_tried, number)
-        if not what.taken_over or (isinstance(what, Received) and what.reply is None):
+            add, take_off = partial(inbox.count_attempt, number), partial(inbox.uncount_attempt, number)
+        if not what.taken_over or (isinstance(what, InboxMessage) and what.reply is None):
             yield
             return
         async with self._alone(chat.channel) if what.attempts else nullcontext():
@@ -66,7 +67,7 @@ class Attempts:
                 yield
             except BaseException:
                 if is_counted:
-                    await to_the_end(self._note(take_off))
+                    await run_to_completion(self._note(take_off))
                 raise
 
     @asynccontextmanager
@@ -90,7 +91,7 @@ class Attempts:
         return True
 
     @asynccontextmanager
-    async def counted(self, messages: Sequence[Received]) -> AsyncIterator[None]:
+    async def count_while_reading(self, messages: Sequence[InboxMessage]) -> AsyncIterator[None]:
         """Count messages with files, and those that an earlier process left, while they are read.
 
         A message that was counted before is read while no other such message is: the next crash then counts against
@@ -100,22 +101,24 @@ class Attempts:
         numbers = [
             each.number
             for each in messages
-            if each.number and (each.message.attachments or each.taken_over) and not is_spent(each)
+            if each.number
+            and (each.message.attachments or each.taken_over)
+            and not has_no_attempts_left(each)
         ]
         if not numbers:
             yield
             return
         is_suspect = any(each.attempts and each.message.attachments for each in messages)
         async with self._one_at_a_time if is_suspect else nullcontext():
-            await self._inbox.tried(*numbers)
+            await self._inbox.count_attempt(*numbers)
             try:
                 yield
             except BaseException:
-                await to_the_end(self._take_off(numbers))
+                await run_to_completion(self._uncount(numbers))
                 raise
 
-    async def _take_off(self, numbers: Sequence[int]) -> None:
+    async def _uncount(self, numbers: Sequence[int]) -> None:
         try:
-            await self._inbox.not_tried(*numbers)
+            await self._inbox.uncount_attempt(*numbers)
         except StateFault as fault:
             log.error("%s", fault)

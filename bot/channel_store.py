@@ -14,21 +14,21 @@ class ChannelStore:
 
     async def get(self, key: str) -> str:
         """What was noted under a key; "" for nothing."""
-        return await self._state.read(lambda db: channels.fact(db, self._channel, key))
+        return await self._state.read(lambda db: channels.read_fact(db, self._channel, key))
 
-    async def starting_with(self, prefix: str) -> dict[str, str]:
+    async def list_prefix(self, prefix: str) -> dict[str, str]:
         """All that was noted under keys that begin like this, by key."""
-        return await self._state.read(lambda db: channels.facts(db, self._channel, prefix))
+        return await self._state.read(lambda db: channels.read_facts(db, self._channel, prefix))
 
     async def put(self, key: str, value: str) -> None:
         """Note something; "" forgets it. It is on disk when this returns."""
-        await self._state.change(lambda db: channels.note_fact(db, self._channel, key, value))
+        await self._state.change(lambda db: channels.save_fact(db, self._channel, key, value))
 
-    async def set_aside(self, update: str, raw: str, reason: str) -> bool:
+    async def keep_unreadable(self, update: str, raw: str, reason: str) -> bool:
         """Keep what could not be read as it came, so that it may be acknowledged; tell whether it is new."""
         unread = Unread(self._channel, update, raw, reason, self._state.at())
-        return await self._state.change(lambda db: channels.keep_unread(db, unread))
+        return await self._state.change(lambda db: channels.save_unread(db, unread))
 
-    async def count_unread(self) -> int:
+    async def count_unreadable(self) -> int:
         """How much of the channel could not be read."""
         return await self._state.read(lambda db: channels.count_unread(db, self._channel))

@@ -14,7 +14,7 @@ from bot.messages import (
     IncomingMessage,
     PersonId,
     TracksWithdrawals,
-    Write,
+    WriteChunk,
 )
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ class Channels:
         """Open a channel."""
         self._adapters[adapter.name] = adapter
 
-    def of(self, chat: ChatId) -> Adapter:
+    def adapter_of(self, chat: ChatId) -> Adapter:
         """The channel of a chat; raises LookupError where it is not open."""
         return self._adapters[chat.channel]
 
@@ -65,7 +65,7 @@ class Channels:
             log.exception("could not find out whether message %s was deleted", message.id)
             return False
 
-    async def fetch(self, chat: ChatId, attachment: Attachment, write: Write, most: int) -> None:
+    async def fetch(self, chat: ChatId, attachment: Attachment, write: WriteChunk, most: int) -> None:
         """Get what came along with a message of a chat; raises AttachmentLost, ChannelFault, OSError."""
         adapter = self._adapters.get(chat.channel)
         if adapter is None:

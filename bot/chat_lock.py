@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from bot.messages import ChatId
-from memory.disk import make_private
+from memory.disk import make_private_folder
 
-LOOK_AGAIN_SECONDS = 0.02
+POLL_SECONDS = 0.02
 
 
 @asynccontextmanager
-async def chat_locked(folder: Path, chat: ChatId) -> AsyncIterator[None]:
+async def lock_chat(folder: Path, chat: ChatId) -> AsyncIterator[None]:
     """Wait until no other process answers in the chat, and hold the others off; a process that dies lets go.
 
     A model may take minutes, so there is no limit: whoever waits can stop. Raises OSError where no lock can be had.
@@ -24,12 +24,12 @@ async def chat_locked(folder: Path, chat: ChatId) -> AsyncIterator[None]:
 
     folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - microseconds
     # Not bound to a thread: a turn may be closed from another one than began it.
-    lock = FileLock(folder / f"chat-{_name_of(chat)}.lock", thread_local=False)
+    lock = FileLock(folder / f"chat-{_lock_name(chat)}.lock", thread_local=False)
     while True:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(POLL_SECONDS)
         else:
             break
     try:
@@ -39,14 +39,14 @@ async def chat_locked(folder: Path, chat: ChatId) -> AsyncIterator[None]:
 
 
 @contextmanager
-def sitting_at(folder: Path, chat: ChatId) -> Iterator[bool]:
+def occupy_chat(folder: Path, chat: ChatId) -> Iterator[bool]:
     """Be at a chat whose locks are in `folder`; gives whether another process is there already.
 
     Both are answered, one turn at a time, each its own messages; in which order, depends on who gets the lock first.
     Raises OSError where no lock can be had.
     """
-    make_private(folder)
-    fd = os.open(folder / f"talk-{_name_of(chat)}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    make_private_folder(folder)
+    fd = os.open(folder / f"talk-{_lock_name(chat)}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         others = False
         try:
@@ -59,5 +59,5 @@ def sitting_at(folder: Path, chat: ChatId) -> Iterator[bool]:
         os.close(fd)
 
 
-def _name_of(chat: ChatId) -> str:
+def _lock_name(chat: ChatId) -> str:
     return hashlib.sha256(str(chat).encode("utf-8", "surrogatepass")).hexdigest()[:32]

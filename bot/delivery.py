@@ -8,17 +8,17 @@ from secrets import token_hex
 
 from bot.channels import Channels
 from bot.inbox import Inbox
-from bot.measures import Measures
 from bot.messages import ChannelFault, ChatId, Choice, IncomingMessage, Reply, ReplyPart
-from bot.plain_text import one_line
+from bot.metrics import Metrics
+from bot.reply_task import ReplyTask
+from bot.sanitize import one_line
 from bot.state.database import StateFault
-from bot.state.inbox import Notice, Received
-from bot.tasks import being_cancelled
-from bot.turn import Turn
+from bot.state.inbox import InboxMessage, QueuedNotice
+from bot.tasks import is_being_cancelled
 
 log = logging.getLogger(__name__)
 
-PAUSES = (1.0, 5.0, 30.0, 120.0)
+RETRY_SECONDS = (1.0, 5.0, 30.0, 120.0)
 """Seconds after which a reply that could not be shown is tried again. The last one again and again where the channel
 fails; after a fault of ours, with the next start."""
 
@@ -31,17 +31,17 @@ class Delivery:
         inbox: Inbox,
         channels: Channels,
         *,
-        pauses: Sequence[float] = PAUSES,
-        measures: Measures | None = None,
+        pauses: Sequence[float] = RETRY_SECONDS,
+        measures: Metrics | None = None,
     ) -> None:
         self._inbox = inbox
         self._channels = channels
-        self._measures = measures or Measures()
+        self._measures = measures or Metrics()
         self._pauses = pauses
         self._unnoted: list[Callable[[], Awaitable[None]]] = []
         """What was delivered while state.db could not be written."""
 
-    async def reply(self, received: Received, turn: Turn, *, shown: list[str]) -> bool:
+    async def deliver_reply(self, received: InboxMessage, turn: ReplyTask, *, shown: list[str]) -> bool:
         """Show a reply as it grows until it has been delivered; tell whether it has, or never can be.
 
         `shown` is kept true: the platform's ids of the messages that show it. A turn whose reply cannot be shown
@@ -51,30 +51,32 @@ class Delivery:
 
         async def keep(ids: Sequence[str]) -> None:
             shown[:] = ids
-            await self._note(lambda: self._inbox.show(number, tuple(shown)))  # noted late, it is still true
+            await self._save_or_queue(
+                lambda: self._inbox.record_shown(number, tuple(shown))
+            )  # noted late, it is still true
 
         async def show() -> None:
-            async with aclosing(turn.parts()) as parts:
+            async with aclosing(turn.stream_parts()) as parts:
                 key = f"reply-{number}"
                 reply = Reply(message.chat, message, key, parts, keep, tuple(shown), sending=turn.sending)
-                await self._channels.of(message.chat).render(reply)
+                await self._channels.adapter_of(message.chat).render(reply)
 
         what = f"the reply to message {one_line(message.id)} of {message.chat}"
         pauses = () if message.alone else self._pauses  # nobody waits for it later
         try:
-            delivered = await self._again_and_again(show, what, message.chat, pauses, before=turn.ended)
+            delivered = await self._retry(show, what, message.chat, pauses, before=turn.wait)
             if delivered and turn.ended_at:
-                self._measures.took("delivery", since=turn.ended_at)
-            await turn.ended()
+                self._measures.record_stage("delivery", since=turn.ended_at)
+            await turn.wait()
         finally:
-            await turn.end()
+            await turn.stop_and_wait()
         return delivered or message.alone
 
-    async def done(self, number: int) -> None:
+    async def mark_done(self, number: int) -> None:
         """Note that a reply has been delivered."""
-        await self._note(lambda: self._inbox.deliver(number))
+        await self._save_or_queue(lambda: self._inbox.mark_delivered(number))
 
-    async def passing(self, message: IncomingMessage, text: str) -> None:
+    async def answer_once(self, message: IncomingMessage, text: str) -> None:
         """Answer what is not taken in, once and as well as it goes: nothing of it is kept."""
 
         async def forget(ids: Sequence[str]) -> None:
@@ -82,33 +84,35 @@ class Delivery:
 
         async def show() -> None:
             key = f"passing-{token_hex(8)}"
-            reply = Reply(message.chat, message, key, _whole(text), forget, in_passing=True)
-            await self._channels.of(message.chat).render(reply)
+            reply = Reply(message.chat, message, key, _final_part(text), forget, in_passing=True)
+            await self._channels.adapter_of(message.chat).render(reply)
 
-        await self._again_and_again(show, f"an answer to {message.chat}", message.chat, ())
+        await self._retry(show, f"an answer to {message.chat}", message.chat, ())
 
-    async def notice(self, notice: Notice) -> None:
+    async def deliver_notice(self, notice: QueuedNotice) -> None:
         """Show what nobody asked for just now, and note that."""
         shown = list(notice.shown)
 
         async def keep(ids: Sequence[str]) -> None:
             shown[:] = ids
-            await self._note(lambda: self._inbox.show_notice(notice.number, tuple(shown)))
+            await self._save_or_queue(lambda: self._inbox.record_notice_shown(notice.number, tuple(shown)))
 
         async def show() -> None:
             key = f"notice-{notice.number}"
-            reply = Reply(notice.chat, None, key, _whole(notice.text, notice.choices), keep, tuple(shown))
-            await self._channels.of(notice.chat).render(reply)
+            reply = Reply(
+                notice.chat, None, key, _final_part(notice.text, notice.choices), keep, tuple(shown)
+            )
+            await self._channels.adapter_of(notice.chat).render(reply)
 
-        if await self._again_and_again(show, f"a notice to {notice.chat}", notice.chat, self._pauses):
-            await self._note(lambda: self._inbox.deliver_notice(notice.number))
+        if await self._retry(show, f"a notice to {notice.chat}", notice.chat, self._pauses):
+            await self._save_or_queue(lambda: self._inbox.mark_notice_delivered(notice.number))
 
-    async def catch_up(self) -> None:
+    async def save_queued(self) -> None:
         """Note what was delivered while state.db could not be written."""
-        while self._unnoted and await self._note(self._unnoted.pop(0)):
+        while self._unnoted and await self._save_or_queue(self._unnoted.pop(0)):
             pass
 
-    async def _again_and_again(
+    async def _retry(
         self,
         show: Callable[[], Awaitable[None]],
         what: str,
@@ -127,14 +131,14 @@ class Delivery:
                 log.warning("%s was not delivered: %s", what, one_line(str(error) or type(error).__name__))
                 wanted = error.retry_after if isinstance(error, ChannelFault) else 0.0
             except (Exception, asyncio.CancelledError) as error:
-                if isinstance(error, asyncio.CancelledError) and being_cancelled():
+                if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
                     raise
                 log.exception("%s was not delivered", what)
                 is_ours = True
             else:
-                self._measures.delivered(chat.channel, well=True)
+                self._measures.count_delivery(chat.channel, well=True)
                 return True
-            self._measures.delivered(chat.channel, well=False)
+            self._measures.count_delivery(chat.channel, well=False)
             if before is not None:
                 await before()
             if not left:
@@ -143,7 +147,7 @@ class Delivery:
             if len(left) > 1 or is_ours:
                 del left[0]
 
-    async def _note(self, work: Callable[[], Awaitable[None]]) -> bool:
+    async def _save_or_queue(self, work: Callable[[], Awaitable[None]]) -> bool:
         """Note it now, or as soon as state.db can be written again; tell which."""
         try:
             await work()
@@ -154,5 +158,5 @@ class Delivery:
         return True
 
 
-async def _whole(text: str, choices: Sequence[Choice] = ()) -> AsyncIterator[ReplyPart]:
+async def _final_part(text: str, choices: Sequence[Choice] = ()) -> AsyncIterator[ReplyPart]:
     yield ReplyPart(text, final=True, choices=tuple(choices))

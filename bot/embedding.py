@@ -4,12 +4,12 @@ import os
 from collections.abc import Mapping
 
 from bot.config.settings import Settings
-from bot.models.known_providers import KNOWN_PROVIDERS, provider_of
-from memory.embeddings.auto import ChatProvider, ProviderSection
-from memory.embeddings.opening import Embedding, chosen, open_embedding
+from bot.models.known_providers import KNOWN_PROVIDERS, resolve_provider
+from memory.embeddings.factory import Embedding, choose_providers, open_embedding
+from memory.embeddings.provider_choice import ChatProviderAccess, ProviderSection
 
 
-def open_embedding_of(settings: Settings) -> Embedding:
+def open_embedding_from_settings(settings: Settings) -> Embedding:
     """Choose and open as `[memory.embedding]` says; asks nobody and loads no model.
 
     What is chosen but cannot be had is no error here: the memory then finds by words and says why.
@@ -22,13 +22,13 @@ def open_embedding_of(settings: Settings) -> Embedding:
     )
 
 
-def embedding_differs(settings: Settings, other: Settings) -> bool:
+def is_different_embedding(settings: Settings, other: Settings) -> bool:
     """Whether somebody else would make the vectors by the other settings, or at another address, or with another key.
 
     Also where `[memory.embedding]` itself is the same.
     """
     choices = [
-        chosen(
+        choose_providers(
             each.memory.embedding,
             sections=provider_sections(each),
             environment=os.environ,
@@ -51,13 +51,13 @@ def provider_sections(settings: Settings) -> dict[str, ProviderSection]:
     }
 
 
-def chat_provider(settings: Settings, environment: Mapping[str, str]) -> ChatProvider | None:
+def chat_provider(settings: Settings, environment: Mapping[str, str]) -> ChatProviderAccess | None:
     """The first provider of `models.chain` that speaks OpenAI's language; None without one."""
     for place, model in enumerate(settings.models.chain):
         name = model.partition("/")[0]
-        provider = provider_of(name, settings.providers, environment)
+        provider = resolve_provider(name, settings.providers, environment)
         if provider.kind == "openai":
-            return ChatProvider(
+            return ChatProviderAccess(
                 name, provider.base_url, next(iter(provider.keys), ""), answers_first=place == 0
             )
     return None

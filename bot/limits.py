@@ -37,13 +37,13 @@ class MessageRate:
         self._clock = clock
         self._senders: OrderedDict[PersonId, _Sender] = OrderedDict()
 
-    def renew(self, per_minute: int) -> None:
+    def set_limit(self, per_minute: int) -> None:
         """Let everybody send so many from now on; what they have sent within the last minute counts."""
         self._per_minute = per_minute
         for sender in self._senders.values():
             sender.sent = deque(sender.sent, maxlen=per_minute)
 
-    def wait(self, person: PersonId, sent_at: datetime) -> int:
+    def check(self, person: PersonId, sent_at: datetime) -> int:
         """Count a message and give 0; where it is one too many, count nothing and give the seconds to wait.
 
         What counts is when it was sent: what somebody wrote in hours may come in at once, after we were away.
@@ -54,13 +54,13 @@ class MessageRate:
         sender.sent.append(at)
         return 0
 
-    def take_back(self, person: PersonId, sent_at: datetime) -> None:
+    def uncount(self, person: PersonId, sent_at: datetime) -> None:
         """Count a message no more that was not taken in; it may come once more."""
         if sender := self._senders.get(person):
             with suppress(ValueError):
                 sender.sent.remove(sent_at.timestamp())
 
-    def is_to_be_told(self, person: PersonId) -> bool:
+    def should_notify(self, person: PersonId) -> bool:
         """Whether to tell a person that it is too much: once a minute, then silence."""
         sender, now = self._sender(person), self._clock()
         if now - sender.told < WINDOW:
@@ -84,7 +84,7 @@ class MessageRate:
         return sender
 
 
-async def _nothing_to_settle() -> None:
+async def _flush_nothing() -> None:
     pass
 
 
@@ -97,7 +97,7 @@ class DailyBudget:
         tokens: int,
         *,
         now: Callable[[], datetime],
-        settle: Callable[[], Awaitable[None]] = _nothing_to_settle,
+        settle: Callable[[], Awaitable[None]] = _flush_nothing,
     ) -> None:
         """`tokens`: 0 for no limit. `now` is on the owner's clock: at its midnight there are new ones.
 
@@ -108,7 +108,7 @@ class DailyBudget:
         self._tokens = tokens
         self._now = now
 
-    def renew(self, tokens: int) -> None:
+    def set_limit(self, tokens: int) -> None:
         """Allow so many a day from now on, those of today included; 0 for no limit."""
         self._tokens = tokens
 
@@ -118,6 +118,6 @@ class DailyBudget:
             return False
         await self._settle()
         today = self._now().date().isoformat()
-        days = await self._state.usage_since(today)
+        days = await self._state.read_usage(today)
         used = sum(each.usage.input_tokens + each.usage.output_tokens for each in days if each.day == today)
         return used >= self._tokens

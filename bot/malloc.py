@@ -4,12 +4,12 @@ import os
 
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
 """Numbers of glibc's malloc.h."""
-LARGE_BYTES = 256 * 1024
+MMAP_THRESHOLD_BYTES = 256 * 1024
 """A piece from this size on is mapped by itself, and given back whole."""
-ARENAS = 2
+MAX_ARENAS = 2
 
 
-def give_memory_back() -> None:
+def tune_malloc() -> None:
     """Have glibc give back what threads have let go of; before there are any. Elsewhere it does nothing.
 
     Left alone, it takes the size of the largest picture that was ever decoded for usual, and each of a dozen threads
@@ -21,11 +21,11 @@ def give_memory_back() -> None:
 
     library = ctypes.CDLL(None)
     if hasattr(library, "gnu_get_libc_version"):
-        library.mallopt(M_ARENA_MAX, ARENAS)
-        library.mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
+        library.mallopt(M_ARENA_MAX, MAX_ARENAS)
+        library.mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
 
 
-def trim() -> None:
+def trim_heap() -> None:
     """Have glibc give back what lies free between pieces in use, which takes some milliseconds. Elsewhere nothing."""
     import ctypes
 

@@ -4,11 +4,11 @@ from dataclasses import asdict
 from typing import Any
 
 from memory.memory import MemoryStatus
-from memory.notes import NoteText, Written
-from memory.search import Hit, SearchResults
+from memory.notes import NoteText, WriteResult
+from memory.search import SearchHit, SearchResults
 
 
-def status_as_json(status: MemoryStatus) -> dict[str, Any]:
+def encode_status(status: MemoryStatus) -> dict[str, Any]:
     """Every field by its name, and of running work also the rate and the time left."""
     jobs = [
         {**asdict(job), "per_second": job.per_second, "seconds_left": job.seconds_left} for job in status.jobs
@@ -16,26 +16,26 @@ def status_as_json(status: MemoryStatus) -> dict[str, Any]:
     return {**asdict(status), "jobs": jobs}
 
 
-def search_as_json(results: SearchResults) -> dict[str, Any]:
+def encode_search(results: SearchResults) -> dict[str, Any]:
     """The query, the passages, and a notice where there is one."""
     document: dict[str, Any] = {
         "query": results.query,
-        "results": [_hit_as_json(hit) for hit in results.hits],
+        "results": [_encode_hit(hit) for hit in results.hits],
     }
     return {**document, "notice": results.notice} if results.notice else document
 
 
-def note_as_json(note: NoteText) -> dict[str, Any]:
+def encode_note(note: NoteText) -> dict[str, Any]:
     """Lines of a note, and where they stand."""
     return asdict(note)
 
 
-def written_as_json(written: Written) -> dict[str, Any]:
+def encode_write(written: WriteResult) -> dict[str, Any]:
     """Where something was written."""
     return {"path": written.path, "line_start": written.line_start, "line_end": written.line_end}
 
 
-def _hit_as_json(hit: Hit) -> dict[str, Any]:
+def _encode_hit(hit: SearchHit) -> dict[str, Any]:
     told = {**asdict(hit), "score": round(hit.score, 4), "told": hit.told and hit.told.isoformat()}
     del told["by_words"], told["by_meaning"]  # how the score came about, for the status page
     return told

@@ -198,7 +198,7 @@ class AttachmentLost(Exception):
     """What an adapter raises where an attachment cannot be had, now or later; one line for the person who sent it."""
 
 
-Write = Callable[[bytes], Awaitable[None]]
+WriteChunk = Callable[[bytes], Awaitable[None]]
 """Take the next piece of a file; raises AttachmentLost where the file has more bytes than are wanted, OSError."""
 
 
@@ -206,14 +206,14 @@ class NotAccepted(Exception):
     """A message was not taken in, since it cannot be kept just now; the text is one line with the mend in it."""
 
 
-Accept = Callable[[IncomingMessage], Awaitable[bool]]
+AcceptMessage = Callable[[IncomingMessage], Awaitable[bool]]
 """Hand a message to the assistant; returns once the message is safe and may be acknowledged. Raises NotAccepted.
 
 Tells whether a Reply to it will come: not to one that was known, that nobody is to answer, or that goes into another's.
 """
 
 
-Withdraw = Callable[[ChatId, str], Awaitable[None]]
+WithdrawMessage = Callable[[ChatId, str], Awaitable[None]]
 """Tell the assistant that a message, by its id, was taken back by its sender: while it waits, it is not answered."""
 
 
@@ -248,7 +248,7 @@ class Adapter(Protocol):
         """Where a person of this channel is told something that others should not read; None where there is no such."""
         ...
 
-    async def run(self, accept: Accept) -> None:
+    async def run(self, accept: AcceptMessage) -> None:
         """Receive until cancelled or until the channel has ended; every message goes to `accept`."""
         ...
 
@@ -259,7 +259,7 @@ class Adapter(Protocol):
         """
         ...
 
-    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
         """Get an attachment's content piece by piece, of `most` bytes at most.
 
         Raises AttachmentLost, ChannelFault, OSError, and what `write` raises.

@@ -503,7 +503,7 @@ WHEN = {
         "I can't work with “{zone}”. Please write the time in your own time zone, for example `tomorrow 9:00`."
     ),
 }
-"""Why no moment can be made of what was written, and how to write it; by `bot.when.moment.Refusal`."""
+"""Why no moment can be made of what was written, and how to write it; by `bot.timeparse.moment.TimeParseReason`."""
 REMIND_WHAT = "What should I remind you of? For example: `/remind tomorrow 9:00 call mum`"
 SCHEDULE_WHAT = "What should I do then? For example: `/schedule every monday 8:00 what is planned this week?`"
 REMINDER_SET = "Reminder {number} is set: “{text}”, {moment}{again}."

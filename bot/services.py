@@ -11,27 +11,27 @@ if TYPE_CHECKING:
 
     from bot.access import Access
     from bot.archives.backup import Backups
-    from bot.attachments.filing import Filing
-    from bot.attachments.reading import AttachmentReader
+    from bot.attachments.reader import AttachmentReader
+    from bot.attachments.save_document import DocumentSaver
     from bot.channels import Channels
+    from bot.cluster.status import InstanceStatus
     from bot.commands.command import Command
-    from bot.config.reload import Current
+    from bot.config.reload import LiveSettings
     from bot.config.settings import Settings
     from bot.conversations.compaction import Compactor
-    from bot.forgetting import Forgetting
+    from bot.forgetting import ForgetService
     from bot.inbox import Inbox
-    from bot.instances.status import InstanceStatus
-    from bot.journal import Journal
     from bot.limits import DailyBudget, MessageRate
-    from bot.log import Troubles
-    from bot.measures import Measures
+    from bot.log import RecentErrors
+    from bot.maintenance.background import Background
+    from bot.maintenance.rebuild import IndexRebuilder
+    from bot.metrics import Metrics
     from bot.models.fallback import FallbackModel
+    from bot.note_writes import OnceWriter
     from bot.reminders import Reminders
     from bot.state.database import State
-    from bot.supervision import Supervisor
-    from bot.upkeep.rebuilding import Rebuilding
-    from bot.upkeep.upkeep import Upkeep
-    from memory.embeddings.opening import Embedding
+    from bot.supervisor import Supervisor
+    from memory.embeddings.factory import Embedding
     from memory.memory import Memory
 
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class Services:
     """All of them are open. Take what you need, and close nothing."""
 
-    current: "Current"
+    current: "LiveSettings"
     """The settings in force now."""
     now: Callable[[], datetime]
     """The time on the owner's clock; aware."""
@@ -52,25 +52,25 @@ class Services:
     access: "Access"
     channels: "Channels"
     inbox: "Inbox"
-    journal: "Journal"
+    journal: "OnceWriter"
     compactor: "Compactor"
-    forgetting: "Forgetting"
+    forgetting: "ForgetService"
     reminders: "Reminders"
     reader: "AttachmentReader"
     """Reads attachments. It transcribes nothing until it is given a provider for that."""
-    filing: "Filing"
+    filing: "DocumentSaver"
     """Files documents that came as attachments."""
     rate: "MessageRate"
     budget: "DailyBudget"
     backups: "Backups"
-    rebuilding: "Rebuilding"
+    rebuilding: "IndexRebuilder"
     """Close it before the memory."""
-    upkeep: "Upkeep"
+    upkeep: "Background"
     """Not entered: its jobs start once there is a log."""
     supervisor: "Supervisor"
     """Runs the long-lived tasks and knows which of them have failed."""
-    measures: "Measures"
-    troubles: "Troubles"
+    measures: "Metrics"
+    troubles: "RecentErrors"
     """The latest warnings and errors, where the log keeps them."""
     woken: "asyncio.Event"
     """Set it when something in state.db is due."""

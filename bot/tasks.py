@@ -8,7 +8,7 @@ from typing import Any
 log = logging.getLogger(__name__)
 
 
-class Tasks:
+class BackgroundTasks:
     """A set of short tasks that nobody else holds on to; none of them should raise, and one that does is logged."""
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Tasks:
         """How many there are."""
         return len(self._running)
 
-    async def ended(self, seconds: float | None = None) -> bool:
+    async def wait(self, seconds: float | None = None) -> bool:
         """Wait until all have come to their end, also those that begin meanwhile; false after `seconds`."""
         try:
             async with asyncio.timeout(seconds):
@@ -47,7 +47,7 @@ class Tasks:
             task.cancel()
 
 
-def being_cancelled() -> bool:
+def is_being_cancelled() -> bool:
     """Tell a cancellation of this task from one that comes out of what it awaits, such as a lost connection's."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -17,7 +17,7 @@ _AS_WINDOWS_1252 = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedNote:
     """A note's text, reversibly: in UTF-8 a byte that fits nowhere stands as a lone surrogate."""
 
     mark: bytes
@@ -42,7 +42,7 @@ class Decoded:
     @property
     def text(self) -> str:
         """The text to be read; the only line end is LF."""
-        return with_lf(self.shown)
+        return normalize_newlines(self.shown)
 
     @property
     def line_end(self) -> str:
@@ -55,17 +55,17 @@ class Decoded:
         return raw.encode(self.codec, "surrogateescape" if self.unit == 1 else "strict")
 
 
-def decode(data: bytes) -> Decoded:
+def decode(data: bytes) -> DecodedNote:
     """Decode a whole note: UTF-8, UTF-16 or UTF-32 with their mark; stray bytes count as Windows-1252.
 
     UTF-8 and stray bytes may stand beside each other: one old line, or one torn by a crash, spoils no other.
     """
-    mark, codec, unit = _mark_of(data)
+    mark, codec, unit = _detect_bom(data)
     body = data[len(mark) :]
     try:
-        return Decoded(mark, codec, unit, body.decode(codec), clean=True)
+        return DecodedNote(mark, codec, unit, body.decode(codec), clean=True)
     except UnicodeDecodeError:
-        return Decoded(
+        return DecodedNote(
             mark, codec, unit, body.decode(codec, "surrogateescape" if unit == 1 else "replace"), clean=False
         )
 
@@ -75,7 +75,7 @@ class PieceDecoder:
 
     def __init__(self, beginning: bytes) -> None:
         """`beginning`: at least the first four bytes of the file, if it has as many."""
-        mark, codec, unit = _mark_of(beginning)
+        mark, codec, unit = _detect_bom(beginning)
         self.mark = mark
         self._skip = len(mark)
         self._decoder = codecs.getincrementaldecoder(codec)("surrogateescape" if unit == 1 else "replace")
@@ -93,9 +93,9 @@ class PieceDecoder:
         return self._line_ends.decode(text, final)
 
 
-def raw_lines(file: io.BufferedReader) -> Iterator[bytes]:
+def read_raw_lines(file: io.BufferedReader) -> Iterator[bytes]:
     """Go through an open note line by line, in bytes for `decode`, holding one line at a time."""
-    mark, codec, unit = _mark_of(file.peek(4)[:4])
+    mark, codec, unit = _detect_bom(file.peek(4)[:4])
     file.seek(len(mark))
     if unit > 1:
         for line in io.TextIOWrapper(file, codec, "replace", newline=None):
@@ -109,20 +109,20 @@ def raw_lines(file: io.BufferedReader) -> Iterator[bytes]:
 
 
 def decode_lines(raw: list[bytes]) -> str:
-    """Give the text of lines that `raw_lines` gave; the only line end is LF."""
+    """Give the text of lines that `read_raw_lines` gave; the only line end is LF."""
     data = b"".join(raw)
     try:
-        return with_lf(data.decode())
+        return normalize_newlines(data.decode())
     except UnicodeDecodeError:
-        return with_lf(data.decode("utf-8", "surrogateescape").translate(_AS_WINDOWS_1252))
+        return normalize_newlines(data.decode("utf-8", "surrogateescape").translate(_AS_WINDOWS_1252))
 
 
-def with_lf(text: str) -> str:
+def normalize_newlines(text: str) -> str:
     """Make every line end LF."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def _mark_of(data: bytes) -> tuple[bytes, str, int]:
+def _detect_bom(data: bytes) -> tuple[bytes, str, int]:
     for mark, codec, unit in _MARKS:
         if data.startswith(mark):
             return mark, codec, unit

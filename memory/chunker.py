@@ -33,7 +33,7 @@ _MARK = re.compile(
     "[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094f"
     "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff]"
 )
-_WHEN = re.compile(r"\W*(?:\d{4}-\d{2}-\d{2}|\d{1,2}[:.]\d{2})(?!\w)")
+_DATE_OR_TIME = re.compile(r"\W*(?:\d{4}-\d{2}-\d{2}|\d{1,2}[:.]\d{2})(?!\w)")
 _BARE = re.compile(r"[\s\-*_=|:>#+.]*")
 _MOST_MARKS = 32
 
@@ -93,14 +93,14 @@ def split_passages(text: str, *, most_tokens: int = 400) -> list[Passage]:
     """
     passages: list[Passage] = []
     headings: list[tuple[int, str]] = []
-    for block in _blocks(text.split("\n")):
+    for block in _split_blocks(text.split("\n")):
         if block.level:
             while headings and headings[-1][0] >= block.level:
                 headings.pop()
             if block.title:
                 headings.append((block.level, block.title))
         path = " > ".join(title for _, title in headings)
-        for start, end, piece in _pieces(block, most_tokens):
+        for start, end, piece in _split_block(block, most_tokens):
             passages.append(Passage(start, end, piece, path, bool(block.level)))
     return passages
 
@@ -117,7 +117,7 @@ def split_chunks(
     chunks: list[Chunk] = []
     start = before = 0
     while start < len(passages):
-        end = _chunk_end(passages, sizes, start, max(1, target_tokens - overlap_tokens))
+        end = _find_chunk_end(passages, sizes, start, max(1, target_tokens - overlap_tokens))
         first, room = start, min(overlap_tokens, target_tokens - sum(sizes[start:end]))
         while first - 1 > before and not passages[start].is_heading and sizes[first - 1] <= room:
             first -= 1
@@ -132,32 +132,32 @@ def split_segments(passages: Sequence[Passage]) -> list[Segment]:
 
     A heading is part of what stands below it, and by itself only where nothing does. A rule is nothing.
     """
-    title = _title_of(passages)
+    title = _note_title(passages)
     segments: list[Segment] = []
     for place, passage in enumerate(passages):
-        if _BARE.fullmatch(passage.text) or (passage.is_heading and _has_something_below(passages, place)):
+        if _BARE.fullmatch(passage.text) or (passage.is_heading and _has_content_below(passages, place)):
             continue
-        heading = "" if passage.is_heading else _telling(passage.heading, title)
+        heading = "" if passage.is_heading else _informative_headings(passage.heading, title)
         text = segment_text(heading, [passage.text])
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
         segments.append(Segment(place, place, heading, digest))
     return segments
 
 
-def _title_of(passages: Sequence[Passage]) -> str:
+def _note_title(passages: Sequence[Passage]) -> str:
     """The note's own heading, which all that is below any stands below; empty where there is none."""
     top = {passage.heading.partition(" > ")[0] for passage in passages if passage.heading}
     return top.pop() if len(top) == 1 else ""
 
 
-def _has_something_below(passages: Sequence[Passage], heading: int) -> bool:
+def _has_content_below(passages: Sequence[Passage], heading: int) -> bool:
     if heading + 1 == len(passages):
         return False
     below = passages[heading + 1]
     return not below.is_heading or below.heading.startswith(f"{passages[heading].heading} > ")
 
 
-def _telling(heading: str, title: str) -> str:
+def _informative_headings(heading: str, title: str) -> str:
     """The headings that say what stands below.
 
     Not the note's own, which may change while what stands below stays. Nor those that say when: all that was
@@ -165,10 +165,10 @@ def _telling(heading: str, title: str) -> str:
     """
     if title and (heading == title or heading.startswith(f"{title} > ")):
         heading = heading[len(title) + 3 :]
-    return " > ".join(each for each in heading.split(" > ") if each and not _WHEN.match(each))
+    return " > ".join(each for each in heading.split(" > ") if each and not _DATE_OR_TIME.match(each))
 
 
-def _chunk_end(passages: Sequence[Passage], sizes: Sequence[int], start: int, most_tokens: int) -> int:
+def _find_chunk_end(passages: Sequence[Passage], sizes: Sequence[int], start: int, most_tokens: int) -> int:
     """Where the chunk from `start` ends, exclusive.
 
     Of the places that would do, the one whose text has the smallest checksum is taken: that depends on the
@@ -195,16 +195,16 @@ def _chunk_end(passages: Sequence[Passage], sizes: Sequence[int], start: int, mo
 
 
 @dataclass(slots=True)
-class _Block:
+class _MarkdownBlock:
     start: int
     lines: list[str]
     level: int = 0
     title: str = ""
 
 
-def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
+def _split_blocks(lines: Sequence[str]) -> Iterator[_MarkdownBlock]:
     """Lines to Markdown blocks: lists item by item, tables row by row, a fence or front matter as one."""
-    block: _Block | None = None
+    block: _MarkdownBlock | None = None
     fence = ""
     front_matter = bool(_FIELD.match("".join(lines[1:2]))) and "---" in (x.rstrip("\r") for x in lines[2:])
     for number, raw in enumerate(lines, 1):
@@ -221,7 +221,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
         if opened or (number == 1 and line == "---" and front_matter):
             if block:
                 yield block
-            block = _Block(number, [line])
+            block = _MarkdownBlock(number, [line])
             fence = opened[1] if opened else "---"
             continue
         if not line.strip():
@@ -234,7 +234,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
             if block:
                 yield block
             block = None
-            yield _Block(number, [line], len(heading[1]), _title(line[heading.end() :]))
+            yield _MarkdownBlock(number, [line], len(heading[1]), _heading_text(line[heading.end() :]))
             continue
         underline = _UNDERLINE.match(line) if block and not _NO_TITLE.match(block.lines[0]) else None
         if block and underline:
@@ -250,12 +250,12 @@ def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
         if block:
             block.lines.append(line)
         else:
-            block = _Block(number, [line])
+            block = _MarkdownBlock(number, [line])
     if block:
         yield block
 
 
-def _title(rest: str) -> str:
+def _heading_text(rest: str) -> str:
     """A heading's text, from what follows the hashes in front: without those that may follow it."""
     text = rest.strip()
     bare = text.rstrip("#")
@@ -264,7 +264,7 @@ def _title(rest: str) -> str:
     return text[:MOST_TITLE_CHARS]
 
 
-def _pieces(block: _Block, most_tokens: int) -> Iterator[tuple[int, int, str]]:
+def _split_block(block: _MarkdownBlock, most_tokens: int) -> Iterator[tuple[int, int, str]]:
     """A block whole where it is short; else cut where lines, sentences, words or at last characters end."""
     number = block.start
     held: list[str] = []
@@ -285,7 +285,7 @@ def _pieces(block: _Block, most_tokens: int) -> Iterator[tuple[int, int, str]]:
             yield from flush()
         if tokens > most_tokens:
             yield from flush()
-            for piece in _cut_line(line, most_tokens):
+            for piece in _split_line(line, most_tokens):
                 yield number, number, piece
             number += 1
             continue
@@ -300,14 +300,18 @@ def _ends_sentence(line: str) -> bool:
     return bool(_SENTENCE_END.match(line.rstrip()[-1:] + " ") or line.rstrip()[-1:] in "」』”’")
 
 
-def _cut_line(line: str, most_tokens: int) -> Iterator[str]:
+def _split_line(line: str, most_tokens: int) -> Iterator[str]:
     """Pieces of a long line that together are the line, each of at most `most_tokens`."""
     most_bytes = max(4, most_tokens * _BYTES_PER_TOKEN)
     start = 0
     while start < len(line):
-        end = _fitting_end(line, start, most_bytes)
+        end = _end_within_bytes(line, start, most_bytes)
         if end < len(line):
-            end = _last_end(_SENTENCE_END, line, start, end) or _last_end(_WORD_END, line, start, end) or end
+            end = (
+                _last_match_end(_SENTENCE_END, line, start, end)
+                or _last_match_end(_WORD_END, line, start, end)
+                or end
+            )
             base = end
             while base - 1 > start and base > end - _MOST_MARKS and _MARK.match(line[base]):
                 base -= 1
@@ -316,13 +320,13 @@ def _cut_line(line: str, most_tokens: int) -> Iterator[str]:
         start = end
 
 
-def _fitting_end(line: str, start: int, most_bytes: int) -> int:
+def _end_within_bytes(line: str, start: int, most_bytes: int) -> int:
     """The furthest end such that `line[start:end]` has at most `most_bytes` of UTF-8; one character at least."""
     room = line[start : start + most_bytes].encode("utf-8", "surrogatepass")[:most_bytes]
     return start + max(1, len(room.decode("utf-8", "ignore")))
 
 
-def _last_end(pattern: re.Pattern[str], line: str, start: int, end: int) -> int:
+def _last_match_end(pattern: re.Pattern[str], line: str, start: int, end: int) -> int:
     """Where the last match in the second half of `line[start:end]` ends, or 0."""
     last = 0
     for match in pattern.finditer(line, (start + end) // 2, end):

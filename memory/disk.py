@@ -36,10 +36,10 @@ def reason(error: OSError) -> str:
 
 def open_file(name: str, flags: int, *, folder: int) -> int:
     """Open a regular file in the open folder; never a link, never waiting for a pipe. Raises OSError."""
-    _must_be_file(os.stat(name, dir_fd=folder, follow_symlinks=False))
+    _check_is_file(os.stat(name, dir_fd=folder, follow_symlinks=False))
     fd = os.open(name, flags | _SAFE, dir_fd=folder)
     try:
-        _must_be_file(os.fstat(fd))
+        _check_is_file(os.fstat(fd))
     except BaseException:
         os.close(fd)
         raise
@@ -91,7 +91,7 @@ def append_bytes(fd: int, data: bytes) -> int:
     return os.lseek(fd, 0, os.SEEK_CUR) - len(data)
 
 
-def make_private(folder: Path) -> None:
+def make_private_folder(folder: Path) -> None:
     """Make a folder, and what is missing above it, for whoever runs us alone; one that is there stays as it is.
 
     Raises OSError.
@@ -106,9 +106,9 @@ def make_private(folder: Path) -> None:
 
 
 @contextmanager
-def opened_private(folder: Path) -> Iterator[int]:
+def open_private_folder(folder: Path) -> Iterator[int]:
     """Open a folder of our own, made where it is missing. Raises OSError."""
-    make_private(folder)
+    make_private_folder(folder)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield fd
@@ -116,7 +116,7 @@ def opened_private(folder: Path) -> Iterator[int]:
         os.close(fd)
 
 
-def sweep(folder: Path, *, pattern: str, seconds: float) -> None:
+def remove_stale_files(folder: Path, *, pattern: str, seconds: float) -> None:
     """Remove files that a crash has left; those younger than `seconds` may be in use."""
     for path in folder.glob(pattern):
         with contextlib.suppress(OSError):
@@ -142,13 +142,13 @@ def rename_to_new(name: str, new: str, *, folder: int) -> bool:
     try:
         os.link(name, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except FileExistsError:
-        if not _are_same(name, new, folder=folder):
+        if not _is_same_file(name, new, folder=folder):
             return False
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
         return _rename_to_reserved(name, new, folder=folder)
-    if not _are_same(name, new, folder=folder):
+    if not _is_same_file(name, new, folder=folder):
         # An editor has saved in this instant: what it saved is renamed, and not what was there before.
         os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
         return True
@@ -170,7 +170,7 @@ def _rename_to_reserved(name: str, new: str, *, folder: int) -> bool:
     return True
 
 
-def _are_same(one: str, other: str, *, folder: int) -> bool:
+def _is_same_file(one: str, other: str, *, folder: int) -> bool:
     found = [os.stat(name, dir_fd=folder, follow_symlinks=False) for name in (one, other)]
     return os.path.samestat(*found)
 
@@ -189,7 +189,7 @@ def write_new(name: str, data: bytes, *, folder: int) -> None:
 
 
 @contextmanager
-def draft(name: str, data: bytes, *, folder: int, like: int) -> Iterator[None]:
+def write_draft(name: str, data: bytes, *, folder: int, like: int) -> Iterator[None]:
     """Write the next version of the open file `like`, with its mode and owner, under `name`; gone at the end.
 
     Whoever wants to keep it renames it before that. Raises OSError, also where the owner cannot be had.
@@ -199,7 +199,7 @@ def draft(name: str, data: bytes, *, folder: int, like: int) -> Iterator[None]:
     fd = create_file(name, os.O_WRONLY, folder=folder)
     try:
         try:
-            _take_after(fd, like)
+            _copy_mode_and_owner(fd, like)
             _write_from_start(fd, data)
         finally:
             os.close(fd)
@@ -235,7 +235,7 @@ def _write_from_start(fd: int, data: bytes) -> None:
     os.fsync(fd)
 
 
-def _take_after(fd: int, like: int) -> None:
+def _copy_mode_and_owner(fd: int, like: int) -> None:
     wanted, ours = os.fstat(like), os.fstat(fd)
     if (wanted.st_uid, wanted.st_gid) != (ours.st_uid, ours.st_gid):
         os.fchown(fd, wanted.st_uid, wanted.st_gid)
@@ -246,7 +246,7 @@ def _take_after(fd: int, like: int) -> None:
                 os.setxattr(fd, attribute, os.getxattr(like, attribute))
 
 
-def _must_be_file(found: os.stat_result) -> None:
+def _check_is_file(found: os.stat_result) -> None:
     if stat.S_ISREG(found.st_mode):
         return
     code = errno.EISDIR if stat.S_ISDIR(found.st_mode) else errno.ENXIO

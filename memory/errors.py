@@ -33,7 +33,7 @@ class EditRefused(MemoryFault):
     """The passage to be replaced stands there not at all, or more than once."""
 
 
-class IndexBroken(MemoryFault):
+class IndexCorrupted(MemoryFault):
     """The index is damaged; throwing it away and indexing again helps, and costs no note."""
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memory.words import cut, query_terms
+from memory.tokenizer import parse_query, tokenize
 
 FORGOTTEN = "[forgotten]"
 """What stands where a text was that cannot be missing."""
@@ -13,7 +13,7 @@ _FEW_WORDS = 3
 """A line of fewer words ("yes") is only forgotten elsewhere where it has the words that were asked for."""
 
 _BULLET = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
-_APART = re.compile(r" {0,3}(?:#{1,6}(?:\s|$)|`{3}|~{3})")
+_STANDALONE_LINE = re.compile(r" {0,3}(?:#{1,6}(?:\s|$)|`{3}|~{3})")
 _SENTENCE_END = re.compile(r"(?:(?<![.!?…])[.!?…]++(?=\s|$)|[。！？]++)\s*+")
 
 
@@ -27,16 +27,16 @@ class NoteLines:
     text: str
 
 
-class Wanted:
+class WordsToForget:
     """What is to be forgotten: whatever has all the words of a query, and these lines wherever they are repeated."""
 
     def __init__(self, query: str, lines: Iterable[str] = ()) -> None:
-        self._terms = [_joined(term.tokens) for term in query_terms(query)]
+        self._terms = [_pad_words(term.tokens) for term in parse_query(query)]
         self._lines: list[str] = []
         for line in lines:
-            words = cut(line)
+            words = tokenize(line)
             if len(words) >= _FEW_WORDS:
-                self._lines.append(_joined(words))
+                self._lines.append(_pad_words(words))
 
     @property
     def is_blank(self) -> bool:
@@ -45,55 +45,55 @@ class Wanted:
 
     def is_in(self, text: str) -> bool:
         """Whether a text holds it."""
-        words = _joined(cut(text))
+        words = _pad_words(tokenize(text))
         has_all = bool(self._terms) and all(term in words for term in self._terms)
         return has_all or any(line in words for line in self._lines)
 
-    def share_of(self, text: str) -> tuple[int, int]:
+    def matched_share(self, text: str) -> tuple[int, int]:
         """How much of it a text has: of the query's words, and of those of the lines; to compare passages by."""
-        words = _joined(cut(text))
+        words = _pad_words(tokenize(text))
         of_lines = {word for line in self._lines for word in line.split()}
         return sum(term in words for term in self._terms), len(of_lines.intersection(words.split()))
 
-    def found_in(self, text: str) -> list[tuple[int, int]]:
+    def find_matches(self, text: str) -> list[tuple[int, int]]:
         """The lines of a text (LF line ends) that hold it: 0-based, first and last.
 
         A bullet counts with its further lines, and goes with all that is indented beneath; of a paragraph the one
         line that holds it, or else all of it.
         """
-        return list(self._found(text.split("\n"))) if self.is_in(text) else []
+        return list(self._iter_matches(text.split("\n"))) if self.is_in(text) else []
 
-    def without(self, text: str) -> str:
+    def remove_from(self, text: str) -> str:
         """The text (LF line ends) without these lines."""
         lines = text.split("\n")
-        for first, last in reversed(self.found_in(text)):
+        for first, last in reversed(self.find_matches(text)):
             del lines[first : last + 1]
         return "\n".join(lines)
 
-    def blanked(self, text: str) -> str:
+    def blank_sentences(self, text: str) -> str:
         """The text with a mark in the place of each sentence that holds it, or else of all of it."""
         lines = []
         for line in text.split("\n"):
             if self.is_in(line):
-                sentences = list(_sentences(line))
+                sentences = list(_split_sentences(line))
                 kept = [FORGOTTEN + " " if self.is_in(each) else each for each in sentences]
                 line = "".join(kept).rstrip() if kept != sentences else FORGOTTEN
             lines.append(line)
         blanked = "\n".join(lines)
         return FORGOTTEN if self.is_in(blanked) else blanked
 
-    def _found(self, lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    def _iter_matches(self, lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         at, margins = 0, [_indentation(line) if line.strip() else None for line in lines]
         while at < len(lines):
             if _BULLET.match(lines[at]):
-                last, own = _bullet(lines, margins, at)
+                last, own = _find_bullet_end(lines, margins, at)
                 if self.is_in("\n".join(lines[at : own + 1])):
                     yield at, last
                     at = last + 1
                 else:
                     at = own + 1
             else:
-                last = _paragraph(lines, at)
+                last = _find_paragraph_end(lines, at)
                 single = [number for number in range(at, last + 1) if self.is_in(lines[number])]
                 if single:
                     yield from ((number, number) for number in single)
@@ -102,7 +102,7 @@ class Wanted:
                 at = last + 1
 
 
-def _bullet(lines: Sequence[str], margins: Sequence[int | None], at: int) -> tuple[int, int]:
+def _find_bullet_end(lines: Sequence[str], margins: Sequence[int | None], at: int) -> tuple[int, int]:
     """The last line of a bullet with all that is indented beneath it, and the last of its own text.
 
     `margins`: how far each line is indented; None for a blank one.
@@ -121,13 +121,13 @@ def _bullet(lines: Sequence[str], margins: Sequence[int | None], at: int) -> tup
     return last, own
 
 
-def _paragraph(lines: Sequence[str], at: int) -> int:
+def _find_paragraph_end(lines: Sequence[str], at: int) -> int:
     """The last line of a paragraph that begins here; a heading or a fence stands for itself."""
     last = at
-    if not lines[at].strip() or _APART.match(lines[at]):
+    if not lines[at].strip() or _STANDALONE_LINE.match(lines[at]):
         return at
     while last + 1 < len(lines) and lines[last + 1].strip():
-        if _BULLET.match(lines[last + 1]) or _APART.match(lines[last + 1]):
+        if _BULLET.match(lines[last + 1]) or _STANDALONE_LINE.match(lines[last + 1]):
             break
         last += 1
     return last
@@ -138,7 +138,7 @@ def _indentation(line: str) -> int:
     return len(expanded) - len(expanded.lstrip())
 
 
-def _sentences(line: str) -> Iterator[str]:
+def _split_sentences(line: str) -> Iterator[str]:
     """The sentences of a line, each with the blanks behind it; together they are the line."""
     start = 0
     for end in _SENTENCE_END.finditer(line):
@@ -148,5 +148,5 @@ def _sentences(line: str) -> Iterator[str]:
         yield line[start:]
 
 
-def _joined(words: Iterable[str]) -> str:
+def _pad_words(words: Iterable[str]) -> str:
     return f" {' '.join(words)} "

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memory.disk import reason
-from memory.paths import is_note_name, name_fault, printable
+from memory.paths import find_name_fault, format_path, is_note_name
 
 # Most names by far; all others are looked at one by one.
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{5,200}\.md")
-_version = attrgetter("st_size", "st_mtime_ns", "st_ino", "st_ctime_ns")
-_stamp = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns")
+_version_of = attrgetter("st_size", "st_mtime_ns", "st_ino", "st_ctime_ns")
+_stamp_of = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns")
 
 
 class NoteStat(NamedTuple):
@@ -34,7 +34,7 @@ class NoteStat(NamedTuple):
     @classmethod
     def of(cls, path: str, found: os.stat_result) -> "NoteStat":
         """Take what `stat` found."""
-        return cls(path, *_version(found))
+        return cls(path, *_version_of(found))
 
     def modified(self, zone: tzinfo | None) -> datetime | None:
         """Return when it was changed; None for a date that no calendar has."""
@@ -74,10 +74,10 @@ def list_notes(folder: Path, *, known: Mapping[str, tuple[int, int, int]] | None
     folder is found under its own name, and what lies outside is a problem. What cannot be read is a
     problem too; it is never raised.
     """
-    return _Walk(os.path.realpath(folder), known or {}).listing()
+    return _FolderWalk(os.path.realpath(folder), known or {}).listing()
 
 
-class _Walk:
+class _FolderWalk:
     def __init__(self, root: str, known: Mapping[str, tuple[int, int, int]]) -> None:
         self.root = root
         self.known = known
@@ -96,7 +96,7 @@ class _Walk:
                 continue  # gone meanwhile, or no note was ever written
             except OSError as error:
                 not_folder = error.errno == errno.ENOTDIR
-                self.problem(
+                self.add_problem(
                     folder or ".", "it is not a folder" if not_folder else reason(error), hides_notes=True
                 )
         return Listing(self.notes, self.problems, self.unchanged)
@@ -118,7 +118,7 @@ class _Walk:
                             found = entry.stat(follow_symlinks=False)
                         except FileNotFoundError:
                             continue
-                        if _stamp(found) == before and found.st_nlink == 1:
+                        if _stamp_of(found) == before and found.st_nlink == 1:
                             is_unchanged(prefix + name)
                         else:
                             self.add(prefix + name, found)
@@ -128,48 +128,48 @@ class _Walk:
                         except FileNotFoundError:
                             continue
                         if found.st_nlink == 1:
-                            keep(new(NoteStat, (prefix + name, *_version(found))))
+                            keep(new(NoteStat, (prefix + name, *_version_of(found))))
                         else:
                             self.add(prefix + name, found)
                     elif name[0] != ".":
-                        self.judge(prefix + name, entry)
+                        self.check_entry(prefix + name, entry)
         finally:
             os.close(fd)
 
-    def judge(self, path: str, entry: os.DirEntry[str]) -> None:
+    def check_entry(self, path: str, entry: os.DirEntry[str]) -> None:
         """Look closer at what is not obviously a note."""
         is_note = is_note_name(entry.name)
         if entry.is_symlink():
-            self.judge_link(path, is_note=is_note)
+            self.check_link(path, is_note=is_note)
         elif entry.is_dir(follow_symlinks=False):
-            if fault := name_fault(entry.name):
-                self.problem(path, fault, hides_notes=True)
+            if fault := find_name_fault(entry.name):
+                self.add_problem(path, fault, hides_notes=True)
             else:
                 self.folders.append(path)
         elif not is_note:
             return
-        elif fault := name_fault(entry.name):
-            self.problem(path, fault, hides_notes=True)
+        elif fault := find_name_fault(entry.name):
+            self.add_problem(path, fault, hides_notes=True)
         elif entry.is_file(follow_symlinks=False):
             with suppress(FileNotFoundError):
                 self.add(path, entry.stat(follow_symlinks=False))
         else:
-            self.problem(path, "it is a pipe, a socket or a device, not a file")
+            self.add_problem(path, "it is a pipe, a socket or a device, not a file")
 
-    def judge_link(self, path: str, *, is_note: bool) -> None:
+    def check_link(self, path: str, *, is_note: bool) -> None:
         # Not pathlib's, which raises where a folder on the way may not be entered: all beside the link would be hidden.
         real = os.path.realpath(f"{self.root}/{path}")
         is_folder = os.path.isdir(real)  # noqa: PTH112
         if not (is_note or is_folder):
             return
         if not f"{real}/".startswith(f"{self.root}/"):
-            self.problem(path, "it is a symbolic link that leads out of the memory folder")
-        elif fault := _fault_of_target(real):
-            self.problem(path, fault)
+            self.add_problem(path, "it is a symbolic link that leads out of the memory folder")
+        elif fault := _find_link_fault(real):
+            self.add_problem(path, fault)
         elif not is_folder and (
-            not is_note_name(real) or any(map(name_fault, real[len(self.root) + 1 :].split("/")))
+            not is_note_name(real) or any(map(find_name_fault, real[len(self.root) + 1 :].split("/")))
         ):
-            self.problem(path, "it is a symbolic link to a file that is not a note")
+            self.add_problem(path, "it is a symbolic link to a file that is not a note")
 
     def add(self, path: str, found: os.stat_result) -> None:
         note = NoteStat.of(path, found)
@@ -181,11 +181,11 @@ class _Walk:
                 return
         self.notes.append(note)
 
-    def problem(self, path: str, why: str, *, hides_notes: bool = False) -> None:
-        self.problems.append(Problem(printable(path), why, hides_notes))
+    def add_problem(self, path: str, why: str, *, hides_notes: bool = False) -> None:
+        self.problems.append(Problem(format_path(path), why, hides_notes))
 
 
-def _fault_of_target(real: str) -> str:
+def _find_link_fault(real: str) -> str:
     """Return what is wrong with the place that a symbolic link leads to; "" where nothing is."""
     try:
         found = os.lstat(real)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from memory.disk import make_private, reason
+from memory.disk import make_private_folder, reason
 from memory.errors import NoteUnwritable
 from memory.normalization import normalize
 
@@ -21,7 +21,7 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.
 class SharedLock(Protocol):
     """A note's lock among instances on several hosts."""
 
-    def why_not_ours(self) -> str:
+    def explain_lost(self) -> str:
         """Why another instance may write to the note just now, in one line; "" where none does. Asks for it anew."""
         ...
 
@@ -32,19 +32,19 @@ class SharedLocks(Protocol):
     def held(self, path: str, *, timeout: float) -> AbstractContextManager[SharedLock]:
         """Hold the lock of the note `path`; raises NoteUnwritable after `timeout` s.
 
-        Where nobody can be asked for it the block runs without: `why_not_ours` tells. The caller keeps threads of its
-        own, and processes on its host, apart by `locked`.
+        Where nobody can be asked for it the block runs without: `explain_lost` tells. The caller keeps threads of its
+        own, and processes on its host, apart by `lock_note`.
         """
         ...
 
 
-def same_name(path: str) -> str:
+def name_key(path: str) -> str:
     """What all spellings become that some file system takes for the same name (case, NFC and NFD)."""
     return normalize("NFC", path).casefold()
 
 
 @contextmanager
-def locked(folder: Path, path: str, *, timeout: float = LOCK_SECONDS) -> Iterator[None]:
+def lock_note(folder: Path, path: str, *, timeout: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold the lock of the note `path`; its file lies in `folder`. Raises NoteUnwritable after `timeout` s.
 
     Spellings that some file system takes for the same name (case, NFC and NFD) share a lock.
@@ -53,9 +53,9 @@ def locked(folder: Path, path: str, *, timeout: float = LOCK_SECONDS) -> Iterato
 
     from filelock import FileLock, Timeout
 
-    name = hashlib.sha256(same_name(path).encode()).hexdigest()[:32]
+    name = hashlib.sha256(name_key(path).encode()).hexdigest()[:32]
     try:
-        make_private(folder)
+        make_private_folder(folder)
         lock = FileLock(folder / f"{name}.lock")
         lock.acquire(timeout=timeout, poll_interval=_POLL_SECONDS)
     except Timeout:

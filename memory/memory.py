@@ -18,39 +18,45 @@ from uuid import uuid4
 
 from memory.dates import CORE_NOTE as CORE_NOTE
 from memory.dates import read_dates
-from memory.documents import nameless_path, title_in_path
-from memory.embeddings.opening import Embedding
+from memory.document_paths import parse_title, untitled_path
+from memory.embedding_backfill import EmbeddingBackfill
+from memory.embeddings.factory import Embedding
 from memory.embeddings.protocol import ModelId
-from memory.errors import IndexBroken, IndexUnavailable, MemoryFault, NoteMissing
-from memory.forgetting import NoteLines, Wanted
-from memory.index.fingerprint import fingerprint_of
-from memory.index.opening import Comparison, IndexInFile, IndexOnServer, IndexPlace, VectorBackend
-from memory.index.protocol import Index, IndexNumbers, Likeness, VectorNumbers
+from memory.errors import IndexCorrupted, IndexUnavailable, MemoryFault, NoteMissing
+from memory.forgetting import NoteLines, WordsToForget
+from memory.index.fingerprint import compute_fingerprint
+from memory.index.location import (
+    BackendChoice,
+    IndexFileLocation,
+    IndexLocation,
+    IndexServerLocation,
+    VectorBackend,
+)
+from memory.index.protocol import Index, IndexCounts, VectorCounts, VectorQuery
 from memory.listing import Listing, Problem
 from memory.normalization import normalize
-from memory.note_edits import Correction
-from memory.notes import HeldNote, Notes, NoteText, Written, as_entry
-from memory.postgres.faults import ServerAway
-from memory.progress import Job, Progress, RunningJobs, Tell
+from memory.note_edits import LineCorrection
+from memory.notes import LockedNote, Notes, NoteText, WriteResult, format_entry
+from memory.postgres.errors import ServerUnreachable
+from memory.progress import JobName, JobProgress, ReportProgress, RunningJobs
 from memory.scan import scan_notes
-from memory.search import Candidates, Days, SearchResults, Source, Time, Weights, rank
+from memory.search import DayRange, NamedTime, SearchCandidates, SearchResults, Source, Weights, rank
 from memory.settings import MemorySettings, SearchSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
-from memory.trash import Removed, note_of
-from memory.vectors import NoteVectors
-from memory.words import LONGEST_QUERY, Term, is_look_up, query_terms
+from memory.tokenizer import LONGEST_QUERY, Term, is_lookup, parse_query
+from memory.trash import TrashItem, find_note
 
 if TYPE_CHECKING:
-    from memory.embeddings.model_files import Progress as Fetching
+    from memory.embeddings.model_files import DownloadProgress as Fetching
     from memory.postgres.note_locks import NoteLocks as SharedNoteLocks
     from memory.postgres.server import Server
     from memory.watcher import Watcher, WatchState
 
 log = logging.getLogger(__name__)
 
-Target = Literal["core", "daily"]
+WriteTarget = Literal["core", "daily"]
 
-LOOK_AGAIN_SECONDS = 0.5
+MIN_SYNC_INTERVAL = 0.5
 """A search looks at the folder itself, but not more often than this."""
 
 _TRIES = 3
@@ -58,7 +64,7 @@ _QUICK_QUERY = 300
 """Characters that are read on the event loop."""
 
 _Result = TypeVar("_Result")
-_Work = Callable[[Index, Tell], SyncReport]
+_IndexingWork = Callable[[Index, ReportProgress], SyncReport]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,7 @@ class CacheStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class ClearedCache:
+class CacheClearing:
     """What the embedding cache held beyond what notes need now."""
 
     vectors: int
@@ -122,7 +128,7 @@ class MemoryStatus:
     cache: CacheStatus
     watch: "WatchState | None"
     """How changes are noticed; None where nobody watches."""
-    jobs: tuple[Progress, ...]
+    jobs: tuple[JobProgress, ...]
     """What is being done just now."""
     fetching: "Fetching | None"
     """How far a local model is on its way; None while none is fetched."""
@@ -131,7 +137,7 @@ class MemoryStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class NoteDraft:
     """A block of Markdown, and the note that it goes to."""
 
     path: str
@@ -171,7 +177,7 @@ class ForgottenLines:
 
 
 @dataclass(frozen=True, slots=True)
-class _Synced:
+class _LastSync:
     """What the last sync is known to cover."""
 
     at: float
@@ -209,16 +215,18 @@ class Memory:
         self._now = now
         self._folder = workspace / settings.path
         self._member = uuid4().hex
-        self._place: IndexPlace
+        self._place: IndexLocation
         self._locks: SharedNoteLocks | None = None
-        fingerprint = fingerprint_of(settings.chunk)
+        fingerprint = compute_fingerprint(settings.chunk)
         if server:
             from memory.postgres.note_locks import NoteLocks
 
             self._locks = NoteLocks(server)
-            self._place = IndexOnServer(server, fingerprint=fingerprint, user=instance, member=self._member)
+            self._place = IndexServerLocation(
+                server, fingerprint=fingerprint, user=instance, member=self._member
+            )
         else:
-            self._place = IndexInFile(private, fingerprint=fingerprint)
+            self._place = IndexFileLocation(private, fingerprint=fingerprint)
         self._notes = Notes(self._folder, private=private, shared=self._locks)
         self._lasting = lasting
         self._search_index: Index = self._place.open()
@@ -231,16 +239,16 @@ class Memory:
         self._closed = False
         self._jobs = RunningJobs()
         self._embedding = embedding or Embedding()
-        self._vectors = NoteVectors(
+        self._vectors = EmbeddingBackfill(
             self._embedding,
             embed=settings.embedding,
             search=settings.search,
             jobs=self._jobs,
         )
-        self._comparison: Comparison | None = None
+        self._comparison: BackendChoice | None = None
         self._watcher: Watcher | None = None
         self._writes = 0
-        self._synced = _Synced(at=float("-inf"), writes=0, index="")
+        self._synced = _LastSync(at=float("-inf"), writes=0, index="")
         self._problems: tuple[Problem, ...] = ()
 
     @property
@@ -253,7 +261,7 @@ class Memory:
         """Why the server of the index cannot be asked, as last seen; "" while it can. Asks nobody."""
         return self._place.problem
 
-    def unplaced(self, text: str) -> str:
+    def redact_server_address(self, text: str) -> str:
         """The text without the address of the index's server, which is nothing for a chat.
 
         Nor are the server's own words, in brackets behind it: they may name its host as well.
@@ -300,15 +308,15 @@ class Memory:
         Each runs until it is cancelled, or returns where there is nothing for it to do, and may be started again
         after it failed.
         """
-        tasks: dict[str, Callable[[], Awaitable[None]]] = {"vectors": self._keep_vectors}
+        tasks: dict[str, Callable[[], Awaitable[None]]] = {"vectors": self._run_backfill}
         if self._place.file is None:
-            tasks["index news"] = self._hear_news
+            tasks["index news"] = self._follow_notifications
         if self._settings.watch.enabled:
             tasks["watcher"] = self._watch
         return tasks
 
-    async def _keep_vectors(self) -> None:
-        await self._vectors.keep_filled(self._on_index)
+    async def _run_backfill(self) -> None:
+        await self._vectors.run_forever(self._run_on_index)
 
     async def _watch(self) -> None:
         from memory.watcher import Watcher
@@ -318,38 +326,38 @@ class Memory:
             async for _ in changes:
                 try:
                     await self.sync()
-                except (IndexBroken, IndexUnavailable) as error:
+                except (IndexCorrupted, IndexUnavailable) as error:
                     log.warning("a change was not indexed: %s", error)
 
     async def fill_vectors(self) -> None:
         """Have a vector for every text that is there now; raises EmbeddingError where who makes them fails."""
-        await self._run(self._indexing, self._look)
-        await self._vectors.fill(self._on_index)
+        await self._run(self._indexing, self._sync_if_due)
+        await self._vectors.fill(self._run_on_index)
 
     async def probe(self) -> None:
         """Have `status` know whether somebody makes vectors just now; sends nothing of the notes."""
         await self._vectors.probe()
 
-    async def clear_cache(self) -> ClearedCache:
+    async def clear_cache(self) -> CacheClearing:
         """Forget the vectors that no note needs now, and those of queries."""
-        queries = self._vectors.forget_queries()
-        vectors = await self._vectors.forget_unneeded(self._on_index)
-        return ClearedCache(vectors, queries, (await self.status()).cache.entries or 0)
+        queries = self._vectors.clear_queries()
+        vectors = await self._vectors.delete_unneeded(self._run_on_index)
+        return CacheClearing(vectors, queries, (await self.status()).cache.entries or 0)
 
     async def forget_vectors(self) -> int:
         """Forget all vectors, so that they are made again; return how many. Raises EmbeddingError, losing none."""
-        self._vectors.forget_queries()
-        return await self._vectors.forget_all(self._on_index)
+        self._vectors.clear_queries()
+        return await self._vectors.delete_all(self._run_on_index)
 
-    def draft(self, text: str, *, target: Target = "daily") -> Draft:
+    def draft(self, text: str, *, target: WriteTarget = "daily") -> NoteDraft:
         """How a text would be noted now: in today's log, or in the core note. Raises NothingToWrite."""
         now = self._now()
         day = f"{now:%Y-%m-%d}"
         if target == "core":
-            return Draft(CORE_NOTE, as_entry(text), "Memory")
-        return Draft(f"{day}.md", as_entry(text), day, f"{now:%H:%M}")
+            return NoteDraft(CORE_NOTE, format_entry(text), "Memory")
+        return NoteDraft(f"{day}.md", format_entry(text), day, f"{now:%H:%M}")
 
-    async def write(self, text: str, *, target: Target = "daily") -> Written:
+    async def write(self, text: str, *, target: WriteTarget = "daily") -> WriteResult:
         """Note something: in today's log, or in the core note that is always at hand."""
         draft = self.draft(text, target=target)
         written = await asyncio.to_thread(
@@ -359,7 +367,7 @@ class Memory:
         return written
 
     async def hold(
-        self, path: str, work: Callable[[HeldNote], _Result], *, existing: bool = False
+        self, path: str, work: Callable[[LockedNote], _Result], *, existing: bool = False
     ) -> _Result:
         """Do something to a note under its lock, in a thread; `existing`: it must be there."""
 
@@ -372,76 +380,76 @@ class Memory:
         finally:
             self._writes += 1
 
-    async def find_lines(self, wanted: Wanted, *, most: int) -> FoundLines:
+    async def find_lines(self, wanted: WordsToForget, *, most: int) -> FoundLines:
         """Look for what is to be forgotten through all notes, line by line, and in the trash."""
         return await asyncio.to_thread(self._find_lines, wanted, most)
 
-    async def forget_lines(self, lines: Sequence[NoteLines], wanted: Wanted) -> ForgottenLines:
+    async def forget_lines(self, lines: Sequence[NoteLines], wanted: WordsToForget) -> ForgottenLines:
         """Remove these lines from the notes, `wanted` from the trash, and what was made of them from the index.
 
         Documents that are named by it are renamed.
         """
         removed, missed = await asyncio.to_thread(self._remove_lines, lines)
         in_names = await asyncio.to_thread(self._remove_names, wanted)
-        in_trash = await asyncio.to_thread(self._notes.forget_removed, wanted)
-        self._vectors.forget_queries()
+        in_trash = await asyncio.to_thread(self._notes.delete_in_trash, wanted)
+        self._vectors.clear_queries()
         self._writes += 1
         problem = ""
         try:
-            await self._on_index(self._purge)
-        except (IndexBroken, IndexUnavailable) as error:
-            problem = self.unplaced(str(error))
+            await self._run_on_index(self._purge)
+        except (IndexCorrupted, IndexUnavailable) as error:
+            problem = self.redact_server_address(str(error))
         return ForgottenLines(removed, missed, in_trash, in_names, problem)
 
     async def get(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:
         """Read a note from `line` (1-based) on, at most `limit` lines."""
         return await asyncio.to_thread(self._notes.read, path, line=line, limit=limit)
 
-    async def path_meant(self, asked: str) -> str:
+    async def resolve_path(self, asked: str) -> str:
         """Return the path of the note that a person means, who may leave out `.md`, or the folder it is in.
 
         Raises NoteMissing, which names the nearest ones, where none fits or several do; PathRefused.
         """
-        return await asyncio.to_thread(self._notes.path_meant, asked)
+        return await asyncio.to_thread(self._notes.resolve_path, asked)
 
     async def listing(self) -> Listing:
         """Every note that there is, by a walk through the folder, and what cannot be read as one."""
         return await asyncio.to_thread(self._notes.walk)
 
-    async def removed(self) -> Sequence[Removed]:
+    async def removed(self) -> Sequence[TrashItem]:
         """Return everything in the trash, newest first, each with the path of its note."""
 
-        def listed() -> Sequence[Removed]:
+        def listed() -> Sequence[TrashItem]:
             found = self._notes.removed()
             notes = (
                 ()
                 if all(each.is_exact for each in found)
                 else [each.path for each in self._notes.walk().notes]
             )
-            return [replace(each, note=note_of(each, notes)) for each in found]
+            return [replace(each, note=find_note(each, notes)) for each in found]
 
         return await asyncio.to_thread(listed)
 
-    async def removed_text(self, removed: Removed) -> str:
+    async def read_trash(self, removed: TrashItem) -> str:
         """Return the text of something in the trash, with LF line ends."""
-        return await asyncio.to_thread(self._notes.removed_text, removed)
+        return await asyncio.to_thread(self._notes.read_trash, removed)
 
-    async def replaced_lines(self, removed: Removed, *, block: str) -> Correction | None:
+    async def find_replacement(self, removed: TrashItem, *, block: str) -> LineCorrection | None:
         """Return what now stands in the place of something in the trash; None where that cannot be told.
 
         `block` is what is to stand there again. Raises EditRefused where it does already.
         """
-        return await asyncio.to_thread(self._notes.replaced_lines, removed, block=block)
+        return await asyncio.to_thread(self._notes.find_replacement, removed, block=block)
 
-    def is_removed(self, file: str) -> bool:
+    def is_in_trash(self, file: str) -> bool:
         """Return whether something is in the trash still: its name there tells which."""
-        return self._notes.is_removed(file)
+        return self._notes.is_in_trash(file)
 
     def mark_restored(self, file: str) -> None:
-        """Remove from the trash what is in a note again; `file`: as in `Removed`. Blocks."""
+        """Remove from the trash what is in a note again; `file`: as in `TrashItem`. Blocks."""
         self._notes.mark_restored(file)
 
-    async def edit(self, path: str, old: str, new: str) -> Written:
+    async def edit(self, path: str, old: str, new: str) -> WriteResult:
         """Replace the one place where `old` stands; what it removes is kept in the trash."""
         written = await asyncio.to_thread(self._notes.edit, path, old, new)
         self._writes += 1
@@ -451,17 +459,17 @@ class Memory:
         """Find passages, after bringing the index up to date; a file scan answers where the index cannot."""
         settings = self._settings.search
         most = limit or settings.final_top_k
-        asked = _beginning(query)
+        asked = _truncate_query(query)
         if not query.strip():
             return SearchResults(query, ())
         today = self._now().date()
         # In a thread where it is long: one of nothing but months takes a tenth of a second.
         is_long = len(asked) > _QUICK_QUERY
         terms, times = (
-            await asyncio.to_thread(_read_query, asked, today) if is_long else _read_query(asked, today)
+            await asyncio.to_thread(_parse_query, asked, today) if is_long else _parse_query(asked, today)
         )
         days = [(time.first, time.last) for time in times if not time.is_open]
-        likeness, notice = await self._likeness(asked, most=max(settings.vector_top_k, most))
+        likeness, notice = await self._embed_query(asked, most=max(settings.vector_top_k, most))
         source: Source = "fts"
         try:
             candidates = await self._ask_index(
@@ -469,14 +477,14 @@ class Memory:
                     terms, most=max(settings.fts_top_k, most), likeness=likeness, days=days, today=today
                 )
             )
-        except (IndexBroken, IndexUnavailable) as error:
+        except (IndexCorrupted, IndexUnavailable) as error:
             # Status and doctor tell more, and where the server is.
             away = "the index's server cannot be reached just now"
-            why = away if isinstance(error, ServerAway) else self.unplaced(str(error))
+            why = away if isinstance(error, ServerUnreachable) else self.redact_server_address(str(error))
             notice, source = f"Searched the files one by one: {why}.", "scan"
-            candidates = await self._scan(terms, days)
+            candidates = await self._scan_notes(terms, days)
         if source != "scan" and (left_out := [problem for problem in self._problems if problem.hides_notes]):
-            notice = " ".join(filter(None, (notice, _not_searched(left_out))))
+            notice = " ".join(filter(None, (notice, _skipped_notice(left_out))))
         hits = await self._run(
             self._searching,
             lambda: rank(
@@ -485,7 +493,7 @@ class Memory:
                 limit=most,
                 snippet_max_chars=settings.snippet_max_chars,
                 source=source,
-                looked_up=is_look_up(asked, terms),
+                looked_up=is_lookup(asked, terms),
                 weights=Weights(settings.vector_weight, settings.text_weight),
                 times=times,
                 today=today,
@@ -502,17 +510,17 @@ class Memory:
             work = partial(self._sync, self._rebuild_work, self._rebuild_index, job="rebuilding")
             report = await self._run(self._rebuilding, work)
             if self._vectors.models:
-                await self._on_index(self._retry_refused)
+                await self._run_on_index(self._retry_refused)
         else:
             report = await self._run(self._indexing, partial(self._sync, self._sync_work, self._sync_index))
         while whole and report.elsewhere:
-            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            await asyncio.sleep(MIN_SYNC_INTERVAL)
             more = await self._run(self._indexing, partial(self._sync, self._sync_work, self._sync_index))
-            report = report.followed_by(more)
+            report = report.combine(more)
         self._vectors.wake()
         return report
 
-    def jobs(self) -> tuple[Progress, ...]:
+    def jobs(self) -> tuple[JobProgress, ...]:
         """What is being done just now, and how far it is."""
         return self._jobs.now()
 
@@ -522,8 +530,8 @@ class Memory:
 
     async def status(self, *, look: bool = True) -> MemoryStatus:
         """What is there, after a look at the folder; without `look` as the latest one found it, at little cost."""
-        numbers: IndexNumbers | None = None
-        have: VectorNumbers | None = None
+        numbers: IndexCounts | None = None
+        have: VectorCounts | None = None
         index_problem = ""
         state = self._vectors.state
         model = state.models[0] if state.models else None
@@ -535,11 +543,11 @@ class Memory:
             if model:
                 counted = state.models if state.serving != model else state.models[:1]
                 model, have = await self._run(
-                    self._searching, partial(_embedded, self._search_index, counted)
+                    self._searching, partial(_embedding_counts, self._search_index, counted)
                 )
             else:
-                have = VectorNumbers(0, 0, 0, (), 0, 0, 0)
-        except (IndexBroken, IndexUnavailable) as error:
+                have = VectorCounts(0, 0, 0, (), 0, 0, 0)
+        except (IndexCorrupted, IndexUnavailable) as error:
             listing = await self._run(self._searching, self._notes.walk)
             files, numbers, have = len(listing.notes), None, None
             index_problem, problems = str(error), tuple(listing.problems)
@@ -548,7 +556,7 @@ class Memory:
         refused = [
             Problem(path, f"part of it has no vector: {why}") for path, why in (have.refused if have else ())
         ]
-        compared = await self._run(self._searching, self._compared) if model else None
+        compared = await self._run(self._searching, self._choose_backend) if model else None
         return MemoryStatus(
             files=files,
             total_chunks=numbers.chunks if numbers else None,
@@ -578,22 +586,22 @@ class Memory:
             problems=(*problems, *refused),
         )
 
-    async def _likeness(self, query: str, *, most: int) -> tuple[Likeness | None, str]:
+    async def _embed_query(self, query: str, *, most: int) -> tuple[VectorQuery | None, str]:
         """The question's vector, where there is something to compare it with; else perhaps why not."""
         if not self._vectors.enabled:
             return None, ""
         if self._comparison is None:
-            await self._run(self._searching, self._compared)
-        return await self._vectors.likeness(query, most=most)
+            await self._run(self._searching, self._choose_backend)
+        return await self._vectors.make_query(query, most=most)
 
-    def _compared(self) -> Comparison:
+    def _choose_backend(self) -> BackendChoice:
         """Compare vectors from now on in the way that fits; loads numpy where that is it."""
         if self._comparison is None:
             self._search_index.close()
-            self._search_index, self._comparison = self._place.open_comparing(lasting=self._lasting)
+            self._search_index, self._comparison = self._place.open_with_backend(lasting=self._lasting)
         return self._comparison
 
-    async def _hear_news(self) -> None:
+    async def _follow_notifications(self) -> None:
         """What others have indexed is found by the next search; it may want vectors that they do not make."""
         news = self._place.news()
         if news is None:
@@ -602,7 +610,7 @@ class Memory:
             async for _ in changes:
                 self._vectors.wake()
 
-    async def _scan(self, terms: Sequence[Term], days: Sequence[Days]) -> Candidates:
+    async def _scan_notes(self, terms: Sequence[Term], days: Sequence[DayRange]) -> SearchCandidates:
         size = self._settings.chunk.target_tokens
         return await self._run(
             self._searching, lambda: scan_notes(self._notes, terms, most_tokens=size, days=days)
@@ -611,18 +619,18 @@ class Memory:
     async def _ask_index(self, question: Callable[[], _Result]) -> _Result:
         """Have the index answer for the notes as they are now; a damaged one is built again, once."""
         try:
-            return await self._look_and_ask(question)
-        except IndexBroken as error:
+            return await self._sync_and_ask(question)
+        except IndexCorrupted as error:
             log.warning("%s; building it again from the notes", error)
             await self._run(
                 self._indexing, partial(self._sync, self._sync_work, self._sync_index, reset=True)
             )
             self._vectors.wake()
-            return await self._look_and_ask(question)
+            return await self._sync_and_ask(question)
 
-    async def _look_and_ask(self, question: Callable[[], _Result]) -> _Result:
+    async def _sync_and_ask(self, question: Callable[[], _Result]) -> _Result:
         for _ in range(_TRIES):
-            if await self._run(self._indexing, self._look):
+            if await self._run(self._indexing, self._sync_if_due):
                 self._vectors.wake()
             answer, index = await self._run(
                 self._searching, lambda: (question(), self._search_index.identity())
@@ -632,11 +640,11 @@ class Memory:
                 return answer
         raise IndexUnavailable("the index is being replaced again and again")
 
-    def _look(self) -> bool:
+    def _sync_if_due(self) -> bool:
         """Sync where that may bring something; tell whether it brought notes."""
         synced = self._synced
         if (
-            time.monotonic() - synced.at >= LOOK_AGAIN_SECONDS
+            time.monotonic() - synced.at >= MIN_SYNC_INTERVAL
             or synced.writes != self._writes
             or synced.index != self._sync_index.identity()
         ):
@@ -644,32 +652,36 @@ class Memory:
             return bool(report.added or report.changed)
         return False
 
-    def _sync_work(self, index: Index, tell: Tell) -> SyncReport:
+    def _sync_work(self, index: Index, tell: ReportProgress) -> SyncReport:
         return sync_index(self._notes, index, self._settings.chunk, stop=self._stop, tell=tell)
 
-    def _rebuild_work(self, index: Index, tell: Tell) -> SyncReport:
+    def _rebuild_work(self, index: Index, tell: ReportProgress) -> SyncReport:
         return rebuild_index(self._notes, index, self._settings.chunk, stop=self._stop, tell=tell)
 
-    def _sync(self, work: _Work, index: Index, *, reset: bool = False, job: Job = "indexing") -> SyncReport:
+    def _sync(
+        self, work: _IndexingWork, index: Index, *, reset: bool = False, job: JobName = "indexing"
+    ) -> SyncReport:
         began, writes = time.monotonic(), self._writes
         try:
             if reset:
                 index.reset()
             # The one that was there before: a sync cannot vouch for what took its place meanwhile.
             identity = index.identity()
-            index.want(index.complete(self._vectors.models[0]) if self._vectors.models else None)
+            index.track_model(
+                index.resolve_dimensions(self._vectors.models[0]) if self._vectors.models else None
+            )
             report = work(index, self._jobs.tell(job))
-        except IndexBroken:
+        except IndexCorrupted:
             if reset:
                 raise
             return self._sync(work, index, reset=True, job=job)
         finally:
             self._jobs.end(job)
-        self._synced = _Synced(at=began, writes=writes, index=identity)
+        self._synced = _LastSync(at=began, writes=writes, index=identity)
         self._problems = report.problems
         return report
 
-    def _find_lines(self, wanted: Wanted, most: int) -> FoundLines:
+    def _find_lines(self, wanted: WordsToForget, most: int) -> FoundLines:
         found: list[NoteLines] = []
         listing = self._notes.walk()
         unread = [problem for problem in listing.problems if problem.hides_notes]
@@ -684,12 +696,12 @@ class Memory:
             lines = text.split("\n")
             found += (
                 NoteLines(stat.path, first + 1, last + 1, "\n".join(lines[first : last + 1]))
-                for first, last in wanted.found_in(text)
+                for first, last in wanted.find_matches(text)
             )
             if len(found) > most:
                 break
-        in_trash = self._notes.removed_with(wanted)
-        in_names = sum(wanted.is_in(title_in_path(stat.path)) for stat in listing.notes)
+        in_trash = self._notes.count_in_trash(wanted)
+        in_names = sum(wanted.is_in(parse_title(stat.path)) for stat in listing.notes)
         return FoundLines(tuple(found[:most]), len(found) > most, in_trash, in_names, tuple(unread))
 
     def _remove_lines(self, lines: Sequence[NoteLines]) -> tuple[int, tuple[NoteLines, ...]]:
@@ -702,13 +714,11 @@ class Memory:
             missed += [each for each in here if each.text not in gone]
         return len(lines) - len(missed), tuple(missed)
 
-    def _remove_names(self, wanted: Wanted) -> int:
-        named = sorted(
-            stat.path for stat in self._notes.walk().notes if wanted.is_in(title_in_path(stat.path))
-        )
+    def _remove_names(self, wanted: WordsToForget) -> int:
+        named = sorted(stat.path for stat in self._notes.walk().notes if wanted.is_in(parse_title(stat.path)))
         for path in named:
             with contextlib.suppress(NoteMissing), self._notes.held(path, existing=True) as note:
-                names = (nameless_path(path, number).rpartition("/")[2] for number in count(1))
+                names = (untitled_path(path, number).rpartition("/")[2] for number in count(1))
                 next(name for name in names if note.rename(name))
         return len(named)
 
@@ -718,9 +728,9 @@ class Memory:
 
     def _retry_refused(self, index: Index) -> None:
         for model in self._vectors.models:
-            index.retry_refused(index.complete(model))
+            index.retry_refused(index.resolve_dimensions(model))
 
-    async def _on_index(self, work: Callable[[Index], _Result]) -> _Result:
+    async def _run_on_index(self, work: Callable[[Index], _Result]) -> _Result:
         """Do something with the index of the indexing thread; where it is damaged, with the next one."""
 
         def done() -> _Result:
@@ -729,7 +739,7 @@ class Memory:
                     # Begun anew, it does not know yet which vectors are in use.
                     self._sync(self._sync_work, self._sync_index)
                 return work(self._sync_index)
-            except IndexBroken as error:
+            except IndexCorrupted as error:
                 log.warning("%s; building it again from the notes", error)
                 self._sync(self._sync_work, self._sync_index, reset=True)
                 return work(self._sync_index)
@@ -744,40 +754,40 @@ class Memory:
         return await asyncio.wrap_future(running)
 
 
-def _beginning(query: str) -> str:
+def _truncate_query(query: str) -> str:
     """As much of a query as is looked at; in words, one letter may become eighteen."""
     beginning = query[:LONGEST_QUERY]
     normal = normalize("NFKC", beginning)
     return beginning if len(normal) <= LONGEST_QUERY else normal[:LONGEST_QUERY]
 
 
-def _read_query(query: str, today: date) -> tuple[list[Term], list[Time]]:
+def _parse_query(query: str, today: date) -> tuple[list[Term], list[NamedTime]]:
     """Return what is looked for, and the times that are named."""
-    terms = query_terms(query)
-    return terms, _times(query, terms, today)
+    terms = parse_query(query)
+    return terms, _find_times(query, terms, today)
 
 
-def _times(query: str, terms: Sequence[Term], today: date) -> list[Time]:
+def _find_times(query: str, terms: Sequence[Term], today: date) -> list[NamedTime]:
     """The times that a query names, each with those of its terms that name it."""
     asked = set(terms)
     return [
-        Time(
+        NamedTime(
             span.first,
             span.last,
-            tuple(t for t in query_terms(query[span.start : span.end]) if t in asked),
+            tuple(t for t in parse_query(query[span.start : span.end]) if t in asked),
         )
         for span in read_dates(query, today)
     ]
 
 
-def _embedded(index: Index, models: Sequence[ModelId]) -> tuple[ModelId, VectorNumbers]:
+def _embedding_counts(index: Index, models: Sequence[ModelId]) -> tuple[ModelId, VectorCounts]:
     """Return the first model with its dimensions, and the numbers of the model with the fewest texts missing."""
-    complete = [index.complete(model) for model in models]
-    numbers = [index.vector_numbers(model) for model in complete]
+    complete = [index.resolve_dimensions(model) for model in models]
+    numbers = [index.count_vectors(model) for model in complete]
     return complete[0], min(numbers, key=lambda each: each.missing)
 
 
-def _not_searched(left_out: Sequence[Problem]) -> str:
+def _skipped_notice(left_out: Sequence[Problem]) -> str:
     path, reason = left_out[0].path, left_out[0].reason.rstrip(".")
     what = "the notes' folder" if path == "." else path
     first = reason if reason.startswith(path) else f"{what} ({reason})"

@@ -22,18 +22,18 @@ _LONG_ROW = re.compile(rf"(?:[^\w\x00-\x7f]|[{_VOICING}]){{{MOST_MARKS + 1},}}+"
 def normalize(form: Form, text: str) -> str:
     """Return a text in a normal form, as `unicodedata.normalize`, but for more than thirty marks on one letter."""
     if len(text) > MOST_MARKS and not text.isascii():
-        text = _LONG_ROW.sub(_cut_apart, text)
+        text = _LONG_ROW.sub(_split_marks, text)
     return unicodedata.normalize(form, text)
 
 
 def is_normalized(form: Form, text: str) -> bool:
     """Return whether a text is in a normal form; false for one with more than thirty marks on one letter."""
-    if len(text) > MOST_MARKS and not text.isascii() and _LONG_ROW.sub(_cut_apart, text) != text:
+    if len(text) > MOST_MARKS and not text.isascii() and _LONG_ROW.sub(_split_marks, text) != text:
         return False
     return unicodedata.is_normalized(form, text)
 
 
-def _cut_apart(row: re.Match[str]) -> str:
+def _split_marks(row: re.Match[str]) -> str:
     """Put a joiner behind each thirty marks in a row of marks and signs."""
     kept: list[str] = []
     marks = 0

@@ -5,16 +5,16 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory.charset import Decoded, decode, with_lf
-from memory.entry import corrected_line, lead_in
+from memory.charset import DecodedNote, decode, normalize_newlines
 from memory.errors import EditRefused
+from memory.formatting import correct_line, format_lead_in
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class LinePlace:
+class LineAnchor:
     """Where lines stood in a note that may have changed since."""
 
     line: int
@@ -24,7 +24,7 @@ class LinePlace:
 
 
 @dataclass(frozen=True, slots=True)
-class NewLines:
+class LinesChecksum:
     """Whole lines that an edit has put in the place of others, as far as they are remembered."""
 
     count: int
@@ -33,7 +33,7 @@ class NewLines:
 
 
 @dataclass(frozen=True, slots=True)
-class Correction:
+class LineCorrection:
     """Whole lines, mostly one, and what is to stand in their place; LF between them, none at the end."""
 
     line: int
@@ -50,8 +50,8 @@ class Edit:
     """All of the note after it."""
     removed: bytes
     """The whole lines that it changed, as they were; b"" where something was only added."""
-    removed_from: LinePlace
-    new_lines: NewLines | None
+    removed_from: LineAnchor
+    new_lines: LinesChecksum | None
     """The whole lines that stand in their place; None where there are none, or they are joined to others."""
     line_start: int
     """The lines of the new passage: 1-based, both included."""
@@ -60,19 +60,19 @@ class Edit:
     """How many bytes of the note stand before it."""
 
 
-def replacement(note: Decoded, *, old: str, new: str, path: str) -> Edit:
+def replace_passage(note: DecodedNote, *, old: str, new: str, path: str) -> Edit:
     """Replace the one passage that reads `old` by `new`; an empty `new` removes lines left bare as well.
 
     Raises EditRefused.
     """
-    _, shown = _with_last_end(note)
-    start, end = _only_place(shown, old, path=path)
+    _, shown = _ensure_last_newline(note)
+    start, end = _find_unique(shown, old, path=path)
     if not new:
-        start, end = _whole_lines(shown, start, end)
-    return _edit(note, start, end, new, path=path)
+        start, end = _widen_to_lines(shown, start, end)
+    return _make_edit(note, start, end, new, path=path)
 
 
-def correction_of(note: Decoded, line: int, text: str, *, path: str) -> Correction:
+def make_correction(note: DecodedNote, line: int, text: str, *, path: str) -> LineCorrection:
     """Return what a text would put in the place of one line: its list marker or heading stays. Raises EditRefused."""
     lines = note.text.removesuffix("\n").split("\n") if note.text else []
     if not 1 <= line <= len(lines):
@@ -80,39 +80,39 @@ def correction_of(note: Decoded, line: int, text: str, *, path: str) -> Correcti
     old = lines[line - 1]
     if not old.strip():
         raise EditRefused(f"Line {line} of {path} is empty, so there is nothing to correct.")
-    new = corrected_line(old, text)
+    new = correct_line(old, text)
     if new == old:
         raise EditRefused(f"Line {line} of {path} already says that.")
-    return Correction(line, old, new)
+    return LineCorrection(line, old, new)
 
 
-def line_correction(note: Decoded, *, correction: Correction, path: str) -> Edit:
+def correct_lines(note: DecodedNote, *, correction: LineCorrection, path: str) -> Edit:
     """Replace whole lines by others. Raises EditRefused where they read differently by now."""
-    raw, shown = _with_last_end(note)
-    start = _offset_of(raw, correction.line)
-    after = _offset_of(raw, correction.line + correction.old.count("\n") + 1)
-    if with_lf(shown[start:after]) != f"{correction.old}\n":
+    raw, shown = _ensure_last_newline(note)
+    start = _line_offset(raw, correction.line)
+    after = _line_offset(raw, correction.line + correction.old.count("\n") + 1)
+    if normalize_newlines(shown[start:after]) != f"{correction.old}\n":
         raise EditRefused(
             f"Line {correction.line} of {path} has changed in the meantime; nothing was replaced."
         )
     end = after - (2 if raw[start:after].endswith("\r\n") else 1)
-    return _edit(note, start, end, correction.new, path=path)
+    return _make_edit(note, start, end, correction.new, path=path)
 
 
-def insertion(note: Decoded, *, block: str, stood: LinePlace | None, path: str) -> Edit:
+def insert_lines(note: DecodedNote, *, block: str, stood: LineAnchor | None, path: str) -> Edit:
     """Put lines back where they were: below the line that was above them, else at the end. Raises EditRefused."""
-    raw, _ = _with_last_end(note)
-    line = _found_again(note.text, stood) if stood else None
+    raw, _ = _ensure_last_newline(note)
+    line = _find_anchor(note.text, stood) if stood else None
     if line is None:
-        lead = lead_in(with_lf(raw), block, title="")
-        return _edit(note, len(raw), len(raw), f"{lead}{block}\n", path=path, lead=lead.count("\n"))
-    start = _offset_of(raw, line)
-    return _edit(note, start, start, f"{block}\n", path=path)
+        lead = format_lead_in(normalize_newlines(raw), block, title="")
+        return _make_edit(note, len(raw), len(raw), f"{lead}{block}\n", path=path, lead=lead.count("\n"))
+    start = _line_offset(raw, line)
+    return _make_edit(note, start, start, f"{block}\n", path=path)
 
 
-def replaced_lines(
-    text: str, *, stood: LinePlace, new: NewLines, old: str, were_removed: bool = False
-) -> Correction | None:
+def find_replacement(
+    text: str, *, stood: LineAnchor, new: LinesChecksum, old: str, were_removed: bool = False
+) -> LineCorrection | None:
     """Return how lines that replaced `old` are replaced by it again; None where they cannot be told from others.
 
     `text`: the note now. Where they stand more than once, or `were_removed` since, the place counts that has above it
@@ -125,43 +125,43 @@ def replaced_lines(
         if new_lines("\n".join(lines[at - 1 : at - 1 + new.count])) == new
     ]
     if len(same) > 1 or were_removed:
-        at_place = [at for at in same if place_of(lines, at).above == stood.above]
+        at_place = [at for at in same if make_anchor(lines, at).above == stood.above]
         same = [at for at in at_place if at == stood.line] or at_place
     if len(same) != 1:
         return None
-    return Correction(same[0], "\n".join(lines[same[0] - 1 : same[0] - 1 + new.count]), old)
+    return LineCorrection(same[0], "\n".join(lines[same[0] - 1 : same[0] - 1 + new.count]), old)
 
 
-def stands_again(text: str, *, stood: LinePlace, block: str) -> int | None:
+def find_restored(text: str, *, stood: LineAnchor, block: str) -> int | None:
     """Return the line at which a block stands that was removed from there; None where it does not."""
-    line = _found_again(text, stood)
+    line = _find_anchor(text, stood)
     lines = text.split("\n")
     here = "\n".join(lines[line - 1 : line + block.count("\n")]) if line else None
     return line if here == block else None
 
 
-def new_lines(text: str) -> NewLines:
+def new_lines(text: str) -> LinesChecksum:
     """Return what is remembered of whole lines; `text`: with LF between them, none at the end."""
-    return NewLines(text.count("\n") + 1, _checksum(text))
+    return LinesChecksum(text.count("\n") + 1, _checksum(text))
 
 
-def place_of(lines: Sequence[str], line: int) -> LinePlace:
+def make_anchor(lines: Sequence[str], line: int) -> LineAnchor:
     """Return what is kept of the place of a line, to find it again."""
-    return LinePlace(line, _checksum_above(lines, line) if line > 1 else "top")
+    return LineAnchor(line, _checksum_lines_above(lines, line) if line > 1 else "top")
 
 
-def _found_again(text: str, stood: LinePlace) -> int | None:
+def _find_anchor(text: str, stood: LineAnchor) -> int | None:
     """The number of the line before which lines belong that stood there; None where nobody knows."""
     lines = text.removesuffix("\n").split("\n") if text else []
     if stood.above == "top":
         return 1 if stood.line == 1 and lines else None
-    same = [line for line in range(2, len(lines) + 1) if _checksum_above(lines, line) == stood.above]
+    same = [line for line in range(2, len(lines) + 1) if _checksum_lines_above(lines, line) == stood.above]
     if stood.line in same:
         return stood.line
     return same[0] if len(same) == 1 else None
 
 
-def _checksum_above(lines: Sequence[str], line: int) -> str:
+def _checksum_lines_above(lines: Sequence[str], line: int) -> str:
     return _checksum("\n".join(lines[max(0, line - 3) : line - 1]))
 
 
@@ -169,13 +169,13 @@ def _checksum(text: str) -> str:
     return f"{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
 
 
-def _edit(note: Decoded, start: int, end: int, new: str, *, path: str, lead: int = 0) -> Edit:
+def _make_edit(note: DecodedNote, start: int, end: int, new: str, *, path: str, lead: int = 0) -> Edit:
     """Replace a part of the note; `lead`: lines at the beginning of `new` that only lead to it."""
     if note.unit > 1 and not note.clean:
         raise EditRefused(
             f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
         )
-    raw, shown = _with_last_end(note)
+    raw, shown = _ensure_last_newline(note)
     eol = note.line_end
     rest = new.replace("\n", eol) + raw[end:]
     # LF after an old Mac's CR would be no line end of its own.
@@ -183,9 +183,9 @@ def _edit(note: Decoded, start: int, end: int, new: str, *, path: str, lead: int
     following = raw[:start] + half + rest
     if following and following[-1] not in "\r\n":
         following += eol
-    line_start = _line_ends(raw[:start]) + 1
-    first, last = _lines_around(raw, start, end) if start < end else (start, start)
-    above = with_lf(shown[:first]).split("\n")
+    line_start = _count_line_ends(raw[:start]) + 1
+    first, last = _enclosing_lines(raw, start, end) if start < end else (start, start)
+    above = normalize_newlines(shown[:first]).split("\n")
     data = note.mark + note.encode(following)
     changed = raw[first:start] + half + rest[: len(rest) - len(raw[last:])] if first <= start else ""
     # Without a line end it is joined to the line that follows.
@@ -193,26 +193,26 @@ def _edit(note: Decoded, start: int, end: int, new: str, *, path: str, lead: int
     return Edit(
         data=data,
         removed=note.mark + note.encode(raw[first:last]) if first < last else b"",
-        removed_from=place_of(above, len(above)),
-        new_lines=_lines_at(data, len(above), changed) if is_apart else None,
+        removed_from=make_anchor(above, len(above)),
+        new_lines=_read_checksum(data, len(above), changed) if is_apart else None,
         line_start=line_start + lead,
         line_end=line_start + new.removesuffix("\n").count("\n"),
         offset=len(note.mark + note.encode(raw[:start])),
     )
 
 
-def _lines_at(data: bytes, line: int, changed: str) -> NewLines:
-    count = with_lf(changed).removesuffix("\n").count("\n") + 1
+def _read_checksum(data: bytes, line: int, changed: str) -> LinesChecksum:
+    count = normalize_newlines(changed).removesuffix("\n").count("\n") + 1
     return new_lines("\n".join(decode(data).text.split("\n")[line - 1 : line - 1 + count]))
 
 
-def _with_last_end(note: Decoded) -> tuple[str, str]:
+def _ensure_last_newline(note: DecodedNote) -> tuple[str, str]:
     """The note's text as it is written and as it is read, both with an end of the last line."""
     missing = note.line_end if note.raw and note.raw[-1] not in "\r\n" else ""
     return note.raw + missing, note.shown + missing
 
 
-def _offset_of(raw: str, line: int) -> int:
+def _line_offset(raw: str, line: int) -> int:
     at = 0
     for _ in range(line - 1):
         if not (found := _LINE_END.search(raw, at)):
@@ -221,7 +221,7 @@ def _offset_of(raw: str, line: int) -> int:
     return at
 
 
-def _lines_around(raw: str, start: int, end: int) -> tuple[int, int]:
+def _enclosing_lines(raw: str, start: int, end: int) -> tuple[int, int]:
     """The whole lines, with their ends, in which a part of the text stands."""
     while raw[start] in "\r\n":  # the end of the line above
         start += 1
@@ -232,7 +232,7 @@ def _lines_around(raw: str, start: int, end: int) -> tuple[int, int]:
     return first, found.end() if found else len(raw)
 
 
-def _only_place(shown: str, old: str, *, path: str) -> tuple[int, int]:
+def _find_unique(shown: str, old: str, *, path: str) -> tuple[int, int]:
     """Find the one passage that reads `old`, whatever its line ends; places that overlap count as several."""
     # No pattern made of the passage: `re` would keep the compiled ones of the last five hundred edits.
     text = shown.replace("\r\n", "\n").replace("\r", "\n")
@@ -241,10 +241,10 @@ def _only_place(shown: str, old: str, *, path: str) -> tuple[int, int]:
         raise EditRefused(f"The passage does not stand in {path}; read the note and copy it exactly.")
     if text.find(old, at + 1) >= 0:  # not counted: a passage of one letter stands there a million times
         raise EditRefused(f"The passage stands in {path} more than once; give more of the text around it.")
-    return _as_written(shown, at), _as_written(shown, at + len(old))
+    return _raw_offset(shown, at), _raw_offset(shown, at + len(old))
 
 
-def _as_written(shown: str, at: int) -> int:
+def _raw_offset(shown: str, at: int) -> int:
     """Where a place in the text with plain line ends is in the text as it was written."""
     pairs = 0
     for line_end in re.finditer("\r\n", shown):
@@ -254,7 +254,7 @@ def _as_written(shown: str, at: int) -> int:
     return at + pairs
 
 
-def _whole_lines(shown: str, start: int, end: int) -> tuple[int, int]:
+def _widen_to_lines(shown: str, start: int, end: int) -> tuple[int, int]:
     """Widen a passage that is to be removed, so that no bare list marker and no empty line is left of it."""
     begin = start
     while begin > 0 and shown[begin - 1] not in "\r\n":
@@ -267,5 +267,5 @@ def _whole_lines(shown: str, start: int, end: int) -> tuple[int, int]:
     return (begin, line_end.end()) if line_end else (start, end)
 
 
-def _line_ends(text: str) -> int:
+def _count_line_ends(text: str) -> int:
     return text.count("\n") + text.count("\r") - text.count("\r\n")

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from memory import disk
-from memory.charset import Decoded, decode, decode_lines, raw_lines
-from memory.entry import as_entry, clean
+from memory.charset import DecodedNote, decode, decode_lines, read_raw_lines
 from memory.errors import (
     EditRefused,
     MemoryFault,
@@ -25,59 +24,60 @@ from memory.errors import (
     NothingToWrite,
     TextTooLong,
 )
-from memory.forgetting import Wanted
+from memory.forgetting import WordsToForget
+from memory.formatting import clean_text, format_entry
 from memory.listing import Listing, NoteStat, Problem, list_notes
-from memory.locks import LOCK_SECONDS, SharedLock, SharedLocks, lock_file, locked
+from memory.locks import LOCK_SECONDS, SharedLock, SharedLocks, lock_file, lock_note
 from memory.note_edits import (
-    Correction,
     Edit,
-    LinePlace,
-    NewLines,
-    correction_of,
-    insertion,
-    line_correction,
+    LineAnchor,
+    LineCorrection,
+    LinesChecksum,
+    correct_lines,
+    find_replacement,
+    find_restored,
+    insert_lines,
+    make_correction,
     new_lines,
-    replaced_lines,
-    replacement,
-    stands_again,
+    replace_passage,
 )
-from memory.note_lookup import nearest_notes, notes_meant, with_ending
-from memory.paths import Place, find_place, opened_folder, printable
-from memory.traces import (
+from memory.note_lookup import add_extension, match_notes, suggest_notes
+from memory.paths import NotePath, format_path, open_note_folder, resolve_note_path
+from memory.trash import (
+    TrashItem,
+    count_matching,
+    delete_matching,
+    list_trash,
+    mark_restored,
+    read_trash_item,
+    save_removed,
+)
+from memory.write_recovery import (
     BeforeAppend,
     BeforeEdit,
-    addition,
     before_append,
     before_edit,
-    edit_is_done,
-    missing_rest,
-    places,
-)
-from memory.trash import (
-    Removed,
-    forget_kept,
-    keep_removed,
-    kept_with,
-    list_removed,
-    mark_restored,
-    read_removed,
+    find_block,
+    find_missing_rest,
+    is_edit_done,
+    make_addition,
 )
 
 __all__ = [
-    "HeldNote",
     "Listing",
-    "Loaded",
+    "LoadedNote",
+    "LockedNote",
     "NoteStat",
     "NoteText",
     "Notes",
     "Problem",
-    "Written",
-    "as_block",
-    "as_entry",
+    "WriteResult",
+    "format_block",
+    "format_entry",
 ]
 
 NOTE_MAX_BYTES = 16 * 1024 * 1024
-NOTES_NAMED = 5
+MAX_NOTES_NAMED = 5
 """How many notes are named to somebody whose words fit several."""
 PASSAGE_MAX_CHARS = 65_536
 """Of a passage that is replaced, and of what takes its place, in one edit."""
@@ -85,16 +85,16 @@ LATER_REMOVALS_READ = 1_000
 """Of one note, to follow what became of a line that was replaced again and again."""
 
 _TRIES = 20
-_YOUNG_NS = 2_000_000_000
+_RECENT_NS = 2_000_000_000
 _OLD_DRAFT_SECONDS = 3600.0
 # Another file system; a file mounted by itself, also in a folder that cannot be written to; a folder or an owner that
 # is not ours.
-_NO_RENAME = {errno.EXDEV, errno.EBUSY, errno.EROFS, errno.EACCES, errno.EPERM}
+_RENAME_ERRORS = {errno.EXDEV, errno.EBUSY, errno.EROFS, errno.EACCES, errno.EPERM}
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """Where something was written: lines 1-based, both included."""
 
     path: str
@@ -116,7 +116,7 @@ class NoteText:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedNote:
     """One whole version of a note."""
 
     text: str
@@ -159,14 +159,14 @@ class Notes:
         """Find every note, and what looks like one and is none; see `list_notes`."""
         return list_notes(self._folder, known=known)
 
-    def load(self, path: str) -> Loaded:
+    def load(self, path: str) -> LoadedNote:
         """Give a whole note for indexing. Raises NoteMissing, NoteUnreadable (also over 16 MiB)."""
         import hashlib  # 3 ms, for nothing where no note has changed
 
-        with self._opened(path) as (place, fd):
+        with self._open(path) as (place, fd):
             found, data = _read_one_version(fd, place.path)
         decoded = decode(data)
-        return Loaded(
+        return LoadedNote(
             text=decoded.text,
             encoding=decoded.encoding,
             digest=hashlib.sha256(data).hexdigest(),
@@ -182,8 +182,8 @@ class Notes:
             raise MemoryFault("Lines count from 1, and at least one must be asked for.")
         wanted: list[bytes] = []
         total = 0
-        with self._opened(path) as (place, fd), open(fd, "rb", closefd=False) as file:
-            for total, raw in enumerate(raw_lines(file), start=1):
+        with self._open(path) as (place, fd), open(fd, "rb", closefd=False) as file:
+            for total, raw in enumerate(read_raw_lines(file), start=1):
                 if total >= line and (limit is None or total < line + limit):
                     wanted.append(raw)
         if line > max(total, 1):
@@ -191,71 +191,73 @@ class Notes:
             raise MemoryFault(f"{place.path} has {lines}; there is no line {line}.")
         return NoteText(place.path, decode_lines(wanted), line, line + len(wanted) - 1, total)
 
-    def path_meant(self, asked: str) -> str:
+    def resolve_path(self, asked: str) -> str:
         """Return the path of the note that somebody means, who may leave out `.md`, or the folder it is in.
 
         Raises NoteMissing, which names the nearest ones, where none fits or several do; PathRefused.
         """
-        path = with_ending(asked)
+        path = add_extension(asked)
         try:
-            with self._opened(path):
+            with self._open(path):
                 return path
         except NoteMissing:
             pass
         paths = [note.path for note in self.walk().notes]
-        meant = notes_meant(asked, paths)
+        meant = match_notes(asked, paths)
         if len(meant) == 1:
             return meant[0]
         if meant:
-            raise NoteMissing(f"Several notes fit {printable(asked)}: {_named(meant)}.")
-        nearest = nearest_notes(asked, paths)
-        raise NoteMissing(f"{_missing(path)}{f' The nearest: {_named(nearest)}.' if nearest else ''}")
+            raise NoteMissing(f"Several notes fit {format_path(asked)}: {_name_paths(meant)}.")
+        nearest = suggest_notes(asked, paths)
+        raise NoteMissing(
+            f"{_note_missing(path)}{f' The nearest: {_name_paths(nearest)}.' if nearest else ''}"
+        )
 
-    def append(self, path: str, entry: str, *, title: str, at: str = "") -> Written:
-        """Add a block of Markdown (see `as_entry`) at the end, on disk when this returns.
+    def append(self, path: str, entry: str, *, title: str, at: str = "") -> WriteResult:
+        """Add a block of Markdown (see `format_entry`) at the end, on disk when this returns.
 
         A note that is missing or empty begins with `# title`; for `at` see `lead_in`. Raises NothingToWrite,
         NoteUnwritable, PathRefused; then the note is as it was.
         """
-        block = as_block(entry)
+        block = format_block(entry)
         with self.held(path) as note:
             return note.append(block, title=title, at=at, before=note.before_append(block))
 
-    def edit(self, path: str, old: str, new: str) -> Written:
+    def edit(self, path: str, old: str, new: str) -> WriteResult:
         """Replace the one passage that reads `old` by `new`; an empty `new` removes it, and lines left bare.
 
         What is removed is kept in the trash. The file is replaced at once, under its mode and owner; of a
         linked note the target is. Raises EditRefused, NoteMissing, NoteUnreadable, NoteUnwritable,
         PathRefused, TextTooLong; then the note is as it was.
         """
-        old, new = as_passages(old, new)
+        old, new = normalize_passages(old, new)
         with self.held(path, existing=True) as note:
             return note.edit(old, new)
 
-    def removed_with(self, wanted: Wanted) -> int:
+    def count_in_trash(self, wanted: WordsToForget) -> int:
         """In how many files of the trash there is what is to be forgotten. Raises NoteUnreadable."""
-        with _unread_trash():
-            return kept_with(self._trash, wanted)
+        with _translate_trash_errors():
+            return count_matching(self._trash, wanted)
 
-    def forget_removed(self, wanted: Wanted) -> int:
+    def delete_in_trash(self, wanted: WordsToForget) -> int:
         """Forget it there, and what a crash has left of notes that were being written. Raises NoteUnwritable."""
         try:
-            disk.sweep(self._private / "tmp", pattern="note-*", seconds=LOCK_SECONDS)
-            return forget_kept(self._trash, wanted)
+            disk.remove_stale_files(self._private / "tmp", pattern="note-*", seconds=LOCK_SECONDS)
+            return delete_matching(self._trash, wanted)
         except OSError as error:
             raise NoteUnwritable(f"The trash could not be written: {disk.reason(error)}.") from error
 
-    def removed(self) -> Sequence[Removed]:
+    def removed(self) -> Sequence[TrashItem]:
         """Return everything in the trash, newest first. Raises NoteUnreadable."""
-        with _unread_trash():
-            return list_removed(self._trash)
+        with _translate_trash_errors():
+            return list_trash(self._trash)
 
-    def removed_text(self, removed: Removed) -> str:
+    def read_trash(self, removed: TrashItem) -> str:
         """Return the text of something in the trash, with LF line ends. Raises NoteUnreadable."""
-        with _unread_trash():
-            return read_removed(self._trash, removed.file)
+        with _translate_trash_errors():
+            return read_trash_item(self._trash, removed.file)
 
-    def replaced_lines(self, removed: Removed, *, block: str) -> Correction | None:
+    def find_replacement(self, removed: TrashItem, *, block: str) -> LineCorrection | None:
         """Return what now stands in the place of something in the trash; None where that cannot be told.
 
         What replaced it may have been replaced in its turn, which is followed through the next thousand removals from
@@ -279,79 +281,79 @@ class Notes:
                 return None
             following = next((each for each in later if self._removed_lines(each) == new), None)
             were_removed = following is not None
-            if found := replaced_lines(text, stood=stood, new=new, old=block, were_removed=were_removed):
+            if found := find_replacement(text, stood=stood, new=new, old=block, were_removed=were_removed):
                 return found
             if following is None:
                 break
             stood, new = following.stood, following.new_lines
-        if removed.stood and (line := stands_again(text, stood=removed.stood, block=block)):
+        if removed.stood and (line := find_restored(text, stood=removed.stood, block=block)):
             raise EditRefused(f"{removed.note}:{line} already says that again, so nothing was restored.")
         return None
 
-    def _removed_lines(self, removed: Removed) -> NewLines:
-        return new_lines(self.removed_text(removed).removesuffix("\n"))
+    def _removed_lines(self, removed: TrashItem) -> LinesChecksum:
+        return new_lines(self.read_trash(removed).removesuffix("\n"))
 
-    def is_removed(self, file: str) -> bool:
+    def is_in_trash(self, file: str) -> bool:
         """Return whether something is in the trash still."""
         return (self._trash / file).exists()
 
     def mark_restored(self, file: str) -> None:
         """Remove from the trash what is in a note again. Raises NoteUnwritable."""
-        with _refusal("The trash"):
+        with _translate_errors("The trash"):
             mark_restored(self._trash, file)
 
     @contextmanager
-    def held(self, path: str, *, existing: bool = False) -> Iterator["HeldNote"]:
+    def held(self, path: str, *, existing: bool = False) -> Iterator["LockedNote"]:
         """Hold a note's lock: nobody who takes it, in whatever process, writes to the note meanwhile.
 
-        `existing`: as in `find_place`. Raises NoteUnwritable, PathRefused. Where the folder is shared and nobody can
-        be asked for its locks, the note can be added to, and not be changed.
+        `existing`: as in `resolve_note_path`. Raises NoteUnwritable, PathRefused. Where the folder is shared and
+        nobody can be asked for its locks, the note can be added to, and not be changed.
         """
-        with self._locked(path, existing=existing) as (place, lock):
-            yield HeldNote(place, private=self._private, lock=lock)
+        with self._hold_lock(path, existing=existing) as (place, lock):
+            yield LockedNote(place, private=self._private, lock=lock)
 
     @contextmanager
-    def _opened(self, path: str) -> Iterator[tuple[Place, int]]:
+    def _open(self, path: str) -> Iterator[tuple[NotePath, int]]:
         """Open a note for reading."""
-        place = find_place(self._folder, path, existing=True)
+        place = resolve_note_path(self._folder, path, existing=True)
         try:
-            with opened_folder(place) as folder:
+            with open_note_folder(place) as folder:
                 fd = disk.open_file(place.name, os.O_RDONLY, folder=folder)
             try:
                 yield place, fd
             finally:
                 os.close(fd)
         except (FileNotFoundError, NotADirectoryError):
-            raise _missing(path) from None
+            raise _note_missing(path) from None
         except OSError as error:
-            raise NoteUnreadable(f"{printable(path)} could not be read: {disk.reason(error)}.") from error
+            raise NoteUnreadable(f"{format_path(path)} could not be read: {disk.reason(error)}.") from error
 
     @contextmanager
-    def _locked(self, path: str, *, existing: bool) -> Iterator[tuple[Place, SharedLock | None]]:
+    def _hold_lock(self, path: str, *, existing: bool) -> Iterator[tuple[NotePath, SharedLock | None]]:
         """Find the note's real place and hold its lock, or both of them."""
         timeout = self._lock_timeout
         for _ in range(_TRIES):
-            place = find_place(self._folder, path, existing=existing)
+            place = resolve_note_path(self._folder, path, existing=existing)
             shared = self._shared.held(place.path, timeout=timeout) if self._shared else nullcontext()
-            with locked(self._private / "locks", place.path, timeout=timeout), shared as lock:
+            with lock_note(self._private / "locks", place.path, timeout=timeout), shared as lock:
                 # A link may have been turned round while we waited.
-                if find_place(self._folder, path, existing=existing) == place:
+                if resolve_note_path(self._folder, path, existing=existing) == place:
                     yield place, lock
                     return
-        raise NoteUnwritable(f"{printable(path)} is being moved about; try again.")
+        raise NoteUnwritable(f"{format_path(path)} is being moved about; try again.")
 
 
-class _MakeEdit(Protocol):
-    def __call__(self, note: Decoded, *, path: str) -> Edit: ...
+class _EditMaker(Protocol):
+    def __call__(self, note: DecodedNote, *, path: str) -> Edit: ...
 
 
-class HeldNote:
+class LockedNote:
     """A note whose lock is held. Other programs (editors) may write to it all the same.
 
     Methods raise MemoryFault; then the note is as it was, unless they say otherwise.
     """
 
-    def __init__(self, place: Place, *, private: Path, lock: SharedLock | None = None) -> None:
+    def __init__(self, place: NotePath, *, private: Path, lock: SharedLock | None = None) -> None:
         """Get one from `Notes.held`."""
         self._place = place
         self._lock = lock
@@ -366,59 +368,61 @@ class HeldNote:
     @property
     def is_empty(self) -> bool:
         """Whether nothing stands there, or there is no such note."""
-        return not self._data()
+        return not self._read_data()
 
     def before_append(self, block: str) -> BeforeAppend:
         """What the note is before `append`, by which a second try will know what the first one did."""
-        return before_append(self._data(), block)
+        return before_append(self._read_data(), block)
 
-    def append(self, block: str, *, title: str, at: str = "", before: BeforeAppend) -> Written:
-        """Add a block (see `as_block`) at the end, unless that is done since `before`; on disk when this returns.
+    def append(self, block: str, *, title: str, at: str = "", before: BeforeAppend) -> WriteResult:
+        """Add a block (see `format_block`) at the end, unless that is done since `before`; on disk when this returns.
 
         It is done where the block stands there more often than it did; a torn beginning of it is completed.
         """
-        written = self._added(block, title=title, at=at, before=before, begin=True)
+        written = self._append_or_find(block, title=title, at=at, before=before, begin=True)
         assert written is not None
         return written
 
-    def finish_append(self, block: str, *, title: str, at: str = "", before: BeforeAppend) -> Written | None:
+    def finish_append(
+        self, block: str, *, title: str, at: str = "", before: BeforeAppend
+    ) -> WriteResult | None:
         """Give where the block stands that was added since `before`; None where nothing of it does.
 
         What a crash has torn in two is completed.
         """
-        return self._added(block, title=title, at=at, before=before, begin=False)
+        return self._append_or_find(block, title=title, at=at, before=before, begin=False)
 
     def before_edit(self, old: str, new: str) -> BeforeEdit:
         """What the note is before `edit`, and what it would become. Raises what `edit` would."""
-        return self._before(partial(replacement, old=old, new=new), removes=not new)
+        return self._prepare_edit(partial(replace_passage, old=old, new=new), removes=not new)
 
-    def correction(self, line: int, text: str) -> Correction:
+    def correction(self, line: int, text: str) -> LineCorrection:
         """Return what a text would put in the place of one line. Raises EditRefused, NothingToWrite, NoteMissing."""
-        return correction_of(decode(self._existing_data()), line, text, path=self.path)
+        return make_correction(decode(self._read_existing()), line, text, path=self.path)
 
-    def before_correct(self, correction: Correction) -> BeforeEdit:
+    def before_correct(self, correction: LineCorrection) -> BeforeEdit:
         """Return what the note is before `correct`, and what it would become. Raises what `correct` would."""
-        return self._before(partial(line_correction, correction=correction))
+        return self._prepare_edit(partial(correct_lines, correction=correction))
 
-    def before_insert(self, block: str, stood: LinePlace | None) -> BeforeEdit:
+    def before_insert(self, block: str, stood: LineAnchor | None) -> BeforeEdit:
         """Return what the note is before `insert`, and what it would become. Raises what `insert` would."""
-        return self._before(partial(insertion, block=block, stood=stood))
+        return self._prepare_edit(partial(insert_lines, block=block, stood=stood))
 
-    def finish_edit(self, old: str, new: str, before: BeforeEdit) -> Written | None:
+    def finish_edit(self, old: str, new: str, before: BeforeEdit) -> WriteResult | None:
         """Give where the new passage stands where the edit is done; None where it is not."""
-        data = self._data()
-        if not edit_is_done(data, old, new, before):
+        data = self._read_data()
+        if not is_edit_done(data, old, new, before):
             return None
         note = decode(data)
-        if before.lines and (found := places(note.text, before.lines)):
-            return _place(self.path, note, found[-1], before.lines)
-        return Written(self.path, before.line_start, before.line_end, before.offset)
+        if before.lines and (found := find_block(note.text, before.lines)):
+            return _locate_block(self.path, note, found[-1], before.lines)
+        return WriteResult(self.path, before.line_start, before.line_end, before.offset)
 
     def rename(self, name: str) -> bool:
         """Give the file another name in its folder; false where that one is taken."""
-        with self._existing() as folder:
+        with self._open_folder() as folder:
             self._remove_drafts(folder)
-            self._must_be_ours()
+            self._check_shared_lock()
             is_done = disk.rename_to_new(self._place.name, name, folder=folder)
             if is_done:
                 disk.sync_folder(folder)
@@ -428,45 +432,45 @@ class HeldNote:
         """Remove whole lines, for good: they are not kept in the trash. Tells which of the blocks stood there."""
         wanted = tuple(dict.fromkeys(blocks))
         for _ in range(_TRIES):
-            self._must_be_ours()
-            with self._existing() as folder, self._opened(folder, alone=True) as fd:
+            self._check_shared_lock()
+            with self._open_folder() as folder, self._open(folder, alone=True) as fd:
                 self._remove_drafts(folder)
                 found, old = _read_one_version(fd, self.path)
-                data, gone = _without_blocks(decode(old), wanted, path=self.path)
+                data, gone = _remove_blocks(decode(old), wanted, path=self.path)
                 if not gone:
                     return gone
-                if self._put_in_place(data, old=old, found=found, fd=fd, folder=folder, for_good=True):
-                    if self._was_written_to(found, fd, folder=folder):
+                if self._replace_content(data, old=old, found=found, fd=fd, folder=folder, for_good=True):
+                    if self._was_changed_meanwhile(found, fd, folder=folder):
                         late = decode(disk.read_all(fd, limit=NOTE_MAX_BYTES))
-                        rest, _ = _without_blocks(late, wanted, path=self.path)
-                        keep_removed(self._trash, note=self.path, removed=rest)
+                        rest, _ = _remove_blocks(late, wanted, path=self.path)
+                        save_removed(self._trash, note=self.path, removed=rest)
                     return gone
         raise NoteUnwritable(f"{self.path} is being written by another program again and again; try again.")
 
-    def edit(self, old: str, new: str) -> Written:
+    def edit(self, old: str, new: str) -> WriteResult:
         """See `Notes.edit`."""
-        return self._changed(partial(replacement, old=old, new=new))
+        return self._apply_edit(partial(replace_passage, old=old, new=new))
 
-    def correct(self, correction: Correction) -> Written:
+    def correct(self, correction: LineCorrection) -> WriteResult:
         """Replace whole lines; what they were is kept in the trash. Raises EditRefused where they read differently."""
-        return self._changed(partial(line_correction, correction=correction))
+        return self._apply_edit(partial(correct_lines, correction=correction))
 
-    def insert(self, block: str, stood: LinePlace | None) -> Written:
+    def insert(self, block: str, stood: LineAnchor | None) -> WriteResult:
         """Put lines back where they were, or at the note's end if that place is gone."""
-        return self._changed(partial(insertion, block=block, stood=stood))
+        return self._apply_edit(partial(insert_lines, block=block, stood=stood))
 
-    def _changed(self, edit: "_MakeEdit") -> Written:
+    def _apply_edit(self, edit: "_EditMaker") -> WriteResult:
         for _ in range(_TRIES):
-            self._must_be_ours()
-            with self._existing() as folder:
+            self._check_shared_lock()
+            with self._open_folder() as folder:
                 self._remove_drafts(folder)
-                if written := self._edit(edit, folder=folder):
+                if written := self._edit_version(edit, folder=folder):
                     return written
         raise NoteUnwritable(f"{self.path} is being written by another program again and again; try again.")
 
-    def _before(self, edit: "_MakeEdit", *, removes: bool = False) -> BeforeEdit:
-        self._must_be_ours()
-        data = self._existing_data()
+    def _prepare_edit(self, edit: "_EditMaker", *, removes: bool = False) -> BeforeEdit:
+        self._check_shared_lock()
+        data = self._read_existing()
         done = edit(decode(data), path=self.path)
         return before_edit(
             data,
@@ -477,19 +481,19 @@ class HeldNote:
             offset=done.offset,
         )
 
-    def _existing_data(self) -> bytes:
-        with self._existing() as folder, self._opened(folder) as fd:
+    def _read_existing(self) -> bytes:
+        with self._open_folder() as folder, self._open(folder) as fd:
             return _read_one_version(fd, self.path)[1]
 
-    def _added(
+    def _append_or_find(
         self, block: str, *, title: str, at: str = "", before: BeforeAppend, begin: bool
-    ) -> Written | None:
-        with _refusal(self.path):
+    ) -> WriteResult | None:
+        with _translate_errors(self.path):
             for _ in range(_TRIES):
                 try:
-                    with opened_folder(self._place, create=begin) as folder:
+                    with open_note_folder(self._place, create=begin) as folder:
                         self._remove_drafts(folder)
-                        return _append(
+                        return _append_block(
                             self._place,
                             block,
                             title=title,
@@ -499,7 +503,7 @@ class HeldNote:
                             folder=folder,
                             shared=self._lock is not None,
                         )
-                except _Replaced:
+                except _NoteReplaced:
                     continue
                 except (FileNotFoundError, NotADirectoryError):
                     if begin:
@@ -507,27 +511,27 @@ class HeldNote:
                     return None
         raise NoteUnwritable(f"{self.path} is being replaced by another program again and again; try again.")
 
-    def _data(self) -> bytes:
+    def _read_data(self) -> bytes:
         """All that stands there; b"" where there is no such note."""
-        with _refusal(self.path):
+        with _translate_errors(self.path):
             try:
-                with opened_folder(self._place) as folder, self._opened(folder) as fd:
+                with open_note_folder(self._place) as folder, self._open(folder) as fd:
                     return disk.read_all(fd, limit=NOTE_MAX_BYTES + 1)
             except (FileNotFoundError, NotADirectoryError):
                 return b""
 
     @contextmanager
-    def _existing(self) -> Iterator[int]:
+    def _open_folder(self) -> Iterator[int]:
         """Open the folder of a note that must be there."""
-        with _refusal(self.path):
+        with _translate_errors(self.path):
             try:
-                with opened_folder(self._place) as folder:
+                with open_note_folder(self._place) as folder:
                     yield folder
             except (FileNotFoundError, NotADirectoryError):
-                raise _missing(self.path) from None
+                raise _note_missing(self.path) from None
 
     @contextmanager
-    def _opened(self, folder: int, *, alone: bool = False) -> Iterator[int]:
+    def _open(self, folder: int, *, alone: bool = False) -> Iterator[int]:
         """Open the file; `alone`: where hosts share it, with a lock on itself, which needs the right to write."""
         lockable, fd = alone and self._lock is not None, -1
         if lockable:
@@ -542,9 +546,9 @@ class HeldNote:
         finally:
             os.close(fd)
 
-    def _must_be_ours(self) -> None:
+    def _check_shared_lock(self) -> None:
         """Raise NoteUnwritable where the note is shared and another instance may be writing to it."""
-        if self._lock and (why := self._lock.why_not_ours()):
+        if self._lock and (why := self._lock.explain_lost()):
             raise NoteUnwritable(
                 f"{self.path} was not changed, since another instance might be writing to it: {why}; try again."
             )
@@ -554,7 +558,7 @@ class HeldNote:
 
         Who has lost its lock in the middle of an edit has lost its draft with that, and cannot put it in place.
         """
-        beginning = _draft_beside(self._place)
+        beginning = _draft_name(self._place)
         names = [beginning]
         with suppress(OSError):
             if self._lock:
@@ -563,34 +567,34 @@ class HeldNote:
             with suppress(OSError):
                 os.unlink(name, dir_fd=folder)
 
-    def _edit(self, edit: "_MakeEdit", *, folder: int) -> Written | None:
+    def _edit_version(self, edit: "_EditMaker", *, folder: int) -> WriteResult | None:
         """Edit the version that stands there now; None where another program has changed it meanwhile."""
         place = self._place
-        with self._opened(folder, alone=True) as fd:
+        with self._open(folder, alone=True) as fd:
             found, data = _read_one_version(fd, place.path)
             change = edit(decode(data), path=place.path)
             if len(change.data) > NOTE_MAX_BYTES:
                 raise NoteUnwritable(f"{place.path} would grow over 16 MiB; write to another note.")
-            kept = self._keep(change)
+            kept = self._save_removed(change)
             try:
-                done = self._put_in_place(change.data, old=data, found=found, fd=fd, folder=folder)
+                done = self._replace_content(change.data, old=data, found=found, fd=fd, folder=folder)
             except BaseException:
-                if kept and _stands_there(fd, place.name, folder=folder):
+                if kept and _is_in_place(fd, place.name, folder=folder):
                     kept.unlink()
                 raise
             if not done:
                 if kept:
                     kept.unlink()
                 return None
-            if self._was_written_to(found, fd, folder=folder):
-                keep_removed(self._trash, note=place.path, removed=disk.read_all(fd, limit=NOTE_MAX_BYTES))
-        return Written(place.path, change.line_start, change.line_end, change.offset)
+            if self._was_changed_meanwhile(found, fd, folder=folder):
+                save_removed(self._trash, note=place.path, removed=disk.read_all(fd, limit=NOTE_MAX_BYTES))
+        return WriteResult(place.path, change.line_start, change.line_end, change.offset)
 
-    def _keep(self, change: Edit) -> Path | None:
+    def _save_removed(self, change: Edit) -> Path | None:
         """Keep what an edit removes; None where it only adds something."""
         if not change.removed:
             return None
-        return keep_removed(
+        return save_removed(
             self._trash,
             note=self.path,
             removed=change.removed,
@@ -598,13 +602,13 @@ class HeldNote:
             new_lines=change.new_lines,
         )
 
-    def _was_written_to(self, found: os.stat_result, fd: int, *, folder: int) -> bool:
+    def _was_changed_meanwhile(self, found: os.stat_result, fd: int, *, folder: int) -> bool:
         """Whether another program wrote in the very instant of the rename: those words are in no note any more."""
-        return not disk.same_version(os.fstat(fd), found) and not _stands_there(
+        return not disk.same_version(os.fstat(fd), found) and not _is_in_place(
             fd, self._place.name, folder=folder
         )
 
-    def _put_in_place(
+    def _replace_content(
         self,
         data: bytes,
         *,
@@ -624,15 +628,15 @@ class HeldNote:
         trash has it whole unless that is `for_good`.
         """
         place, temporary = self._place, self._private / "tmp"
-        beside = f"{_draft_beside(place)}{f'-{os.urandom(8).hex()}' if self._lock else ''}"
-        disk.sweep(temporary, pattern="note-*", seconds=_OLD_DRAFT_SECONDS)
-        with disk.opened_private(temporary) as private:
+        beside = f"{_draft_name(place)}{f'-{os.urandom(8).hex()}' if self._lock else ''}"
+        disk.remove_stale_files(temporary, pattern="note-*", seconds=_OLD_DRAFT_SECONDS)
+        with disk.open_private_folder(temporary) as private:
             drafts = ((private, f"note-{os.urandom(8).hex()}"), (folder, beside))
             for home, name in drafts:
                 try:
-                    with disk.draft(name, data, folder=home, like=fd):
-                        self._must_be_ours()
-                        if not _is_version(found, place.name, folder=folder):
+                    with disk.write_draft(name, data, folder=home, like=fd):
+                        self._check_shared_lock()
+                        if not _is_unchanged(found, place.name, folder=folder):
                             return False
                         try:
                             os.rename(name, place.name, src_dir_fd=home, dst_dir_fd=folder)
@@ -640,30 +644,30 @@ class HeldNote:
                             return False  # another instance has the lock by now, and has removed the draft
                     disk.sync_folder(folder)
                 except OSError as error:
-                    if error.errno not in _NO_RENAME:
+                    if error.errno not in _RENAME_ERRORS:
                         raise
                     if error.errno != errno.EXDEV:
                         break
                 else:
                     return True
         if not for_good:
-            keep_removed(self._trash, note=place.path, removed=old)
-        self._must_be_ours()
-        if not _is_version(found, place.name, folder=folder):
+            save_removed(self._trash, note=place.path, removed=old)
+        self._check_shared_lock()
+        if not _is_unchanged(found, place.name, folder=folder):
             return False
         disk.overwrite(place.name, data, old=old, folder=folder)
         return True
 
 
-def as_block(text: str) -> str:
+def format_block(text: str) -> str:
     """A block of Markdown as it is written, without line ends around it. Raises NothingToWrite where it is blank."""
-    block = clean(text).strip("\n")
+    block = clean_text(text).strip("\n")
     if not block.strip():
         raise NothingToWrite("There is nothing to write: the text is blank.")
     return block
 
 
-def as_passages(old: str, new: str) -> tuple[str, str]:
+def normalize_passages(old: str, new: str) -> tuple[str, str]:
     """The two passages of an edit as they are looked for and written. Raises EditRefused, TextTooLong."""
     for what, text in (("passage to replace", old), ("new passage", new)):
         if len(text) > PASSAGE_MAX_CHARS:
@@ -671,7 +675,7 @@ def as_passages(old: str, new: str) -> tuple[str, str]:
                 f"The {what} has {len(text):,} characters, and one edit takes {PASSAGE_MAX_CHARS:,} at most; "
                 "change less at a time."
             )
-    old, new = old.replace("\r\n", "\n").replace("\r", "\n"), clean(new)
+    old, new = old.replace("\r\n", "\n").replace("\r", "\n"), clean_text(new)
     if not old.strip():
         raise EditRefused("The passage to replace is blank; copy it from the note.")
     if old == new:
@@ -679,12 +683,12 @@ def as_passages(old: str, new: str) -> tuple[str, str]:
     return old, new
 
 
-class _Replaced(Exception):
+class _NoteReplaced(Exception):
     """An editor has put another text in the note's place while it was written to."""
 
 
 @contextmanager
-def _refusal(path: str) -> Iterator[None]:
+def _translate_errors(path: str) -> Iterator[None]:
     """Turn what the system says about a write into words for people."""
     try:
         yield
@@ -693,20 +697,20 @@ def _refusal(path: str) -> Iterator[None]:
 
 
 @contextmanager
-def _unread_trash() -> Iterator[None]:
+def _translate_trash_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise NoteUnreadable(f"The trash could not be read: {disk.reason(error)}.") from error
 
 
-def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - NOTES_NAMED} more" if len(paths) > NOTES_NAMED else ""
-    return ", ".join(map(printable, paths[:NOTES_NAMED])) + more
+def _name_paths(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - MAX_NOTES_NAMED} more" if len(paths) > MAX_NOTES_NAMED else ""
+    return ", ".join(map(format_path, paths[:MAX_NOTES_NAMED])) + more
 
 
-def _missing(path: str) -> NoteMissing:
-    return NoteMissing(f"There is no note {printable(path)}.")
+def _note_missing(path: str) -> NoteMissing:
+    return NoteMissing(f"There is no note {format_path(path)}.")
 
 
 def _read_one_version(fd: int, path: str) -> tuple[os.stat_result, bytes]:
@@ -718,7 +722,7 @@ def _read_one_version(fd: int, path: str) -> tuple[os.stat_result, bytes]:
             raise NoteUnreadable(f"{path} is {size:.0f} MiB large; split it into notes of at most 16 MiB.")
         data = disk.read_all(fd, limit=NOTE_MAX_BYTES + 1)
         # The time of a write is that of its beginning: where it is young, only a second look tells.
-        if _is_young(before) and disk.read_all(fd, limit=NOTE_MAX_BYTES + 1) != data:
+        if _is_recent(before) and disk.read_all(fd, limit=NOTE_MAX_BYTES + 1) != data:
             continue
         if disk.same_version(before, os.fstat(fd)) and len(data) == before.st_size:
             return before, data
@@ -726,8 +730,8 @@ def _read_one_version(fd: int, path: str) -> tuple[os.stat_result, bytes]:
     raise NoteUnreadable(f"{path} is being written all the time; try again when that has ended.")
 
 
-def _append(
-    place: Place,
+def _append_block(
+    place: NotePath,
     block: str,
     *,
     title: str,
@@ -736,7 +740,7 @@ def _append(
     begin: bool,
     folder: int,
     shared: bool,
-) -> Written | None:
+) -> WriteResult | None:
     """Append to the file that stands there now, unless that is done; None where it is not, and not to be begun.
 
     Raises _Replaced where an editor has put another text in its place: which may hold the block already.
@@ -750,29 +754,29 @@ def _append(
         try:
             fd = disk.create_file(place.name, os.O_RDWR | os.O_APPEND, folder=folder)
         except FileExistsError:
-            raise _Replaced from None
+            raise _NoteReplaced from None
         created = True
     try:
         if shared:
             lock_file(fd, place.path)
-            if not _stands_there(fd, place.name, folder=folder):
-                raise _Replaced
+            if not _is_in_place(fd, place.name, folder=folder):
+                raise _NoteReplaced
         found = os.fstat(fd)
-        if not (created or found.st_size) and _is_young(found):
+        if not (created or found.st_size) and _is_recent(found):
             # An editor may have emptied it to write it anew, over whatever we add before it does.
             time.sleep(0.05)
-            if not _is_version(found, place.name, folder=folder):
-                raise _Replaced
+            if not _is_unchanged(found, place.name, folder=folder):
+                raise _NoteReplaced
         data = disk.read_all(fd, limit=NOTE_MAX_BYTES)
-        rest = missing_rest(data, block, before, title=title, at=at)
+        rest = find_missing_rest(data, block, before, title=title, at=at)
         if not rest:
             note = decode(data)
-            standing = places(note.text, block)
+            standing = find_block(note.text, block)
             if len(standing) > before.count:
-                return _place(place.path, note, standing[-1], block)
+                return _locate_block(place.path, note, standing[-1], block)
             if not begin:
                 return None
-            rest = b"".join(addition(data, block, title=title, at=at))
+            rest = b"".join(make_addition(data, block, title=title, at=at))
         if found.st_size + len(rest) > NOTE_MAX_BYTES:
             raise NoteUnwritable(f"{place.path} would grow over 16 MiB; write to another note.")
         try:
@@ -785,48 +789,48 @@ def _append(
             raise
         # Another program may have added something between our look and our write, and after it. In this order:
         # where hosts share the file, what was read before is read anew once it was opened again.
-        stands_there = _stands_there(fd, place.name, folder=folder)
+        stands_there = _is_in_place(fd, place.name, folder=folder)
         whole = disk.read_all(fd, limit=start + len(rest))
         if not (stands_there and whole.endswith(rest)):
-            raise _Replaced
+            raise _NoteReplaced
     finally:
         os.close(fd)
     note = decode(whole)
     last = note.text.count("\n")
     offset = len(whole) - len(note.encode(f"{block}\n".replace("\n", note.line_end)))
-    return Written(place.path, last - block.count("\n"), last, offset)
+    return WriteResult(place.path, last - block.count("\n"), last, offset)
 
 
-def _place(path: str, note: Decoded, at: int, block: str) -> Written:
+def _locate_block(path: str, note: DecodedNote, at: int, block: str) -> WriteResult:
     """The place of a block that stands at an offset in the note's text."""
     line = note.text.count("\n", 0, at) + 1
     raw_at = 0
     for _ in range(line - 1):
         raw_at = next(_LINE_END.finditer(note.raw, raw_at)).end()
     offset = len(note.mark) + len(note.encode(note.raw[:raw_at]))
-    return Written(path, line, line + block.count("\n"), offset)
+    return WriteResult(path, line, line + block.count("\n"), offset)
 
 
-def _draft_beside(place: Place) -> str:
+def _draft_name(place: NotePath) -> str:
     return f".note-{zlib.crc32(place.name.encode()):08x}"
 
 
-def _is_young(found: os.stat_result) -> bool:
-    return time.time_ns() - found.st_mtime_ns < _YOUNG_NS
+def _is_recent(found: os.stat_result) -> bool:
+    return time.time_ns() - found.st_mtime_ns < _RECENT_NS
 
 
-def _is_version(found: os.stat_result, name: str, *, folder: int) -> bool:
-    return disk.same_version(_look_at(name, folder=folder), found)
+def _is_unchanged(found: os.stat_result, name: str, *, folder: int) -> bool:
+    return disk.same_version(_stat_opened(name, folder=folder), found)
 
 
-def _stands_there(fd: int, name: str, *, folder: int) -> bool:
+def _is_in_place(fd: int, name: str, *, folder: int) -> bool:
     try:
-        return os.path.samestat(os.fstat(fd), _look_at(name, folder=folder))
+        return os.path.samestat(os.fstat(fd), _stat_opened(name, folder=folder))
     except OSError:
         return False
 
 
-def _look_at(name: str, *, folder: int) -> os.stat_result:
+def _stat_opened(name: str, *, folder: int) -> os.stat_result:
     """What stands under a name now: opened, since what `stat` says may be a minute old where other hosts write."""
     fd = disk.open_file(name, os.O_RDONLY, folder=folder)
     try:
@@ -835,14 +839,14 @@ def _look_at(name: str, *, folder: int) -> os.stat_result:
         os.close(fd)
 
 
-def _without_blocks(note: Decoded, blocks: Iterable[str], *, path: str) -> tuple[bytes, frozenset[str]]:
+def _remove_blocks(note: DecodedNote, blocks: Iterable[str], *, path: str) -> tuple[bytes, frozenset[str]]:
     """The note's bytes without these whole lines, and which of the blocks stood there."""
     if note.unit > 1 and not note.clean:
         raise EditRefused(
             f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
         )
     text = note.text
-    standing = {block: found for block in blocks if (found := places(text, block))}
+    standing = {block: found for block in blocks if (found := find_block(text, block))}
     gone: set[int] = set()
     for block, found in standing.items():
         for at in found:

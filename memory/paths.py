@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from memory.disk import make_private
+from memory.disk import make_private_folder
 from memory.errors import PathRefused
 from memory.normalization import normalize
 
@@ -23,7 +23,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NotePath:
     """A note's real place: `root` is the memory folder with no link in it, `parts` the way from there."""
 
     root: str
@@ -45,13 +45,13 @@ def is_note_name(name: str) -> bool:
     return name[-3:].lower() == ".md"
 
 
-def printable(path: str) -> str:
+def format_path(path: str) -> str:
     """Make a path fit for one line of a message: nothing unprintable, not too long."""
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in path[:200])
     return f"{shown}…" if len(path) > 200 else shown
 
 
-def name_fault(name: str) -> str:
+def find_name_fault(name: str) -> str:
     """Say what is wrong with one name of a path; "" where nothing is."""
     if not name:
         return "has an empty name in it"
@@ -76,58 +76,58 @@ def name_fault(name: str) -> str:
     return ""
 
 
-def note_parts(path: str) -> tuple[str, ...]:
+def split_note_path(path: str) -> tuple[str, ...]:
     """Split a note's path into its names; raise PathRefused where it is not a plain relative one."""
     asked = path
     if len(path) > PATH_MAX_CHARS:
         raise PathRefused(
-            f"{printable(asked)} has {len(path):,} characters; a path has {PATH_MAX_CHARS:,} at most."
+            f"{format_path(asked)} has {len(path):,} characters; a path has {PATH_MAX_CHARS:,} at most."
         )
     while path.startswith("./"):
         path = path[2:]
     if not path:
         raise PathRefused("The path of the note is missing; give one such as MEMORY.md or trips/oslo.md.")
     if path.startswith("/"):
-        raise PathRefused(f"{printable(asked)} is absolute; give the path within the memory folder.")
+        raise PathRefused(f"{format_path(asked)} is absolute; give the path within the memory folder.")
     parts = tuple(path.split("/"))
     for part in parts:
-        if fault := name_fault(part):
-            raise PathRefused(f"{printable(asked)} {fault}.")
+        if fault := find_name_fault(part):
+            raise PathRefused(f"{format_path(asked)} {fault}.")
     if not is_note_name(path):
-        raise PathRefused(f"{printable(asked)} is not a note; only .md files are.")
+        raise PathRefused(f"{format_path(asked)} is not a note; only .md files are.")
     return parts
 
 
-def find_place(folder: Path, path: str, *, existing: bool) -> Place:
+def resolve_note_path(folder: Path, path: str, *, existing: bool) -> NotePath:
     """Find where `path` really stands; raise PathRefused where that is no note inside `folder`.
 
     With `existing`, a path that begins with the memory folder's own name (`memory/MEMORY.md`, as
     people and models copy it) is understood where nothing stands under the longer name.
     """
-    parts = note_parts(path)
+    parts = split_note_path(path)
     root = os.path.realpath(folder)
-    found = _as_on_disk(root, parts)
+    found = _spell_as_on_disk(root, parts)
     if (
         existing
         and len(parts) > 1
         and parts[0] == folder.name
         and not os.path.lexists("/".join((root, *found)))
     ):
-        found = _as_on_disk(root, parts[1:])
+        found = _spell_as_on_disk(root, parts[1:])
     joined = "/".join((root, *found))
     real = os.path.realpath(joined)
     if real == joined:
-        return Place(root, found)
+        return NotePath(root, found)
     if not real.startswith(f"{root}/"):
-        raise PathRefused(f"{printable(path)} leads out of the memory folder.")
+        raise PathRefused(f"{format_path(path)} leads out of the memory folder.")
     inside = real[len(root) + 1 :]
     try:
-        return Place(root, note_parts(inside))
+        return NotePath(root, split_note_path(inside))
     except PathRefused as refused:
-        raise PathRefused(f"{printable(path)} is a link to a file that is not a note: {refused}") from None
+        raise PathRefused(f"{format_path(path)} is a link to a file that is not a note: {refused}") from None
 
 
-def _as_on_disk(root: str, parts: tuple[str, ...]) -> tuple[str, ...]:
+def _spell_as_on_disk(root: str, parts: tuple[str, ...]) -> tuple[str, ...]:
     """Take for each name the spelling (NFC or NFD, as macOS has it) under which it already stands."""
     found: list[str] = []
     for part in parts:
@@ -145,7 +145,7 @@ def _as_on_disk(root: str, parts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @contextmanager
-def opened_folder(place: Place, *, create: bool = False) -> Iterator[int]:
+def open_note_folder(place: NotePath, *, create: bool = False) -> Iterator[int]:
     """Open the folder of the note, name by name and through no link; gives its descriptor.
 
     Raises OSError. A link that is put in the way after the place was found is not followed.
@@ -155,7 +155,7 @@ def opened_folder(place: Place, *, create: bool = False) -> Iterator[int]:
     except FileNotFoundError:
         if not create:
             raise
-        make_private(Path(place.root).parent)
+        make_private_folder(Path(place.root).parent)
         Path(place.root).mkdir(exist_ok=True)
         fd = os.open(place.root, _FOLDER_FLAGS)
     try:

@@ -5,17 +5,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-Job = Literal["indexing", "rebuilding", "embedding"]
+JobName = Literal["indexing", "rebuilding", "embedding"]
 
-Tell = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class JobProgress:
     """One job at one moment; times in seconds."""
 
-    job: Job
+    job: JobName
     done: int
     total: int
     seconds: float
@@ -36,9 +36,9 @@ class Progress:
 class RunningJobs:
     """The jobs that run now; told by one thread, asked by another."""
 
-    _jobs: dict[Job, tuple[float, int, int]] = field(default_factory=dict)
+    _jobs: dict[JobName, tuple[float, int, int]] = field(default_factory=dict)
 
-    def tell(self, job: Job) -> Tell:
+    def tell(self, job: JobName) -> ReportProgress:
         """Begin a job; gives what is to be told of it."""
         began = time.monotonic()
         self._jobs[job] = (began, 0, 0)
@@ -48,14 +48,14 @@ class RunningJobs:
 
         return tell
 
-    def end(self, job: Job) -> None:
+    def end(self, job: JobName) -> None:
         """Forget a job."""
         self._jobs.pop(job, None)
 
-    def now(self) -> tuple[Progress, ...]:
+    def now(self) -> tuple[JobProgress, ...]:
         """Those that have something to do."""
         moment = time.monotonic()
         jobs = list(self._jobs.items())
         return tuple(
-            Progress(job, done, total, moment - began) for job, (began, done, total) in jobs if total
+            JobProgress(job, done, total, moment - began) for job, (began, done, total) in jobs if total
         )

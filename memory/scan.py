@@ -7,18 +7,18 @@ from memory.chunker import split_passages
 from memory.dates import note_date, passage_dates
 from memory.errors import MemoryFault
 from memory.notes import Notes
-from memory.search import Candidate, Candidates, Days, Run, count_frequencies
-from memory.words import Term, cut
+from memory.search import CandidatePassage, DayRange, PassageRun, SearchCandidates, count_frequencies
+from memory.tokenizer import Term, tokenize
 
 
 def scan_notes(
-    notes: Notes, terms: Sequence[Term], *, most_tokens: int, days: Sequence[Days] = ()
-) -> Candidates:
+    notes: Notes, terms: Sequence[Term], *, most_tokens: int, days: Sequence[DayRange] = ()
+) -> SearchCandidates:
     """Every passage of every note that can be read and holds one of the terms, or is the log of one of the days.
 
     `most_tokens` as when indexed.
     """
-    runs: list[Run] = []
+    runs: list[PassageRun] = []
     frequencies: Counter[Term] = Counter()
     read = 0
     for stat in notes.walk().notes:
@@ -29,15 +29,15 @@ def scan_notes(
         read += 1
         split = split_passages(text, most_tokens=most_tokens)
         passages = tuple(
-            Candidate(
-                p.line_start, p.line_end, p.heading, p.is_heading, p.text, " ".join(cut(p.text)), day=day
+            CandidatePassage(
+                p.line_start, p.line_end, p.heading, p.is_heading, p.text, " ".join(tokenize(p.text)), day=day
             )
             for p, day in zip(split, passage_dates(stat.path, split), strict=True)
         )
-        run = Run(stat.path, passages, stat.mtime_ns)
+        run = PassageRun(stat.path, passages, stat.mtime_ns)
         found = count_frequencies(terms, [run])
         log = note_date(stat.path) if days else None
         if found or (log and any(first <= log <= last for first, last in days)):
             runs.append(run)
             frequencies.update(found)
-    return Candidates(tuple(runs), frequencies, read)
+    return SearchCandidates(tuple(runs), frequencies, read)

@@ -11,28 +11,28 @@ from itertools import pairwise
 from typing import Literal
 
 from memory.dates import note_date
-from memory.words import Term, cut
+from memory.tokenizer import Term, tokenize
 
 Source = Literal["vector", "fts", "hybrid", "scan"]
 
-K1 = 1.2
-B = 0.75
+BM25_K1 = 1.2
+BM25_B = 0.75
 """Okapi BM25's usual constants (Robertson and Zaragoza 2009; also FTS5's)."""
 
-NEIGHBOURS = (0.6, 0.4)
+NEIGHBOUR_WEIGHTS = (0.6, 0.4)
 """How much a word counts that stands one or two passages away. A line of a log says half of what it means,
 and the lines around say the rest, the nearer the more. Measured, the curve is flat from .5 to .7."""
 
-HEADING = 0.3
+HEADING_WEIGHT = 0.3
 """How much a word counts that stands in the headings above or in the note's name."""
 
-HEADING_LINE = 0.5
+HEADING_LINE_FACTOR = 0.5
 """A heading by itself answers little: it is passed over for what stands below it, and lives by its own words."""
 
-LABEL = 1.4
+LABEL_FACTOR = 1.4
 """Bonus for a passage that the query names by its label: who speaks in a log, which field in a list."""
 
-ELSEWHERE = 1000
+ASSUMED_OTHER_CHUNKS = 1000
 """Chunks without the word that every word is weighed with. A small memory knows little of how rare words are: in
 twenty chunks "describe" looks as rare as a name. The curve is flat from 300 on, and a large memory drowns it."""
 
@@ -45,16 +45,16 @@ EXACT_TIE = 0.3
 them, and with vectors by a digit more or less, which says nothing of which one is right. Measured, .15 puts fewer of
 the latest statements first, and .5 finds less."""
 
-MEANING = 0.5
+MEANING_SHARE = 0.5
 """What perfect likeness is worth against perfect words at equal weights: likeness is a matter of degree, and within
 one memory seldom more than half. Measured, the curve is flat from .4 to .6; there, words still win where a model
 does not know the language and takes everything for alike."""
 
-TOUCHING = 0.95
+MERGE_RATIO = 0.95
 """A passage that touches a hit becomes part of it where its score is this share of the hit's: a neighbour that is
 much worse would only make the answer longer."""
 
-TIMELY = 1.2
+TIME_FACTOR = 1.2
 """How much more counts what stands in a log of the time that is asked about, or of the days around it: a little, since
 people tell of things weeks later, and mistake the month."""
 
@@ -63,7 +63,7 @@ _LATEST = date.max - TOLD_AFTER
 
 _LOWEST_BAND = -(1 << 30)
 
-_MOST_WORDS = LABEL * (K1 + 1)
+_MOST_WORDS = LABEL_FACTOR * (BM25_K1 + 1)
 """What a passage could have at most, full of the query's words and named by its label."""
 
 _ITEM = re.compile(r"\s*+(?:[-*+]|\d++[.)])\s")
@@ -72,7 +72,7 @@ _LABEL = re.compile(r"\s*+(?:[-*+]|\d++[.)])?+\s*+([^:：\n]{1,40})[:：]")
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidatePassage:
     """One passage that may be a hit."""
 
     line_start: int
@@ -99,20 +99,20 @@ class Similarity:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PassageRun:
     """Neighbouring passages of one note, in the order of their lines."""
 
     path: str
-    passages: tuple[Candidate, ...]
+    passages: tuple[CandidatePassage, ...]
     mtime_ns: int = 0
     """When the note was last modified, by the file system."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class SearchCandidates:
     """What an index offers for some terms, and the numbers that it takes to weigh them."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[PassageRun, ...]
     frequencies: Mapping[Term, int]
     """In how many chunks each term stands."""
     chunks: int
@@ -120,7 +120,7 @@ class Candidates:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """A passage that was found."""
 
     path: str
@@ -147,17 +147,17 @@ class SearchResults:
     """The hits of one query, best first."""
 
     query: str
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     notice: str = ""
     """Why the search was less than whole; empty where it was whole."""
 
 
-Days = tuple[date, date]
+DayRange = tuple[date, date]
 """The first and the last, inclusive."""
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
+class NamedTime:
     """A time that a query names, and the words that name it: a log of one of its days is as good as has them."""
 
     first: date
@@ -170,14 +170,14 @@ class Time:
         """Whether it has no beginning or no end."""
         return self.first == date.min or self.last == date.max
 
-    def holds(self, day: date) -> bool:
+    def contains(self, day: date) -> bool:
         """Whether the day is one of it."""
         return self.first <= day <= self.last
 
     def is_near(self, day: date) -> bool:
         """Whether somebody may have told on that day of what happened then."""
         if self.is_open:
-            return self.holds(day)
+            return self.contains(day)
         return self.first - TOLD_BEFORE <= day <= min(self.last, _LATEST) + TOLD_AFTER
 
 
@@ -191,16 +191,16 @@ class Weights:
 
 def rank(
     terms: Sequence[Term],
-    candidates: Candidates,
+    candidates: SearchCandidates,
     *,
     limit: int,
     snippet_max_chars: int,
     source: Source,
     looked_up: bool = False,
     weights: Weights | None = None,
-    times: Sequence[Time] = (),
+    times: Sequence[NamedTime] = (),
     today: date = date.max,
-) -> list[Hit]:
+) -> list[SearchHit]:
     """The best passages by their words and, where there are vectors, by their meaning.
 
     Of passages that are about equally good, those come first that hold more of the words themselves, then the newest
@@ -210,15 +210,17 @@ def rank(
     `looked_up` and not asked stands in every hit that words found, in the headings above it, or in the note's
     name. `source` is what a hit is called that only words have found.
     """
-    found = _weighed(_found(terms, candidates, looked_up=looked_up, times=times), weights or Weights())
-    found = _in_order(
+    found = _apply_weights(
+        _score_candidates(terms, candidates, looked_up=looked_up, times=times), weights or Weights()
+    )
+    found = _sort_hits(
         found, today=today, as_of=min([today, max((time.last for time in times), default=today)])
     )
     return [
-        _hit(
+        _make_hit(
             group, cut_snippet("\n".join(one.passage.text for one in group), terms, snippet_max_chars), source
         )
-        for group in _joined(found, limit=limit, most_chars=snippet_max_chars)
+        for group in _merge_adjacent(found, limit=limit, most_chars=snippet_max_chars)
     ]
 
 
@@ -248,12 +250,12 @@ def newest_first(
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ScoredPassage:
     """A passage that may become a hit, with what speaks for it."""
 
     path: str
     mtime_ns: int
-    passage: Candidate
+    passage: CandidatePassage
     words: float
     """BM25 in units of the query's own weight: 1 for each word once in a passage of usual length, were it alone."""
     meaning: float | None
@@ -268,15 +270,15 @@ class _Found:
     score: float = 0.0
 
 
-def _hit(group: Sequence[_Found], snippet: str, source: Source) -> Hit:
+def _make_hit(group: Sequence[_ScoredPassage], snippet: str, source: Source) -> SearchHit:
     best = max(group, key=lambda one: one.score)
-    return Hit(
+    return SearchHit(
         path=group[0].path,
         line_start=group[0].passage.line_start,
         line_end=group[-1].passage.line_end,
         snippet=snippet,
         score=round(min(1.0, best.score), 6),
-        source=_source(group, source),
+        source=_hit_source(group, source),
         heading=group[0].passage.heading,
         told=best.passage.day,
         by_words=round(min(1.0, best.words / _MOST_WORDS), 6),
@@ -284,22 +286,22 @@ def _hit(group: Sequence[_Found], snippet: str, source: Source) -> Hit:
     )
 
 
-def _found(
-    terms: Sequence[Term], candidates: Candidates, *, looked_up: bool, times: Sequence[Time]
-) -> list[_Found]:
+def _score_candidates(
+    terms: Sequence[Term], candidates: SearchCandidates, *, looked_up: bool, times: Sequence[NamedTime]
+) -> list[_ScoredPassage]:
     weights = {term: _idf(candidates.frequencies.get(term, 0), candidates.chunks) for term in terms}
     whole = sum(weights.values()) or 1.0
     days = [note_date(run.path) if times else None for run in candidates.runs]
-    said = [frozenset(t for time in times if day and time.holds(day) for t in time.terms) for day in days]
+    said = [frozenset(t for time in times if day and time.contains(day) for t in time.terms) for day in days]
     asked = weights.keys() - {term for time in times for term in time.terms}
     scored = _score_runs(weights, candidates.runs, said, asked=asked, looked_up=looked_up)
     return [
-        _Found(
+        _ScoredPassage(
             run.path,
             run.mtime_ns,
             passage,
             words=score / whole,
-            meaning=_nearness(passage.similarity),
+            meaning=_angle_similarity(passage.similarity),
             is_alike=_is_alike(passage),
             is_timely=not times or (day is not None and any(time.is_near(day) for time in times)),
             own=own,
@@ -311,11 +313,11 @@ def _found(
     ]
 
 
-def _is_alike(passage: Candidate) -> bool:
+def _is_alike(passage: CandidatePassage) -> bool:
     return passage.similarity is not None and passage.similarity.is_enough
 
 
-def _nearness(similarity: Similarity | None) -> float | None:
+def _angle_similarity(similarity: Similarity | None) -> float | None:
     """Cosine to 0..1 by its angle (Cer et al. 2018, "Universal Sentence Encoder", section 5).
 
     The cosine itself makes little of the difference between near and very near.
@@ -325,37 +327,39 @@ def _nearness(similarity: Similarity | None) -> float | None:
     return 1 - 2 * math.acos(min(1.0, max(0.0, similarity.cosine))) / math.pi
 
 
-def _weighed(found: Sequence[_Found], weights: Weights) -> list[_Found]:
+def _apply_weights(found: Sequence[_ScoredPassage], weights: Weights) -> list[_ScoredPassage]:
     """With their scores, without those that have none."""
     if all(one.meaning is None for one in found):
-        return [replace(one, score=_timely(one) * one.words / _MOST_WORDS) for one in found if one.words > 0]
+        return [
+            replace(one, score=_time_factor(one) * one.words / _MOST_WORDS) for one in found if one.words > 0
+        ]
     # Between taking the words at their worth, which for a long question is always small, and taking the best
     # for perfect, however poor it is: their geometric mean.
     best = math.sqrt(max(one.words for one in found)) or 1.0
-    meaning, words = MEANING * weights.vector, weights.text
+    meaning, words = MEANING_SHARE * weights.vector, weights.text
     most = meaning + words * math.sqrt(_MOST_WORDS)
     scored = (
         replace(
             one,
-            score=_timely(one) * (meaning * (one.meaning or 0.0) + words * one.words / best) / most,
+            score=_time_factor(one) * (meaning * (one.meaning or 0.0) + words * one.words / best) / most,
         )
         for one in found
     )
     return [one for one in scored if one.score > 0]
 
 
-def _timely(one: _Found) -> float:
-    return 1.0 if one.is_timely else 1 / TIMELY
+def _time_factor(one: _ScoredPassage) -> float:
+    return 1.0 if one.is_timely else 1 / TIME_FACTOR
 
 
-def _in_order(found: Sequence[_Found], *, today: date, as_of: date) -> list[_Found]:
+def _sort_hits(found: Sequence[_ScoredPassage], *, today: date, as_of: date) -> list[_ScoredPassage]:
     """Return them best first, and of those that are about equally good the newest first."""
 
-    def settle_equals(one: _Found) -> tuple[object, ...]:
+    def settle_equals(one: _ScoredPassage) -> tuple[object, ...]:
         age = newest_first(one.passage.day, one.mtime_ns, today=today, as_of=as_of)
         return age, -one.score, one.path, one.passage.line_start, one.passage.text
 
-    def by_words(one: _Found) -> tuple[object, ...]:
+    def by_words(one: _ScoredPassage) -> tuple[object, ...]:
         return -score_band(one.score), -one.own, settle_equals(one)
 
     ordered = sorted(found, key=by_words)
@@ -371,10 +375,10 @@ def _in_order(found: Sequence[_Found], *, today: date, as_of: date) -> list[_Fou
     )
     for place, one in zip(places, settled, strict=True):
         ordered[place] = one
-    return _with_best_at_hand(ordered)
+    return _promote_best(ordered)
 
 
-def _with_best_at_hand(ordered: list[_Found]) -> list[_Found]:
+def _promote_best(ordered: list[_ScoredPassage]) -> list[_ScoredPassage]:
     """Put the passage with the clearly best score second where newer ones stand before it: no age hides it."""
     best = max(range(len(ordered)), key=lambda place: ordered[place].score, default=0)
     if best > 1 and score_band(ordered[best].score) > score_band(ordered[0].score):
@@ -382,17 +386,19 @@ def _with_best_at_hand(ordered: list[_Found]) -> list[_Found]:
     return ordered
 
 
-def _joined(found: Iterable[_Found], *, limit: int, most_chars: int) -> list[list[_Found]]:
+def _merge_adjacent(
+    found: Iterable[_ScoredPassage], *, limit: int, most_chars: int
+) -> list[list[_ScoredPassage]]:
     """The first `limit` of them, best first, those that touch put together in the order of their lines."""
-    groups: list[list[_Found]] = []
-    by_line: dict[tuple[str, int], list[_Found]] = {}
+    groups: list[list[_ScoredPassage]] = []
+    by_line: dict[tuple[str, int], list[_ScoredPassage]] = {}
     for one in found:
         start, end = one.passage.line_start, one.passage.line_end
         if any((one.path, line) in by_line for line in (start, end)):
             continue
         before, after = by_line.get((one.path, start - 1)), by_line.get((one.path, end + 1))
         neighbours = [group for group in (before, after) if group is not None]
-        host = next((group for group in neighbours if _belongs(one, group, most_chars)), None)
+        host = next((group for group in neighbours if _belongs_to(one, group, most_chars)), None)
         if host is None:
             if len(groups) == limit:
                 break
@@ -403,26 +409,26 @@ def _joined(found: Iterable[_Found], *, limit: int, most_chars: int) -> list[lis
     return groups
 
 
-def _belongs(one: _Found, group: Sequence[_Found], most_chars: int) -> bool:
+def _belongs_to(one: _ScoredPassage, group: Sequence[_ScoredPassage], most_chars: int) -> bool:
     chars = sum(len(each.passage.text) + 1 for each in group) + len(one.passage.text)
     best = max(each.score for each in group)
-    return chars <= most_chars and one.score >= TOUCHING * best and _in_one_section(group[0], one)
+    return chars <= most_chars and one.score >= MERGE_RATIO * best and _in_one_section(group[0], one)
 
 
-def _in_one_section(first: _Found, second: _Found) -> bool:
+def _in_one_section(first: _ScoredPassage, second: _ScoredPassage) -> bool:
     here, there = first.passage, second.passage
     return here.heading == there.heading and not here.is_heading and not there.is_heading
 
 
-def _source(group: Sequence[_Found], words: Source) -> Source:
+def _hit_source(group: Sequence[_ScoredPassage], words: Source) -> Source:
     by_words = any(one.words > 0 for one in group)
     by_meaning = any(one.is_alike for one in group)
     return "hybrid" if by_words and by_meaning else "vector" if by_meaning else words
 
 
-def count_frequencies(terms: Iterable[Term], runs: Iterable[Run]) -> dict[Term, int]:
+def count_frequencies(terms: Iterable[Term], runs: Iterable[PassageRun]) -> dict[Term, int]:
     """In how many of the runs each term stands."""
-    counting = _Counting(terms)
+    counting = _TermCounter(terms)
     counts: Counter[Term] = Counter()
     for run in runs:
         present: set[Term] = set()
@@ -436,7 +442,7 @@ def cut_snippet(text: str, terms: Sequence[Term], max_chars: int) -> str:
     """`text`, or of a longer one `max_chars` around the first word asked for, with … where it was cut."""
     if len(text) <= max_chars:
         return text
-    at = _first_place(text, terms)
+    at = _first_match(text, terms)
     start = max(0, min(at - max_chars // 4, len(text) - max_chars + 1))
     if start:
         space = text.find(" ", start, at)
@@ -446,12 +452,12 @@ def cut_snippet(text: str, terms: Sequence[Term], max_chars: int) -> str:
     return f"{'…' if start else ''}{piece}{ending}"[:max_chars]
 
 
-def _first_place(text: str, terms: Sequence[Term]) -> int:
+def _first_match(text: str, terms: Sequence[Term]) -> int:
     """Where in the text the first of the terms stands, as far as that can be told; else 0."""
     words = {term.tokens[0] for term in terms if len(term.tokens) == 1}
     places = [text.find("".join(term.tokens)) for term in terms if len(term.tokens) == 2]
     for match in re.finditer(r"\w+|[^\w\s]+", text) if words else ():
-        if here := words.intersection(cut(match[0])):
+        if here := words.intersection(tokenize(match[0])):
             places.append(match.start() + max(0, min(match[0].find(word) for word in here)))
             break
     return min((place for place in places if place >= 0), default=0)
@@ -459,12 +465,12 @@ def _first_place(text: str, terms: Sequence[Term]) -> int:
 
 def _idf(frequency: int, chunks: int) -> float:
     # With the 1 added, as Lucene has it: a word that stands everywhere still counts a little.
-    return math.log1p((max(chunks, frequency) + ELSEWHERE - frequency + 0.5) / (frequency + 0.5))
+    return math.log1p((max(chunks, frequency) + ASSUMED_OTHER_CHUNKS - frequency + 0.5) / (frequency + 0.5))
 
 
 def _score_runs(
     weights: Mapping[Term, float],
-    runs: Sequence[Run],
+    runs: Sequence[PassageRun],
     said: Sequence[Collection[Term]],
     *,
     asked: Collection[Term],
@@ -474,7 +480,7 @@ def _score_runs(
 
     A passage is exact that has all that are `asked` for.
     """
-    counting = _Counting(weights)
+    counting = _TermCounter(weights)
     split = [[passage.words.split(" ") for passage in run.passages] for run in runs]
     passages = sum(map(len, split)) or 1
     average = sum(len(words) for run in split for words in run) / passages
@@ -494,33 +500,35 @@ def _score_runs(
 
 
 def _score_run(
-    run: Run,
+    run: PassageRun,
     words: list[list[str]],
     *,
     weights: Mapping[Term, float],
     said: Sequence[Term],
     asked: Collection[Term],
-    counting: "_Counting",
+    counting: "_TermCounter",
     average_line: float,
     looked_up: bool,
 ) -> list[tuple[float, float, bool]]:
     counts = [counting.count(line) for line in words]
-    items = [_item(passage.text) for passage in run.passages]
+    items = [_item_indent(passage.text) for passage in run.passages]
     lengths = [len(line) for line in words]
-    from_path = counting.count(cut(run.path.removesuffix(".md")))
-    average = average_line * (1 + 2 * sum(NEIGHBOURS))
+    from_path = counting.count(tokenize(run.path.removesuffix(".md")))
+    average = average_line * (1 + 2 * sum(NEIGHBOUR_WEIGHTS))
     scores: list[float] = []
     for index, passage in enumerate(run.passages):
         if passage.is_heading:
-            scores.append(HEADING_LINE * _bm25({t: float(n) for t, n in counts[index].items()}, weights, K1))
+            scores.append(
+                HEADING_LINE_FACTOR * _bm25({t: float(n) for t, n in counts[index].items()}, weights, BM25_K1)
+            )
             continue
-        above = counting.count(_heading_words(passage.heading)) if passage.heading else {}
+        above = counting.count(_tokenize_heading(passage.heading)) if passage.heading else {}
         if not passage.words or (looked_up and not (counts[index] or above or from_path or said)):
             scores.append(0.0)
             continue
         found: dict[Term, float] = {term: float(count) for term, count in counts[index].items()}
         length = float(lengths[index])
-        for distance, share in enumerate(NEIGHBOURS, 1):
+        for distance, share in enumerate(NEIGHBOUR_WEIGHTS, 1):
             for other in (index - distance, index + distance):
                 if not 0 <= other < len(counts):
                     length += share * average_line  # an end of a note is no reason to rank higher
@@ -532,15 +540,15 @@ def _score_run(
                         found[term] = found.get(term, 0.0) + share * count
         for context in (above, from_path):
             for term in context:
-                found[term] = found.get(term, 0.0) + HEADING
+                found[term] = found.get(term, 0.0) + HEADING_WEIGHT
         for term in said:
             found[term] = max(found.get(term, 0.0), 1.0)
-        norm = K1 * (1 - B + B * length / average) if average else K1
+        norm = BM25_K1 * (1 - BM25_B + BM25_B * length / average) if average else BM25_K1
         score = _bm25(found, weights, norm)
-        scores.append(score * LABEL if score and _label_named(passage.text, counting) else score)
+        scores.append(score * LABEL_FACTOR if score and _has_label(passage.text, counting) else score)
     return [
         (
-            _borrowed(index, scores, counts)
+            _neighbour_score(index, scores, counts)
             if score and not counts[index] and not said and not run.passages[index].is_heading
             else score,
             round(math.fsum(map(weights.__getitem__, counts[index])), 6),
@@ -550,34 +558,38 @@ def _score_run(
     ]
 
 
-def _item(text: str) -> int | None:
+def _item_indent(text: str) -> int | None:
     """How far an item of a list is indented; None for what is none, and for what somebody says in a talk."""
     item = _ITEM.match(text)
     return item.end() - len(item[0].lstrip()) if item and not _LABEL.match(text) else None
 
 
-def _borrowed(index: int, scores: Sequence[float], counts: Sequence[Mapping[Term, int]]) -> float:
+def _neighbour_score(index: int, scores: Sequence[float], counts: Sequence[Mapping[Term, int]]) -> float:
     """The score of a passage with none of the words: less than that of the neighbour whose words it lives by."""
-    reach = range(max(0, index - len(NEIGHBOURS)), min(len(scores), index + len(NEIGHBOURS) + 1))
+    reach = range(
+        max(0, index - len(NEIGHBOUR_WEIGHTS)), min(len(scores), index + len(NEIGHBOUR_WEIGHTS) + 1)
+    )
     lenders = [scores[other] for other in reach if counts[other]]
     return min(scores[index], 0.999 * max(lenders)) if lenders else scores[index]
 
 
 def _bm25(found: Mapping[Term, float], weights: Mapping[Term, float], norm: float) -> float:
-    return sum(weights[term] * frequency * (K1 + 1) / (frequency + norm) for term, frequency in found.items())
+    return sum(
+        weights[term] * frequency * (BM25_K1 + 1) / (frequency + norm) for term, frequency in found.items()
+    )
 
 
-def _label_named(text: str, counting: "_Counting") -> bool:
+def _has_label(text: str, counting: "_TermCounter") -> bool:
     label = _LABEL.match(text)
-    return label is not None and bool(counting.count(cut(label[1])))
+    return label is not None and bool(counting.count(tokenize(label[1])))
 
 
 @lru_cache(maxsize=1024)  # 0.6 MB
-def _heading_words(heading: str) -> list[str]:
-    return cut(heading)
+def _tokenize_heading(heading: str) -> list[str]:
+    return tokenize(heading)
 
 
-class _Counting:
+class _TermCounter:
     """Counts the terms of one query in lists of words."""
 
     def __init__(self, terms: Iterable[Term]) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, Strict, field_validator, model_validator
 
-EmbeddingProvider = Literal["local", "openai", "gemini", "voyage", "ollama", "zhipu", "llm", "none"]
+EmbeddingProviderName = Literal["local", "openai", "gemini", "voyage", "ollama", "zhipu", "llm", "none"]
 
 Texts = Annotated[tuple[str, ...], Strict(False)]
 """A list of text; strict as they are otherwise, the sections take a list for a tuple here."""
@@ -13,7 +13,7 @@ Texts = Annotated[tuple[str, ...], Strict(False)]
 MAX_COUNT = 1_000_000
 
 
-class ConflictError(ValueError):
+class SettingsConflict(ValueError):
     """A value that does not go together with another one: the key to change, and what it must be."""
 
     def __init__(self, key: str, allowed: str) -> None:
@@ -35,7 +35,7 @@ class Section(BaseModel):
     )
 
 
-def section() -> Any:
+def section_field() -> Any:
     """Default of a field that is itself a section: an absent table counts as an empty one."""
     return Field(default_factory=dict, validate_default=True)
 
@@ -51,7 +51,9 @@ class ChunkSettings(Section):
     @model_validator(mode="after")
     def _overlap_is_smaller(self) -> Self:
         if self.overlap_tokens >= self.target_tokens:
-            raise ConflictError("overlap_tokens", f"less than target_tokens, which is {self.target_tokens}")
+            raise SettingsConflict(
+                "overlap_tokens", f"less than target_tokens, which is {self.target_tokens}"
+            )
         return self
 
 
@@ -74,9 +76,9 @@ class EmbeddingCacheSettings(Section):
 class EmbeddingSettings(Section):
     """Vectors, for finding by meaning. Without them, or while nobody makes any, notes are found by their words."""
 
-    provider: Literal["auto", EmbeddingProvider] = "auto"
+    provider: Literal["auto", EmbeddingProviderName] = "auto"
     """Who makes them; "auto" is the first at hand of local, openai, gemini, voyage, llm (whoever chats first), none."""
-    fallback: EmbeddingProvider = "none"
+    fallback: EmbeddingProviderName = "none"
     """Another provider to use while the first one fails; with its own usual address and key."""
     fallback_model: str = ""
     """The fallback's model, or for "local" a file as in model_path; empty for its usual one."""
@@ -90,13 +92,13 @@ class EmbeddingSettings(Section):
     """Length of a vector; 0 for the model's usual one."""
     batch_size: int = Field(default=100, ge=1, le=10_000)
     """How many texts go into one request."""
-    local: LocalEmbeddingSettings = section()
-    cache: EmbeddingCacheSettings = section()
+    local: LocalEmbeddingSettings = section_field()
+    cache: EmbeddingCacheSettings = section_field()
 
     @field_validator("base_url")
     @classmethod
     def _address(cls, value: str) -> str:
-        return web_address(value)
+        return check_web_address(value)
 
 
 class SearchSettings(Section):
@@ -120,7 +122,7 @@ class SearchSettings(Section):
     @model_validator(mode="after")
     def _something_counts(self) -> Self:
         if not self.vector_weight and not self.text_weight:
-            raise ConflictError("text_weight", "more than 0, since vector_weight is 0 too")
+            raise SettingsConflict("text_weight", "more than 0, since vector_weight is 0 too")
         return self
 
 
@@ -145,11 +147,11 @@ class MemorySettings(Section):
 
     path: str = "memory"
     """Folder of the notes, inside the workspace."""
-    chunk: ChunkSettings = section()
-    embedding: EmbeddingSettings = section()
-    search: SearchSettings = section()
-    watch: WatchSettings = section()
-    reindex: ReindexSettings = section()
+    chunk: ChunkSettings = section_field()
+    embedding: EmbeddingSettings = section_field()
+    search: SearchSettings = section_field()
+    watch: WatchSettings = section_field()
+    reindex: ReindexSettings = section_field()
 
     @field_validator("path")
     @classmethod
@@ -178,22 +180,22 @@ class IndexSettings(Section):
     @field_validator("url")
     @classmethod
     def _server(cls, value: SecretStr) -> SecretStr:
-        from memory.postgres.address import postgres_address
+        from memory.postgres.url import parse_postgres_url
 
-        postgres_address(value.get_secret_value())
+        parse_postgres_url(value.get_secret_value())
         return value
 
 
-def web_address(value: str) -> str:
+def check_web_address(value: str) -> str:
     """Give back an http(s) address, or the empty text; raise ValueError for anything else."""
     scheme, _, rest = value.partition("://")
     plain = value.isprintable() and " " not in value and not rest.startswith(("/", "?", "#", ":"))
-    if value and not (scheme.lower() in {"http", "https"} and rest and plain and _has_place(value)):
+    if value and not (scheme.lower() in {"http", "https"} and rest and plain and _has_host(value)):
         raise ValueError("an address that begins with http:// or https://")
     return value
 
 
-def _has_place(address: str) -> bool:
+def _has_host(address: str) -> bool:
     from urllib.parse import urlsplit
 
     try:

@@ -47,14 +47,14 @@ _BY_LANGUAGE = {
 _languages: dict[str, frozenset[str]] = {}
 
 
-def stop_words_in(language: str) -> frozenset[str]:
+def load_stop_words(language: str) -> frozenset[str]:
     """Return the stop words of a language, by its code; none of one that has no entry."""
-    return _all().get(language, frozenset())
+    return _load_all().get(language, frozenset())
 
 
-def stop_words_of(words: Iterable[str]) -> frozenset[str]:
+def detect_stop_words(words: Iterable[str]) -> frozenset[str]:
     """The stop words of the language that `words` (lower case) seem to be in; English where that is open."""
-    spoken, english = set(words), _all()["en"]
+    spoken, english = set(words), _load_all()["en"]
 
     def met(listed: frozenset[str]) -> int:
         # "C++ compiler" is not French, nor "war museum" German: one short word makes no language.
@@ -62,10 +62,10 @@ def stop_words_of(words: Iterable[str]) -> frozenset[str]:
         sure = listed is english or len(own) > 1 or not "".join(own).isascii()
         return len(listed & spoken) if sure else 0
 
-    return max(_all().values(), key=met)
+    return max(_load_all().values(), key=met)
 
 
-def _all() -> Mapping[str, frozenset[str]]:
+def _load_all() -> Mapping[str, frozenset[str]]:
     if not _languages:
         _languages.update({language: frozenset(listed.split()) for language, listed in _BY_LANGUAGE.items()})
     return _languages

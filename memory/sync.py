@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from threading import Event
 
 from memory.chunker import split_chunks, split_passages, split_segments
-from memory.errors import IndexBroken, IndexUnavailable, NoteMissing, NoteUnreadable, PathRefused
+from memory.errors import IndexCorrupted, IndexUnavailable, NoteMissing, NoteUnreadable, PathRefused
 from memory.index.protocol import CLAIM_SECONDS, Index, IndexChanged, IndexedNote, KnownNote, Stamp
 from memory.listing import NoteStat, Problem
-from memory.notes import Loaded, Notes
-from memory.progress import Tell
+from memory.notes import LoadedNote, Notes
+from memory.progress import ReportProgress
 from memory.settings import ChunkSettings
-from memory.words import cut
+from memory.tokenizer import tokenize
 
 BATCH_BYTES = 4 * 1024 * 1024
 """Notes are indexed in transactions of about this size: large enough to be fast, small enough for memory."""
@@ -57,7 +57,7 @@ class SyncReport:
     elsewhere: int = 0
     """How many notes other instances are indexing just now."""
 
-    def followed_by(self, later: "SyncReport") -> "SyncReport":
+    def combine(self, later: "SyncReport") -> "SyncReport":
         """Both as one."""
         return SyncReport(
             self.added + later.added,
@@ -70,7 +70,7 @@ class SyncReport:
 
 
 @dataclass(slots=True)
-class _Counts:
+class _SyncCounts:
     added: int = 0
     changed: int = 0
     removed: int = 0
@@ -86,18 +86,18 @@ def sync_index(
     settings: ChunkSettings,
     *,
     stop: Event | None = None,
-    tell: Tell = lambda done, total: None,
+    tell: ReportProgress = lambda done, total: None,
 ) -> SyncReport:
     """Index what is new or changed, drop what is gone; a note that cannot be read is a line in the report.
 
     Raises IndexUnavailable once `stop` is set; the next sync goes on from there.
     """
     began = time.monotonic()
-    counts = _Counts()
+    counts = _SyncCounts()
     for left in reversed(range(_TRIES)):
         # What another process has indexed meanwhile may be newer than what we have read, and is not overwritten.
         with contextlib.suppress(IndexChanged):
-            comparison = _Comparison(
+            comparison = _FolderDiff(
                 notes,
                 index,
                 settings,
@@ -107,12 +107,12 @@ def sync_index(
                 tell=tell,
                 batch_bytes=REBUILD_BATCH_BYTES if notes.is_shared else BATCH_BYTES,
             )
-            elsewhere = comparison.settle()
+            elsewhere = comparison.apply_changes()
             return counts.report(comparison.problems, began=began, elsewhere=elsewhere)
     raise IndexUnavailable("the index is being begun anew again and again")
 
 
-class _Comparison:
+class _FolderDiff:
     """The folder and an index, as they are at one moment, and the work that makes them the same."""
 
     def __init__(
@@ -120,11 +120,11 @@ class _Comparison:
         notes: Notes,
         index: Index,
         settings: ChunkSettings,
-        counts: _Counts,
+        counts: _SyncCounts,
         *,
         version: str,
         stop: Event | None,
-        tell: Tell,
+        tell: ReportProgress,
         batch_bytes: int,
     ) -> None:
         self._notes, self._index, self._settings, self._counts = notes, index, settings, counts
@@ -133,7 +133,7 @@ class _Comparison:
         stamps, faults = index.stamps()
         listing = notes.walk(known=stamps)
         self.problems = list(listing.problems)
-        self._to_read = [stat for stat in listing.notes if stamps.get(stat.path) != _stamp(stat)]
+        self._to_read = [stat for stat in listing.notes if stamps.get(stat.path) != _make_stamp(stat)]
         on_disk = {*listing.unchanged, *(stat.path for stat in listing.notes)}
         if faults:
             staying = on_disk - {stat.path for stat in self._to_read}
@@ -141,7 +141,7 @@ class _Comparison:
         self._gone: list[str] = []
         if len(listing.unchanged) < len(stamps):
             unreadable = {problem.path for problem in self.problems}
-            self._gone = [path for path in stamps if path not in on_disk and not _inside(path, unreadable)]
+            self._gone = [path for path in stamps if path not in on_disk and not _is_inside(path, unreadable)]
         staying_notes = len(stamps) - len(self._gone)
         if (
             notes.is_shared
@@ -153,34 +153,34 @@ class _Comparison:
                 "mount the shared storage; or where they went on purpose, call commonplace memory index --rebuild"
             )
 
-    def settle(self) -> int:
+    def apply_changes(self) -> int:
         """Do the work; tell how many notes are left to other instances, who are at them."""
-        to_read = _from_anywhere(self._to_read) if self._notes.is_shared else self._to_read
-        portions = list(_portions(to_read, self._batch_bytes))
+        to_read = _rotate_randomly(self._to_read) if self._notes.is_shared else self._to_read
+        portions = list(_split_by_size(to_read, self._batch_bytes))
         left: list[NoteStat] = []
         for number, portion in enumerate(portions, 1):
-            left += self._index_portion(portion, gone=self._gone if number == len(portions) else ())
+            left += self._index_batch(portion, gone=self._gone if number == len(portions) else ())
         if self._gone and not portions:
             self._apply([], {}, {}, gone=self._gone)
         deadline = time.monotonic() + PATIENCE_SECONDS
         while 0 < len(left) <= FEW_NOTES and time.monotonic() < deadline:
             time.sleep(_LOOK_AGAIN_SECONDS)
-            left = self._index_portion(left)
+            left = self._index_batch(left)
         return len(left)
 
-    def _index_portion(self, portion: Sequence[NoteStat], *, gone: Collection[str] = ()) -> list[NoteStat]:
+    def _index_batch(self, portion: Sequence[NoteStat], *, gone: Collection[str] = ()) -> list[NoteStat]:
         """Index those of the notes that nobody else is at; give back the others."""
-        claimed = _Claimed(self._index, [stat.path for stat in portion])
+        claimed = _ClaimedNotes(self._index, [stat.path for stat in portion])
         try:
             batch: list[IndexedNote] = []
             restamped: dict[str, Stamp] = {}
             for stat in portion:
-                _go_on(self._stop)
+                _check_not_stopped(self._stop)
                 self._done += 1
                 self._tell(min(self._done, len(self._to_read)), len(self._to_read))
                 claimed.renew()
                 if stat.path in claimed.paths:
-                    self._read(stat, claimed.known.get(stat.path), batch, restamped)
+                    self._sort_note(stat, claimed.known.get(stat.path), batch, restamped)
             claimed.renew()
             batch = [note for note in batch if note.path in claimed.paths]
             restamped = {path: stamp for path, stamp in restamped.items() if path in claimed.paths}
@@ -188,12 +188,12 @@ class _Comparison:
                 self._apply(batch, restamped, claimed.known, gone=gone)
             claimed.end(applied={*restamped, *(note.path for note in batch)})
         except BaseException:
-            with contextlib.suppress(IndexBroken, IndexUnavailable):
+            with contextlib.suppress(IndexCorrupted, IndexUnavailable):
                 claimed.end()
             raise
         return [stat for stat in portion if stat.path not in claimed.paths]
 
-    def _read(
+    def _sort_note(
         self,
         stat: NoteStat,
         before: KnownNote | None,
@@ -201,13 +201,13 @@ class _Comparison:
         restamped: dict[str, Stamp],
     ) -> None:
         """Put the note to those that are to be indexed, or to have another stamp, or to none of them."""
-        if before and before.stamp == _stamp(stat):
+        if before and before.stamp == _make_stamp(stat):
             return  # somebody has indexed it since we looked
-        loaded = _load(self._notes, stat, self.problems)
+        loaded = _load_note(self._notes, stat, self.problems)
         if loaded is None:
             return
         # Of the version that was read: what a walk finds may be older, on a disk that hosts share by much.
-        stamp = _settled(_stamp(loaded.stat), shared=self._notes.is_shared)
+        stamp = _settle_stamp(_make_stamp(loaded.stat), shared=self._notes.is_shared)
         if before is None or before.digest != loaded.digest:
             batch.append(_index_note(stat.path, stamp, loaded, self._settings))
         elif before.stamp != stamp:
@@ -221,14 +221,14 @@ class _Comparison:
         *,
         gone: Collection[str],
     ) -> None:
-        self._index.apply(batch, gone=gone, restamped=restamped, version=self._version)
+        self._index.write_batch(batch, gone=gone, restamped=restamped, version=self._version)
         changed = sum(note.path in known for note in batch)
         self._counts.added += len(batch) - changed
         self._counts.changed += changed
         self._counts.removed += len(gone)
 
 
-class _Claimed:
+class _ClaimedNotes:
     """Notes that are ours to index, with what the index held of them when they became so."""
 
     def __init__(self, index: Index, paths: Sequence[str]) -> None:
@@ -246,16 +246,16 @@ class _Claimed:
         known = self._index.known(still)
         taken = {path for path in still if known.get(path) != self.known.get(path)}
         if taken:
-            self._index.give_back(taken)
+            self._index.release(taken)
         self._since, self.paths = now, still - taken
 
     def end(self, *, applied: Collection[str] = ()) -> None:
         """Leave to others what was not applied."""
         if rest := self.paths.difference(applied):
-            self._index.give_back(rest)
+            self._index.release(rest)
 
 
-def _from_anywhere(stats: list[NoteStat]) -> list[NoteStat]:
+def _rotate_randomly(stats: list[NoteStat]) -> list[NoteStat]:
     """The same from another place on: instances that begin at different places meet late, and share the work."""
     from random import random  # 3 ms, for nothing where there is one instance
 
@@ -263,7 +263,7 @@ def _from_anywhere(stats: list[NoteStat]) -> list[NoteStat]:
     return stats[start:] + stats[:start]
 
 
-def _portions(stats: Sequence[NoteStat], size: int) -> Iterator[list[NoteStat]]:
+def _split_by_size(stats: Sequence[NoteStat], size: int) -> Iterator[list[NoteStat]]:
     """Cut into pieces of about so many bytes."""
     portion: list[NoteStat] = []
     held = 0
@@ -283,17 +283,17 @@ def rebuild_index(
     settings: ChunkSettings,
     *,
     stop: Event | None = None,
-    tell: Tell = lambda done, total: None,
+    tell: ReportProgress = lambda done, total: None,
 ) -> SyncReport:
     """Index everything anew, beside the old state, which searches find until the new one is whole.
 
     Raises IndexUnavailable once `stop` is set, and where another process is at it; then the old state stays.
     """
     began = time.monotonic()
-    counts = _Counts()
+    counts = _SyncCounts()
     # Closed before it took over, a shadow leaves nothing behind.
     with contextlib.closing(index.shadow()) as shadow:
-        comparison = _Comparison(
+        comparison = _FolderDiff(
             notes,
             shadow,
             settings,
@@ -303,20 +303,20 @@ def rebuild_index(
             tell=tell,
             batch_bytes=REBUILD_BATCH_BYTES,
         )
-        comparison.settle()
-        _go_on(stop)
-        shadow.take_over()
+        comparison.apply_changes()
+        _check_not_stopped(stop)
+        shadow.promote()
     since = sync_index(notes, index, settings, stop=stop)
     added = counts.added + since.added - since.removed
     return SyncReport(added, 0, 0, since.problems, time.monotonic() - began, since.elsewhere)
 
 
-def _go_on(stop: Event | None) -> None:
+def _check_not_stopped(stop: Event | None) -> None:
     if stop and stop.is_set():
         raise IndexUnavailable("indexing was stopped")
 
 
-def _load(notes: Notes, stat: NoteStat, problems: list[Problem]) -> Loaded | None:
+def _load_note(notes: Notes, stat: NoteStat, problems: list[Problem]) -> LoadedNote | None:
     try:
         loaded = notes.load(stat.path)
     except NoteMissing:
@@ -326,35 +326,35 @@ def _load(notes: Notes, stat: NoteStat, problems: list[Problem]) -> Loaded | Non
         return None
     if loaded.stat.path != stat.path:
         return None  # gone meanwhile: `memory/a.md` is understood as `a.md` where only that is there
-    if fault := _fault(loaded):
+    if fault := _find_fault(loaded):
         problems.append(Problem(stat.path, fault))
     return loaded
 
 
-def _fault(loaded: Loaded) -> str:
+def _find_fault(loaded: LoadedNote) -> str:
     if loaded.encoding == "windows-1252":
         return "it is not UTF-8; what is not was read as Windows-1252"
     return ""
 
 
-def _index_note(path: str, stamp: Stamp, loaded: Loaded, settings: ChunkSettings) -> IndexedNote:
+def _index_note(path: str, stamp: Stamp, loaded: LoadedNote, settings: ChunkSettings) -> IndexedNote:
     passages = split_passages(loaded.text, most_tokens=settings.target_tokens)
     chunks = split_chunks(
         passages, target_tokens=settings.target_tokens, overlap_tokens=settings.overlap_tokens
     )
-    words = [" ".join(cut(passage.text)) for passage in passages]
+    words = [" ".join(tokenize(passage.text)) for passage in passages]
     segments = split_segments(passages)
     return IndexedNote(
-        path, stamp, loaded.digest, passages, words, chunks, segments=segments, fault=_fault(loaded)
+        path, stamp, loaded.digest, passages, words, chunks, segments=segments, fault=_find_fault(loaded)
     )
 
 
-def _stamp(stat: NoteStat) -> Stamp:
+def _make_stamp(stat: NoteStat) -> Stamp:
     # Files may come with any time; 64 bits hold those of the years 1678 to 2262.
     return Stamp(stat.size, max(-_LATEST_NS, min(stat.mtime_ns, _LATEST_NS)), stat.ctime_ns)
 
 
-def _settled(stamp: Stamp, *, shared: bool) -> Stamp:
+def _settle_stamp(stamp: Stamp, *, shared: bool) -> Stamp:
     """The stamp; of a note so young that another change could leave it the same, with a ctime that no file has.
 
     The modification time stays: of undated notes it tells which one is newer.
@@ -369,12 +369,12 @@ def _settled(stamp: Stamp, *, shared: bool) -> Stamp:
     return stamp
 
 
-def _inside(path: str, folders: set[str]) -> bool:
+def _is_inside(path: str, folders: set[str]) -> bool:
     """Whether the note is in one of the folders, or is one: what cannot be listed is not gone."""
-    return path in folders or any(parent in folders for parent in _parents(path))
+    return path in folders or any(parent in folders for parent in _parent_folders(path))
 
 
-def _parents(path: str) -> Iterator[str]:
+def _parent_folders(path: str) -> Iterator[str]:
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path

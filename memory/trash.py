@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 
-from memory.charset import Decoded, decode
-from memory.disk import opened_private, sync_folder, write_new
-from memory.forgetting import Wanted
-from memory.note_edits import LinePlace, NewLines
+from memory.charset import DecodedNote, decode
+from memory.disk import open_private_folder, sync_folder, write_new
+from memory.forgetting import WordsToForget
+from memory.note_edits import LineAnchor, LinesChecksum
 
 _NAME_MAX_BYTES = 180
 _STAMP = "%Y-%m-%dT%H-%M-%S.%fZ"
@@ -29,7 +29,7 @@ _NAME = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class TrashItem:
     """Something in the trash."""
 
     number: str
@@ -44,21 +44,21 @@ class Removed:
     """Whether that is the note's path to the letter."""
     is_whole: bool = False
     """Whether it is a whole note."""
-    stood: LinePlace | None = None
+    stood: LineAnchor | None = None
     """Where its lines stood; None where that is not known."""
-    new_lines: NewLines | None = None
+    new_lines: LinesChecksum | None = None
     """The lines that an edit put in their place; None where there are none, or they are not known."""
     is_restored: bool = False
     """Whether it was put back; then nothing of it is here any more."""
 
 
-def keep_removed(
+def save_removed(
     folder: Path,
     *,
     note: str,
     removed: bytes,
-    stood: LinePlace | None = None,
-    new_lines: NewLines | None = None,
+    stood: LineAnchor | None = None,
+    new_lines: LinesChecksum | None = None,
 ) -> Path:
     """Write `removed` under `folder`, durably. Raises OSError. `stood`: where, in the note; None for a whole note.
 
@@ -73,7 +73,7 @@ def keep_removed(
     name = f"{kind} {quoted}"
     if len(quoted.encode()) > _NAME_MAX_BYTES:
         name = note.replace("/", "--").encode()[-_NAME_MAX_BYTES:].decode(errors="ignore")
-    with opened_private(folder) as fd:
+    with open_private_folder(folder) as fd:
         while True:
             dated = f"{datetime.now(UTC):{_STAMP}} {name}"
             try:
@@ -83,7 +83,7 @@ def keep_removed(
             return folder / dated
 
 
-def list_removed(folder: Path) -> Sequence[Removed]:
+def list_trash(folder: Path) -> Sequence[TrashItem]:
     """Return everything in the trash, newest first. Raises OSError."""
     names: dict[str, re.Match[str]] = {}
     try:
@@ -93,23 +93,23 @@ def list_removed(folder: Path) -> Sequence[Removed]:
     for name in files:
         if (found := _NAME.fullmatch(name)) and (found["stamp"] not in names or found["note"] == _RESTORED):
             names[found["stamp"]] = found
-    numbers = _numbers(names)
-    return [_removed(names[stamp], numbers[stamp]) for stamp in sorted(names, reverse=True)]
+    numbers = _assign_numbers(names)
+    return [_parse_item(names[stamp], numbers[stamp]) for stamp in sorted(names, reverse=True)]
 
 
-def numbered(removed: Sequence[Removed], number: str) -> Sequence[Removed]:
+def find_by_number(removed: Sequence[TrashItem], number: str) -> Sequence[TrashItem]:
     """Return what has a number, as it was listed at whatever time; several where one of them came later."""
     if len(number) < _FEWEST_DIGITS:
         return ()
-    return [each for each in removed if _digits(each.file.partition(" ")[0]).startswith(number)]
+    return [each for each in removed if _make_digits(each.file.partition(" ")[0]).startswith(number)]
 
 
-def read_removed(folder: Path, file: str) -> str:
+def read_trash_item(folder: Path, file: str) -> str:
     """Return the text of something in the trash, with LF line ends. Raises OSError."""
     return decode((folder / file).read_bytes()).text
 
 
-def note_of(removed: Removed, notes: Collection[str]) -> str:
+def find_note(removed: TrashItem, notes: Collection[str]) -> str:
     """Return the path of the note that something was removed from, as far as its name tells; `notes`: all there are."""
     if removed.is_exact:
         return removed.note
@@ -125,7 +125,7 @@ def note_of(removed: Removed, notes: Collection[str]) -> str:
 def mark_restored(folder: Path, file: str) -> None:
     """Remove from the trash what is in a note again; its number stays taken. Raises OSError."""
     stamp = file.partition(" ")[0]
-    with opened_private(folder) as fd:
+    with open_private_folder(folder) as fd:
         with contextlib.suppress(FileExistsError):
             write_new(f"{stamp} {_RESTORED}", b"", folder=fd)
         with contextlib.suppress(FileNotFoundError):
@@ -133,18 +133,18 @@ def mark_restored(folder: Path, file: str) -> None:
         sync_folder(fd)
 
 
-def kept_with(folder: Path, wanted: Wanted) -> int:
+def count_matching(folder: Path, wanted: WordsToForget) -> int:
     """How many of the files hold what is to be forgotten. Raises OSError."""
-    return sum(1 for _ in _holding(folder, wanted))
+    return sum(1 for _ in _find_matching(folder, wanted))
 
 
-def forget_kept(folder: Path, wanted: Wanted) -> int:
+def delete_matching(folder: Path, wanted: WordsToForget) -> int:
     """Remove what is to be forgotten from the files, and those of which nothing is left; tells from how many."""
-    found = list(_holding(folder, wanted))
+    found = list(_find_matching(folder, wanted))
     if found:
-        with opened_private(folder) as fd:
+        with open_private_folder(folder) as fd:
             for path, note in found:
-                rest = wanted.without(note.text)
+                rest = wanted.remove_from(note.text)
                 if rest.strip() and not wanted.is_in(rest):
                     new = f"{path.name}.new"
                     with contextlib.suppress(FileNotFoundError):
@@ -157,35 +157,41 @@ def forget_kept(folder: Path, wanted: Wanted) -> int:
     return len(found)
 
 
-def _numbers(stamps: Collection[str]) -> Mapping[str, str]:
+def _assign_numbers(stamps: Collection[str]) -> Mapping[str, str]:
     """Return the number of each: as many of its digits as no other begins with."""
-    in_order = sorted((_digits(stamp), stamp) for stamp in stamps)
+    in_order = sorted((_make_digits(stamp), stamp) for stamp in stamps)
     edges = ["", *(digits for digits, _ in in_order), ""]
     return {
-        stamp: digits[: max(_FEWEST_DIGITS, _alike(digits, edges[at]) + 1, _alike(digits, edges[at + 2]) + 1)]
+        stamp: digits[
+            : max(
+                _FEWEST_DIGITS,
+                _common_digits(digits, edges[at]) + 1,
+                _common_digits(digits, edges[at + 2]) + 1,
+            )
+        ]
         for at, (digits, stamp) in enumerate(in_order)
     }
 
 
-def _digits(stamp: str) -> str:
+def _make_digits(stamp: str) -> str:
     """Return 17 digits made of the time of removal, which nothing that happens later changes; the first is not 0."""
     import hashlib  # 3 ms, for nothing where no trash is looked into
 
     return str(10**16 + int.from_bytes(hashlib.sha256(stamp.encode()).digest()[:7]))
 
 
-def _alike(one: str, other: str) -> int:
+def _common_digits(one: str, other: str) -> int:
     """Return how many digits at their beginning are the same."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _removed(found: re.Match[str], number: str) -> Removed:
+def _parse_item(found: re.Match[str], number: str) -> TrashItem:
     kind, quoted = found["kind"], found["note"]
     at = datetime.strptime(found["stamp"], _STAMP).replace(tzinfo=UTC)
     note = quoted.replace("%2F", "/").replace("%25", "%") if kind else quoted
-    stood = LinePlace(int(found["line"]), found["above"]) if found["line"] else None
-    new_lines = NewLines(int(found["count"]), found["new"]) if found["count"] else None
-    return Removed(
+    stood = LineAnchor(int(found["line"]), found["above"]) if found["line"] else None
+    new_lines = LinesChecksum(int(found["count"]), found["new"]) if found["count"] else None
+    return TrashItem(
         number,
         found.string,
         at,
@@ -198,7 +204,7 @@ def _removed(found: re.Match[str], number: str) -> Removed:
     )
 
 
-def _holding(folder: Path, wanted: Wanted) -> Iterator[tuple[Path, Decoded]]:
+def _find_matching(folder: Path, wanted: WordsToForget) -> Iterator[tuple[Path, DecodedNote]]:
     for path in sorted(folder.glob("*")):
         with contextlib.suppress(FileNotFoundError, IsADirectoryError):
             note = decode(path.read_bytes())

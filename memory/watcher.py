@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from memory.disk import reason
-from memory.paths import is_note_name, name_fault, printable
+from memory.paths import find_name_fault, format_path, is_note_name
 
 if TYPE_CHECKING:
     from watchfiles._rust_notify import RustNotify
@@ -49,7 +49,7 @@ _Mode = Literal["off", "waiting", "events", "polling"]
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class FolderChanges:
     """Notes that came, changed or went; no paths at all where anything may have changed."""
 
     paths: frozenset[str] = frozenset()
@@ -77,7 +77,7 @@ class WatchState:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class WatchTimes:
     """How often what is done, in seconds."""
 
     events: float = 0.2
@@ -119,7 +119,7 @@ class _Snapshot:
         return self.root, self.folders, self.fault
 
 
-class _Burst:
+class _ChangeBurst:
     """Changes that are still coming in."""
 
     def __init__(self, *, rest: float, longest: float) -> None:
@@ -143,21 +143,21 @@ class _Burst:
         """When it is to be told; infinite where there is nothing to tell."""
         return min(self._last + self._rest, self._began + self._longest)
 
-    def take(self) -> Changes:
-        taken = Changes(frozenset(self._paths))
+    def take(self) -> FolderChanges:
+        taken = FolderChanges(frozenset(self._paths))
         self._paths.clear()
         self._anything = False
         self._began = self._last = float("inf")
         return taken
 
 
-class _Run(Protocol):
+class _RunInThread(Protocol):
     """Do in the thread what may wait for a disk."""
 
     async def __call__(self, work: Callable[[], _Result]) -> _Result: ...
 
 
-class _AskedOnce:
+class _StopAfterFirst:
     """Makes `RustNotify.watch` give what it has and not wait: it asks this in each round, and needs three."""
 
     __slots__ = ("asked",)
@@ -178,11 +178,11 @@ class Watcher:
     notes are polled as well, and `state` says so.
     """
 
-    def __init__(self, folder: Path, *, debounce_seconds: float, pace: Pace | None = None) -> None:
+    def __init__(self, folder: Path, *, debounce_seconds: float, pace: WatchTimes | None = None) -> None:
         """Touch nothing yet. A change is told when its burst has rested for `debounce_seconds`."""
         self._folder = folder
         self._debounce_seconds = debounce_seconds
-        self._pace = pace or Pace()
+        self._pace = pace or WatchTimes()
         self._alive = False
         self._error = ""
         self._last_event_at = ""
@@ -192,7 +192,7 @@ class Watcher:
         self._reset()
 
     def _reset(self) -> None:
-        self._burst = _Burst(rest=self._debounce_seconds, longest=self._pace.longest)
+        self._burst = _ChangeBurst(rest=self._debounce_seconds, longest=self._pace.longest)
         self._events: RustNotify | None = None
         self._no_events = ""
         self._eventless = ""
@@ -217,7 +217,7 @@ class Watcher:
             self._error or self._seen.fault,
         )
 
-    async def changes(self) -> AsyncGenerator[Changes, None]:
+    async def changes(self) -> AsyncGenerator[FolderChanges, None]:
         """Tell of changes, one burst at a time; at once that anything may have changed before the watch began.
 
         Ends only with its task, or where `aclosing` ends it. What happens while a change is being dealt with is
@@ -234,11 +234,11 @@ class Watcher:
             yield_at_once = True
             while True:
                 try:
-                    await self._look(run)
+                    await self._step(run)
                 except Exception as error:
                     # Whatever it was, the watch must go on; the next look begins from nothing.
                     log.exception("Watching the notes failed; trying again in %g s", self._pace.root)
-                    self._error = printable(f"{type(error).__name__}: {error}")
+                    self._error = format_path(f"{type(error).__name__}: {error}")
                     self._close_events()
                     self._reset()
                     self._burst.add()
@@ -274,59 +274,59 @@ class Watcher:
             next_at = min(next_at, now + self._pace.events)
         return max(next_at - now, 0.01)
 
-    async def _look(self, run: "_Run") -> None:
-        self._take_events()
+    async def _step(self, run: "_RunInThread") -> None:
+        self._read_events()
         now = time.monotonic()
         if now >= self._check_root_at:
             self._check_root_at = now + self._pace.root
             if await run(lambda: _identity(self._folder)) != self._seen.folders.get(""):
-                self._walk_soon()
+                self._schedule_walk()
         if now >= self._walk_at:
             before, announced = self._seen, self._announced
             polling = self._mode()[0] == "polling"
             self._suspects -= announced
             self._announced = set()
-            self._seen, changed = await run(lambda: _walk(self._folder, before))
-            self._walked_at, self._last_look_at = time.monotonic(), _now()
+            self._seen, changed = await run(lambda: _compare_folder(self._folder, before))
+            self._walked_at, self._last_look_at = time.monotonic(), _format_now()
             stirred = self._seen.place != before.place
             anew = stirred or (self._events is None and now >= self._retry_at)
             if anew:
                 self._close_events()
                 if "" in self._seen.folders and not self._seen.fault:
                     await self._open_events(run)
-            self._compare(changed - announced, stirred=stirred, polling=polling)
+            self._compare_snapshots(changed - announced, stirred=stirred, polling=polling)
             self._settling = anew
             self._walk_at = time.monotonic() + self._seconds_until_walk()
         if self._suspects and time.monotonic() >= self._judge_at:
-            self._judge_suspects()
-        self._tell_mode()
+            self._check_unannounced()
+        self._log_mode()
 
-    def _take_events(self) -> None:
+    def _read_events(self) -> None:
         """Sort out what the system told since the last time."""
         if self._events is None:
             return
         try:
-            told = self._events.watch(0, 0, 0, _AskedOnce())
+            told = self._events.watch(0, 0, 0, _StopAfterFirst())
         except RuntimeError as error:  # such as a name that is not UTF-8; it would be raised for ever
             self._close_events()
-            self._error = self._no_events = printable(str(error))
+            self._error = self._no_events = format_path(str(error))
             self._retry_at = float("-inf")
-            self._walk_soon()
+            self._schedule_walk()
             return
         if told == "signal":
             raise KeyboardInterrupt
         if isinstance(told, str):
             return
         if len(told) >= MANY_EVENTS:
-            self._walk_soon()
+            self._schedule_walk()
         for kind, path in told:
-            self._hear(kind, path)
+            self._handle_event(kind, path)
 
-    def _hear(self, kind: int, path: str) -> None:
+    def _handle_event(self, kind: int, path: str) -> None:
         if path == self._seen.root:
             if kind == _DELETED:  # or moved; its inode's number may be given to the next folder
                 self._seen.folders.pop("", None)
-                self._walk_soon()
+                self._schedule_walk()
             return
         note = path[len(self._seen.root) + 1 :]
         if note.startswith(".") or "/." in note:
@@ -335,15 +335,15 @@ class Watcher:
             if kind in {_ADDED, _DELETED}:
                 # Forgotten, so that one of the same name, and perhaps the same number, is watched anew.
                 del self._seen.folders[note]
-                self._walk_soon()
-        elif kind != _DELETED and stat.S_ISDIR(_kind_of(path)):
-            self._walk_soon()
+                self._schedule_walk()
+        elif kind != _DELETED and stat.S_ISDIR(_file_mode(path)):
+            self._schedule_walk()
         elif is_note_name(note):
             self._note_event()
             self._announced.add(note)
             self._burst.add(note)
 
-    def _walk_soon(self) -> None:
+    def _schedule_walk(self) -> None:
         """Anything may have changed: see what is there as soon as that is decent."""
         self._note_event()
         self._burst.add()
@@ -353,7 +353,7 @@ class Watcher:
     def _settle_seconds(self) -> float:
         return max(self._pace.settle, self._seen.rest / 10)
 
-    def _compare(self, unannounced: set[str], *, stirred: bool, polling: bool) -> None:
+    def _compare_snapshots(self, unannounced: set[str], *, stirred: bool, polling: bool) -> None:
         """Tell what a walk found without an event; doubt events where they should have told it."""
         if stirred:
             self._note_event()
@@ -379,7 +379,7 @@ class Watcher:
         polling = self._mode()[0] == "polling"
         return max(self._pace.poll if polling else self._pace.audit, self._seen.rest)
 
-    def _judge_suspects(self) -> None:
+    def _check_unannounced(self) -> None:
         """A walk may be quicker than an event; what is still not announced by now never will be."""
         late, self._suspects = self._suspects - self._announced, set()
         if not late:
@@ -391,9 +391,9 @@ class Watcher:
             self._walk_at = min(self._walk_at, time.monotonic() + self._seconds_until_walk())
 
     def _note_event(self) -> None:
-        self._last_event_at = _now()
+        self._last_event_at = _format_now()
 
-    def _tell_mode(self) -> None:
+    def _log_mode(self) -> None:
         if self._told == (now := self._mode()):
             return
         self._told = now
@@ -405,17 +405,17 @@ class Watcher:
         else:
             log.info("Watching the notes by the system's events")
 
-    async def _open_events(self, run: _Run) -> None:
+    async def _open_events(self, run: _RunInThread) -> None:
         """Watch every folder that the last walk found."""
-        self._last_restart_at = _now()
+        self._last_restart_at = _format_now()
         self._retry_at = time.monotonic() + self._pace.retry
         self._eventless = await run(lambda: _file_system_without_events(self._seen.root))
         try:
-            self._events = await run(lambda: _watch(self._seen))
+            self._events = await run(lambda: _open_watch(self._seen))
         except FileNotFoundError:  # a folder went meanwhile: the walk that follows finds it gone
             self._no_events, self._retry_at = "folders come and go", float("-inf")
         except (ImportError, OSError, RuntimeError) as error:
-            self._no_events = _why_no_events(error)
+            self._no_events = _explain_missing_events(error)
 
     def _close_events(self) -> None:
         if self._events is not None:
@@ -423,7 +423,7 @@ class Watcher:
             self._events = None
 
 
-def _watch(seen: _Snapshot) -> "RustNotify":
+def _open_watch(seen: _Snapshot) -> "RustNotify":
     """Have the system tell of what happens in each folder. Raises ImportError, OSError or RuntimeError."""
     from watchfiles._rust_notify import RustNotify
 
@@ -440,7 +440,7 @@ def _watch(seen: _Snapshot) -> "RustNotify":
     )
 
 
-def _why_no_events(error: Exception) -> str:
+def _explain_missing_events(error: Exception) -> str:
     """One line with the mend in it."""
     text = str(error)
     if "watch limit reached" in text:
@@ -449,16 +449,16 @@ def _why_no_events(error: Exception) -> str:
         return (
             "the system's limit of watchers is used up; raise fs.inotify.max_user_instances (or `ulimit -n`)"
         )
-    return printable(f"the system's events cannot be had: {text}")
+    return format_path(f"the system's events cannot be had: {text}")
 
 
-def _walk(folder: Path, before: _Snapshot) -> tuple[_Snapshot, set[str]]:
+def _compare_folder(folder: Path, before: _Snapshot) -> tuple[_Snapshot, set[str]]:
     """See what is there, and which notes are not as they were."""
-    seen = _take_snapshot(folder)
+    seen = _read_snapshot(folder)
     return seen, {path for path, _ in before.notes.items() ^ seen.notes.items()}
 
 
-def _take_snapshot(folder: Path) -> _Snapshot:
+def _read_snapshot(folder: Path) -> _Snapshot:
     began, used = time.monotonic(), time.thread_time()
     root = os.path.realpath(folder)
     folders: dict[str, _Identity] = {}
@@ -479,11 +479,11 @@ def _take_snapshot(folder: Path) -> _Snapshot:
                     if entry.name[0] == ".":
                         continue
                     if entry.is_dir(follow_symlinks=False):
-                        if not name_fault(entry.name):
+                        if not find_name_fault(entry.name):
                             left.append(prefix + entry.name)
                     elif is_note_name(entry.name):
                         with suppress(FileNotFoundError):
-                            notes[prefix + entry.name] = _version(entry.stat(follow_symlinks=False))
+                            notes[prefix + entry.name] = _stat_digest(entry.stat(follow_symlinks=False))
             folders[name] = (found.st_dev, found.st_ino)
         except OSError as error:
             if not name and not isinstance(error, FileNotFoundError):
@@ -492,7 +492,7 @@ def _take_snapshot(folder: Path) -> _Snapshot:
     return _Snapshot(root, folders, notes, fault, rest)
 
 
-def _version(found: os.stat_result) -> int:
+def _stat_digest(found: os.stat_result) -> int:
     return hash((found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino))
 
 
@@ -505,7 +505,7 @@ def _identity(folder: Path) -> _Identity | None:
     return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
 
 
-def _kind_of(path: str) -> int:
+def _file_mode(path: str) -> int:
     try:
         return os.lstat(path).st_mode
     except OSError:
@@ -514,16 +514,16 @@ def _kind_of(path: str) -> int:
 
 def _file_system_without_events(root: str) -> str:
     """The kind of file system that `root` lies on where it is one that sends no events; else empty."""
-    return eventless_mount(_mounts(), root)
+    return find_eventless_mount(_read_mounts(), root)
 
 
-def eventless_mount(mounts: str, root: str) -> str:
+def find_eventless_mount(mounts: str, root: str) -> str:
     """The same, by the text of Linux's `/proc/self/mountinfo`."""
-    kind = file_system_in(mounts, root)
+    kind = parse_file_system(mounts, root)
     return kind if kind in FILE_SYSTEMS_WITHOUT_EVENTS or kind.startswith("fuse.") else ""
 
 
-def file_system_in(mounts: str, path: str) -> str:
+def parse_file_system(mounts: str, path: str) -> str:
     """The kind of file system that a path without links lies on, by that text; "" where it is not told."""
     kinds: dict[str, str] = {}
     for line in mounts.splitlines():
@@ -534,35 +534,35 @@ def file_system_in(mounts: str, path: str) -> str:
     return next((kinds[each] for each in above if each in kinds), "")
 
 
-def file_system_of(path: Path) -> str:
+def find_file_system(path: Path) -> str:
     """The kind of file system that a path lies on, such as `ext4`; "" where the system does not tell."""
-    return file_system_in(_mounts(), os.path.realpath(path))
+    return parse_file_system(_read_mounts(), os.path.realpath(path))
 
 
-def _mounts() -> str:
+def _read_mounts() -> str:
     try:
         return Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape")
     except OSError:
         return ""
 
 
-def why_no_events(folder: Path, write: Callable[[], object], *, seconds: float = 2.0) -> str:
+def explain_missing_events(folder: Path, write: Callable[[], object], *, seconds: float = 2.0) -> str:
     """Why the system does not tell of what `write` does in `folder`, in one line with the mend; "" where it does."""
     try:
         from watchfiles._rust_notify import RustNotify
 
         events = RustNotify([str(folder)], False, False, 0, False, False)
     except (ImportError, OSError, RuntimeError) as error:
-        return _why_no_events(error)
+        return _explain_missing_events(error)
     try:
         write()
         told = events.watch(10, 5, round(seconds * 1000), None)
     except (OSError, RuntimeError) as error:
-        return _why_no_events(error)
+        return _explain_missing_events(error)
     finally:
         events.close()
     return "" if isinstance(told, set) and told else "the system sends no events for changes there"
 
 
-def _now() -> str:
+def _format_now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")

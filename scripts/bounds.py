@@ -41,13 +41,13 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
         ),
         Bound(
             "chats that are answered at the same time",
-            "bot.assistant:TURNS_AT_ONCE",
+            "bot.assistant:MAX_CONCURRENT_TURNS",
             "",
             "the others wait for their turn",
         ),
         Bound(
             "tries of a message, a reply or a notice over which the process crashes",
-            "bot.attempts:ATTEMPTS",
+            "bot.attempts:MAX_TURN_ATTEMPTS",
             "",
             "it is skipped, and the chat is told",
         ),
@@ -57,20 +57,18 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
             "MB",
             "it is not fetched, and the sender is told",
         ),
-        Bound(
-            "files of a message", "bot.attachments.reading:MOST_ATTACHMENTS", "", "the others are not read"
-        ),
-        Bound("pages of a PDF", "bot.attachments.pdf:MOST_PAGES", "", "the others are not read"),
+        Bound("files of a message", "bot.attachments.reader:MAX_ATTACHMENTS", "", "the others are not read"),
+        Bound("pages of a PDF", "bot.attachments.pdf_worker:MAX_PAGES", "", "the others are not read"),
         Bound(
             "memory of the process that reads a PDF",
-            "bot.attachments.pdf:MEMORY_BYTES",
+            "bot.attachments.pdf_worker:MEMORY_BYTES",
             "bytes",
             "it ends, and the file is told of as one that cannot be read",
         ),
-        Bound("pixels of a picture", "bot.attachments.pictures:MOST_PIXELS", "", "it is not unpacked"),
+        Bound("pixels of a picture", "bot.attachments.pictures:MAX_PIXELS", "", "it is not unpacked"),
         Bound(
             "words that are read for a moment (`/remind WHEN`)",
-            "bot.when.tokens:MOST_TOKENS",
+            "bot.timeparse.lexer:MOST_TOKENS",
             "",
             "the rest is text",
         ),
@@ -78,19 +76,19 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
     "What Telegram and Discord send": (
         Bound(
             "an answer of Telegram",
-            "adapters.telegram.request:LARGEST_ANSWER",
+            "adapters.telegram.http_request:LARGEST_ANSWER",
             "bytes",
             "fewer updates are asked for; one that is larger by itself is left out, and logged",
         ),
         Bound(
             "an answer or a payload of Discord",
-            "adapters.discord.library:MOST_BYTES",
+            "adapters.discord.private_api:MOST_BYTES",
             "bytes",
             "the connection ends, and is made anew",
         ),
         Bound(
             "entries of a list in an event of Discord",
-            "adapters.discord.library:MOST_IN_A_LIST",
+            "adapters.discord.private_api:MOST_IN_A_LIST",
             "",
             "the event is not read, and logged",
         ),
@@ -116,25 +114,25 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
         ),
         Bound(
             "time for all files that are read together",
-            "bot.attachments.allowance:READING_SECONDS",
+            "bot.attachments.time_budget:READING_SECONDS",
             "seconds",
             "PDFs count as far as they were read; the sender is told of the others",
         ),
         Bound(
             "bytes of files on their way, in all",
-            "bot.attachments.reading:FETCHED_BYTES",
+            "bot.attachments.reader:MAX_FETCHED_BYTES",
             "bytes",
             "the next ones wait",
         ),
         Bound(
             "… of one person",
-            "bot.attachments.reading:FETCHED_BYTES_PER_PERSON",
+            "bot.attachments.reader:MAX_FETCHED_BYTES_PER_PERSON",
             "bytes",
             "that person's next ones wait",
         ),
         Bound(
             "processes that read PDFs and pictures",
-            "bot.attachments.reading:PROCESSES",
+            "bot.attachments.reader:MAX_PROCESSES",
             "",
             "the next ones wait",
         ),
@@ -148,32 +146,32 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
     "Strangers": (
         Bound(
             "strangers who wait with a code",
-            "bot.access:CODES_AT_ONCE",
+            "bot.access:MAX_PENDING_CODES",
             "",
             "owners are told that others were turned away; `/pair clear` makes room",
         ),
         Bound(
             "how long a code counts after it was last told",
-            "bot.access:CODE_TIME",
+            "bot.access:CODE_LIFETIME",
             "",
             "whoever asks then gets a new one",
         ),
-        Bound("answers to a stranger in ten minutes", "bot.access:TOLD_AT_ONCE", "", "silence"),
+        Bound("answers to a stranger in ten minutes", "bot.access:REFUSALS_PER_PERIOD", "", "silence"),
         Bound(
             "strangers who are told in ten minutes that they cannot talk here",
-            "bot.access:STRANGERS_TOLD",
+            "bot.access:MAX_REFUSED_STRANGERS",
             "",
             "silence",
         ),
         Bound(
             "strangers an owner is told of in an hour",
-            "bot.access:ANNOUNCED",
+            "bot.access:MAX_ANNOUNCEMENTS",
             "",
             "`/pair` lists whoever asks",
         ),
         Bound(
             "wrong codes of an owner in ten minutes",
-            "bot.access:WRONG_CODES",
+            "bot.access:MAX_WRONG_CODES",
             "",
             "further codes have to wait",
         ),
@@ -181,20 +179,20 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
     "Reminders": (
         Bound(
             "reminders and scheduled prompts of a person, in all chats",
-            "bot.reminders:MOST_OF_A_PERSON",
+            "bot.reminders:MAX_PER_PERSON",
             "",
             "refused, with the way to cancel some",
         ),
         Bound(
             "reminders and scheduled prompts in a chat",
-            "bot.reminders:MOST_IN_A_CHAT",
+            "bot.reminders:MAX_PER_CHAT",
             "",
             "refused, with the way to cancel some",
         ),
-        Bound("length of a reminder", "bot.reminders:MOST_CHARACTERS", "characters", "refused"),
+        Bound("length of a reminder", "bot.reminders:MAX_CHARACTERS", "characters", "refused"),
         Bound(
             "notices of one reminder that wait for their chat",
-            "bot.reminders:WAITING_AT_ONCE",
+            "bot.reminders:MAX_UNDELIVERED",
             "",
             "it is skipped until that one has arrived, and the next one says how often",
         ),
@@ -209,14 +207,14 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
         Bound("steps of a turn", "limits.steps_per_turn", "", "it has to answer"),
         Bound(
             "calls of tools in one step",
-            "bot.agent:CALLS_AT_ONCE",
+            "bot.agent:MAX_CALLS_PER_STEP",
             "",
             "the others do not happen, and the model is told",
         ),
-        Bound("calls of tools in one turn", "bot.agent:CALLS_PER_TURN", "", "it has to answer"),
+        Bound("calls of tools in one turn", "bot.agent:MAX_CALLS_PER_TURN", "", "it has to answer"),
         Bound(
             "arguments of one call",
-            "bot.models.tool_calls:ARGUMENTS_MAX_CHARS",
+            "bot.models.tool_calls:MAX_ARGUMENTS_CHARS",
             "characters",
             "they are not read, and the model is told",
         ),
@@ -240,7 +238,7 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
         ),
         Bound(
             "one event of a stream",
-            "bot.models.sse:MOST_BYTES",
+            "bot.models.sse:MAX_EVENT_BYTES",
             "bytes",
             "it counts as broken, and the next model is asked",
         ),
@@ -270,13 +268,13 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
         ),
         Bound(
             "an answer to a flush",
-            "bot.conversations.section:ANSWER_MAX_CHARS",
+            "bot.conversations.log_section:ANSWER_MAX_CHARS",
             "characters",
             "the rest is not read, and what was said is kept beside it",
         ),
         Bound(
             "a section of the daily log",
-            "bot.conversations.section:SECTION_CHARS",
+            "bot.conversations.log_section:SECTION_CHARS",
             "characters",
             "cut, and marked as cut",
         ),
@@ -296,16 +294,16 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
         ),
         Bound(
             "a text that is noted at once",
-            "bot.journal:TEXT_MAX_CHARS",
+            "bot.note_writes:TEXT_MAX_CHARS",
             "characters",
             "refused, with what fits",
         ),
         Bound("a path", "memory.paths:PATH_MAX_CHARS", "characters", "refused"),
-        Bound("a query", "memory.words:LONGEST_QUERY", "characters", "the rest is not looked at"),
-        Bound("words of a query", "memory.words:MOST_TERMS", "", "the rest is not looked for"),
+        Bound("a query", "memory.tokenizer:LONGEST_QUERY", "characters", "the rest is not looked at"),
+        Bound("words of a query", "memory.tokenizer:MOST_TERMS", "", "the rest is not looked for"),
         Bound(
             "a question in which dates are looked for",
-            "memory.dates.reading:MOST_CHARACTERS",
+            "memory.dates.query_dates:MOST_CHARACTERS",
             "characters",
             "the rest is not looked at",
         ),
@@ -317,26 +315,29 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
         ),
     ),
     "Requests over HTTP": (
-        Bound("a request's body", "bot.web.bodies:LARGEST_BODY", "bytes", "413"),
+        Bound("a request's body", "bot.web.request_body:MAX_BODY_BYTES", "bytes", "413"),
         Bound(
-            "time for a body to arrive", "bot.web.bodies:BODY_SECONDS", "seconds", "the connection is closed"
+            "time for a body to arrive",
+            "bot.web.request_body:BODY_SECONDS",
+            "seconds",
+            "the connection is closed",
         ),
         Bound(
             "connections of the HTTP server",
-            "bot.web.connections:MOST_CONNECTIONS",
+            "bot.web.connections:MAX_CONNECTIONS",
             "",
             "the oldest that is idle or unfinished is closed; where all are at work, a new one waits",
         ),
         Bound(
             "… from one address (of IPv6 a /64), but this machine and trusted proxies",
-            "bot.web.connections:MOST_PER_ADDRESS",
+            "bot.web.connections:MAX_PER_ADDRESS",
             "",
             "its own oldest is closed",
         ),
         Bound("time to read a response", "bot.web.connections:SEND_SECONDS", "seconds", "cut off"),
         Bound(
             "responses that wait to be read, in all",
-            "bot.web.connections:UNSENT_BYTES",
+            "bot.web.connections:MAX_UNSENT_BYTES",
             "bytes",
             "clients that have read least are cut off",
         ),
@@ -346,46 +347,49 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
             "seconds",
             "the connection is closed",
         ),
-        Bound("a line of a request's head", "bot.web.listener:LONGEST_LINE", "bytes", "400"),
-        Bound("lines of a request's head", "bot.web.listener:MOST_FIELDS", "", "400"),
+        Bound("a line of a request's head", "bot.web.listener:MAX_LINE_BYTES", "bytes", "400"),
+        Bound("lines of a request's head", "bot.web.listener:MAX_FIELDS", "", "400"),
         Bound(
             "file descriptors kept for notes, state and calls",
             "bot.web.listener:SPARE_DESCRIPTORS",
             "",
             "connections are closed or turned away before they are touched",
         ),
-        Bound("a sign-in form", "bot.web.bodies:LARGEST_FORM", "bytes", "413"),
-        Bound("a `Host` header", "bot.web.guard:LONGEST_HOST", "characters", "403 without a token"),
+        Bound("a sign-in form", "bot.web.request_body:MAX_FORM_BYTES", "bytes", "413"),
+        Bound("a `Host` header", "bot.web.auth:MAX_HOST_CHARS", "characters", "403 without a token"),
         Bound(
             "time between two log entries of the same error",
-            "bot.log.repeats:REPEAT_SECONDS",
+            "bot.log.throttle:REPEAT_SECONDS",
             "seconds",
             "they are counted, and the next entry says how many there were",
         ),
-        Bound("calls in one batch of JSON-RPC", "bot.web.rpc.protocol:MOST_CALLS", "", "refused"),
-        Bound("an answer of JSON-RPC", "bot.web.rpc.protocol:LARGEST_ANSWER", "characters", "refused"),
+        Bound("calls in one batch of JSON-RPC", "bot.web.rpc.protocol:MAX_CALLS", "", "refused"),
+        Bound("an answer of JSON-RPC", "bot.web.rpc.protocol:MAX_ANSWER_BYTES", "characters", "refused"),
         Bound(
-            "wrong tokens from one address in a minute", "bot.web.guard:MOST_WRONG", "", "that address waits"
+            "wrong tokens from one address in a minute",
+            "bot.web.auth:MAX_WRONG_TOKENS",
+            "",
+            "that address waits",
         ),
         Bound(
             "addresses whose wrong tokens are counted",
-            "bot.web.guard:MOST_ADDRESSES",
+            "bot.web.auth:MAX_ADDRESSES",
             "",
             "the oldest is forgotten",
         ),
     ),
     "Archives that are restored": (
-        Bound("files", "bot.archives.archive:MOST_FILES", "", "refused"),
-        Bound("a path", "bot.archives.archive:MOST_NAME", "characters", "refused"),
-        Bound("all paths", "bot.archives.archive:MOST_NAMES", "characters", "refused"),
-        Bound("the header of a file", "bot.archives.tar_members:MOST_EXTENDED", "bytes", "refused"),
-        Bound("the list at the end", "bot.archives.archive:MOST_MANIFEST", "bytes", "refused"),
+        Bound("files", "bot.archives.archive:MAX_FILES", "", "refused"),
+        Bound("a path", "bot.archives.archive:MAX_NAME_CHARS", "characters", "refused"),
+        Bound("all paths", "bot.archives.archive:MAX_NAMES_CHARS", "characters", "refused"),
+        Bound("the header of a file", "bot.archives.tar_members:MAX_EXTENDED_BYTES", "bytes", "refused"),
+        Bound("the list at the end", "bot.archives.archive:MAX_MANIFEST_BYTES", "bytes", "refused"),
     ),
 }
 """By what they hold back. What an archive says of its size is bounded by the room on the disk."""
 
 
-def value_of(bound: Bound) -> object:
+def bound_value(bound: Bound) -> object:
     """Return a constant's value, or a setting's default. Raises LookupError where there is none of that name."""
     try:
         if not bound.is_setting:
@@ -402,9 +406,9 @@ def value_of(bound: Bound) -> object:
         raise LookupError(f"{bound.at}, which the bound of {bound.what} names, is gone") from error
 
 
-def value_in_words(bound: Bound) -> str:
+def format_bound(bound: Bound) -> str:
     """`200`, `16 MiB`, `65,536 characters`, `1 h`."""
-    value = value_of(bound)
+    value = bound_value(bound)
     if isinstance(value, timedelta):
         value, unit = value.total_seconds(), "seconds"
     else:
@@ -422,7 +426,7 @@ def value_in_words(bound: Bound) -> str:
     return f"{value:,} {unit}".rstrip()
 
 
-def place_of(bound: Bound) -> str:
+def bound_location(bound: Bound) -> str:
     """Where it can be set, or stands in the code, as Markdown."""
     if bound.is_setting:
         return f"setting `{bound.at}`"
@@ -430,12 +434,13 @@ def place_of(bound: Bound) -> str:
     return f"`{name}` in `{module.replace('.', '/')}.py`"
 
 
-def table() -> str:
+def bounds_table() -> str:
     """Return the table, as Markdown."""
     lines = ["| what | at most | beyond that | where |", "|---|---|---|---|"]
     for group, bounds in BOUNDS.items():
         lines.append(f"| **{group}** | | | |")
         lines += [
-            f"| {each.what} | {value_in_words(each)} | {each.beyond} | {place_of(each)} |" for each in bounds
+            f"| {each.what} | {format_bound(each)} | {each.beyond} | {bound_location(each)} |"
+            for each in bounds
         ]
     return "\n".join(lines)

@@ -33,7 +33,7 @@ def uv_command(folder: Path) -> str:
     return str(folder / "bin" / "uv")
 
 
-def compile_lock(uv: str, source: Path, lock: Path, *options: str) -> None:
+def resolve_lock(uv: str, source: Path, lock: Path, *options: str) -> None:
     """Resolve `source` into `lock`, keeping the versions that `lock` already has."""
     command = [uv, "pip", "compile", str(source), "--output-file", str(lock), "--no-config", "--quiet"]
     command += ["--universal", "--python-version", "3.11", "--generate-hashes"]
@@ -42,13 +42,13 @@ def compile_lock(uv: str, source: Path, lock: Path, *options: str) -> None:
     lock.write_text(HEADER + lock.read_text("utf-8").removeprefix(HEADER), "utf-8")
 
 
-def compile_extra(uv: str, extra: str, lock: Path, there: Path, dev: Path, *options: str) -> None:
+def resolve_extra(uv: str, extra: str, lock: Path, there: Path, dev: Path, *options: str) -> None:
     """Resolve what `extra` adds to the lock `there`: it is installed into an environment that has the rest."""
-    known = [f"--no-emit-package={name}" for name in sorted(set(map(package, locked(there))))]
-    compile_lock(uv, PYPROJECT, lock, "--extra", extra, "--constraint", str(dev), *known, *options)
+    known = [f"--no-emit-package={name}" for name in sorted(set(map(package_name, read_lock(there))))]
+    resolve_lock(uv, PYPROJECT, lock, "--extra", extra, "--constraint", str(dev), *known, *options)
 
 
-def locked(lock: Path) -> list[str]:
+def read_lock(lock: Path) -> list[str]:
     """The requirements of a lock without their hashes: `name==version`, with its marker if any."""
     return [
         line.removesuffix("\\").strip()
@@ -57,22 +57,22 @@ def locked(lock: Path) -> list[str]:
     ]
 
 
-def package(requirement: str) -> str:
+def package_name(requirement: str) -> str:
     """The name in `name==version`."""
     return requirement.partition("==")[0]
 
 
-def by_name(requirement: str) -> tuple[str, str]:
+def sort_key(requirement: str) -> tuple[str, str]:
     """The order of a lock."""
-    return package(requirement), requirement
+    return package_name(requirement), requirement
 
 
-def constraints(table: str, requirements: list[str]) -> str:
+def format_constraints(table: str, requirements: list[str]) -> str:
     """One array of `[tool.uv]` as it stands in pyproject.toml."""
     return "\n".join([f"{table} = [", *(f'    "{requirement}",' for requirement in requirements), "]\n"])
 
 
-def hold_uv_to(packages: list[str], build: list[str], local: list[str]) -> None:
+def write_constraints(packages: list[str], build: list[str], local: list[str]) -> None:
     """Write the locked versions into `[tool.uv]`, which ends pyproject.toml.
 
     uv also looks into extras that nobody asked for. What llama-cpp-python requires is therefore written down:
@@ -80,9 +80,9 @@ def hold_uv_to(packages: list[str], build: list[str], local: list[str]) -> None:
     """
     before, table, _ = PYPROJECT.read_text("utf-8").partition("[tool.uv]\n")
     comment = "# The locked versions, for those who use uv; printed by `make lock`.\n"
-    requires = ", ".join(f'"{name}"' for name in map(package, local) if name != LLAMA)
-    text = constraints("constraint-dependencies", sorted({*packages, *local}, key=by_name))
-    text += constraints("build-constraint-dependencies", sorted(set(build), key=by_name))
+    requires = ", ".join(f'"{name}"' for name in map(package_name, local) if name != LLAMA)
+    text = format_constraints("constraint-dependencies", sorted({*packages, *local}, key=sort_key))
+    text += format_constraints("build-constraint-dependencies", sorted(set(build), key=sort_key))
     text += f'dependency-metadata = [{{ name = "{LLAMA}", requires-dist = [{requires}] }}]\n'
     PYPROJECT.write_text(before + table + comment + text, "utf-8")
 
@@ -98,18 +98,18 @@ def main() -> None:
     build_system = tomllib.loads(PYPROJECT.read_text("utf-8"))["build-system"]
     with tempfile.TemporaryDirectory() as folder:
         uv = uv_command(Path(folder))
-        compile_lock(uv, PYPROJECT, runtime, *upgrade)
-        compile_lock(uv, PYPROJECT, dev, "--extra", "dev", "--constraint", str(runtime), *upgrade)
-        compile_extra(uv, "local", local, runtime, dev, *upgrade)
-        compile_extra(uv, "postgres", postgres, runtime, dev, *upgrade)
-        compile_extra(uv, "postgres-server", postgres_server, dev, dev, *upgrade)
+        resolve_lock(uv, PYPROJECT, runtime, *upgrade)
+        resolve_lock(uv, PYPROJECT, dev, "--extra", "dev", "--constraint", str(runtime), *upgrade)
+        resolve_extra(uv, "local", local, runtime, dev, *upgrade)
+        resolve_extra(uv, "postgres", postgres, runtime, dev, *upgrade)
+        resolve_extra(uv, "postgres-server", postgres_server, dev, dev, *upgrade)
         wanted = Path(folder, "build.in")
         wanted.write_text("\n".join([*build_system["requires"], "editables"]), "utf-8")
-        compile_lock(uv, wanted, build, *upgrade)
+        resolve_lock(uv, wanted, build, *upgrade)
         wanted.write_text("\n".join(LOCAL_BUILD), "utf-8")
-        compile_lock(uv, wanted, local_build, "--constraint", str(build), *upgrade)
-    packages = [*locked(dev), *locked(postgres_server)]
-    hold_uv_to(packages, [*locked(build), *locked(local_build)], locked(local))
+        resolve_lock(uv, wanted, local_build, "--constraint", str(build), *upgrade)
+    packages = [*read_lock(dev), *read_lock(postgres_server)]
+    write_constraints(packages, [*read_lock(build), *read_lock(local_build)], read_lock(local))
 
 
 if __name__ == "__main__":

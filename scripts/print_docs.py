@@ -13,10 +13,10 @@ from pathlib import Path
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from bot.commands.table import COMMANDS
-from bot.config.errors import dotted
-from bot.config.example import as_toml, example_config, explanations, plain_fields, sections
-from bot.config.fields import in_words, without_none
+from bot.commands.registry import COMMANDS
+from bot.config.errors import format_key
+from bot.config.example import example_config, field_explanations, plain_fields, sections, to_toml
+from bot.config.schema import describe_type, strip_none
 from scripts import bounds
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,10 +71,12 @@ def settings_page() -> str:
     """docs/settings.md: a table of keys for each section."""
     parts = [SETTINGS_OPENING]
     for keys, model, _ in sections():
-        text = explanations(model)
-        rows = [_setting(name, field, text[name]) for name, field in plain_fields(model)]
+        text = field_explanations(model)
+        rows = [_setting_row(name, field, text[name]) for name, field in plain_fields(model)]
         heading = (
-            f"## `[{dotted(keys)}]`\n\n{inspect.cleandoc(model.__doc__ or '')}" if keys else "## At the top"
+            f"## `[{format_key(keys)}]`\n\n{inspect.cleandoc(model.__doc__ or '')}"
+            if keys
+            else "## At the top"
         )
         table = "\n".join(["| key | default | takes | meaning |", "|---|---|---|---|", *rows])
         parts.append(f"{heading}\n\n{table}\n")
@@ -92,27 +94,27 @@ def commands_page() -> str:
             if command.uses_memory
             else "everyone allowed"
         )
-        rows.append(f"| `{_cell(command.usage)}` | {_cell(command.help)} | {who} |")
+        rows.append(f"| `{_escape_cell(command.usage)}` | {_escape_cell(command.help)} | {who} |")
     return COMMANDS_OPENING + "\n".join(rows) + "\n"
 
 
-def with_bounds(page: str) -> str:
+def insert_bounds(page: str) -> str:
     """docs/security.md with the table of bounds as it is now. Raises ValueError where the page has no place for it."""
     before, begin, rest = page.partition(BOUNDS_BEGIN)
     _, end, after = rest.partition(BOUNDS_END)
     if not (begin and end):
         raise ValueError(f"docs/security.md has no {BOUNDS_BEGIN} with {BOUNDS_END} below it")
-    return f"{before}{begin}\n\n{bounds.table()}\n\n{end}{after}"
+    return f"{before}{begin}\n\n{bounds.bounds_table()}\n\n{end}{after}"
 
 
-def pages() -> dict[Path, str]:
+def printed_pages() -> dict[Path, str]:
     """What each printed file must hold."""
     docs = ROOT / "docs"
     return {
         ROOT / "config.example.toml": example_config(),
         docs / "settings.md": settings_page(),
         docs / "commands.md": commands_page(),
-        docs / "security.md": with_bounds((docs / "security.md").read_text("utf-8")),
+        docs / "security.md": insert_bounds((docs / "security.md").read_text("utf-8")),
     }
 
 
@@ -125,7 +127,7 @@ def main() -> int:
     check = options.parse_args().check
     stale = [
         (file, text)
-        for file, text in pages().items()
+        for file, text in printed_pages().items()
         if not file.is_file() or file.read_text("utf-8") != text
     ]
     for file, text in stale:
@@ -137,14 +139,14 @@ def main() -> int:
     return 1 if check and stale else 0
 
 
-def _setting(name: str, field: FieldInfo, meaning: str) -> str:
+def _setting_row(name: str, field: FieldInfo, meaning: str) -> str:
     required = field.default is PydanticUndefined
-    default = "must be set" if required else "" if field.default is None else f"`{as_toml(field.default)}`"
-    takes = in_words(without_none(field.annotation), field)
-    return f"| `{name}` | {_cell(default)} | {_cell(takes)} | {_cell(' '.join(meaning.split()))} |"
+    default = "must be set" if required else "" if field.default is None else f"`{to_toml(field.default)}`"
+    takes = describe_type(strip_none(field.annotation), field)
+    return f"| `{name}` | {_escape_cell(default)} | {_escape_cell(takes)} | {_escape_cell(' '.join(meaning.split()))} |"
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 

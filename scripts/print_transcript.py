@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = tuple(ROOT / name for name in ("README.md", "docs/memory.md", "docs/models.md", "docs/operations.md"))
 """Those that are gone through; the other pages have tests of their own."""
 
-NOT_RUN: Mapping[str, str] = {
+SKIPPED_COMMANDS: Mapping[str, str] = {
     "make": "sets up another environment; that the target exists is tested",
     "docker": "wants Docker's engine",
     "docker/setup": "writes into the clone; its own test runs it",
@@ -54,7 +54,7 @@ _TYPED = re.compile(r"^(?![#\s])(.+\{$(?:\n.*)*?\n\}|(?:.*\\\n)*.+)", re.MULTILI
 """A command, which may go on in the next line, or a function of the shell."""
 
 
-class Stale(Exception):
+class StalePage(Exception):
     """A page says what is not so; the text is one line."""
 
 
@@ -68,7 +68,7 @@ class Block:
     commands: tuple[str, ...]
 
 
-def blocks_of(page: str) -> Iterator[Block]:
+def find_blocks(page: str) -> Iterator[Block]:
     """Every block of commands of a page."""
     for kind, text in _BLOCK.findall(page):
         yield _block(kind, text)
@@ -80,7 +80,7 @@ def _block(kind: str, text: str) -> Block:
     return Block(is_console, text, commands)
 
 
-def program_of(command: str) -> str:
+def command_program(command: str) -> str:
     """The program that a command calls first."""
     words = shlex.split(command, comments=True)
     named = [word for word in words if not re.match(r"[A-Z_]+=", word)]
@@ -149,10 +149,10 @@ class Shell:
         code = self._shell.stdout.readline().strip()
         patience.cancel()
         if not code:
-            raise Stale(f"`{command}` took too long, or ended the shell")
+            raise StalePage(f"`{command}` took too long, or ended the shell")
         wrong = Path(f"{self._said}.wrong").read_text("utf-8").strip()
         if code != "0" or wrong:
-            raise Stale(f"`{command}` ended with {code}: {wrong}")
+            raise StalePage(f"`{command}` ended with {code}: {wrong}")
         return self._as_in_page(self._said.read_text("utf-8")).rstrip()
 
     def _act_on_service(self, command: str) -> bool:
@@ -168,7 +168,7 @@ class Shell:
         act = acts.get(command)
         if act:
             act()
-        return act is not None or program_of(command) in NOT_RUN
+        return act is not None or command_program(command) in SKIPPED_COMMANDS
 
     def start_service(self) -> None:
         """Start it, and wait until it is up."""
@@ -190,7 +190,7 @@ class Shell:
                     return
             except (urllib.error.URLError, ConnectionError):
                 time.sleep(0.1)
-        raise Stale(f"the service does not come up: {self._log.read_text('utf-8')[-300:]}")
+        raise StalePage(f"the service does not come up: {self._log.read_text('utf-8')[-300:]}")
 
     def _secrets(self) -> dict[str, str]:
         """What the service's unit has it given."""
@@ -213,14 +213,14 @@ class Shell:
     def reload_service(self) -> None:
         """Have it read its settings anew."""
         if self._service is None:
-            raise Stale("a service is told to reload that does not run")
+            raise StalePage("a service is told to reload that does not run")
         before = self._log.read_text("utf-8")
         self._service.send_signal(signal.SIGHUP)
         for _ in range(10 * SECONDS):
             if self._log.read_text("utf-8") != before:  # it tells how that went
                 return
             time.sleep(0.1)
-        raise Stale("the service does not read its settings anew")
+        raise StalePage("the service does not read its settings anew")
 
     def _here(self, text: str) -> str:
         today = f"{datetime.now(UTC):%Y-%m-%d}"
@@ -241,7 +241,7 @@ class Shell:
 # -- pages --------------------------------------------------------------------------------------------------
 
 
-def printed(page: str) -> str:
+def print_transcripts(page: str) -> str:
     """The page with every transcript as it is now. Raises Stale where a command fails."""
     with tempfile.TemporaryDirectory() as home, closing(Shell(Path(home))) as shell:
 
@@ -266,8 +266,8 @@ def main() -> None:
         name = os.path.relpath(file, ROOT)
         before = file.read_text("utf-8")
         try:
-            after = printed(before)
-        except Stale as fault:
+            after = print_transcripts(before)
+        except StalePage as fault:
             sys.exit(f"{name}: {fault}")
         if options.check and before != after:
             sys.exit(f"{name}: the transcript is not what happens; run: make docs")

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.browser import notes
 from tests.browser.service import Outside, Service, serving, write_past
 from tests.browser.window import Window, missing_programs, opened_window
-from tests.fakes.model_server import Says
+from tests.fakes.model_server import ModelAnswer
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
@@ -46,7 +46,7 @@ class Picture:
     scheme: str = "light"
 
 
-TAKEN = (
+SCREENSHOTS = (
     Picture("status", "/", (1120, 1560)),
     Picture("status-dark", "/", (1120, 1560), "dark"),
     Picture("phone", "/", (390, 844)),
@@ -55,7 +55,7 @@ TAKEN = (
 )
 
 
-def take(window: Window, picture: Picture) -> None:
+def take_picture(window: Window, picture: Picture) -> None:
     """Take one and keep it, with as few colours as it needs."""
     window.prefer(prefers_color_scheme=picture.scheme)
     window.resize(*picture.size, sharpness=SHARPNESS)
@@ -72,20 +72,20 @@ def take(window: Window, picture: Picture) -> None:
         sys.exit(f"{file.name} is larger than {MOST_BYTES / 1000:.0f} kB")
 
 
-def talk(outside: Outside) -> None:
+def make_conversation(outside: Outside) -> None:
     """Have somebody ask something in Telegram."""
-    outside.model.always(Says(ANSWER))
+    outside.model.always(ModelAnswer(ANSWER))
     anna = outside.telegram.person(7, "Anna", started=True)
     outside.telegram.do(anna.say(QUESTION))
     outside.telegram.do(anna.chat.answer(containing="Brandt"))
 
 
-def look_at(service: Service, folder: Path) -> None:
+def take_all(service: Service, folder: Path) -> None:
     """Take them all."""
     with opened_window(folder) as window:
         window.start_anew(service.address)
-        for picture in TAKEN:
-            take(window, picture)
+        for picture in SCREENSHOTS:
+            take_picture(window, picture)
 
 
 def main() -> None:
@@ -103,8 +103,8 @@ def main() -> None:
             outside.running(),
             serving(folder, outside.settings(answers=True), zone="Europe/Berlin") as service,
         ):
-            talk(outside)
-            look_at(service, browser)
+            make_conversation(outside)
+            take_all(service, browser)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from hypothesis.internal.conjecture import providers
 
 from tests.fakes.commonplace import leads_elsewhere
-from tests.fakes.main_memory import main_memory
-from tests.fakes.postgres_server import NEEDS, PostgresServer, installed
+from tests.fakes.postgres_server import NEEDS, PostgresServer, find_programs
+from tests.fakes.ram_disk import ram_disk
 
 TESTS = Path(__file__).parent
 LEFT_TO_CHECK = (
@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     settings.load_profile("quick")
     leave_out_constants_of_ours()
-    if "TMPDIR" not in os.environ and (folder := main_memory()):
+    if "TMPDIR" not in os.environ and (folder := ram_disk()):
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
 
 
@@ -147,7 +147,7 @@ def nothing_leads_elsewhere() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     """A real server, for all tests of a worker; who stops it starts it again."""
-    if not installed():
+    if not find_programs():
         pytest.skip(NEEDS)
     server = PostgresServer()
     try:

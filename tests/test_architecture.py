@@ -19,8 +19,8 @@ MAY_IMPORT = {"memory": {"memory"}, "bot": {"bot", "memory"}, "adapters": {"adap
 COMPOSITION_ROOT = "bot.service.adapters"
 HEAVY = {"aiohttp", "discord", "httpx", "numpy", "prompt_toolkit", "rich", "telegram"}
 LIGHT_MODULES = ("bot.cli.main", "bot.config.settings", "memory.memory")
-VAGUE_FILES = re.compile(r"(utils?|helpers?|common|misc|managers?|handlers?)")
-VAGUE_CLASSES = re.compile(r"\w+(Manager|Handler|Helper|Utils)")
+VAGUE_FILES = re.compile(r"(utils?|helpers?|common|misc|managers?)")
+VAGUE_CLASSES = re.compile(r"\w+(Manager|Helper|Utils)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ def test_what_was_not_measured_is_not_claimed(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_tests_ask_nobody_though_there_is_a_key() -> None:
-    test = "tests/bot/service/test_embedding.py::test_without_any_key_nobody_is_opened"
+    test = "tests/bot/test_embedding.py::test_without_any_key_nobody_is_opened"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--assert=plain", "-p", "no:xdist", test],
         cwd=ROOT,
@@ -86,7 +86,7 @@ import asyncio, random
 from datetime import datetime, UTC
 from pathlib import Path
 import conversations as c
-from tests.fakes.platform import Platform, Shown
+from tests.fakes.chat_platform import Platform, Shown
 platform = Platform(Path("unused"))
 people = c.People(platform, random.Random(1), soon="4s", now=lambda: datetime.now(UTC))
 found = c.Findings()

@@ -19,16 +19,16 @@ import discord
 import pytest
 from discord import ConnectionClosed, RateLimited
 
-from adapters.discord import catch_up, condition, library, receiving, registration
+from adapters.discord import command_registration, connection_health, history, private_api, receiving
 from bot import phrases
 from bot.cli.main import build_parser
-from bot.commands.table import COMMANDS
+from bot.commands.registry import COMMANDS
 from bot.config.settings import ConfigError, load_settings
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.discord_api import wire
 from tests.fakes.discord_api.chats import Channel, Guild, Message
 from tests.fakes.discord_api.people import Person
-from tests.fakes.discord_api.permissions import USUAL, Permission, in_channel
+from tests.fakes.discord_api.permissions import USUAL, Permission, channel_permissions
 from tests.fakes.discord_api.requests import Upload
 from tests.fakes.discord_api.server import DiscordApi
 
@@ -68,16 +68,21 @@ def quotations() -> list[str]:
 
 def own_words() -> Iterator[str]:
     """All that the program says where Discord is concerned, ANYTHING where something is filled in."""
-    for module in (phrases, condition, library, receiving, registration):
+    for module in (phrases, connection_health, private_api, receiving, command_registration):
         for value in vars(module).values():
             texts = value.values() if isinstance(value, dict) else [value]
             for text in texts:
                 if isinstance(text, str):
                     yield re.sub(r"\{[^{}]*\}", ANYTHING, text)
     closed: Any = SimpleNamespace(close_code=4000)
-    errors = (RateLimited(30), TimeoutError(), condition.ConnectionLost(), condition.TooManySessions())
+    errors = (
+        RateLimited(30),
+        TimeoutError(),
+        connection_health.ConnectionLost(),
+        connection_health.TooManySessions(),
+    )
     for error in (*errors, ConnectionClosed(closed, shard_id=None)):
-        yield condition.in_words(error)
+        yield connection_health.describe_error(error)
     for file in (ROOT / "bot/access.py", *sorted((ROOT / "adapters/discord").glob("*.py"))):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("log."):
@@ -182,13 +187,13 @@ def test_the_numbers_of_permissions_are_those_of_the_table() -> None:
 
 def test_the_address_that_adds_the_bot_has_the_scopes_that_the_program_asks_for_too() -> None:
     (scopes,) = set(re.findall(r"authorize\?client_id=APPLICATION_ID&scope=([\w.+]+)", PAGE + README))
-    assert f"&scope={scopes} " in registration.NO_SCOPE
+    assert f"&scope={scopes} " in command_registration.NO_SCOPE
 
 
 def test_what_was_missed_is_answered_for_as_long_as_the_page_says() -> None:
     text = plain(PAGE)
-    assert f"no older than {catch_up.DIRECT_SINCE.days} days in direct messages" in text
-    assert f"and {catch_up.ROOMS_SINCE.days} days in servers" in text
+    assert f"no older than {history.DIRECT_SINCE.days} days in direct messages" in text
+    assert f"and {history.ROOMS_SINCE.days} days in servers" in text
 
 
 # -- the tutorial, step by step -----------------------------------------------------------------------------
@@ -213,7 +218,7 @@ class Walk:
     async def running(self) -> AsyncIterator[None]:
         process = self.commonplace.start("run")
         try:
-            await self.api.connected(within=20)
+            await self.api.wait_until_connected(within=20)
             yield
         finally:
             process.send_signal(signal.SIGTERM)
@@ -224,7 +229,7 @@ class Walk:
 
     async def types(self, *arguments: str) -> str:
         """On the command line, beside the service."""
-        return await asyncio.to_thread(self.commonplace.says, *arguments)
+        return await asyncio.to_thread(self.commonplace.output_of, *arguments)
 
 
 ANNA, BO, ROLE, SERVER, CHANNEL = (
@@ -360,7 +365,7 @@ async def test_with_the_least_permissions_and_intents_it_serves_a_server_and_kee
     api.bot.granted = 0
     home = add_to_server(api, anna, bo, permissions=permissions_of("3. Add it to a server"))
     general, forum = home.text("general"), home.forum("help")
-    assert not in_channel(general, api.bot) & Permission.create_public_threads
+    assert not channel_permissions(general, api.bot) & Permission.create_public_threads
     walk.configure(example("[discord]"), OWNED, people={ANNA: anna.id})
     async with walk.running():
         await anna.say("Remember that the spare key is at Tom's")
@@ -370,7 +375,7 @@ async def test_with_the_least_permissions_and_intents_it_serves_a_server_and_kee
         await anna.ask("where is the spare key?", general)
         assert "Tom" not in await heard(general, 1)
 
-        await api.until(lambda: api.bot.command("memory"), within=10, what="slash commands")
+        await api.wait_until(lambda: api.bot.command("memory"), within=10, what="slash commands")
         assert "memory" not in anna.menu(general)  # she does not administer the server
         assert "memory" in home.owner.menu(general)
         await anna.ask("/memory on", general)
@@ -408,7 +413,7 @@ async def test_a_thread_for_each_question_and_roles_from_the_settings(
     walk.configure(next(each for each in blocks("toml") if "threads" in each), access, people=people)
     async with walk.running():
         question = await bo.ask("hello there", general)
-        await api.until(lambda: question.thread, within=20, what="a thread")
+        await api.wait_until(lambda: question.thread, within=20, what="a thread")
         thread = question.thread
         assert thread
         await reply(thread, 1)
@@ -418,10 +423,10 @@ async def test_a_thread_for_each_question_and_roles_from_the_settings(
         assert await heard(bo.dm, 1) == plain(phrases.STRANGER)
         assert plain(phrases.STRANGER) in quotations()
         await anna.say("/status")
-        assert condition.INTENT_OFF in await heard(anna.dm, 1)
+        assert connection_health.INTENT_OFF in await heard(anna.dm, 1)
         assert len(replies(thread)) == 1
-    assert condition.INTENT_OFF in walk.log
-    assert plain(condition.INTENT_OFF) in quotations()
+    assert connection_health.INTENT_OFF in walk.log
+    assert plain(connection_health.INTENT_OFF) in quotations()
 
     api.bot.granted = wire.CONTENT
     async with walk.running():
@@ -463,11 +468,11 @@ async def test_a_wrong_token_is_told_with_the_place_where_the_right_one_is(
     walk.configure(example("[discord]").replace("the-token-of-your-bot", "another"), people={})
     process = walk.commonplace.start("run")
     try:
-        await api.until(lambda: [call for call in api.calls if call.status == 401], within=20)
+        await api.wait_until(lambda: [call for call in api.calls if call.status == 401], within=20)
         await asyncio.sleep(0.5)
     finally:
         process.send_signal(signal.SIGTERM)
         with process:
             _, log = await asyncio.to_thread(process.communicate, timeout=20)
-    assert condition.UNKNOWN_BOT in log
-    assert plain(condition.UNKNOWN_BOT) in quotations()
+    assert connection_health.UNKNOWN_BOT in log
+    assert plain(connection_health.UNKNOWN_BOT) in quotations()

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from bot import healthy
+from bot import healthcheck
 from bot.cli.main import build_parser
 from bot.config.settings import load_settings
 from tests.fakes.commonplace import Commonplace
@@ -392,7 +392,7 @@ def looked_at(
     port: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> tuple[int, str]:
     monkeypatch.setenv("COMMONPLACE_SERVER__PORT", str(port))
-    return healthy.main(), capsys.readouterr().out
+    return healthcheck.main(), capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("status", "code"), [(b"200 OK", 0), (b"503 Service Unavailable", 1)])
@@ -429,11 +429,11 @@ def test_where_nobody_listens_it_is_not_well(
 
 def test_a_service_that_hangs_is_not_well() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(TimeoutError):
-        healthy.ask_health(silent.getsockname()[1], patience=0.05)
+        healthcheck.fetch_health(silent.getsockname()[1], patience=0.05)
 
 
 def test_the_check_imports_next_to_nothing() -> None:
-    code = "import sys, bot.healthy; print({'asyncio', 'http', 'pydantic', 'ssl', 'typing'} & sys.modules.keys())"
+    code = "import sys, bot.healthcheck; print({'asyncio', 'http', 'pydantic', 'ssl', 'typing'} & sys.modules.keys())"
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path[0:0] = [{str(ROOT)!r}]\n{code}"],
         capture_output=True,

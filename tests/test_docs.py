@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.config.example import example_config, explanations, sections
-from bot.config.fields import known_keys
+from bot.config.example import example_config, field_explanations, sections
+from bot.config.schema import known_keys
 from bot.config.settings import Settings, load_settings
 
 ROOT = Path(__file__).parent.parent
@@ -31,7 +31,7 @@ def no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", [model for _, model, _ in sections()], ids=lambda model: model.__name__)
 def test_every_setting_is_explained_in_at_most_two_short_lines(model: type[Settings]) -> None:
-    text = explanations(model)
+    text = field_explanations(model)
     section_names = {keys[-1] for keys, _, _ in sections() if keys} | {"params", "providers"}
     for name in model.model_fields.keys() - section_names:
         assert text[name].endswith("."), name

@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 
 from bot.cli.main import build_parser
-from scripts.print_transcript import NOT_RUN, PAGES, Shell, Stale, blocks_of, printed, program_of
+from scripts.print_transcript import (
+    PAGES,
+    SKIPPED_COMMANDS,
+    Shell,
+    StalePage,
+    command_program,
+    find_blocks,
+    print_transcripts,
+)
 
 ROOT = Path(__file__).parent.parent
 EVERY_PAGE = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")]
@@ -33,7 +41,7 @@ def name(page: Path) -> str:
 
 
 def commands(page: Path) -> Iterator[str]:
-    for block in blocks_of(page.read_text("utf-8")):
+    for block in find_blocks(page.read_text("utf-8")):
         yield from block.commands
 
 
@@ -63,7 +71,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_commands_of_a_page_work_and_say_what_stands_below_them(page: Path) -> None:
     before = page.read_text("utf-8")
-    assert printed(before) == before, "run: make docs"
+    assert print_transcripts(before) == before, "run: make docs"
 
 
 @pytest.mark.parametrize("page", EVERY_PAGE, ids=name)
@@ -74,14 +82,14 @@ def test_every_page_with_commands_is_gone_through(page: Path) -> None:
         assert Path(name(page)).name in (ROOT / elsewhere).read_text("utf-8")
         return
     for command in commands(page):
-        assert program_of(command) in OF_DEVELOPERS, command
-        if program_of(command) == ".venv/bin/python":
+        assert command_program(command) in OF_DEVELOPERS, command
+        if command_program(command) == ".venv/bin/python":
             assert (ROOT / shlex.split(command)[1]).is_file(), command
 
 
 def test_only_what_cannot_be_run_here_is_not_run() -> None:
-    called = {program_of(command) for page in PAGES for command in commands(page)}
-    assert set(NOT_RUN) <= called
+    called = {command_program(command) for page in PAGES for command in commands(page)}
+    assert set(SKIPPED_COMMANDS) <= called
     assert "commonplace" in called
     assert "curl" in called
 
@@ -105,7 +113,7 @@ def _parsed(call: str) -> int:
 def test_what_make_is_called_for_is_a_target(page: Path) -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     for command in commands(page):
-        if program_of(command) == "make":
+        if command_program(command) == "make":
             assert f"\n{shlex.split(command, comments=True)[1]}:" in makefile, command
 
 
@@ -141,7 +149,7 @@ def test_systemd_can_read_the_unit(tmp_path: Path) -> None:
 
 def test_a_page_is_printed_with_what_its_commands_say_and_day_and_home_as_they_were() -> None:
     page = "```sh\nWORD=hello   # kept for later\n```\n\n```console\n$ echo $WORD\nold\n\n$ pwd; date -u +%F\n```\n"
-    assert printed(page) == (
+    assert print_transcripts(page) == (
         "```sh\nWORD=hello   # kept for later\n```\n\n```console\n$ echo $WORD\nhello\n\n$ pwd; date -u +%F\n"
         "/home/anna\n2026-11-21\n```\n"
     )
@@ -149,12 +157,12 @@ def test_a_page_is_printed_with_what_its_commands_say_and_day_and_home_as_they_w
 
 @pytest.mark.parametrize("command", ["false", "echo wrong >&2", "no-such-program", "exit 3"])
 def test_a_command_that_fails_or_complains_is_named(command: str, shell: Shell) -> None:
-    with pytest.raises(Stale, match=re.escape(command)):
+    with pytest.raises(StalePage, match=re.escape(command)):
         shell.run(command)
 
 
 def test_a_function_of_the_shell_is_one_command_and_so_is_a_line_that_goes_on() -> None:
-    (both,) = blocks_of("```sh\n# a comment\nsay() {\n  echo \\\n    hi\n}\nsay \\\n  again\n```\n")
+    (both,) = find_blocks("```sh\n# a comment\nsay() {\n  echo \\\n    hi\n}\nsay \\\n  again\n```\n")
     assert both.commands == ("say() {\n  echo \\\n    hi\n}", "say \\\n  again")
 
 

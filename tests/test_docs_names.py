@@ -15,19 +15,19 @@ import yaml  # type: ignore[import-untyped]
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from bot.attachments.speech_providers import SPEECH_MODELS
+from bot.attachments.transcription_providers import TRANSCRIPTION_MODELS
 from bot.cannot_start import CannotStart
-from bot.commands.table import COMMANDS
-from bot.config.fields import known_keys
+from bot.commands.registry import COMMANDS
+from bot.config.schema import known_keys
 from bot.config.settings import ConfigError, Settings, load_settings
-from bot.log.lines import JsonLines
-from bot.log.work import working_on
+from bot.log.context import log_context
+from bot.log.formatters import JsonFormatter
 from bot.models.known_providers import KNOWN_PROVIDERS
 from bot.web.rpc.methods import rpc_methods
 from bot.web.sockets import open_sockets
-from memory.embeddings.table import PROVIDERS
+from memory.embeddings.provider_table import PROVIDERS
 from memory.redaction import Redaction
-from tests.fakes.website import Website, open_website
+from tests.fakes.web_client import WebClient, open_web_client
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
@@ -93,8 +93,8 @@ def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def website(tmp_path: Path) -> AsyncIterator[Website]:
-    async with open_website(tmp_path) as website:
+async def website(tmp_path: Path) -> AsyncIterator[WebClient]:
+    async with open_web_client(tmp_path) as website:
         yield website
 
 
@@ -179,7 +179,7 @@ def test_every_provider_that_is_known_is_told() -> None:
     for provider in KNOWN_PROVIDERS.keys() - {"builtin"}:
         assert f"`{provider}`" in MODELS
         assert f"`{provider}`" in README
-    for provider, model in SPEECH_MODELS.items():
+    for provider, model in TRANSCRIPTION_MODELS.items():
         assert re.search(rf"{provider} \({re.escape(model)}\)", MODELS, flags=re.IGNORECASE)
 
 
@@ -194,7 +194,7 @@ def test_every_provider_of_vectors_is_told_with_its_usual_model() -> None:
 # -- commands, addresses, methods, metrics ------------------------------------------------------------------
 
 
-async def test_every_slash_command_and_address_exists(website: Website) -> None:
+async def test_every_slash_command_and_address_exists(website: WebClient) -> None:
     app = website.client.app
     assert app
     served = {(route.method, resource.canonical) for resource in app.router.resources() for route in resource}
@@ -210,7 +210,7 @@ async def test_every_slash_command_and_address_exists(website: Website) -> None:
                 assert named[1] in commands or ("GET", f"/{named[1]}") in served, (each, page)
 
 
-async def test_the_methods_that_are_told_are_those_that_there_are(website: Website) -> None:
+async def test_the_methods_that_are_told_are_those_that_there_are(website: WebClient) -> None:
     methods = rpc_methods(website.services)
     rows = re.findall(r"^\| `([a-z.]+\.[a-z]+)` \| ([^|]*)\|", OPERATIONS, flags=re.MULTILINE)
     assert dict(rows).keys() == methods.keys()
@@ -219,7 +219,7 @@ async def test_the_methods_that_are_told_are_those_that_there_are(website: Websi
         assert named == set(methods[method].spec.parameters["properties"]), method
 
 
-async def test_what_is_told_to_be_in_force_at_once_is(website: Website) -> None:
+async def test_what_is_told_to_be_in_force_at_once_is(website: WebClient) -> None:
     sentence = OPERATIONS.partition("In force at once:")[2].partition(". ")[0]
     told = {each.strip("[]") for each in re.findall(r"`([^`]+)`", sentence)}
     current = website.services.current
@@ -237,7 +237,7 @@ async def numbers(tmp_path: Path) -> dict[str, Metric]:
     backups.mkdir(parents=True)
     (backups / "commonplace-nightly-20261121T033000Z.tar.gz").touch()
     text = ""
-    async with open_website(tmp_path) as website, website.services.upkeep, asyncio.timeout(20):
+    async with open_web_client(tmp_path) as website, website.services.upkeep, asyncio.timeout(20):
         while "commonplace_watcher_up" not in text:  # it is begun a little later
             text = await (await website.client.get("/metrics")).text()
             await asyncio.sleep(0.05)
@@ -270,17 +270,17 @@ async def test_the_metrics_in_the_alerts_exist_with_these_labels(numbers: dict[s
 def test_a_line_of_the_log_looks_like_that() -> None:
     (told,) = (json.loads(each) for each in blocks("json", OPERATIONS))
     record = logging.LogRecord("bot.models.fallback", logging.WARNING, "", 0, "…", None, None)
-    with working_on("a turn", chat="telegram:7654321"):
+    with log_context("a turn", chat="telegram:7654321"):
         record = _made(record)
-    written = json.loads(JsonLines(Redaction()).format(record))
+    written = json.loads(JsonFormatter(Redaction()).format(record))
     assert list(written) == list(told)
     assert (written["level"], written["chat"]) == (told["level"], told["chat"])
 
 
 def _made(record: logging.LogRecord) -> logging.LogRecord:
-    from bot.log.records import record_factory
+    from bot.log.records import make_record_factory
 
-    make = record_factory(Redaction())
+    make = make_record_factory(Redaction())
     return make(record.name, record.levelno, "", 0, record.msg, (), None)
 
 

@@ -22,7 +22,7 @@ import pytest
 from tests.fakes.commonplace import Commonplace, CommonplaceHere, is_root
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.free_port import free_port
-from tests.fakes.one_day import day_that_lasts
+from tests.fakes.stable_day import stable_day
 from tests.fakes.terminal_window import TerminalWindow
 
 
@@ -41,7 +41,7 @@ def here(tmp_path: Path) -> Commonplace:
 
 @pytest.fixture(autouse=True)
 def one_day() -> None:
-    day_that_lasts()
+    stable_day()
 
 
 def today() -> str:
@@ -91,9 +91,9 @@ def test_what_was_told_in_one_conversation_is_found_in_the_next(
     tmp_path: Path, run: type[Commonplace], told: str, asked: str, answer: str
 ) -> None:
     commonplace = run(tmp_path)
-    assert commonplace.says("chat", "-m", told).strip()
+    assert commonplace.output_of("chat", "-m", told).strip()
     day = today()
-    reply = commonplace.says("chat", "--session", "another", "-m", asked)
+    reply = commonplace.output_of("chat", "--session", "another", "-m", asked)
     assert answer in reply
     assert f"{day}.md:3" in reply or re.search(rf"{day}\.md\D+3\b", reply)
     (note,) = commonplace.memory.glob("*.md")
@@ -107,15 +107,15 @@ def test_what_was_told_in_one_conversation_is_found_in_the_next(
 def test_a_conversation_goes_on_after_a_restart_and_ends_with_new(
     commonplace: Commonplace, here: Commonplace
 ) -> None:
-    commonplace.says("chat", "-m", "Hello")
-    commonplace.says("chat", "-m", "Hello again")
-    assert "new conversation" in here.says("chat", "-m", "/new")
-    assert "builtin/notebook" in here.says("chat", "-m", "/status")
+    commonplace.output_of("chat", "-m", "Hello")
+    commonplace.output_of("chat", "-m", "Hello again")
+    assert "new conversation" in here.output_of("chat", "-m", "/new")
+    assert "builtin/notebook" in here.output_of("chat", "-m", "/status")
 
 
 def test_a_talk_through_a_pipe(commonplace: Commonplace) -> None:
     lines = ["/remember The boiler was serviced in May", "", "/recall boiler", "/help"]
-    printed = commonplace.says("chat", stdin="\n".join(lines))
+    printed = commonplace.output_of("chat", stdin="\n".join(lines))
     assert printed.startswith(f"Noted in {today()}.md:3.\n**{today()}.md:3**")
     assert "/recall QUERY" in printed
     assert "\x1b" not in printed
@@ -139,18 +139,18 @@ def test_a_talk_in_a_terminal(commonplace: Commonplace) -> None:
     with TerminalWindow(
         [*commonplace.command, "chat"], cwd=commonplace.folder, environment=commonplace.environment
     ) as window:
-        window.until("›")
+        window.wait_for("›")
         window.type("/rem")
-        window.until("/remember")
+        window.wait_for("/remember")
         window.type("\tthe spare key is at **Anna's**\r")
-        window.until(f"Noted in {today()}.md:3.")
-        window.until("›", times=2)
+        window.wait_for(f"Noted in {today()}.md:3.")
+        window.wait_for("›", times=2)
         window.type("/recall spare key\r")
-        shown = window.until("Anna's", times=2)
+        shown = window.wait_for("Anna's", times=2)
         assert "**" not in shown.split("/recall", 1)[1]
-        window.until("›", times=3)
+        window.wait_for("›", times=3)
         window.type("\x04")
-        assert window.leave() == 0
+        assert window.wait_exit() == 0
     assert "\n- the spare key is at **Anna's**\n" in (commonplace.memory / f"{today()}.md").read_text("utf-8")
 
 
@@ -169,17 +169,17 @@ def test_the_second_terminal_in_a_conversation_is_told_and_both_are_answered(
         )
 
     with opened() as first:
-        assert "Another terminal" not in first.until("›")
+        assert "Another terminal" not in first.wait_for("›")
         with opened() as second, opened("--session", "mine") as third:
-            assert 'already in this conversation ("main")' in " ".join(second.until("›").split())
-            assert "Another terminal" not in third.until("›")
+            assert 'already in this conversation ("main")' in " ".join(second.wait_for("›").split())
+            assert "Another terminal" not in third.wait_for("›")
             for window, said in ((second, "the boat is blue"), (first, "the bicycle is red")):
                 window.type(f"/remember {said}\r")
-                window.until("Noted in")
-                window.until("›", times=2)
+                window.wait_for("Noted in")
+                window.wait_for("›", times=2)
             for window in (third, second, first):
                 window.type("\x04")
-                assert window.leave() == 0
+                assert window.wait_exit() == 0
 
 
 @pytest.mark.thorough
@@ -187,7 +187,7 @@ def test_many_who_talk_in_one_conversation_at_once_get_each_their_own_answer(
     commonplace: Commonplace,
 ) -> None:
     def tell(n: int) -> str:
-        return commonplace.says("chat", "-m", f"Remember that locker {n} holds thing{n}x")
+        return commonplace.output_of("chat", "-m", f"Remember that locker {n} holds thing{n}x")
 
     with ThreadPoolExecutor(5) as people:
         answers = list(people.map(tell, range(5)))
@@ -219,7 +219,7 @@ def test_two_processes_write_every_line_just_once(commonplace: Commonplace) -> N
     saying = threading.Thread(target=say)
     saying.start()
     for number in range(count):
-        commonplace.says("memory", "write", f"written beside it, number {number}")
+        commonplace.output_of("memory", "write", f"written beside it, number {number}")
     saying.join()
     with talk:
         assert talk.stdout.read().count("Noted in") == count
@@ -283,7 +283,7 @@ def test_the_service_answers_and_leaves_when_it_is_told_to(
     with service(commonplace, port) as process:
         status, document = healthz(port)
         assert (status, document["status"], document["channels"]) == (200, "ok", {})
-        commonplace.says("memory", "write", "beside the running service")
+        commonplace.output_of("memory", "write", "beside the running service")
         process.send_signal(number)
         began = time.monotonic()
         assert process.wait(30) == 0
@@ -347,12 +347,12 @@ def test_the_service_in_a_terminal(commonplace: Commonplace, number: signal.Sign
     with TerminalWindow(
         [*commonplace.command, "run"], cwd=commonplace.folder, environment=commonplace.environment
     ) as window:
-        window.until("›")
+        window.wait_for("›")
         window.type("/status\r")
-        window.until("builtin/notebook")
-        window.until("›", times=2)
+        window.wait_for("builtin/notebook")
+        window.wait_for("›", times=2)
         window.process.send_signal(number)
-        assert window.leave() == 0
+        assert window.wait_exit() == 0
         assert "Traceback" not in window.screen.text()
         assert "listening on" not in window.screen.text()
     assert "listening on" in (commonplace.folder / "workspace/.commonplace/chat.log").read_text("utf-8")
@@ -366,16 +366,16 @@ def test_the_log_of_a_service_in_a_terminal_goes_where_it_was_sent(commonplace: 
         cwd=commonplace.folder,
         environment={**commonplace.environment, "COMMONPLACE_SERVER__ENABLED": "false"},
     ) as window:
-        window.until("›")
+        window.wait_for("›")
         window.type("\x04")
-        assert window.leave() == 0
+        assert window.wait_exit() == 0
     assert "embedding:" in (commonplace.folder / "service.log").read_text("utf-8")
 
 
 @pytest.mark.thorough
 def test_without_a_port_and_without_a_channel_there_is_nothing_to_serve(commonplace: Commonplace) -> None:
     commonplace.environment["COMMONPLACE_SERVER__ENABLED"] = "false"
-    assert "server.enabled" in commonplace.fails("run")
+    assert "server.enabled" in commonplace.error_of("run")
     assert "Noted in" in commonplace("run", stdin="/remember it works without a port").stdout
 
 
@@ -420,10 +420,10 @@ async def test_a_note_that_is_saved_gets_its_vector_by_one_request_and_no_search
         with_embedding(commonplace, server)
         (commonplace.memory / "before.md").write_text("# House\n\nThe boiler was serviced in May.\n")
         with service(commonplace, port) as process:
-            await server.has_been_asked(1)
+            await server.wait_for_requests(1)
             await health_of_vectors(port, "ok")
             (commonplace.memory / "trip.md").write_text("# Trip\n\nWe took the ferry to Oslo.\n")
-            await server.has_been_asked(2)
+            await server.wait_for_requests(2)
             await health_of_vectors(port, "ok")
             assert [len(asked.texts) for asked in server.requests] == [1, 1]
             assert "ferry" in server.requests[1].texts[0]
@@ -444,7 +444,7 @@ async def test_a_talk_makes_vectors_but_leaves_the_watch_to_the_service(commonpl
         with commonplace.start("chat", stdin=subprocess.PIPE) as process:
             assert process.stdin
             assert process.stdout
-            await server.has_been_asked(1)
+            await server.wait_for_requests(1)
             process.stdin.write("/status\n")
             process.stdin.close()
             printed = await asyncio.to_thread(process.stdout.read)
@@ -488,7 +488,7 @@ def test_a_port_in_use_is_one_line(commonplace: Commonplace) -> None:
         other.listen()
         port = other.getsockname()[1]
         commonplace.environment["COMMONPLACE_SERVER__PORT"] = str(port)
-        line = commonplace.fails("run")
+        line = commonplace.error_of("run")
     assert str(port) in line
     assert "server.port" in line
 
@@ -497,14 +497,14 @@ def test_a_port_in_use_is_one_line(commonplace: Commonplace) -> None:
 def test_a_host_that_is_none_is_one_line(commonplace: Commonplace) -> None:
     commonplace.environment["COMMONPLACE_SERVER__HOST"] = "no.such.host.invalid"
     commonplace.environment["COMMONPLACE_SERVER__TOKEN"] = "a-token-that-is-secret"
-    assert "no.such.host.invalid" in commonplace.fails("run")
+    assert "no.such.host.invalid" in commonplace.error_of("run")
 
 
 @pytest.mark.parametrize("command", [("run",), ("chat", "-m", "/status"), ("memory", "write", "x")])
 def test_a_workspace_that_cannot_be_is_one_line(here: Commonplace, command: tuple[str, ...]) -> None:
     (here.folder / "file").write_text("not a folder")
-    here.fails(*command, "--workspace", "file")
-    here.fails(*command, "--workspace", "file/below")
+    here.error_of(*command, "--workspace", "file")
+    here.error_of(*command, "--workspace", "file/below")
     assert (here.folder / "file").read_text() == "not a folder"
 
 
@@ -512,17 +512,17 @@ def test_a_workspace_that_cannot_be_is_one_line(here: Commonplace, command: tupl
 @pytest.mark.parametrize("command", [("run",), ("chat", "-m", "/status"), ("memory", "write", "x")])
 def test_a_folder_without_permission_is_one_line(commonplace: Commonplace, command: tuple[str, ...]) -> None:
     (commonplace.folder / "workspace").chmod(0o500)
-    commonplace.fails(*command)
+    commonplace.error_of(*command)
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 8000])
 def test_a_damaged_index_is_mended_without_a_word(here: Commonplace, damage: bytes) -> None:
     here.memory.mkdir(parents=True)
     (here.memory / "house.md").write_text("The boiler was serviced in May\n")
-    here.says("memory", "search", "boiler")
+    here.output_of("memory", "search", "boiler")
     index = here.folder / "workspace" / ".commonplace" / "index.db"
     index.write_bytes(damage)
-    assert "serviced in May" in here.says("memory", "search", "boiler")
+    assert "serviced in May" in here.output_of("memory", "search", "boiler")
 
 
 def test_damaged_conversations_are_one_line_and_stay_as_they_are(
@@ -531,7 +531,7 @@ def test_damaged_conversations_are_one_line_and_stay_as_they_are(
     private = here.folder / "workspace" / ".commonplace"
     private.mkdir(parents=True)
     (private / "state.db").write_bytes(b"no database at all" * 1000)
-    assert "state.db" in here.fails("chat", "-m", "hello")
-    assert "state.db" in commonplace.fails("run")
+    assert "state.db" in here.error_of("chat", "-m", "hello")
+    assert "state.db" in commonplace.error_of("run")
     assert (private / "state.db").read_bytes() == b"no database at all" * 1000
-    here.says("memory", "write", "the memory works all the same")
+    here.output_of("memory", "write", "the memory works all the same")

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from telegram.error import TelegramError
 
-from adapters.telegram.connection import open_bot
+from adapters.telegram.open_bot import open_bot
 from tests.adapters.discord.life import life as on_discord
 from tests.adapters.telegram.life import life as on_telegram
 from tests.fakes.bot_api.server import BotApi

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from bot.config.fields import known_keys
+from bot.config.schema import known_keys
 from bot.config.settings import ConfigError, Settings, load_settings
 from tests.fakes.commonplace import CommonplaceHere
 

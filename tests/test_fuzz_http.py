@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bot.web.rpc import protocol
-from tests.fakes.complaints import Complaints
-from tests.fakes.served import Served, serve
+from tests.fakes.error_log import ErrorLog
+from tests.fakes.http_service import HttpService, serve_http
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
@@ -29,7 +29,7 @@ NOTED = "The boat is called Linnea."
 STATUS = re.compile(rb"(?:^|\r\n\r\n|\n)HTTP/1\.[01] ([0-9]{3}) ")
 CODES = {
     *(protocol.PARSE_ERROR, protocol.INVALID_REQUEST, protocol.METHOD_NOT_FOUND, protocol.INVALID_PARAMS),
-    *(protocol.CANNOT, protocol.MISSING),
+    *(protocol.SERVER_ERROR, protocol.NOT_FOUND),
 }
 """Not among them: that a method broke."""
 
@@ -37,7 +37,7 @@ CODES = {
 class Site:
     """A server that runs while somebody talks to it."""
 
-    def __init__(self, runner: asyncio.Runner, served: Served, complaints: Complaints) -> None:
+    def __init__(self, runner: asyncio.Runner, served: HttpService, complaints: ErrorLog) -> None:
         self._runner = runner
         self._served = served
         self._complaints = complaints
@@ -62,9 +62,9 @@ class Site:
 
 
 def open_site(token: str) -> Iterator[Site]:
-    with Complaints() as complaints, tempfile.TemporaryDirectory() as folder, asyncio.Runner() as runner:
+    with ErrorLog() as complaints, tempfile.TemporaryDirectory() as folder, asyncio.Runner() as runner:
         stack = AsyncExitStack()
-        served, parts = runner.run(stack.enter_async_context(serve(Path(folder), token=token)))
+        served, parts = runner.run(stack.enter_async_context(serve_http(Path(folder), token=token)))
         runner.run(parts.memory.write(NOTED, target="core"))
         site = Site(runner, served, complaints)
         yield site

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from bot.services import Services
 from memory.errors import MemoryFault
 from memory.memory import Memory
-from tests.fakes.complaints import Complaints
-from tests.fakes.served import Served, serve
+from tests.fakes.error_log import ErrorLog
+from tests.fakes.http_service import HttpService, serve_http
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
@@ -31,13 +31,13 @@ Result = TypeVar("Result")
 class Notes:
     """A memory, and the pages that show it."""
 
-    def __init__(self, runner: asyncio.Runner, served: Served, services: Services, folder: Path) -> None:
+    def __init__(self, runner: asyncio.Runner, served: HttpService, services: Services, folder: Path) -> None:
         self._runner = runner
         self._served = served
         self.memory: Memory = services.memory
         self.folder = folder / "memory"
         self.folder.mkdir(exist_ok=True)
-        self._complaints = Complaints()
+        self._complaints = ErrorLog()
 
     def run(self, work: Coroutine[Any, Any, Result]) -> Result:
         with self._complaints:
@@ -64,7 +64,7 @@ class Notes:
 def notes() -> Iterator[Notes]:
     with tempfile.TemporaryDirectory() as folder, asyncio.Runner() as runner:
         stack = AsyncExitStack()
-        served, parts = runner.run(stack.enter_async_context(serve(Path(folder))))
+        served, parts = runner.run(stack.enter_async_context(serve_http(Path(folder))))
         yield Notes(runner, served, parts, Path(folder))
         runner.run(stack.aclose())
 

@@ -17,18 +17,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from adapters.telegram.webhook import SECRET_HEADER
-from bot.models.health_book import HealthBook
+from bot.models.breakers import Breakers
 from bot.models.notebook.model import Notebook
-from bot.service.http import on_sockets
+from bot.service.http import serve_on_sockets
 from bot.web.app import build_web_app
 from tests.adapters.telegram.life import Life, life, settings_of
 from tests.fakes.bot_api import people
 from tests.fakes.bot_api.people import Person
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.bot_api.world import World
-from tests.fakes.complaints import Complaints
+from tests.fakes.error_log import ErrorLog
+from tests.fakes.http_service import HttpService
 from tests.fakes.scripted_model import alone
-from tests.fakes.served import Served
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
@@ -74,7 +74,7 @@ async def happenings() -> list[Json]:
 class Hook:
     """The webhook of an assistant whose owner is person 1, as it is served."""
 
-    def __init__(self, runner: asyncio.Runner, served: Served, here: Life, complaints: Complaints) -> None:
+    def __init__(self, runner: asyncio.Runner, served: HttpService, here: Life, complaints: ErrorLog) -> None:
         self._runner = runner
         self._served = served
         self._here = here
@@ -107,12 +107,12 @@ class Hook:
 
         async def ask() -> None:
             async with asyncio.timeout(30):
-                await self._here.house.assistant.idle()
+                await self._here.house.assistant.wait_until_idle()
                 before = len(anna.chat.replies)
                 await anna.say("/help")
-                await self._here.api.until(lambda: len(anna.chat.replies) > before)
-                await self._here.house.assistant.idle()
-                assert await self._here.house.unfinished() == 0
+                await self._here.api.wait_until(lambda: len(anna.chat.replies) > before)
+                await self._here.house.assistant.wait_until_idle()
+                assert await self._here.house.count_undelivered() == 0
 
         self._runner.run(ask())
         self._complaints.assert_none()
@@ -120,7 +120,7 @@ class Hook:
 
 @pytest.fixture(scope="module")
 def hook() -> Iterator[Hook]:
-    complaints = Complaints(expected=(SET_ASIDE,))
+    complaints = ErrorLog(expected=(SET_ASIDE,))
     with complaints, tempfile.TemporaryDirectory() as folder, asyncio.Runner() as runner:
         stack = AsyncExitStack()
         served, here = runner.run(serve_webhook(Path(folder), stack))
@@ -133,18 +133,18 @@ def hook() -> Iterator[Hook]:
         complaints.assert_none()
 
 
-async def serve_webhook(folder: Path, stack: AsyncExitStack) -> tuple[Served, Life]:
+async def serve_webhook(folder: Path, stack: AsyncExitStack) -> tuple[HttpService, Life]:
     api = await stack.enter_async_context(BotApi(webhook_pause=0.02))
     site = socket.create_server(("127.0.0.1", 0))
     port = site.getsockname()[1]
     settings = settings_of(api, webhook_url=f"http://127.0.0.1:{port}")
-    chain_of = lambda state: alone(Notebook(), HealthBook(state))  # noqa: E731
+    chain_of = lambda state: alone(Notebook(), Breakers(state))  # noqa: E731
     here = await stack.enter_async_context(life(api, folder, settings=settings, chain_of=chain_of))
     app = build_web_app(channels=dict, memory=here.house.memory, hooks=here.adapter.hooks)
     stack.callback(site.close)
     site.setblocking(False)
-    await stack.enter_async_context(on_sockets(app, [site]))
-    return Served(port), here
+    await stack.enter_async_context(serve_on_sockets(app, [site]))
+    return HttpService(port), here
 
 
 wild = st.recursive(

@@ -12,17 +12,17 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot import plain_text
-from bot.choices import offered
-from bot.commands.command import command_in, split_command, unknown_command
-from bot.commands.people import read_person
+from bot import sanitize
+from bot.buttons import buttons_for
+from bot.commands.command import command_in, explain_unknown_command, split_command
+from bot.commands.people import parse_person
 from bot.config.errors import ConfigError
 from bot.config.toml_file import read_toml
-from bot.conversations import recall, related_notes, section, summary
+from bot.conversations import log_section, recall, related_notes, summary
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
-from bot.models.llama_cpp.answer_reader import AnswerReader
+from bot.models.llama_cpp.output_parser import OutputParser
+from bot.models.notebook.message_parser import read as read_message
 from bot.models.notebook.model import GET, REMIND, SEARCH, WRITE, Notebook
-from bot.models.notebook.reading import read as read_message
 from bot.models.overflow import overflow_window
 from bot.models.protocol import (
     AssistantMessage,
@@ -34,22 +34,22 @@ from bot.models.protocol import (
     UserMessage,
 )
 from bot.models.sse import EventStream
-from bot.models.tool_calls import read_arguments
-from bot.places import read_place
-from bot.when import NoMoment, Rule, read_when
-from memory import http_answers, search, traces
-from memory.charset import Decoded, decode
+from bot.models.tool_calls import parse_arguments
+from bot.note_refs import parse_note_ref
+from bot.timeparse import Recurrence, TimeParseError, read_when
+from memory import http_responses, search, write_recovery
+from memory.charset import DecodedNote, decode
 from memory.chunker import split_chunks, split_passages, split_segments
 from memory.dates import passage_dates, read_dates
-from memory.entry import as_entry, clean, corrected_line, lead_in
 from memory.errors import MemoryFault
-from memory.forgetting import Wanted
-from memory.http_answers import Failure
-from memory.note_edits import correction_of, insertion, place_of, replacement
-from memory.notes import as_passages
-from memory.paths import note_parts
+from memory.forgetting import WordsToForget
+from memory.formatting import clean_text, correct_line, format_entry, format_lead_in
+from memory.http_responses import HttpFailure
+from memory.note_edits import insert_lines, make_anchor, make_correction, replace_passage
+from memory.notes import normalize_passages
+from memory.paths import split_note_path
 from memory.redaction import Redaction
-from memory.words import cut, place_tokens, query_terms
+from memory.tokenizer import parse_query, tokenize, tokenize_with_offsets
 from tests.growth import (
     SIZES,
     Case,
@@ -66,9 +66,9 @@ Call = Callable[[str], object]
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 23, 10, tzinfo=BERLIN)
 SECRETS = ("s3cr3t-token-abc", 'pass word/with%odd\\chars"', "aaaaaaaa", "12345678", "\\\\\\\\")
-TORN = traces.BeforeAppend(0, 1 << 40, True)
+TORN = write_recovery.BeforeAppend(0, 1 << 40, True)
 HERE, ANNA = ChatId("telegram", "1"), PersonId("telegram", "7")
-WANTED = Wanted("dentist appointment", ["I will see the dentist on tuesday", "a a a a", "1 1 1 1 1"])
+WANTED = WordsToForget("dentist appointment", ["I will see the dentist on tuesday", "a a a a", "1 1 1 1 1"])
 
 
 def refusing(call: Call, *refusals: type[Exception]) -> Call:
@@ -81,32 +81,32 @@ def refusing(call: Call, *refusals: type[Exception]) -> Call:
     return run
 
 
-def note(text: str) -> Decoded:
+def note(text: str) -> DecodedNote:
     return decode(text.encode("utf-8", "surrogatepass"))
 
 
 def edited_around(text: str) -> object:
-    return replacement(note(f"{text}\nZEBRA\n{text}"), old="ZEBRA", new="", path="a.md")
+    return replace_passage(note(f"{text}\nZEBRA\n{text}"), old="ZEBRA", new="", path="a.md")
 
 
 def edited_by(text: str) -> object:
-    old, new = as_passages(text[:60_000], "b")
-    return replacement(note(text), old=old, new=new, path="a.md")
+    old, new = normalize_passages(text[:60_000], "b")
+    return replace_passage(note(text), old=old, new=new, path="a.md")
 
 
 def put_back(text: str) -> object:
     lines = text.split("\n")
-    return insertion(note(text), block=text[:1000], stood=place_of(lines, len(lines) // 2), path="a.md")
+    return insert_lines(note(text), block=text[:1000], stood=make_anchor(lines, len(lines) // 2), path="a.md")
 
 
 def answered(text: str) -> object:
-    reader = AnswerReader()
+    reader = OutputParser()
     return reader.feed(text) + reader.end()
 
 
 def said(text: str) -> object:
     call = AssistantMessage("", (ToolCall("a", "memory_write", '{"content": "a b c"}'),))
-    return section.as_it_was_said([UserMessage(text), call, ToolResult("a", "memory_write", "{}")])
+    return log_section.format_raw([UserMessage(text), call, ToolResult("a", "memory_write", "{}")])
 
 
 def streamed(text: str) -> object:
@@ -115,8 +115,8 @@ def streamed(text: str) -> object:
 
 
 def noted(*messages: Message) -> object:
-    offered = tuple(ToolSpec(name, "", {}) for name in (WRITE, GET, REMIND, SEARCH))
-    return Notebook(now=lambda: NOW)._answer(ModelRequest("", messages, tools=offered))
+    buttons_for = tuple(ToolSpec(name, "", {}) for name in (WRITE, GET, REMIND, SEARCH))
+    return Notebook(now=lambda: NOW)._answer(ModelRequest("", messages, tools=buttons_for))
 
 
 def settings_file(text: str) -> object:
@@ -135,32 +135,36 @@ NOTES: dict[str, Call] = {
     "a note's passages": lambda text: split_segments(split_passages(text)),
     "a note's chunks": lambda text: split_chunks(split_passages(text)),
     "the days in a note": lambda text: passage_dates("people/ann.md", split_passages(text)),
-    "words": cut,
-    "words with their places": place_tokens,
-    "a text to remember": refusing(as_entry, MemoryFault),
-    "a text made safe": clean,
-    "a corrected line": refusing(lambda text: corrected_line("- [ ] old", text), MemoryFault),
-    "a line to correct": refusing(lambda text: correction_of(note(text), 1, "new", path="a.md"), MemoryFault),
-    "the end of a note": lambda text: lead_in(text, "- a", title="T", at="14:05"),
+    "words": tokenize,
+    "words with their places": tokenize_with_offsets,
+    "a text to remember": refusing(format_entry, MemoryFault),
+    "a text made safe": clean_text,
+    "a corrected line": refusing(lambda text: correct_line("- [ ] old", text), MemoryFault),
+    "a line to correct": refusing(
+        lambda text: make_correction(note(text), 1, "new", path="a.md"), MemoryFault
+    ),
+    "the end of a note": lambda text: format_lead_in(text, "- a", title="T", at="14:05"),
     "an edit in the middle": edited_around,
     "an edit of a long passage": refusing(edited_by, MemoryFault),
     "lines put back": refusing(put_back, MemoryFault),
-    "where a block stands": lambda text: traces.places(text, text[: len(text) // 3]),
-    "where a short block stands": lambda text: traces.places(text, text[:20]),
-    "a torn block": lambda text: traces.missing_rest(
+    "where a block stands": lambda text: write_recovery.find_block(text, text[: len(text) // 3]),
+    "where a short block stands": lambda text: write_recovery.find_block(text, text[:20]),
+    "a torn block": lambda text: write_recovery.find_missing_rest(
         text.encode("utf-8", "surrogatepass") + b"a", f"{text}ab", TORN, title="T"
     ),
-    "what is to be forgotten": WANTED.found_in,
-    "sentences to be forgotten": lambda text: WANTED.blanked(f"dentist appointment {text}"),
-    "a snippet": lambda text: search.cut_snippet(text, query_terms("dentist 东京 car"), 700),
-    "a path": refusing(note_parts, MemoryFault),
+    "what is to be forgotten": WANTED.find_matches,
+    "sentences to be forgotten": lambda text: WANTED.blank_sentences(f"dentist appointment {text}"),
+    "a snippet": lambda text: search.cut_snippet(text, parse_query("dentist 东京 car"), 700),
+    "a path": refusing(split_note_path, MemoryFault),
 }
 QUESTIONS: dict[str, Call] = {
-    "a query": query_terms,
+    "a query": parse_query,
     "dates in a question": lambda text: read_dates(text, date(2026, 11, 23)),
-    "a moment": refusing(lambda text: read_when(text, NOW, BERLIN), NoMoment),
-    "a moment at the end": refusing(lambda text: read_when(f"{text} tomorrow at 9", NOW, BERLIN), NoMoment),
-    "a rule": refusing(Rule.parse, ValueError),
+    "a moment": refusing(lambda text: read_when(text, NOW, BERLIN), TimeParseError),
+    "a moment at the end": refusing(
+        lambda text: read_when(f"{text} tomorrow at 9", NOW, BERLIN), TimeParseError
+    ),
+    "a rule": refusing(Recurrence.parse, ValueError),
     "a message to the notebook": read_message,
     "a turn of the notebook": lambda text: noted(UserMessage(text)),
     "a turn that quotes": lambda text: noted(UserMessage(f"[In reply to Ann:]\n> {text}\n\nRemember this.")),
@@ -169,29 +173,31 @@ QUESTIONS: dict[str, Call] = {
     ),
     "a command": split_command,
     "a command's options": lambda text: command_in(received(f"/remember {text}")),
-    "an unknown command": lambda text: unknown_command(text, ["remember", "reminders", "recall"]),
-    "a place": refusing(read_place, ValueError, MemoryFault),
-    "a person": read_person,
-    "choices": lambda text: offered([Choice(text, text[:60])]),
-    "words of others on a line": plain_text.one_line,
-    "words of others": plain_text.without_controls,
+    "an unknown command": lambda text: explain_unknown_command(text, ["remember", "reminders", "recall"]),
+    "a place": refusing(parse_note_ref, ValueError, MemoryFault),
+    "a person": parse_person,
+    "choices": lambda text: buttons_for([Choice(text, text[:60])]),
+    "words of others on a line": sanitize.one_line,
+    "words of others": sanitize.strip_controls,
 }
 ANSWERS: dict[str, Call] = {
-    "an answer to a flush": section.read_answer,
+    "an answer to a flush": log_section.parse_answer,
     "what was said": said,
-    "what the core note lacks": lambda text: section.lacking(["Anna likes tea. And cake!", text[:600]], text),
+    "what the core note lacks": lambda text: log_section.find_missing_facts(
+        ["Anna likes tea. And cake!", text[:600]], text
+    ),
     "a log's bullets": recall._bullets,
-    "notes in a prompt": recall.enclosed,
+    "notes in a prompt": recall.escape_notes_tags,
     "searches before a flush": lambda text: related_notes.queries_of([UserMessage(text)]),
     "an extract": lambda text: summary.extract([UserMessage(text)], before=text, most_tokens=2_000),
-    "a tool's arguments": refusing(read_arguments, ValueError),
-    "a tool's arguments, broken off": refusing(lambda text: read_arguments(f'{{"a": {text}'), ValueError),
+    "a tool's arguments": refusing(parse_arguments, ValueError),
+    "a tool's arguments, broken off": refusing(lambda text: parse_arguments(f'{{"a": {text}'), ValueError),
     "a local model's answer": answered,
     "a local model's call": lambda text: answered(f"<tool_call>{text}"),
     "a local model's call as XML": lambda text: answered(f"<tool_call><function=a>{text}</function>"),
     "events of a stream": streamed,
-    "a refusal": lambda text: overflow_window(Failure(400, text=text)),
-    "an error on a line": http_answers.one_line,
+    "a refusal": lambda text: overflow_window(HttpFailure(400, text=text)),
+    "an error on a line": http_responses.one_line,
     "secrets": Redaction(SECRETS),
     "the settings": refusing(settings_file, ConfigError),
 }

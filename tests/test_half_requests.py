@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from tests.fakes.commonplace import ROOT, leads_elsewhere
-from tests.fakes.crowd import HALF_HEAD, crowd
 from tests.fakes.free_port import free_port
+from tests.fakes.many_clients import HALF_HEAD, open_clients
 
 DESCRIPTORS = 256
 ALLOWED_LOG_BYTES = 20_000
@@ -103,7 +103,7 @@ async def test_notes_and_health_go_on_beside_three_times_as_many_half_requests_a
         await service.say("/remember The boiler was serviced in May", until="Noted in")
         before, logged = service.descriptors, service.log_bytes
         for number in range(2):  # the second crowd comes while the first is still there
-            async with crowd(service.port, 3 * DESCRIPTORS, HALF_HEAD):
+            async with open_clients(service.port, 3 * DESCRIPTORS, HALF_HEAD):
                 for note in range(3):
                     status, seconds = await service.health()
                     assert (status, seconds < 2) == (200, True), seconds

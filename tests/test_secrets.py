@@ -22,20 +22,20 @@ import httpx
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from bot.config.reload import Current
+from bot.config.reload import LiveSettings
 from bot.config.settings import Settings
 from bot.models.known_providers import KNOWN_PROVIDERS
-from bot.supervision import Supervisor
+from bot.supervisor import Supervisor
 from bot.web.app import build_web_app
-from bot.web.hooks import Hook
-from memory.embeddings.table import PROVIDERS
+from bot.web.webhooks import WebhookRoute
+from memory.embeddings.provider_table import PROVIDERS
 from memory.memory import Memory
 from tests.fakes.bot_api.people import Person
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.commonplace import Commonplace, CommonplaceHere
 from tests.fakes.discord_api.server import DiscordApi
 from tests.fakes.free_port import free_port
-from tests.fakes.parrot import FORMS, Parrot
+from tests.fakes.secret_echo_server import FORMS, SecretEchoServer
 from tests.fakes.services import services
 
 CORE_LETTERS = 24
@@ -131,7 +131,7 @@ FORM_OF = {
     "discord.token": "{core}.AAAAAA.{core}",
     "server.token": "{core}-'&+%/{core}",
 }
-NOT_SERVED = {"index.url": "a server that there is not; tried in tests/bot/service/test_index_server.py"}
+NOT_SERVED = {"index.url": "a server that there is not; tried in tests/bot/test_index_server.py"}
 TABLES = ("openai", "anthropic", "gemini", "mine")
 
 
@@ -379,9 +379,9 @@ def routes() -> set[str]:
     app = build_web_app(
         channels=dict,
         memory=cast(Memory, None),
-        hooks=[Hook("/hook", hook)],
+        hooks=[WebhookRoute("/hook", hook)],
         services=services(
-            current=Current(Settings.model_validate({"server": {"token": "t"}})),
+            current=LiveSettings(Settings.model_validate({"server": {"token": "t"}})),
             supervisor=Supervisor(now=lambda: datetime.now(UTC)),
         ),
     )
@@ -401,7 +401,7 @@ class House:
 
     commonplace: Commonplace
     planted: Planted
-    parrot: Parrot
+    parrot: SecretEchoServer
     telegram: BotApi
     discord: DiscordApi
     shown: Shown = field(default_factory=Shown)
@@ -430,7 +430,7 @@ class House:
 async def house(folder: Path, *, telegram_is_well: bool) -> AsyncIterator[House]:
     """One channel is well, with a planted token, and the other is a parrot, as are all who are asked for anything."""
     planted = Planted()
-    async with Parrot() as parrot, BotApi() as telegram, DiscordApi() as discord:
+    async with SecretEchoServer() as parrot, BotApi() as telegram, DiscordApi() as discord:
         # A password in an address takes the place of a key: some have none.
         well = telegram.url if telegram_is_well else f"http://{parrot.address}"
         instead = {
@@ -503,7 +503,7 @@ async def test_no_secret_is_seen_in_replies_pages_logs_files_or_on_the_command_l
         said = [SAID, *(COMMANDS[start::3] for start in range(3))]
         service = here.service("json")
         async with service.running():
-            await here.telegram.polled(within=20)
+            await here.telegram.wait_until_polling(within=20)
             await asyncio.gather(*(ask(*each, shown) for each in zip(owners, said, strict=True)))
             await service.look_at_all_pages()
         await look_at_the_command_line(partial(asyncio.to_thread, here.commonplace), shown)
@@ -530,8 +530,8 @@ async def test_no_secret_is_seen_where_a_channel_is_refused_and_settings_are_rea
         service = here.service("text")
         config = tmp_path / "config.toml"
         async with service.running():
-            await here.discord.connected(within=20)
-            await here.discord.until(lambda: here.parrot.heard.total() > 4, within=20, what="refusals")
+            await here.discord.wait_until_connected(within=20)
+            await here.discord.wait_until(lambda: here.parrot.heard.total() > 4, within=20, what="refusals")
             before = here.planted.by_place["providers.mine.api_key"]
             config.write_text(
                 config.read_text("utf-8").replace(before, here.planted.make("a new one")), "utf-8"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.config.fields import known_keys
+from bot.config.schema import known_keys
 from bot.config.settings import Settings
-from scripts.bounds import BOUNDS, Bound, place_of, value_in_words
+from scripts.bounds import BOUNDS, Bound, bound_location, format_bound
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "security.md").read_text("utf-8")
@@ -61,13 +61,13 @@ def test_the_bounds_are_those_of_the_code_and_no_constant_is_named_that_is_gone(
     bounds = [bound for group in BOUNDS.values() for bound in group]
     assert [row[0] for row in found] == [bound.what for bound in bounds]
     for row, bound in zip(found, bounds, strict=True):
-        assert row[1:] == [value_in_words(bound), bound.beyond, place_of(bound)]
+        assert row[1:] == [format_bound(bound), bound.beyond, bound_location(bound)]
     with pytest.raises(LookupError, match="is gone"):
-        value_in_words(Bound("x", "bot.reminders:NO_SUCH_BOUND", "", ""))
+        format_bound(Bound("x", "bot.reminders:NO_SUCH_BOUND", "", ""))
     with pytest.raises(LookupError, match="is gone"):
-        value_in_words(Bound("x", "limits.no_such_key", "", ""))
+        format_bound(Bound("x", "limits.no_such_key", "", ""))
     with pytest.raises(LookupError, match="no bound"):
-        value_in_words(Bound("x", "limits.daily_tokens", "", ""))
+        format_bound(Bound("x", "limits.daily_tokens", "", ""))
 
 
 def test_every_test_that_is_named_exists() -> None:

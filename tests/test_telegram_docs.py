@@ -20,18 +20,18 @@ import pytest
 from aiohttp import web
 from telegram.error import RetryAfter, TelegramError
 
-from adapters.telegram import condition, webhook
-from adapters.telegram.connection import open_bot
+from adapters.telegram import connection_health, webhook
+from adapters.telegram.open_bot import open_bot
 from adapters.telegram.webhook import Webhook
 from bot import phrases
 from bot.cli.main import build_parser
-from bot.commands.table import COMMANDS
+from bot.commands.registry import COMMANDS
 from bot.config.settings import ConfigError, load_settings
-from tests.fakes.bot_api.beside import running_beside
 from tests.fakes.bot_api.chats import Chat
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.people import Person
 from tests.fakes.bot_api.server import BotApi
+from tests.fakes.bot_api.threaded import run_in_thread
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.terminal_window import TerminalWindow
 
@@ -71,16 +71,16 @@ def quotations() -> list[str]:
 
 def own_words() -> Iterator[str]:
     """All that the program says where Telegram is concerned, ANYTHING where something is filled in."""
-    for module in (phrases, condition, webhook):
+    for module in (phrases, connection_health, webhook):
         for value in vars(module).values():
             texts = value.values() if isinstance(value, dict) else [value]
             for text in texts:
                 if isinstance(text, str):
                     yield re.sub(r"\{[^{}]*\}", ANYTHING, text)
-    yield condition.in_words(TelegramError(ANYTHING))
-    yield condition.in_words(condition.AddressRefused(ANYTHING))
-    yield condition.in_words(TimeoutError())
-    yield condition.in_words(RetryAfter(30))
+    yield connection_health.describe_error(TelegramError(ANYTHING))
+    yield connection_health.describe_error(connection_health.AddressRefused(ANYTHING))
+    yield connection_health.describe_error(TimeoutError())
+    yield connection_health.describe_error(RetryAfter(30))
     for file in (ROOT / "bot/access.py", *sorted((ROOT / "adapters/telegram").glob("*.py"))):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("log."):
@@ -211,7 +211,7 @@ class Walk:
 
     async def types(self, *arguments: str) -> str:
         """On the command line, beside the service."""
-        return await asyncio.to_thread(self.commonplace.says, *arguments)
+        return await asyncio.to_thread(self.commonplace.output_of, *arguments)
 
 
 @pytest.fixture
@@ -250,7 +250,7 @@ async def test_from_a_token_to_the_first_answer_and_to_others(walk: Walk, api: B
     quoted = quotations()
     walk.configure(settings_of("[telegram]"))
     async with walk.running():
-        await api.polled(within=20)
+        await api.wait_until_polling(within=20)
         await anna.start()
         greeting = await heard(anna.chat)
         code = re.search(r"Your code is (\w+)\.", greeting)
@@ -262,7 +262,7 @@ async def test_from_a_token_to_the_first_answer_and_to_others(walk: Walk, api: B
         answer = await walk.types("chat", "-m", f"/pair {code[1]} owner")
         assert plain(answer) in quoted
         welcome = phrases.LET_IN_AS_OWNER
-        await api.until(lambda: welcome in anna.chat.texts, within=20, what="word that she is the owner")
+        await api.wait_until(lambda: welcome in anna.chat.texts, within=20, what="word that she is the owner")
         assert welcome in quoted
 
         bo = api.person(8, "Bo")
@@ -276,13 +276,15 @@ async def test_from_a_token_to_the_first_answer_and_to_others(walk: Walk, api: B
         await bo.say("hello")
         code = re.search(r"Your code is (\w+)\.", await heard(bo.chat))
         assert code
-        asks = await api.until(
+        asks = await api.wait_until(
             lambda: next((each for each in anna.chat.replies if each.labels), None), within=20
         )
         assert plain(asks.text).replace(code[1], "Y974FTH9") in quoted
         assert set(asks.labels) <= set(re.findall(r"\*\*([^*]+)\*\*", PAGE))
         await anna.press(asks, "Let in")
-        await api.until(lambda: phrases.LET_IN in bo.chat.texts, within=20, what="word that he is let in")
+        await api.wait_until(
+            lambda: phrases.LET_IN in bo.chat.texts, within=20, what="word that he is let in"
+        )
         assert phrases.LET_IN in quoted
         await bo.say("Where is the spare key?")
         assert "The spare key is at Tom's" in await heard(bo.chat)
@@ -299,7 +301,7 @@ async def test_a_document_with_remember_below_it_becomes_a_note(
 ) -> None:
     walk.configure(settings_of("[telegram]") + OWNED)
     async with walk.running():
-        await api.polled(within=20)
+        await api.wait_until_polling(within=20)
         await anna.document(b"# Report\n\nAll is well, says Mr Fox.\n", "/remember", name="report.md")
         assert "Filed in documents/" in await heard(anna.chat)
         await anna.voice()
@@ -317,7 +319,7 @@ async def test_in_a_group_with_privacy_it_hears_what_is_meant_for_it_and_keeps_t
     group = api.supergroup("Family", anna, stranger)
     me = f"@{api.bot.username}"
     async with walk.running():
-        await api.polled(within=20)
+        await api.wait_until_polling(within=20)
         await anna.say("Remember that the spare key is at Tom's")
         await heard(anna.chat)
         await anna.say("lovely weather", group)
@@ -330,7 +332,7 @@ async def test_in_a_group_with_privacy_it_hears_what_is_meant_for_it_and_keeps_t
         assert plain(opened.text) in quotations()
         await anna.say("where is the spare key?", group, reply_to=opened)
         assert "The spare key is at Tom's" in await heard(group)
-        await api.confirmed()
+        await api.wait_until_confirmed()
         assert len(group.replies) == 3
 
 
@@ -344,12 +346,12 @@ async def test_two_programs_with_one_token_say_so(
     other.commonplace.environment |= walk.commonplace.environment | {"HOME": str(tmp_path / "other")}
     other.configure(settings_of("[telegram]") + OWNED)
     async with walk.running(), other.running():
-        await api.until(
+        await api.wait_until(
             lambda: sum(call.status == 409 for call in api.calls) > 3, within=30, what="conflicts enough"
         )
         await anna.say("/status")
-        assert condition.OTHER_PROGRAM in await heard(anna.chat)
-    assert condition.OTHER_PROGRAM in walk.log + other.log
+        assert connection_health.OTHER_PROGRAM in await heard(anna.chat)
+    assert connection_health.OTHER_PROGRAM in walk.log + other.log
 
 
 @asynccontextmanager
@@ -418,7 +420,7 @@ async def test_a_webhook_behind_a_proxy(
 
 @pytest.mark.thorough
 def test_who_starts_it_in_a_terminal_reads_the_log_there(tmp_path: Path) -> None:
-    with running_beside(BotApi()) as api:
+    with run_in_thread(BotApi()) as api:
         commonplace = Commonplace(tmp_path)
         environment = commonplace.environment | {
             "COMMONPLACE_SERVER__PORT": "0",
@@ -427,4 +429,4 @@ def test_who_starts_it_in_a_terminal_reads_the_log_there(tmp_path: Path) -> None
         }
         command = [*commonplace.command, "run"]
         with TerminalWindow(command, cwd=tmp_path, environment=environment, columns=120) as window:
-            window.until(f"on Telegram as @{api.bot.username}", seconds=15)
+            window.wait_for(f"on Telegram as @{api.bot.username}", seconds=15)

@@ -13,23 +13,30 @@ from typing import TYPE_CHECKING
 
 import discord
 
-from adapters.discord.calls import CALL_SECONDS, PAUSES, Calls, Gone, MessageGone, Refused
-from adapters.discord.completion import Completion, Sources
-from adapters.discord.connection import Connection, Told
-from adapters.discord.connection import Patience as Waiting
-from adapters.discord.directs import Directs
-from adapters.discord.groups import groups_of
-from adapters.discord.handle import Answerable, read_handle
-from adapters.discord.incoming import CHANNEL, PERSON, Said, chat_with
+from adapters.discord.access_groups import access_groups
+from adapters.discord.api_calls import CALL_SECONDS, PAUSES, ApiCalls, ApiRefused, ChatGone, MessageGone
+from adapters.discord.autocomplete import Autocomplete, AutocompleteSources
+from adapters.discord.command_registration import CommandRegistration
+from adapters.discord.connection import ConnectionEvents, GatewayConnection
+from adapters.discord.connection import ConnectionTimes as Waiting
+from adapters.discord.direct_channels import DirectChannels
+from adapters.discord.incoming import CHANNEL, PERSON, ReceivedMessage, direct_chat
+from adapters.discord.interaction_handle import InteractionHandle, parse_handle
 from adapters.discord.interactions import Interactions
-from adapters.discord.library import http_of
-from adapters.discord.pace import SETTLE_SECONDS, Pace
-from adapters.discord.places import DIRECT, AsAnswer, Elsewhere, InChannel, Place, Shown
-from adapters.discord.registration import Registration
-from adapters.discord.threads import channel_with, open_thread, with_own_thread
+from adapters.discord.private_api import http_client
+from adapters.discord.rate_limiter import SETTLE_SECONDS, RateLimiter
+from adapters.discord.reply_targets import (
+    DIRECT,
+    ChannelTarget,
+    InteractionTarget,
+    OtherTarget,
+    ReplyTarget,
+    ShownMessages,
+)
+from adapters.discord.threads import assign_thread, find_thread_channel, open_thread
 from bot.channel_store import ChannelStore
 from bot.messages import (
-    Accept,
+    AcceptMessage,
     Attachment,
     ChannelFault,
     ChannelHealth,
@@ -38,12 +45,12 @@ from bot.messages import (
     NotAccepted,
     PersonId,
     Reply,
-    Withdraw,
-    Write,
+    WithdrawMessage,
+    WriteChunk,
 )
-from bot.plain_text import one_line
-from bot.supervision import Supervisor
-from bot.tasks import Tasks
+from bot.sanitize import one_line
+from bot.supervisor import Supervisor
+from bot.tasks import BackgroundTasks
 
 if TYPE_CHECKING:
     from bot.access import Access, Standing
@@ -64,7 +71,7 @@ LOOK_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class DiscordTimes:
     """How long Discord is waited for; seconds."""
 
     call: float = CALL_SECONDS
@@ -86,11 +93,11 @@ class DiscordAdapter:
         access: "Access",
         people: Callable[[], Awaitable[Sequence[PersonId]]],
         commands: Sequence["Command"],
-        sources: Sources,
+        sources: AutocompleteSources,
         threads: bool = False,
-        withdraw: Withdraw | None = None,
-        pace: Pace | None = None,
-        patience: Patience | None = None,
+        withdraw: WithdrawMessage | None = None,
+        pace: RateLimiter | None = None,
+        patience: DiscordTimes | None = None,
         is_ours: Callable[[], bool] = lambda: True,
         since: datetime | None = None,
         supervisor: Supervisor | None = None,
@@ -103,18 +110,18 @@ class DiscordAdapter:
         instance has answered. `supervisor` keeps the commands up to date and opens direct conversations, and knows if
         that fails.
         """
-        patience = patience or Patience()
+        patience = patience or DiscordTimes()
         self._supervisor = supervisor or Supervisor()
         self.threads = threads
         """As above; it can be changed while the adapter runs."""
-        self._accept: Accept = _not_yet
+        self._accept: AcceptMessage = _refuse_for_now
         self._health = ChannelHealth("starting")
         self._client: discord.Client | None = None
-        self._connection = Connection(
+        self._connection = GatewayConnection(
             settings,
             store,
             people=people,
-            told=Told(health=self._report, opened=self._opened),
+            told=ConnectionEvents(health=self._set_health, opened=self._prepare_client),
             withdraw=withdraw,
             patience=patience.receiving,
             is_ours=is_ours,
@@ -122,26 +129,26 @@ class DiscordAdapter:
             supervisor=self._supervisor,
         )
 
-        async def standing(said: Said) -> "Standing":
-            return await access.standing_of(said.message.sender, groups_of(said))
+        async def standing(said: ReceivedMessage) -> "Standing":
+            return await access.standing_of(said.message.sender, access_groups(said))
 
         self._interactions = Interactions(
-            self._take_in,
+            self._accept_message,
             commands=commands,
-            completion=Completion(
-                sources, commands=commands, standing=standing, memory_is_open=access.memory_is_open
+            completion=Autocomplete(
+                sources, commands=commands, standing=standing, memory_is_open=access.is_memory_open
             ),
         )
-        self._registration = Registration(
+        self._registration = CommandRegistration(
             store, commands=commands, guilds=[int(server) for server in settings.servers]
         )
         self._registering: asyncio.Task[None] | None = None
-        self._calls = Calls(self._connection.client, pauses=patience.pauses, call_seconds=patience.call)
-        self._directs = Directs(self._calls, store)
-        self._pace = pace or Pace()
+        self._calls = ApiCalls(self._connection.client, pauses=patience.pauses, call_seconds=patience.call)
+        self._directs = DirectChannels(self._calls, store)
+        self._pace = pace or RateLimiter()
         self._settle = patience.settle
-        self._shown = Shown()
-        self._beside = Tasks()
+        self._shown = ShownMessages()
+        self._beside = BackgroundTasks()
         self._latest: OrderedDict[str, str] = OrderedDict()
         """The id of the latest message of each chat."""
         self._gone: dict[str, float] = {}
@@ -166,9 +173,9 @@ class DiscordAdapter:
 
     def home_of(self, person: PersonId) -> ChatId | None:
         """The direct conversation with a person, whether there is one already or not."""
-        return chat_with(person) if person.id.isdecimal() else None
+        return direct_chat(person) if person.id.isdecimal() else None
 
-    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
         """Get a file that somebody sent."""
         await self._connection.fetch(attachment, write, most=most)
 
@@ -176,19 +183,19 @@ class DiscordAdapter:
         """Leave off what goes on beside."""
         await self._interactions.close()
         self._beside.cancel()
-        await self._beside.ended()
+        await self._beside.wait()
 
     # -- receiving ------------------------------------------------------------------------------------------
 
-    async def run(self, accept: Accept) -> None:
+    async def run(self, accept: AcceptMessage) -> None:
         """Receive until cancelled, however long Discord cannot be reached, or knows the token not."""
         self._accept = accept
-        await self._connection.run(self._take_in)
+        await self._connection.run(self._accept_message)
 
-    async def _take_in(self, said: Said) -> bool:
-        message = with_own_thread(said.message, self._client) if self.threads else said.message
-        message = replace(message, groups=groups_of(said))
-        self._note(message)
+    async def _accept_message(self, said: ReceivedMessage) -> bool:
+        message = assign_thread(said.message, self._client) if self.threads else said.message
+        message = replace(message, groups=access_groups(said))
+        self._remember_message(message)
         return await self._accept(message)
 
     async def is_withdrawn(self, message: IncomingMessage) -> bool:
@@ -198,24 +205,24 @@ class DiscordAdapter:
             return False
         try:
             async with asyncio.timeout(LOOK_SECONDS):
-                channel = await self._channel_with(message)
+                channel = await self._find_channel(message)
                 await self._calls.make(
-                    lambda client: http_of(client).get_message(channel, int(number)), again=False
+                    lambda client: http_client(client).get_message(channel, int(number)), again=False
                 )
         except MessageGone:
             return True
-        except (Refused, ChannelFault, TimeoutError) as error:
+        except (ApiRefused, ChannelFault, TimeoutError) as error:
             log.debug("discord: it cannot be seen whether a message is still there: %s", error)
         return False
 
-    async def _channel_with(self, message: IncomingMessage) -> int:
+    async def _find_channel(self, message: IncomingMessage) -> int:
         """The channel in which a message stands."""
         name = message.chat.name
         if name.startswith(PERSON):
             return await self._directs.channel_of(name.removeprefix(PERSON))
-        return channel_with(message) or int(name)
+        return find_thread_channel(message) or int(name)
 
-    def _note(self, message: IncomingMessage) -> None:
+    def _remember_message(self, message: IncomingMessage) -> None:
         chat = message.chat.name
         if message.id.isdigit():  # neither an edit nor a command or press
             self._latest[chat] = message.id
@@ -223,10 +230,10 @@ class DiscordAdapter:
             while len(self._latest) > CHATS_KEPT:
                 self._latest.popitem(last=False)
 
-    def _report(self, health: ChannelHealth) -> None:
+    def _set_health(self, health: ChannelHealth) -> None:
         self._health = health
 
-    def _opened(self, client: discord.Client) -> None:
+    def _prepare_client(self, client: discord.Client) -> None:
         if self._client is None and client.user:
             log.info("on Discord as %s", one_line(str(client.user)))
         self._client = client
@@ -241,16 +248,18 @@ class DiscordAdapter:
 
     async def render(self, reply: Reply) -> None:
         """Show a reply as it grows; one that nobody can be shown any more is done with."""
-        from adapters.discord.showing import Showing  # brings the reading of Markdown, of no use before
+        from adapters.discord.reply_streamer import (
+            ReplyStreamer,  # brings the reading of Markdown, of no use before
+        )
 
-        answerable = read_handle(reply.to.handle) if reply.to else None
+        answerable = parse_handle(reply.to.handle) if reply.to else None
         # Whoever calls the bot again and again where it may not speak brings no ban upon it.
         wait = self._gone.get(reply.chat.name, -inf) + GONE_SECONDS - time.monotonic()
         if wait > 0 and not answerable:
             raise ChannelFault("nothing could be said there a moment ago", retry_after=wait)
         try:
-            place, shown, elsewhere = await self._place_of(reply, answerable)
-            await Showing(
+            place, shown, elsewhere = await self._choose_target(reply, answerable)
+            await ReplyStreamer(
                 place,
                 self._pace,
                 key=reply.key,
@@ -264,62 +273,71 @@ class DiscordAdapter:
                 sending=reply.sending,
             ).show(reply.parts)
             self._gone.pop(reply.chat.name, None)
-        except Gone as gone:
-            self._note_gone(reply.chat, str(gone), is_command=answerable is not None)
-        except Refused as refused:  # even that it cannot be shown
+        except ChatGone as gone:
+            self._record_gone(reply.chat, str(gone), is_command=answerable is not None)
+        except ApiRefused as refused:  # even that it cannot be shown
             log.error("nothing of a reply can be shown in %s: %s", reply.chat, one_line(str(refused)))
 
-    async def _place_of(
-        self, reply: Reply, answerable: Answerable | None
-    ) -> tuple[Place, Sequence[str], Callable[[], Awaitable[Elsewhere]]]:
+    async def _choose_target(
+        self, reply: Reply, answerable: InteractionHandle | None
+    ) -> tuple[ReplyTarget, Sequence[str], Callable[[], Awaitable[OtherTarget]]]:
         """Where a reply is shown, which messages show it already, and where it goes on if that comes to its end."""
         message, shown = reply.to, reply.shown
         if message and any(each.startswith(DIRECT) for each in shown):
-            return InChannel(self._calls, await self._directs.channel_of(message.sender.id)), shown, _nowhere
+            return (
+                ChannelTarget(self._calls, await self._directs.channel_of(message.sender.id)),
+                shown,
+                _raise_gone,
+            )
         if message is None or answerable is None:
-            return InChannel(self._calls, await self._channel_of(reply)), shown, _nowhere
+            return ChannelTarget(self._calls, await self._reply_channel(reply)), shown, _raise_gone
         if answerable.replaces:  # what is chosen takes the place of what was to be chosen from
             shown = shown or (str(answerable.buttons),)
         return (
-            await self._as_answer(reply, message, answerable, is_begun=bool(shown)),
+            await self._interaction_target(reply, message, answerable, is_begun=bool(shown)),
             shown,
-            (lambda: self._beside_answer(reply, message, answerable)),
+            (lambda: self._fallback_target(reply, message, answerable)),
         )
 
-    async def _as_answer(
-        self, reply: Reply, message: IncomingMessage, answerable: Answerable, *, is_begun: bool
-    ) -> AsAnswer:
-        return AsAnswer(
+    async def _interaction_target(
+        self, reply: Reply, message: IncomingMessage, answerable: InteractionHandle, *, is_begun: bool
+    ) -> InteractionTarget:
+        return InteractionTarget(
             self._calls,
             answerable,
             is_begun=is_begun,
-            channel=None if answerable.private else InChannel(self._calls, await self._channel_of(reply)),
+            channel=None
+            if answerable.private
+            else ChannelTarget(self._calls, await self._reply_channel(reply)),
             known=self._shown,
             acknowledged=lambda: self._interactions.acknowledged(message),
         )
 
-    async def _beside_answer(
-        self, reply: Reply, message: IncomingMessage, answerable: Answerable
-    ) -> Elsewhere:
+    async def _fallback_target(
+        self, reply: Reply, message: IncomingMessage, answerable: InteractionHandle
+    ) -> OtherTarget:
         """Where the answer to a command is told that cannot be told as such: in private what was private."""
         if answerable.private:
             channel = await self._directs.channel_of(message.sender.id)
-            return Elsewhere(InChannel(self._calls, channel), is_direct=True)
-        return Elsewhere(InChannel(self._calls, await self._channel_of(reply)), is_direct=False)
+            return OtherTarget(ChannelTarget(self._calls, channel), is_direct=True)
+        return OtherTarget(ChannelTarget(self._calls, await self._reply_channel(reply)), is_direct=False)
 
-    async def _channel_of(self, reply: Reply) -> int:
+    async def _reply_channel(self, reply: Reply) -> int:
         name = reply.chat.name
         if name.startswith(PERSON):
             return await self._directs.channel_of(name.removeprefix(PERSON))
-        channel = channel_with(reply.to)
+        channel = find_thread_channel(reply.to)
         if channel and reply.to and not await open_thread(self._calls, reply.to, channel):
             return channel
         return int(name)
 
-    def _reply_to(self, reply: Reply, place: Place) -> int | None:
+    def _reply_to(self, reply: Reply, place: ReplyTarget) -> int | None:
         """What a reply is put to: in rooms the message; where two people talk, only if something came in between."""
         message = reply.to
-        if message is None or channel_with(message) not in (None, place.number):  # its thread begins with it
+        if message is None or find_thread_channel(message) not in (
+            None,
+            place.number,
+        ):  # its thread begins with it
             return None
         number = message.id.partition(".")[0]
         if not number.isdigit():
@@ -328,7 +346,7 @@ class DiscordAdapter:
             return int(number)
         return None
 
-    def _note_gone(self, chat: ChatId, why: str, *, is_command: bool) -> None:
+    def _record_gone(self, chat: ChatId, why: str, *, is_command: bool) -> None:
         # A command is answered where nothing may be written, too: this says nothing of the chat.
         if is_command:
             log.warning("a command in %s cannot be answered any more: %s", chat, one_line(why))
@@ -338,9 +356,9 @@ class DiscordAdapter:
         self._gone[chat.name] = time.monotonic()
 
 
-async def _nowhere() -> Elsewhere:
-    raise Gone("it cannot be said anywhere else")
+async def _raise_gone() -> OtherTarget:
+    raise ChatGone("it cannot be said anywhere else")
 
 
-async def _not_yet(_: IncomingMessage) -> bool:
+async def _refuse_for_now(_: IncomingMessage) -> bool:
     raise NotAccepted("the assistant is not there yet: try again in a moment")

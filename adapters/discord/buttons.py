@@ -6,7 +6,7 @@ from discord import ButtonStyle
 from discord.ui import Button, View
 
 from bot.messages import Choice
-from bot.plain_text import one_line
+from bot.sanitize import one_line
 
 MOST_BUTTONS = 25
 """Five rows of five are all that Discord shows below a message."""
@@ -14,7 +14,7 @@ LABEL_CHARS = 80
 SAYS_CHARS = 100
 
 
-def buttons_of(choices: Iterable[Choice]) -> View | None:
+def make_buttons(choices: Iterable[Choice]) -> View | None:
     """The buttons for these choices; None where there is none. To be called within a running loop.
 
     The library keeps no track of them: a press comes as an interaction, by whatever process it was offered.

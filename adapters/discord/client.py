@@ -7,9 +7,9 @@ from typing import Any, Protocol
 import aiohttp
 import discord
 
-from adapters.backoff import Growth
-from adapters.discord.answers import watch_answers
-from adapters.discord.library import guard_events, let_others_go_on, pace_openings, silence_logs
+from adapters.backoff import BackoffTimes
+from adapters.discord.private_api import fix_cancelled_limits, guard_events, limit_reconnects, silence_logs
+from adapters.discord.response_timeouts import install_response_limits
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ LONGEST_HOLD = 60.0
 """Seconds that the library waits for a rate limit to end, before it raises RateLimited."""
 
 
-class Listener(Protocol):
+class GatewayListener(Protocol):
     """What is told of what happens. Each of these only notes it, so that nothing waits and the order is kept."""
 
     def connected(self, client: discord.Client, shard: int) -> None:
@@ -65,7 +65,7 @@ class Listener(Protocol):
         ...
 
 
-def intents() -> discord.Intents:
+def make_intents() -> discord.Intents:
     """What Discord is to tell of: guilds, messages in them, direct messages; what is privileged is asked for apart."""
     wanted = discord.Intents.none()
     wanted.guilds = True
@@ -75,12 +75,12 @@ def intents() -> discord.Intents:
 
 
 def open_client(
-    listener: Listener,
+    listener: GatewayListener,
     *,
     shards: int,
     guilds_within: float,
     heartbeat_within: float,
-    openings: Growth,
+    openings: BackoffTimes,
     hello_within: float,
     is_ours: Callable[[], bool] = lambda: True,
 ) -> discord.Client:
@@ -93,7 +93,7 @@ def open_client(
     """
     silence_logs()
     options: dict[str, Any] = {
-        "intents": intents(),
+        "intents": make_intents(),
         "max_messages": None,
         "member_cache_flags": discord.MemberCacheFlags.none(),
         "chunk_guilds_at_startup": False,
@@ -101,13 +101,13 @@ def open_client(
         "heartbeat_timeout": heartbeat_within,
         "max_ratelimit_timeout": LONGEST_HOLD,
         "allowed_mentions": discord.AllowedMentions.none(),
-        "http_trace": _asking_first(is_ours),
+        "http_trace": _make_trace(is_ours),
     }
-    client = _Sharded(shard_count=shards, **options) if shards > 1 else _Single(**options)
+    client = _ShardedClient(shard_count=shards, **options) if shards > 1 else _SingleClient(**options)
     client.listener = listener
-    let_others_go_on(client)
-    begun = pace_openings(client, openings, hello_within=hello_within)
-    _listen(client, listener, begun=begun)
+    fix_cancelled_limits(client)
+    begun = limit_reconnects(client, openings, hello_within=hello_within)
+    _install_events(client, listener, begun=begun)
     return client
 
 
@@ -117,7 +117,7 @@ def may_read_all(client: discord.Client) -> bool:
     return flags.gateway_message_content or flags.gateway_message_content_limited
 
 
-def _asking_first(is_ours: Callable[[], bool]) -> aiohttp.TraceConfig:
+def _make_trace(is_ours: Callable[[], bool]) -> aiohttp.TraceConfig:
     """Stop what another instance is to do now before it leaves: all that the library asks of Discord comes by here."""
 
     async def ask(*_: object) -> None:
@@ -126,12 +126,12 @@ def _asking_first(is_ours: Callable[[], bool]) -> aiohttp.TraceConfig:
 
     trace = aiohttp.TraceConfig()
     trace.on_request_start.append(ask)
-    watch_answers(trace)
+    install_response_limits(trace)
     return trace
 
 
-class _Single(discord.Client):
-    listener: Listener
+class _SingleClient(discord.Client):
+    listener: GatewayListener
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         await self.listener.identify(initial=initial)
@@ -141,11 +141,11 @@ class _Single(discord.Client):
             super().dispatch(event, *args, **kwargs)
 
 
-class _Sharded(_Single, discord.AutoShardedClient):
+class _ShardedClient(_SingleClient, discord.AutoShardedClient):
     pass
 
 
-def _listen(client: discord.Client, listener: Listener, *, begun: Callable[[], None]) -> None:
+def _install_events(client: discord.Client, listener: GatewayListener, *, begun: Callable[[], None]) -> None:
     """Have events told. Each runs in a task of its own, but those begin in order, and end before they wait.
 
     `begun` is called with each session that begins or goes on.
@@ -214,11 +214,11 @@ def _listen(client: discord.Client, listener: Listener, *, begun: Callable[[], N
         on_error,
     ):
         client.event(told)
-    client.event(_renamed(on_guild_available, "on_guild_join"))
+    client.event(_make_event(on_guild_available, "on_guild_join"))
     guard_events(client, listener)
 
 
-def _renamed(told: Callable[[discord.Guild], Any], name: str) -> Any:
+def _make_event(told: Callable[[discord.Guild], Any], name: str) -> Any:
     async def again(guild: discord.Guild) -> None:
         await told(guild)
 

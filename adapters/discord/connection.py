@@ -13,33 +13,33 @@ from typing import Any
 import aiohttp
 import discord
 
-from adapters.backoff import Growth
-from adapters.discord.answers import answered_within
+from adapters.backoff import BackoffTimes
 from adapters.discord.client import may_read_all, open_client
-from adapters.discord.condition import (
-    Condition,
+from adapters.discord.connection_health import (
+    ConnectionHealth,
     ConnectionLost,
+    ReconnectTimes,
     TooManySessions,
-    Waits,
     is_intent_off,
 )
 from adapters.discord.files import fetch_file
-from adapters.discord.gateway import Gateway, ask_gateway
-from adapters.discord.library import (
+from adapters.discord.gateway import GatewayInfo, fetch_gateway
+from adapters.discord.private_api import (
     LibraryChanged,
-    ask_for_text,
     check_library,
     has_connected,
-    http_of,
+    http_client,
     is_reconnect_request,
-    point_at,
+    request_message_text,
+    set_endpoints,
     stop_heartbeats,
 )
-from adapters.discord.receiving import AcceptSaid, Pauses, Receiver
+from adapters.discord.receiving import AcceptMessage, Receiver, ReceiveTimes
+from adapters.discord.response_timeouts import limit_response_time
 from bot.channel_store import ChannelStore
 from bot.config.discord import DiscordSettings
-from bot.messages import Attachment, ChannelFault, ChannelHealth, PersonId, Withdraw, Write
-from bot.supervision import Supervisor
+from bot.messages import Attachment, ChannelFault, ChannelHealth, PersonId, WithdrawMessage, WriteChunk
+from bot.supervisor import Supervisor
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ CANCEL_SECONDS = 1.0
 SESSIONS_AT_ONCE = 10
 SESSIONS_WITHIN = 600.0
 """So many sessions may be begun in so many seconds: a thousand a day are allowed, then Discord resets the token."""
-EXPECTED = (
+CONNECTION_ERRORS = (
     discord.DiscordException,
     aiohttp.ClientError,
     OSError,
@@ -61,17 +61,17 @@ EXPECTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class ConnectionTimes:
     """How long Discord is waited for; seconds."""
 
-    waits: Waits = field(default_factory=Waits)
-    pauses: Pauses = field(default_factory=Pauses)
+    waits: ReconnectTimes = field(default_factory=ReconnectTimes)
+    pauses: ReceiveTimes = field(default_factory=ReceiveTimes)
     client: float = 20.0
     """For a connection, where something is to be asked of Discord."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ConnectionEvents:
     """Who is told what, beside the assistant. None of them waits, none may raise."""
 
     health: Callable[[ChannelHealth], None]
@@ -81,7 +81,7 @@ class Told:
     """A session has begun, and all its guilds are known; again with each new one, and for each shard."""
 
 
-class Connection:
+class GatewayConnection:
     """The bot that has one token, on Discord."""
 
     def __init__(
@@ -90,9 +90,9 @@ class Connection:
         store: ChannelStore,
         *,
         people: Callable[[], Awaitable[Sequence[PersonId]]],
-        told: Told,
-        withdraw: Withdraw | None = None,
-        patience: Patience | None = None,
+        told: ConnectionEvents,
+        withdraw: WithdrawMessage | None = None,
+        patience: ConnectionTimes | None = None,
         is_ours: Callable[[], bool] = lambda: True,
         since: datetime | None = None,
         supervisor: Supervisor | None = None,
@@ -112,9 +112,9 @@ class Connection:
         self._people = people
         self._withdraw = withdraw
         self._told = told
-        self._patience = patience or Patience()
+        self._patience = patience or ConnectionTimes()
         self._waits = self._patience.waits
-        self._condition = Condition(told.health, self._waits, token=self._token)
+        self._condition = ConnectionHealth(told.health, self._waits, token=self._token)
         self._client: discord.Client | None = None
         self._logged_in = asyncio.Event()
         self._lost = asyncio.Event()
@@ -128,7 +128,7 @@ class Connection:
         self._receiver: Receiver | None = None
 
     @property
-    def reads_all(self) -> bool:
+    def reads_all_messages(self) -> bool:
         """Whether the bot is given the text of messages that do not mention it, as in its own threads."""
         return self._reads_all
 
@@ -148,11 +148,11 @@ class Connection:
         except TimeoutError as error:
             raise ChannelFault("Discord cannot be reached") from error
 
-    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
         """Get a file that somebody sent. Raises AttachmentLost, ChannelFault."""
         await fetch_file(attachment, write, most=most, api_base=self._api_base, client=self.client)
 
-    async def run(self, accept: AcceptSaid) -> None:
+    async def run(self, accept: AcceptMessage) -> None:
         """Receive until cancelled, however long Discord cannot be reached, or knows the token not."""
         receiver = self._receiver = Receiver(
             accept,
@@ -180,57 +180,57 @@ class Connection:
             error: Exception = ConnectionLost()
             try:
                 await self._connect(receiver)
-            except EXPECTED as expected:
+            except CONNECTION_ERRORS as expected:
                 error = expected
             except Exception as unexpected:
                 log.exception("Discord: the connection has failed")
                 error = unexpected
             if is_intent_off(error):  # switched off since the login told that it was on
                 self._is_text_refused = True
-                receiver.text_is_hidden(True)
-            await asyncio.sleep(self._condition.failed(error))
+                receiver.set_text_hidden(True)
+            await asyncio.sleep(self._condition.record_failure(error))
 
     async def _connect(self, receiver: Receiver) -> None:
         """One client from its login to its end: none serves for a second one."""
         check_library()
         answer = self._condition.answer_seconds
         async with asyncio.timeout(answer):
-            gateway = await ask_gateway(self._api_base, self._token)
+            gateway = await fetch_gateway(self._api_base, self._token)
         if gateway.sessions < gateway.shards:
             raise TooManySessions(gateway.reset_after)
         self._sessions_left, self._shards = gateway.sessions, gateway.shards
-        point_at(self._api_base, gateway.address)
+        set_endpoints(self._api_base, gateway.address)
         client = open_client(
-            _Listener(self, receiver),
+            _ConnectionListener(self, receiver),
             shards=gateway.shards,
             guilds_within=self._waits.guilds,
             heartbeat_within=self._waits.heartbeat,
-            openings=Growth(self._waits.first, self._waits.short, self._waits.longest),
+            openings=BackoffTimes(self._waits.first, self._waits.short, self._waits.longest),
             hello_within=self._waits.answer,
             is_ours=self._is_ours,
         )
         try:
-            async with asyncio.timeout(self._waits.call), answered_within(answer):
+            async with asyncio.timeout(self._waits.call), limit_response_time(answer):
                 await client.login(self._token)
             self._reads_all = may_read_all(client) and not self._is_text_refused
             if self._reads_all:
-                ask_for_text(client)
-                receiver.text_is_hidden(False)
+                request_message_text(client)
+                receiver.set_text_hidden(False)
             self._told.opened(client)
             self._client = client
             self._logged_in.set()
-            await self._hold(client, gateway)
+            await self._stay_open(client, gateway)
         finally:
             self._logged_in.clear()
             self._client = None
-            await _close(client)
+            await _close_client(client)
 
-    async def _hold(self, client: discord.Client, gateway: Gateway) -> None:
+    async def _stay_open(self, client: discord.Client, gateway: GatewayInfo) -> None:
         """Be connected until that ends, or the library does not get it back."""
         self._back.clear()
         self._lost.set()
         connecting = asyncio.create_task(client.connect())
-        watching = asyncio.create_task(self._watch())
+        watching = asyncio.create_task(self._watch_connection())
         try:
             await asyncio.wait([connecting, watching], return_when=asyncio.FIRST_COMPLETED)
             if watching.done():
@@ -239,7 +239,7 @@ class Connection:
                 connecting.result()
             except AttributeError as error:
                 # The library stumbles over a first connection that fails: what failed stands behind its own error.
-                if not has_connected(client) and isinstance(error.__context__, EXPECTED):
+                if not has_connected(client) and isinstance(error.__context__, CONNECTION_ERRORS):
                     raise error.__context__ from None
                 if not has_connected(client) and is_reconnect_request(error.__context__):
                     raise ConnectionLost from None
@@ -252,16 +252,16 @@ class Connection:
                 _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
             await asyncio.gather(connecting, watching, return_exceptions=True)
 
-    async def _watch(self) -> None:
+    async def _watch_connection(self) -> None:
         """Tell of a connection that is lost for more than a moment; raise ConnectionLost where it stays so."""
         while True:
             await self._lost.wait()
-            if not await self._is_back_within(self._waits.told):
-                self._condition.lost()
-                if not await self._is_back_within(self._waits.given_up):
+            if not await self._reconnects_within(self._waits.told):
+                self._condition.record_loss()
+                if not await self._reconnects_within(self._waits.given_up):
                     raise ConnectionLost
 
-    async def _is_back_within(self, seconds: float) -> bool:
+    async def _reconnects_within(self, seconds: float) -> bool:
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._back.wait()
@@ -269,13 +269,13 @@ class Connection:
 
     # -- what the client tells ------------------------------------------------------------------------------
 
-    def heard(self) -> None:
+    def mark_connected(self) -> None:
         """Note that Discord can be heard."""
         self._lost.clear()
         self._back.set()
-        self._condition.well()
+        self._condition.record_success()
 
-    def unheard(self) -> None:
+    def mark_disconnected(self) -> None:
         """Note that it cannot, for now."""
         self._back.clear()
         self._lost.set()
@@ -297,10 +297,10 @@ class Connection:
             await asyncio.sleep(self._waits.identify)
 
 
-class _Listener:
+class _ConnectionListener:
     """What a client tells, given to those whom it concerns."""
 
-    def __init__(self, connection: Connection, receiver: Receiver) -> None:
+    def __init__(self, connection: GatewayConnection, receiver: Receiver) -> None:
         self._connection = connection
         self._receiver = receiver
         self._client: discord.Client | None = None
@@ -308,15 +308,15 @@ class _Listener:
     def connected(self, client: discord.Client, shard: int) -> None:
         self._client = client
         self._receiver.connected(client, shard)
-        self._connection.heard()
+        self._connection.mark_connected()
 
     def resumed(self, shard: int) -> None:
         self._receiver.resumed(shard)
-        self._connection.heard()
+        self._connection.mark_connected()
 
     def disconnected(self, shard: int) -> None:
         self._receiver.disconnected(shard)
-        self._connection.unheard()
+        self._connection.mark_disconnected()
 
     def guild_available(self, guild: discord.Guild) -> None:
         self._receiver.guild_available(guild)
@@ -345,12 +345,12 @@ class _Listener:
         await self._connection.identify(initial=initial)
 
 
-async def _close(client: discord.Client) -> None:
+async def _close_client(client: discord.Client) -> None:
     try:
         async with asyncio.timeout(CLOSE_SECONDS):
             await client.close()
     except Exception as error:  # noqa: BLE001 - whatever it is, the next connection does not depend on it
         log.debug("discord: closing failed: %s", type(error).__name__)
-        await http_of(client).close()
+        await http_client(client).close()
     finally:
         stop_heartbeats(client)

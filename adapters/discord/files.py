@@ -6,25 +6,25 @@ from urllib.parse import urlsplit
 import aiohttp
 import discord
 
-from adapters.discord.condition import in_words
-from adapters.discord.incoming_contents import Handle
+from adapters.discord.connection_health import describe_error
+from adapters.discord.incoming_contents import AttachmentHandle
 from bot import phrases
-from bot.messages import Attachment, AttachmentLost, ChannelFault, Write
+from bot.messages import Attachment, AttachmentLost, ChannelFault, WriteChunk
 
-PIECE = 65_536
+PIECE_BYTES = 65_536
 SECONDS = 60.0
 EXPIRED = (401, 403, 404, 410)
-DISCORDS = ("discordapp.com", "discordapp.net", "discord.com")
+DISCORD_HOSTS = ("discordapp.com", "discordapp.net", "discord.com")
 """Where Discord keeps files."""
 
 
-class _Expired(Exception):
+class _UrlExpired(Exception):
     """The address is not known any more, or none that files of Discord have."""
 
 
 async def fetch_file(
     attachment: Attachment,
-    write: Write,
+    write: WriteChunk,
     *,
     most: int,
     api_base: str,
@@ -35,27 +35,27 @@ async def fetch_file(
     `client` gives one that is logged in; it is asked for only where the address has died.
     """
     if attachment.size > most:
-        raise _too_large(most)
+        raise _too_large_error(most)
     try:
-        handle = Handle.parse(attachment.handle)
+        handle = AttachmentHandle.parse(attachment.handle)
     except ValueError as error:
         raise AttachmentLost(phrases.ATTACHMENT_GONE) from error
     try:
         try:
             await _download(handle.address, write, most=most, api_base=api_base)
-        except _Expired:
-            address = await _new_address(await client(), handle)
+        except _UrlExpired:
+            address = await _refresh_url(await client(), handle)
             await _download(address, write, most=most, api_base=api_base)
-    except _Expired as error:
+    except _UrlExpired as error:
         raise AttachmentLost(phrases.ATTACHMENT_GONE) from error
     except (aiohttp.ClientError, discord.DiscordException, TimeoutError) as error:
         wait = error.retry_after if isinstance(error, discord.RateLimited) else 0.0
-        raise ChannelFault(in_words(error), retry_after=wait) from error
+        raise ChannelFault(describe_error(error), retry_after=wait) from error
 
 
-async def _download(address: str, write: Write, *, most: int, api_base: str) -> None:
-    if not is_discords(address, api_base=api_base):
-        raise _Expired
+async def _download(address: str, write: WriteChunk, *, most: int, api_base: str) -> None:
+    if not is_discord_url(address, api_base=api_base):
+        raise _UrlExpired
     timeout = aiohttp.ClientTimeout(total=SECONDS)
     async with (
         # Not unpacked: a piece that was packed could be a thousand times as large.
@@ -65,17 +65,17 @@ async def _download(address: str, write: Write, *, most: int, api_base: str) -> 
         session.get(address, allow_redirects=False) as answer,
     ):
         if answer.status in EXPIRED or 300 <= answer.status < 400:
-            raise _Expired
+            raise _UrlExpired
         answer.raise_for_status()
         size = 0
-        async for piece in answer.content.iter_chunked(PIECE):
+        async for piece in answer.content.iter_chunked(PIECE_BYTES):
             size += len(piece)
             if size > most:
-                raise _too_large(most)
+                raise _too_large_error(most)
             await write(piece)
 
 
-def is_discords(address: str, *, api_base: str) -> bool:
+def is_discord_url(address: str, *, api_base: str) -> bool:
     """Whether files are kept there: at Discord's own hosts, or at that of `api_base`, which may be a proxy.
 
     What such a proxy says is not to lead us to other machines of this network.
@@ -86,24 +86,24 @@ def is_discords(address: str, *, api_base: str) -> bool:
         its_own = (parts.scheme, host, parts.port) == (base.scheme, base.hostname, base.port)
     except ValueError:
         return False
-    return its_own or (parts.scheme == "https" and host.endswith(tuple(f".{each}" for each in DISCORDS)))
+    return its_own or (parts.scheme == "https" and host.endswith(tuple(f".{each}" for each in DISCORD_HOSTS)))
 
 
-async def _new_address(client: discord.Client, handle: Handle) -> str:
+async def _refresh_url(client: discord.Client, handle: AttachmentHandle) -> str:
     """Ask for the message again: Discord tells a new address with it."""
     if not handle.message:
-        raise _Expired
+        raise _UrlExpired
     channel = client.get_partial_messageable(handle.channel)
     try:
         message = await channel.fetch_message(handle.message)
     except (discord.NotFound, discord.Forbidden) as error:
-        raise _Expired from error
+        raise _UrlExpired from error
     files = [*message.attachments, *(one for each in message.message_snapshots for one in each.attachments)]
     for file in files:
         if file.id == handle.attachment:
             return file.url
-    raise _Expired
+    raise _UrlExpired
 
 
-def _too_large(most: int) -> AttachmentLost:
+def _too_large_error(most: int) -> AttachmentLost:
     return AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))

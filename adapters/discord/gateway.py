@@ -9,7 +9,7 @@ import aiohttp
 import yarl
 from discord import GatewayNotFound, LoginFailure, RateLimited
 
-from adapters.discord.answers import read_answer
+from adapters.discord.response_timeouts import read_answer
 
 ANSWER_BYTES = 1 << 16
 MOST_SHARDS = 256
@@ -18,7 +18,7 @@ LONGEST_WAIT = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Gateway:
+class GatewayInfo:
     """What Discord tells a bot that is about to connect."""
 
     address: str
@@ -30,36 +30,36 @@ class Gateway:
     """Seconds until there are more of them."""
 
 
-async def ask_gateway(api_base: str, token: str) -> Gateway:
+async def fetch_gateway(api_base: str, token: str) -> GatewayInfo:
     """Ask an API at `api_base`, without a slash at its end, for its gateway.
 
     Raises LoginFailure, RateLimited, GatewayNotFound, aiohttp.ClientError, TimeoutError.
     """
     async with aiohttp.ClientSession(headers={"User-Agent": "DiscordBot (commonplace, 1)"}) as session:
         plain, mine = await asyncio.gather(
-            _get(session, f"{api_base}/gateway"),
-            _get(session, f"{api_base}/gateway/bot", authorization=f"Bot {token}"),
+            _get_json(session, f"{api_base}/gateway"),
+            _get_json(session, f"{api_base}/gateway/bot", authorization=f"Bot {token}"),
         )
     address = plain.get("url") or mine.get("url")
     if not isinstance(address, str) or yarl.URL(address).scheme not in ("ws", "wss"):
         raise GatewayNotFound
     limit = mine.get("session_start_limit")
     limit = limit if isinstance(limit, dict) else {}
-    return Gateway(
+    return GatewayInfo(
         address,
-        shards=_count(mine.get("shards"), 1, most=MOST_SHARDS) or 1,
-        sessions=_count(limit.get("remaining"), 1000),
-        reset_after=_count(limit.get("reset_after"), 0) / 1000,
+        shards=_parse_count(mine.get("shards"), 1, most=MOST_SHARDS) or 1,
+        sessions=_parse_count(limit.get("remaining"), 1000),
+        reset_after=_parse_count(limit.get("reset_after"), 0) / 1000,
     )
 
 
-async def _get(session: aiohttp.ClientSession, url: str, *, authorization: str = "") -> dict[str, Any]:
+async def _get_json(session: aiohttp.ClientSession, url: str, *, authorization: str = "") -> dict[str, Any]:
     headers = {"Authorization": authorization} if authorization else {}
     async with session.get(url, headers=headers) as answer:
         if answer.status == 401:
             raise LoginFailure("the token is not known")
         if answer.status == 429:
-            raise RateLimited(_seconds(answer.headers.get("Retry-After", "")))
+            raise RateLimited(_parse_seconds(answer.headers.get("Retry-After", "")))
         if answer.status >= 500:
             answer.raise_for_status()
         if answer.status != 200:  # a proxy may know only one of the two
@@ -71,11 +71,11 @@ async def _get(session: aiohttp.ClientSession, url: str, *, authorization: str =
         return told if isinstance(told, dict) else {}
 
 
-def _count(value: object, otherwise: int, *, most: int = 10**9) -> int:
+def _parse_count(value: object, otherwise: int, *, most: int = 10**9) -> int:
     return value if type(value) is int and 0 <= value <= most else otherwise
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         # `max` and `min` in this order also turn NaN into a number.
         return max(0.0, min(LONGEST_WAIT, float(text)))

@@ -6,22 +6,22 @@ from datetime import UTC
 import discord
 from discord import ChannelType, MessageReferenceType, MessageType
 
-from adapters.discord.incoming_contents import Contents, contents_of, embedded_words
-from adapters.discord.incoming_text import Names, names_me, read_text, whole
+from adapters.discord.incoming_contents import Contents, read_contents, read_embeds
+from adapters.discord.incoming_text import MentionNames, mentions_bot, read_text, strip_surrogates
 from bot import phrases
 from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
-from bot.plain_text import one_line
+from bot.sanitize import one_line
 
 CHANNEL = "discord"
 PERSON = "@"
 """Before a person's number, in the name of the chat with them."""
-SAID = (MessageType.default, MessageType.reply)
+TEXT_MESSAGE_TYPES = (MessageType.default, MessageType.reply)
 """The kinds of message that somebody writes; all others Discord writes itself."""
 QUOTED_CHARS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReceivedMessage:
     """Somebody wrote, or changed what they had written."""
 
     message: IncomingMessage
@@ -38,77 +38,77 @@ class Said:
     """The id that the edit has or would have which made the message what it is; "" where there was none."""
 
 
-def read_message(message: discord.Message, me: int) -> Said | None:
+def read_message(message: discord.Message, me: int) -> ReceivedMessage | None:
     """Tell what was said; None for what is of no interest here. `me` is the bot's own id."""
-    return _said(message, me, id=str(message.id))
+    return _read_any(message, me, id=str(message.id))
 
 
-def read_edit(message: discord.Message, me: int) -> Said | None:
+def read_edit(message: discord.Message, me: int) -> ReceivedMessage | None:
     """Tell what somebody put in a message's place; None where only Discord added a preview."""
     if message.edited_at is None:
         return None
-    return _said(message, me, id=_edit_id(message), edit_of=str(message.id))
+    return _read_any(message, me, id=_make_edit_id(message), edit_of=str(message.id))
 
 
-def _edit_id(message: discord.Message) -> str:
+def _make_edit_id(message: discord.Message) -> str:
     return f"{message.id}.{int(message.edited_at.timestamp() * 1000)}" if message.edited_at else ""
 
 
-def chat_of(channel: int) -> ChatId:
+def channel_chat(channel: int) -> ChatId:
     """Each channel and thread is a chat."""
     return ChatId(CHANNEL, str(channel))
 
 
-def chat_with(person: PersonId) -> ChatId:
+def direct_chat(person: PersonId) -> ChatId:
     """The direct conversation with a person; it is named before Discord has opened it, and alike for every bot."""
     return ChatId(CHANNEL, f"{PERSON}{person.id}")
 
 
-def person_of(user: int) -> PersonId:
+def person_id(user: int) -> PersonId:
     """A person, by number."""
     return PersonId(CHANNEL, str(user))
 
 
-def name_of(user: discord.User | discord.Member) -> str:
+def display_name(user: discord.User | discord.Member) -> str:
     """What people call somebody there."""
-    return one_line(whole(user.display_name))
+    return one_line(strip_surrogates(user.display_name))
 
 
-def title_of(channel: object, guild: discord.Guild | None) -> str:
+def channel_title(channel: object, guild: discord.Guild | None) -> str:
     """What people call a channel: `#general · Guild`; "" for a direct conversation."""
     if guild is None:
         return ""
-    name = _line(getattr(channel, "name", ""))
+    name = _clean_line(getattr(channel, "name", ""))
     if isinstance(channel, discord.Thread):
-        parent = _line(channel.parent.name) if channel.parent else ""
+        parent = _clean_line(channel.parent.name) if channel.parent else ""
         name = phrases.TOPIC_TITLE.format(chat=f"#{parent}", topic=name) if parent else name
     elif name:
         name = f"#{name}"
-    return " · ".join(filter(None, [name, _line(guild.name)]))
+    return " · ".join(filter(None, [name, _clean_line(guild.name)]))
 
 
-def _said(message: discord.Message, me: int, *, id: str, edit_of: str = "") -> Said | None:  # noqa: A002
-    if message.type not in SAID or message.author.bot or message.webhook_id:
+def _read_any(message: discord.Message, me: int, *, id: str, edit_of: str = "") -> ReceivedMessage | None:  # noqa: A002
+    if message.type not in TEXT_MESSAGE_TYPES or message.author.bot or message.webhook_id:
         return None
     in_room = message.guild is not None or message.channel.type is not ChannelType.private
-    names = _names(message, me)
-    contents = contents_of(message)
+    names = _make_names(message, me)
+    contents = read_contents(message)
     is_forward = bool(message.message_snapshots)
     written = [read_text(message.content, names)]
     written += [read_text(snapshot.content, names) for snapshot in message.message_snapshots]
     text = "\n\n".join(filter(None, [*written, contents.words]))
-    replied_to = _replied_to(message)
+    replied_to = _find_replied_to(message)
     is_reply_to_me = replied_to is not None and replied_to.author.id == me
     is_mine = isinstance(message.channel, discord.Thread) and message.channel.owner_id == me
-    is_called = any(user.id == me for user in message.mentions) or names_me(message.content, names)
+    is_called = any(user.id == me for user in message.mentions) or mentions_bot(message.content, names)
     addressed = not in_room or is_called or is_reply_to_me or is_mine
     if not (text or contents):
         if in_room and not is_called:  # as it also is where Discord keeps all of it from us
-            incoming = _incoming(message, id=id, edit_of=edit_of, text="", addressed=addressed)
-            return Said(incoming, is_hidden=True) if addressed else None
+            incoming = _make_message(message, id=id, edit_of=edit_of, text="", addressed=addressed)
+            return ReceivedMessage(incoming, is_hidden=True) if addressed else None
         text = phrases.SENT_SOMETHING
-    quoted, quoted_contents = _quoted(replied_to, names, mine=is_reply_to_me)
-    incoming = _incoming(
+    quoted, quoted_contents = _read_quoted(replied_to, names, mine=is_reply_to_me)
+    incoming = _make_message(
         message,
         id=id,
         edit_of=edit_of,
@@ -121,17 +121,17 @@ def _said(message: discord.Message, me: int, *, id: str, edit_of: str = "") -> S
     )
     in_thread = isinstance(message.channel, discord.Thread)
     guild = message.guild.id if message.guild else 0
-    return Said(
+    return ReceivedMessage(
         incoming,
         in_thread=in_thread,
         guild=guild,
-        parent=parent_of(message.channel),
-        roles=roles_of(message.author),
-        last_edit=_edit_id(message),
+        parent=find_parent(message.channel),
+        roles=read_roles(message.author),
+        last_edit=_make_edit_id(message),
     )
 
 
-def _incoming(
+def _make_message(
     message: discord.Message,
     *,
     id: str,  # noqa: A002
@@ -144,15 +144,15 @@ def _incoming(
 ) -> IncomingMessage:
     moment = message.edited_at if edit_of and message.edited_at else message.created_at
     in_room = message.guild is not None or message.channel.type is not ChannelType.private
-    sender = person_of(message.author.id)
+    sender = person_id(message.author.id)
     return IncomingMessage(
         id=id,
-        chat=chat_of(message.channel.id) if in_room else chat_with(sender),
+        chat=channel_chat(message.channel.id) if in_room else direct_chat(sender),
         sender=sender,
         text=text,
         sent_at=moment.astimezone(UTC),
-        sender_name=name_of(message.author),
-        chat_name=title_of(message.channel, message.guild),
+        sender_name=display_name(message.author),
+        chat_name=channel_title(message.channel, message.guild),
         in_room=in_room,
         addressed=addressed,
         edit_of=edit_of,
@@ -162,23 +162,23 @@ def _incoming(
     )
 
 
-def _names(message: discord.Message, me: int) -> Names:
+def _make_names(message: discord.Message, me: int) -> MentionNames:
     guild = message.guild
-    users = {user.id: name_of(user) for user in message.mentions}
+    users = {user.id: display_name(user) for user in message.mentions}
 
     def role_name(role: int) -> str:
         found = guild.get_role(role) if guild else None
-        return _line(found.name) if found else ""
+        return _clean_line(found.name) if found else ""
 
     def channel_name(channel: int) -> str:
         found = guild.get_channel_or_thread(channel) if guild else None
-        return _line(found.name) if found else ""
+        return _clean_line(found.name) if found else ""
 
     my_role = guild.self_role if guild else None
-    return Names(me, frozenset([my_role.id] if my_role else []), users, role_name, channel_name)
+    return MentionNames(me, frozenset([my_role.id] if my_role else []), users, role_name, channel_name)
 
 
-def _replied_to(message: discord.Message) -> discord.Message | None:
+def _find_replied_to(message: discord.Message) -> discord.Message | None:
     """What somebody replies to, where it is still there; not what is passed on."""
     reference = message.reference
     if reference is None or reference.type is not MessageReferenceType.reply:
@@ -186,37 +186,37 @@ def _replied_to(message: discord.Message) -> discord.Message | None:
     return reference.resolved if isinstance(reference.resolved, discord.Message) else None
 
 
-def _quoted(
-    replied_to: discord.Message | None, names: Names, *, mine: bool
+def _read_quoted(
+    replied_to: discord.Message | None, names: MentionNames, *, mine: bool
 ) -> tuple[Quoted | None, Contents]:
     """What is replied to, and what came along with that, as far as somebody can look at it."""
     if replied_to is None:
         return None, Contents()
-    contents = Contents() if mine else contents_of(replied_to)
+    contents = Contents() if mine else read_contents(replied_to)
     passed_on = [snapshot.content for snapshot in replied_to.message_snapshots]
-    its_names = Names(
+    its_names = MentionNames(
         names.me,
         names.my_roles,
-        {**names.users, **{user.id: name_of(user) for user in replied_to.mentions}},
+        {**names.users, **{user.id: display_name(user) for user in replied_to.mentions}},
         names.roles,
         names.channels,
     )
     written = [read_text(text, its_names) for text in (replied_to.content, *passed_on)]
-    text = "\n\n".join(filter(None, [*written, contents.words])) or embedded_words(replied_to)
+    text = "\n\n".join(filter(None, [*written, contents.words])) or read_embeds(replied_to)
     readable = tuple(replace(one, quoted=True) for one in contents.attachments if one.kind != "other")
-    quoted = Quoted(text[:QUOTED_CHARS], sender_name=name_of(replied_to.author), mine=mine)
+    quoted = Quoted(text[:QUOTED_CHARS], sender_name=display_name(replied_to.author), mine=mine)
     return quoted, Contents(attachments=readable)
 
 
-def roles_of(author: discord.User | discord.Member) -> tuple[int, ...] | None:
+def read_roles(author: discord.User | discord.Member) -> tuple[int, ...] | None:
     """Tell somebody's roles, that of everybody among them; None where only the person is known."""
     return tuple(role.id for role in author.roles) if isinstance(author, discord.Member) else None
 
 
-def parent_of(channel: object) -> int | None:
+def find_parent(channel: object) -> int | None:
     """The channel that a thread belongs to; None for what is no thread."""
     return channel.parent_id if isinstance(channel, discord.Thread) else None
 
 
-def _line(text: str | None) -> str:
-    return one_line(whole(text or ""))
+def _clean_line(text: str | None) -> str:
+    return one_line(strip_surrogates(text or ""))

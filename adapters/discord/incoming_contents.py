@@ -6,10 +6,10 @@ from pathlib import PurePosixPath
 
 import discord
 
-from adapters.discord.incoming_text import whole
+from adapters.discord.incoming_text import strip_surrogates
 from bot import phrases
 from bot.messages import Attachment, AttachmentKind
-from bot.plain_text import one_line
+from bot.sanitize import one_line
 
 UNSEEN_PICTURES = ("image/svg+xml", "image/vnd.djvu")
 """Called images, but text or pages."""
@@ -27,7 +27,7 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class Handle:
+class AttachmentHandle:
     """Where an attachment is had: its address, which dies after a day, and the message that tells a new one."""
 
     channel: int
@@ -40,61 +40,64 @@ class Handle:
         return f"{self.channel}/{self.message}/{self.attachment} {self.address}"
 
     @classmethod
-    def parse(cls, text: str) -> "Handle":
+    def parse(cls, text: str) -> "AttachmentHandle":
         """Read `channel/message/attachment address`; raise ValueError where it is none."""
         numbers, _, address = text.partition(" ")
         channel, message, attachment = map(int, numbers.split("/"))
         return cls(channel, message, attachment, address)
 
 
-def contents_of(message: discord.Message) -> Contents:
+def read_contents(message: discord.Message) -> Contents:
     """Tell what comes along with a message, also what it passes on."""
     files = [*message.attachments, *(one for each in message.message_snapshots for one in each.attachments)]
     stickers = [*message.stickers, *(one for each in message.message_snapshots for one in each.stickers)]
     words = [
-        phrases.SENT_STICKER.format(emoji=_line(sticker.name)).replace(" ]", "]") for sticker in stickers
+        phrases.SENT_STICKER.format(emoji=_clean_line(sticker.name)).replace(" ]", "]")
+        for sticker in stickers
     ]
     if message.poll:
-        words.append(_poll(message.poll))
-    return Contents("\n".join(words), attachments_of(files, channel=message.channel.id, message=message.id))
+        words.append(_describe_poll(message.poll))
+    return Contents("\n".join(words), read_attachments(files, channel=message.channel.id, message=message.id))
 
 
-def attachments_of(
+def read_attachments(
     files: Iterable[discord.Attachment], *, channel: int, message: int
 ) -> tuple[Attachment, ...]:
     """Tell how files are fetched later; `message` is 0 where they came with a command."""
-    return tuple(_attachment(file, Handle(channel, message, file.id, file.url)) for file in files)
+    return tuple(
+        _read_attachment(file, AttachmentHandle(channel, message, file.id, file.url)) for file in files
+    )
 
 
-def embedded_words(message: discord.Message) -> str:
+def read_embeds(message: discord.Message) -> str:
     """What a program has put into a frame, where it has said nothing else."""
     lines = [
         part for embed in message.embeds if embed.type == "rich" for part in (embed.title, embed.description)
     ]
-    return "\n".join(whole(line) for line in lines if line)
+    return "\n".join(strip_surrogates(line) for line in lines if line)
 
 
-def _attachment(file: discord.Attachment, handle: Handle) -> Attachment:
-    media_type = whole(file.content_type or "").partition(";")[0].strip().lower()
+def _read_attachment(file: discord.Attachment, handle: AttachmentHandle) -> Attachment:
+    media_type = strip_surrogates(file.content_type or "").partition(";")[0].strip().lower()
     return Attachment(
-        _kind(file, media_type),
+        _attachment_kind(file, media_type),
         handle=str(handle),
-        name="" if file.is_voice_message() else _name(file),
+        name="" if file.is_voice_message() else _file_name(file),
         media_type=media_type,
         size=file.size or 0,
         seconds=float(file.duration or 0.0),
     )
 
 
-def _name(file: discord.Attachment) -> str:
+def _file_name(file: discord.Attachment) -> str:
     """As its sender called it: Discord keeps only plain letters in the file's name, and the rest apart."""
     suffix = PurePosixPath(file.filename).suffix
     if not file.title:
-        return whole(file.filename)
-    return whole(file.title if file.title.endswith(suffix) else f"{file.title}{suffix}")
+        return strip_surrogates(file.filename)
+    return strip_surrogates(file.title if file.title.endswith(suffix) else f"{file.title}{suffix}")
 
 
-def _kind(file: discord.Attachment, media_type: str) -> AttachmentKind:
+def _attachment_kind(file: discord.Attachment, media_type: str) -> AttachmentKind:
     if file.is_voice_message() or media_type.startswith("audio/"):
         return "voice"
     if media_type.startswith("image/") and media_type not in UNSEEN_PICTURES:
@@ -102,10 +105,10 @@ def _kind(file: discord.Attachment, media_type: str) -> AttachmentKind:
     return "other" if media_type.startswith("video/") else "document"
 
 
-def _poll(poll: discord.Poll) -> str:
-    options = "\n".join(f"- {_line(answer.text)}" for answer in poll.answers)
-    return phrases.SENT_POLL.format(question=_line(poll.question), options=options)
+def _describe_poll(poll: discord.Poll) -> str:
+    options = "\n".join(f"- {_clean_line(answer.text)}" for answer in poll.answers)
+    return phrases.SENT_POLL.format(question=_clean_line(poll.question), options=options)
 
 
-def _line(text: str | None) -> str:
-    return one_line(whole(text or ""))
+def _clean_line(text: str | None) -> str:
+    return one_line(strip_surrogates(text or ""))

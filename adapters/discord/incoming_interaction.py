@@ -9,24 +9,24 @@ from typing import Any
 import discord
 from discord import AppCommandOptionType, ChannelType, ComponentType, InteractionType
 
-from adapters.discord.completion import Typed
-from adapters.discord.handle import Answerable
+from adapters.discord.autocomplete import PartialCommand
 from adapters.discord.incoming import (
-    Said,
-    chat_of,
-    chat_with,
-    name_of,
-    parent_of,
-    person_of,
-    roles_of,
-    title_of,
+    ReceivedMessage,
+    channel_chat,
+    channel_title,
+    direct_chat,
+    display_name,
+    find_parent,
+    person_id,
+    read_roles,
 )
-from adapters.discord.incoming_contents import attachments_of
-from adapters.discord.incoming_text import Names, read_text, whole
-from adapters.discord.library import new_attachment
+from adapters.discord.incoming_contents import read_attachments
+from adapters.discord.incoming_text import MentionNames, read_text, strip_surrogates
+from adapters.discord.interaction_handle import InteractionHandle
+from adapters.discord.private_api import parse_attachment
 from bot.commands.command import Command, split_command
 from bot.messages import Attachment, IncomingMessage
-from bot.plain_text import one_line
+from bot.sanitize import one_line
 
 SLASH = "slash-"
 PRESS = "press-"
@@ -38,16 +38,18 @@ _OPTIONS_WITH_PARTS = (AppCommandOptionType.subcommand.value, AppCommandOptionTy
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedInteraction:
     """What somebody asks for by a command or a button, and how it is answered."""
 
-    said: Said
-    answerable: Answerable
+    said: ReceivedMessage
+    answerable: InteractionHandle
     is_anothers: bool = False
     """Whether the button stands below an answer to somebody else, in a room."""
 
 
-def read_interaction(interaction: discord.Interaction, commands: Mapping[str, Command]) -> Asked | None:
+def read_interaction(
+    interaction: discord.Interaction, commands: Mapping[str, Command]
+) -> ReceivedInteraction | None:
     """Tell what was asked for, by the line that one could write instead; None for what is none of ours.
 
     `commands`: the table, by name. A command that is being filled in is told as if it had been sent.
@@ -56,9 +58,9 @@ def read_interaction(interaction: discord.Interaction, commands: Mapping[str, Co
     if channel is None or interaction.context.private_channel:
         return None  # where the bot is not, or cannot tell where it is
     if interaction.type is InteractionType.component:
-        text = _pressed(interaction)
+        text = _read_press(interaction)
     elif interaction.type in (InteractionType.application_command, InteractionType.autocomplete):
-        text = _line(interaction, commands)
+        text = _command_line(interaction, commands)
     else:
         return None
     named = split_command(text)
@@ -69,9 +71,9 @@ def read_interaction(interaction: discord.Interaction, commands: Mapping[str, Co
     is_for_one = command is None or command.owner_only or command.only_tells
     shown = interaction.message if interaction.type is InteractionType.component else None
     shown_to_one = shown is not None and shown.flags.ephemeral
-    owner = _owner(shown) if shown and in_room else None
+    owner = _find_owner(shown) if shown and in_room else None
     is_own = shown is not None and (not in_room or (owner == interaction.user.id and not is_for_one))
-    answerable = Answerable(
+    answerable = InteractionHandle(
         interaction.id,
         interaction.application_id,
         interaction.token,
@@ -80,43 +82,46 @@ def read_interaction(interaction: discord.Interaction, commands: Mapping[str, Co
         replaces=shown_to_one or is_own,
         buttons=shown.id if shown else 0,
     )
-    sender = person_of(interaction.user.id)
+    sender = person_id(interaction.user.id)
     message = IncomingMessage(
         id=f"{PRESS if shown else SLASH}{interaction.id}",
-        chat=chat_of(channel.id) if in_room else chat_with(sender),
+        chat=channel_chat(channel.id) if in_room else direct_chat(sender),
         sender=sender,
         text=text,
         sent_at=interaction.created_at.astimezone(UTC),
-        sender_name=name_of(interaction.user),
-        chat_name=title_of(channel, interaction.guild),
+        sender_name=display_name(interaction.user),
+        chat_name=channel_title(channel, interaction.guild),
         in_room=in_room,
         handle=answerable.written,
-        attachments=_attached(interaction),
+        attachments=_read_attachments(interaction),
     )
     is_anothers = owner is not None and owner != interaction.user.id
-    said = Said(
-        message, guild=interaction.guild_id or 0, parent=parent_of(channel), roles=roles_of(interaction.user)
+    said = ReceivedMessage(
+        message,
+        guild=interaction.guild_id or 0,
+        parent=find_parent(channel),
+        roles=read_roles(interaction.user),
     )
-    return Asked(said, answerable, is_anothers)
+    return ReceivedInteraction(said, answerable, is_anothers)
 
 
-def read_typed(interaction: discord.Interaction) -> Typed:
+def read_partial_command(interaction: discord.Interaction) -> PartialCommand:
     """What stands so far in a command that is being filled in."""
-    given = {option["name"]: str(option["value"]) for option in _options(interaction)}
-    focused = next((option["name"] for option in _options(interaction) if option.get("focused")), "")
+    given = {option["name"]: str(option["value"]) for option in _read_options(interaction)}
+    focused = next((option["name"] for option in _read_options(interaction) if option.get("focused")), "")
     begun = given.pop(focused, "")
-    return Typed(_name(interaction), focused, whole(begun), given)
+    return PartialCommand(_command_name(interaction), focused, strip_surrogates(begun), given)
 
 
-def _pressed(interaction: discord.Interaction) -> str:
+def _read_press(interaction: discord.Interaction) -> str:
     """What a button says. What a program sends in its place may be anything: only a command is heard."""
-    data = _data(interaction)
-    says = whole(str(data.get("custom_id", "")))
+    data = _interaction_data(interaction)
+    says = strip_surrogates(str(data.get("custom_id", "")))
     is_button = data.get("component_type") == ComponentType.button.value
     return says if is_button and interaction.message is not None and says.startswith("/") else ""
 
 
-def _owner(shown: discord.Message) -> int | None:
+def _find_owner(shown: discord.Message) -> int | None:
     """Whom a message of ours answers, as Discord tells it; None where it does not."""
     if shown.interaction_metadata:
         return shown.interaction_metadata.user.id
@@ -126,57 +131,57 @@ def _owner(shown: discord.Message) -> int | None:
     return replied_to.author.id
 
 
-def _line(interaction: discord.Interaction, commands: Mapping[str, Command]) -> str:
+def _command_line(interaction: discord.Interaction, commands: Mapping[str, Command]) -> str:
     """The command as one would write it: what was filled in, in the order of the table."""
-    if _data(interaction).get("type", _CHAT_INPUT) != _CHAT_INPUT:
+    if _interaction_data(interaction).get("type", _CHAT_INPUT) != _CHAT_INPUT:
         return ""
-    name = _name(interaction)
+    name = _command_name(interaction)
     order = [option.name for option in commands[name].options] if name in commands else []
     given = {
         option["name"]: option["value"]
-        for option in _options(interaction)
+        for option in _read_options(interaction)
         if option.get("type") != AppCommandOptionType.attachment.value
     }
     in_order = [each for each in order if each in given] + [each for each in given if each not in order]
-    values = (_value(interaction, option, str(given[option])) for option in in_order)
+    values = (_format_value(interaction, option, str(given[option])) for option in in_order)
     return " ".join([f"/{name}", *filter(None, values)])
 
 
-def _value(interaction: discord.Interaction, option: str, value: str) -> str:
+def _format_value(interaction: discord.Interaction, option: str, value: str) -> str:
     guild = interaction.guild
     if option == "user" and (mention := _MENTION.fullmatch(value.strip())):
-        return str(person_of(int(mention[1])))
+        return str(person_id(int(mention[1])))
 
     def role_name(role: int) -> str:
         found = guild.get_role(role) if guild else None
-        return one_line(whole(found.name)) if found else ""
+        return one_line(strip_surrogates(found.name)) if found else ""
 
     def channel_name(channel: int) -> str:
         found = guild.get_channel_or_thread(channel) if guild else None
-        return one_line(whole(found.name)) if found else ""
+        return one_line(strip_surrogates(found.name)) if found else ""
 
     # Nobody needs to be called by a command, so that the bot's own name is a word like others.
-    return read_text(value, Names(0, frozenset(), {}, role_name, channel_name))
+    return read_text(value, MentionNames(0, frozenset(), {}, role_name, channel_name))
 
 
-def _attached(interaction: discord.Interaction) -> tuple[Attachment, ...]:
-    known: Mapping[str, Any] = (_data(interaction).get("resolved") or {}).get("attachments") or {}
+def _read_attachments(interaction: discord.Interaction) -> tuple[Attachment, ...]:
+    known: Mapping[str, Any] = (_interaction_data(interaction).get("resolved") or {}).get("attachments") or {}
     files = [
-        new_attachment(interaction, known[str(option["value"])])
-        for option in _options(interaction)
+        parse_attachment(interaction, known[str(option["value"])])
+        for option in _read_options(interaction)
         if option.get("type") == AppCommandOptionType.attachment.value and str(option["value"]) in known
     ]
     channel = interaction.channel_id or 0
-    return tuple(attachments_of(files, channel=channel, message=0))
+    return tuple(read_attachments(files, channel=channel, message=0))
 
 
-def _name(interaction: discord.Interaction) -> str:
-    return whole(str(_data(interaction).get("name", "")))
+def _command_name(interaction: discord.Interaction) -> str:
+    return strip_surrogates(str(_interaction_data(interaction).get("name", "")))
 
 
-def _options(interaction: discord.Interaction) -> Iterator[Mapping[str, Any]]:
+def _read_options(interaction: discord.Interaction) -> Iterator[Mapping[str, Any]]:
     """What was filled in, also of parts of a command, as an earlier version may have had them."""
-    waiting = list(_data(interaction).get("options") or [])
+    waiting = list(_interaction_data(interaction).get("options") or [])
     while waiting:
         option = waiting.pop(0)
         if option.get("type") in _OPTIONS_WITH_PARTS:
@@ -185,6 +190,6 @@ def _options(interaction: discord.Interaction) -> Iterator[Mapping[str, Any]]:
             yield option
 
 
-def _data(interaction: discord.Interaction) -> Mapping[str, Any]:
+def _interaction_data(interaction: discord.Interaction) -> Mapping[str, Any]:
     data: Any = interaction.data
     return data or {}

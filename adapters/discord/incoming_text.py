@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-_MARKED = re.compile(
+_MENTION_OR_CODE = re.compile(
     # In code nothing is a mention, as Discord shows it: it is passed over.
     r"(?s:```.*?```)|``[^`]+``|`[^`\n]+`"
     r"|<(?:@!?(?P<user>\d{1,20})|@&(?P<role>\d{1,20})|\#(?P<channel>\d{1,20})|a?:(?P<emoji>\w+):\d+"
@@ -15,13 +15,13 @@ _BLANK = " \t\n\r,:;\N{NO-BREAK SPACE}"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def whole(text: str) -> str:
+def strip_surrogates(text: str) -> str:
     """`text` without half characters, which no file could hold."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class MentionNames:
     """What stands behind the numbers in a text; "" for what nobody knows."""
 
     me: int
@@ -53,35 +53,35 @@ class Names:
                 return f":{mark['emoji']}:"
             case "command":
                 return f"/{mark['command']}"
-        return _moment(int(mark["time"])) or mark[0]
+        return _format_timestamp(int(mark["time"])) or mark[0]
 
 
-def names_me(text: str, names: Names) -> bool:
+def mentions_bot(text: str, names: MentionNames) -> bool:
     """Whether the text mentions the bot."""
-    return any(names.is_mine(mark) for mark in _marks(text))
+    return any(names.is_mine(mark) for mark in _find_mentions(text))
 
 
-def read_text(text: str, names: Names) -> str:
+def read_text(text: str, names: MentionNames) -> str:
     """The text as a person would say it: the bot's name is gone where it only calls, marks are what they show."""
-    text = whole(text)
-    start, end = _without_calls(text, names)
+    text = strip_surrogates(text)
+    start, end = _trim_bot_mentions(text, names)
     pieces: list[str] = []
     at = start
-    for mark in _marks(text):
+    for mark in _find_mentions(text):
         if start <= mark.start() and mark.end() <= end:
             pieces += [text[at : mark.start()], names.read(mark)]
             at = mark.end()
     return "".join([*pieces, text[at:end]]).strip()
 
 
-def _marks(text: str) -> list[re.Match[str]]:
-    return [mark for mark in _MARKED.finditer(text) if mark.lastgroup]
+def _find_mentions(text: str) -> list[re.Match[str]]:
+    return [mark for mark in _MENTION_OR_CODE.finditer(text) if mark.lastgroup]
 
 
-def _without_calls(text: str, names: Names) -> tuple[int, int]:
+def _trim_bot_mentions(text: str, names: MentionNames) -> tuple[int, int]:
     """Where the text begins and ends without the bot's name at its ends; all of it where nothing would be left."""
     start, end = 0, len(text)
-    mine = [(mark.start(), mark.end()) for mark in _marks(text) if names.is_mine(mark)]
+    mine = [(mark.start(), mark.end()) for mark in _find_mentions(text) if names.is_mine(mark)]
     for begin, stop in mine:
         if not text[start:begin].strip(_BLANK):
             start = stop
@@ -98,7 +98,7 @@ def _without_calls(text: str, names: Names) -> tuple[int, int]:
     return start, end
 
 
-def _moment(seconds: int) -> str:
+def _format_timestamp(seconds: int) -> str:
     try:
         return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%d %H:%M} UTC"
     except OverflowError:

@@ -12,21 +12,21 @@ import discord
 from discord import InteractionType
 from discord.app_commands import Choice
 
-from adapters.discord.completion import Completion, Offer
-from adapters.discord.condition import in_words
-from adapters.discord.incoming import Said
-from adapters.discord.incoming_interaction import Asked, read_interaction, read_typed
+from adapters.discord.autocomplete import Autocomplete, Suggestion
+from adapters.discord.connection_health import describe_error
+from adapters.discord.incoming import ReceivedMessage
+from adapters.discord.incoming_interaction import ReceivedInteraction, read_interaction, read_partial_command
 from bot import phrases
 from bot.commands.command import Command
 from bot.messages import ChatId, IncomingMessage, NotAccepted, PersonId
-from bot.plain_text import one_line
+from bot.sanitize import one_line
 from bot.state.database import StateFault
-from bot.tasks import Tasks
+from bot.tasks import BackgroundTasks
 from memory.errors import MemoryFault
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 1.5
+ACKNOWLEDGE_SECONDS = 1.5
 """Seconds after which a command is acknowledged that is not on disk yet; Discord gives it up after three."""
 CALL_SECONDS = 10.0
 """For which an answer is tried to be given; after that nobody waits for it."""
@@ -41,7 +41,7 @@ PRESSED_KEPT = 1000
 ACKNOWLEDGED_ALREADY = 40060
 TOO_LATE = 10062
 
-Answer = Callable[[], Awaitable[object]]
+SendAnswer = Callable[[], Awaitable[object]]
 
 
 class Interactions:
@@ -49,11 +49,11 @@ class Interactions:
 
     def __init__(
         self,
-        accept: Callable[[Said], Awaitable[bool]],
+        accept: Callable[[ReceivedMessage], Awaitable[bool]],
         *,
         commands: Sequence[Command],
-        completion: Completion,
-        patience: float = PATIENCE,
+        completion: Autocomplete,
+        patience: float = ACKNOWLEDGE_SECONDS,
         call_seconds: float = CALL_SECONDS,
         complete_seconds: float = COMPLETE_SECONDS,
         pauses: Sequence[float] = PAUSES,
@@ -66,7 +66,7 @@ class Interactions:
         self._call_seconds = call_seconds
         self._complete_seconds = complete_seconds
         self._pauses = pauses
-        self._tasks = Tasks()
+        self._tasks = BackgroundTasks()
         self._unacknowledged: dict[str, asyncio.Event] = {}
         """By message; an entry is gone once Discord was told, or once that is given up."""
         self._lines: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
@@ -79,14 +79,14 @@ class Interactions:
         """Hear of all that this client is told."""
 
         async def on_interaction(interaction: discord.Interaction) -> None:
-            self.take_in(interaction)
+            self.handle(interaction)
 
         client.event(on_interaction)
 
-    def take_in(self, interaction: discord.Interaction) -> None:
+    def handle(self, interaction: discord.Interaction) -> None:
         """Begin to see to one."""
         if interaction.type is InteractionType.autocomplete:
-            self._tasks.start(self._complete(interaction))
+            self._tasks.start(self._autocomplete(interaction))
         elif interaction.type in (InteractionType.application_command, InteractionType.component):
             try:
                 asked = read_interaction(interaction, self._commands)
@@ -101,10 +101,10 @@ class Interactions:
                 self._tasks.start(self._refuse(interaction, phrases.NOT_YOUR_BUTTONS))
                 return
             if self._is_pressed_again(asked):
-                self._tasks.start(self._answered(interaction.response.defer))
+                self._tasks.start(self._send_answer(interaction.response.defer))
                 return
             self._unacknowledged[asked.said.message.id] = asyncio.Event()
-            self._tasks.start(self._take_in(interaction, asked))
+            self._tasks.start(self._handle(interaction, asked))
 
     async def acknowledged(self, message: IncomingMessage) -> None:
         """Wait until a command or press can be answered, or never will be: to be done before it is answered.
@@ -117,29 +117,29 @@ class Interactions:
     async def close(self) -> None:
         """Leave off; what was accepted stays so."""
         self._tasks.cancel()
-        await self._tasks.ended()
+        await self._tasks.wait()
 
     # -- commands and presses -------------------------------------------------------------------------------
 
-    async def _take_in(self, interaction: discord.Interaction, asked: Asked) -> None:
+    async def _handle(self, interaction: discord.Interaction, asked: ReceivedInteraction) -> None:
         message = asked.said.message
-        accepting = asyncio.create_task(self._accepted(asked.said))
+        accepting = asyncio.create_task(self._try_accept(asked.said))
         try:
             await asyncio.wait([accepting], timeout=self._patience)
             if not accepting.done() or not accepting.result():
-                await self._answered(lambda: _defer(interaction, asked))
-                self._is_acknowledged(message)
+                await self._send_answer(lambda: _send_deferred(interaction, asked))
+                self._set_acknowledged(message)
                 if refusal := await accepting:
-                    self._pressed.pop(_key(asked), None)
-                    await self._answered(lambda: _say_late(interaction, asked, refusal))
+                    self._pressed.pop(_press_key(asked), None)
+                    await self._send_answer(lambda: _send_late(interaction, asked, refusal))
             else:
-                self._pressed.pop(_key(asked), None)
+                self._pressed.pop(_press_key(asked), None)
                 await self._refuse(interaction, accepting.result())
         finally:
             accepting.cancel()
-            self._is_acknowledged(message)
+            self._set_acknowledged(message)
 
-    async def _accepted(self, said: Said) -> str:
+    async def _try_accept(self, said: ReceivedMessage) -> str:
         """Have it taken in; "" where a Reply comes, else what is said instead: the same to all, whatever the reason."""
         line = self._lines.setdefault(said.message.chat, asyncio.Lock())
         try:
@@ -152,11 +152,11 @@ class Interactions:
             log.exception("a command of %s was not taken in", said.message.chat)
             return phrases.OUR_FAULT
 
-    def _is_pressed_again(self, asked: Asked) -> bool:
+    def _is_pressed_again(self, asked: ReceivedInteraction) -> bool:
         """Note a press; tell whether it is the same as one just before."""
         if not asked.answerable.buttons:
             return False
-        key, now = _key(asked), time.monotonic()
+        key, now = _press_key(asked), time.monotonic()
         before = self._pressed.get(key)
         if before is not None and now - before < AGAIN_SECONDS:
             return True
@@ -166,15 +166,15 @@ class Interactions:
             self._pressed.popitem(last=False)
         return False
 
-    def _is_acknowledged(self, message: IncomingMessage) -> None:
+    def _set_acknowledged(self, message: IncomingMessage) -> None:
         if waiting := self._unacknowledged.pop(message.id, None):
             waiting.set()
 
     async def _refuse(self, interaction: discord.Interaction, text: str) -> None:
         """Say something that only who asked sees, as the first answer."""
-        await self._answered(lambda: interaction.response.send_message(text, ephemeral=True))
+        await self._send_answer(lambda: interaction.response.send_message(text, ephemeral=True))
 
-    async def _answered(self, answer: Answer) -> None:
+    async def _send_answer(self, answer: SendAnswer) -> None:
         """Give an answer, again where it failed on its way; what cannot be told is logged."""
         fault: Exception = TimeoutError()
         with suppress(TimeoutError):
@@ -195,18 +195,18 @@ class Interactions:
                     if pause is not None:
                         await asyncio.sleep(pause)
         is_late = isinstance(fault, discord.HTTPException) and fault.code == TOO_LATE
-        why = "it came too late" if is_late else in_words(fault)
+        why = "it came too late" if is_late else describe_error(fault)
         log.warning("a command could not be acknowledged: %s", one_line(why))
 
     # -- while somebody types -------------------------------------------------------------------------------
 
-    async def _complete(self, interaction: discord.Interaction) -> None:
-        offers: list[Offer] = []
+    async def _autocomplete(self, interaction: discord.Interaction) -> None:
+        offers: list[Suggestion] = []
         if self._completing < COMPLETED_AT_ONCE:
             self._completing += 1
             try:
                 async with asyncio.timeout(self._complete_seconds):
-                    offers = await self._offers(interaction)
+                    offers = await self._make_suggestions(interaction)
             except (StateFault, MemoryFault, OSError) as fault:  # TimeoutError, too
                 log.debug("nothing could be offered: %s", one_line(str(fault) or "it took too long"))
             except Exception:
@@ -218,17 +218,17 @@ class Interactions:
             async with asyncio.timeout(self._complete_seconds):
                 await interaction.response.autocomplete(choices)
 
-    async def _offers(self, interaction: discord.Interaction) -> list[Offer]:
+    async def _make_suggestions(self, interaction: discord.Interaction) -> list[Suggestion]:
         asked = read_interaction(interaction, self._commands)
-        return await self._completion.offers(asked.said, read_typed(interaction)) if asked else []
+        return await self._completion.offers(asked.said, read_partial_command(interaction)) if asked else []
 
 
-def _key(asked: Asked) -> tuple[int, PersonId, str]:
+def _press_key(asked: ReceivedInteraction) -> tuple[int, PersonId, str]:
     message = asked.said.message
     return asked.answerable.buttons, message.sender, message.text
 
 
-async def _defer(interaction: discord.Interaction, asked: Asked) -> None:
+async def _send_deferred(interaction: discord.Interaction, asked: ReceivedInteraction) -> None:
     """Tell that the answer comes later: in a message of its own, or in the place of the one with the buttons."""
     answerable = asked.answerable
     await interaction.response.defer(
@@ -236,7 +236,7 @@ async def _defer(interaction: discord.Interaction, asked: Asked) -> None:
     )
 
 
-async def _say_late(interaction: discord.Interaction, asked: Asked, text: str) -> None:
+async def _send_late(interaction: discord.Interaction, asked: ReceivedInteraction, text: str) -> None:
     """Say something in the place of what was announced; beside the buttons, where they stay."""
     if asked.answerable.replaces:
         await interaction.followup.send(text, ephemeral=True)

@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.channel_store import ChannelStore
-from bot.commands.table import COMMANDS
+from bot.cluster.ownership import Ownership
+from bot.commands.registry import COMMANDS
 from bot.config.discord import DiscordSettings
-from bot.instances.duty import Duty
 from memory.listing import list_notes
 
 if TYPE_CHECKING:
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def open_channel(assistant: "Assistant", duty: Duty) -> AsyncIterator["DiscordAdapter"]:
+async def open_channel(assistant: "Assistant", duty: Ownership) -> AsyncIterator["DiscordAdapter"]:
     """Open Discord as a channel."""
     with warnings.catch_warnings():
         # The library's own, on Python 3.11 and 3.12.
         warnings.filterwarnings("ignore", "'audioop' is deprecated")
         from adapters.discord.adapter import DISCORD, DiscordAdapter
-        from adapters.discord.completion import Sources
+        from adapters.discord.autocomplete import AutocompleteSources
 
     services, settings = assistant.services, assistant.services.settings
 
@@ -38,12 +38,12 @@ async def open_channel(assistant: "Assistant", duty: Duty) -> AsyncIterator["Dis
         settings.discord,
         store=ChannelStore(services.state, DISCORD),
         access=services.access,
-        people=partial(services.access.people_of, DISCORD),
+        people=partial(services.access.list_people, DISCORD),
         commands=COMMANDS,
-        sources=Sources(
+        sources=AutocompleteSources(
             lambda: list(services.model.plan.candidates),
             notes,
-            services.reminders.active,
+            services.reminders.list_active,
             services.memory.removed,
         ),
         threads=settings.discord.threads,
@@ -56,7 +56,7 @@ async def open_channel(assistant: "Assistant", duty: Duty) -> AsyncIterator["Dis
     def threads(new: "Settings") -> None:
         adapter.threads = new.discord.threads
 
-    unfollow = services.current.follow("discord.threads", take=threads)
+    unfollow = services.current.on_change("discord.threads", take=threads)
     try:
         yield adapter
     finally:

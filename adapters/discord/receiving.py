@@ -15,38 +15,38 @@ from typing import Any
 import discord
 from discord.utils import time_snowflake
 
-from adapters.backoff import Backoff, Growth, wait_longer
-from adapters.discord.answers import answered_within
-from adapters.discord.catch_up import (
+from adapters.backoff import Backoff, BackoffTimes, wait_longer
+from adapters.discord.connection_health import INTENT_OFF
+from adapters.discord.history import (
     PAGE,
-    PASSING,
-    CannotRead,
+    TRANSIENT_ERRORS,
+    HistoryUnreadable,
     find_channel,
     find_member,
-    missed_in,
-    oldest,
+    find_missed,
+    oldest_message,
     read_page,
 )
-from adapters.discord.condition import INTENT_OFF
-from adapters.discord.heard import SLACK, Heard
 from adapters.discord.incoming import (
     CHANNEL,
-    Said,
-    chat_of,
-    chat_with,
-    name_of,
-    person_of,
+    ReceivedMessage,
+    channel_chat,
+    direct_chat,
+    display_name,
+    person_id,
     read_edit,
     read_message,
-    roles_of,
+    read_roles,
 )
-from adapters.discord.library import new_message
+from adapters.discord.private_api import parse_message
+from adapters.discord.read_cursor import SLACK, ReadCursor
+from adapters.discord.response_timeouts import limit_response_time
 from bot.channel_store import ChannelStore
-from bot.messages import NotAccepted, PersonId, Withdraw
-from bot.plain_text import one_line
+from bot.messages import NotAccepted, PersonId, WithdrawMessage
+from bot.sanitize import one_line
 from bot.state.database import StateFault
-from bot.supervision import Supervisor
-from bot.tasks import Tasks
+from bot.supervisor import Supervisor
+from bot.tasks import BackgroundTasks
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ GUILDS, SHARD_AWAY, DIRECTS = "guilds of {shard}", "{shard} is away", "direct co
 
 
 @dataclass(frozen=True, slots=True)
-class Pauses:
+class ReceiveTimes:
     """Seconds."""
 
     first: float = 1.0
@@ -85,7 +85,7 @@ class Pauses:
 
 
 @dataclass(frozen=True, slots=True)
-class _Bad:
+class _UnreadableMessage:
     """A message that cannot be read."""
 
     id: str
@@ -94,28 +94,30 @@ class _Bad:
 
 
 @dataclass(slots=True, eq=False)
-class _Lane:
+class _ChannelQueue:
     channel: int
     is_direct: bool = False
     missed: int | None = None
     """The message after which the history is to be read, before anything else."""
     read_again: bool = False
     """Whether the history may hold more than what was read of it: something was left to it after that."""
-    waiting: deque[Said | _Bad] = field(default_factory=deque)
+    waiting: deque[ReceivedMessage | _UnreadableMessage] = field(default_factory=deque)
     members: dict[int, discord.Member | None] = field(default_factory=dict)
     """Those that were asked for, while there is something to take in."""
 
-    def up_to(self) -> int | None:
+    def read_up_to(self) -> int | None:
         """The message up to which all is taken in; None where nobody would have to read again."""
         if self.missed is not None:
             return self.missed
         numbers = [
-            int(one.message.id) for one in self.waiting if isinstance(one, Said) and not one.message.edit_of
+            int(one.message.id)
+            for one in self.waiting
+            if isinstance(one, ReceivedMessage) and not one.message.edit_of
         ]
         return min(numbers) - 1 if numbers else None
 
 
-AcceptSaid = Callable[[Said], Awaitable[bool]]
+AcceptMessage = Callable[[ReceivedMessage], Awaitable[bool]]
 """As Accept of `bot.messages`, told of the sender's roles too."""
 
 
@@ -124,13 +126,13 @@ class Receiver:
 
     def __init__(
         self,
-        accept: AcceptSaid,
+        accept: AcceptMessage,
         store: ChannelStore,
         *,
         people: Callable[[], Awaitable[Sequence[PersonId]]],
         hampered: Callable[[str], None],
-        pauses: Pauses,
-        withdraw: Withdraw | None = None,
+        pauses: ReceiveTimes,
+        withdraw: WithdrawMessage | None = None,
         since: datetime | None = None,
         supervisor: Supervisor | None = None,
     ) -> None:
@@ -152,10 +154,10 @@ class Receiver:
         """From which message on we are told of those that are deleted."""
         self._away: set[int] = set()
         """Shards that cannot be heard."""
-        self._heard = Heard(store, slack=timedelta(seconds=pauses.slack), since=since)
-        self._lanes: dict[int, _Lane] = {}
+        self._heard = ReadCursor(store, slack=timedelta(seconds=pauses.slack), since=since)
+        self._lanes: dict[int, _ChannelQueue] = {}
         self._supervisor = supervisor or Supervisor()
-        self._beside = Tasks()
+        self._beside = BackgroundTasks()
         self._opening: asyncio.Task[None] | None = None
         self._reading = asyncio.Semaphore(AT_ONCE)
         self._client: discord.Client | None = None
@@ -185,12 +187,14 @@ class Receiver:
     async def close(self) -> None:
         """Leave off; what is not taken in yet is read again next time."""
         self._beside.cancel()
-        await self._beside.ended()
+        await self._beside.wait()
         await self._save()
 
     async def _save(self) -> None:
         pending = {
-            channel: up_to for channel, lane in self._lanes.items() if (up_to := lane.up_to()) is not None
+            channel: up_to
+            for channel, lane in self._lanes.items()
+            if (up_to := lane.read_up_to()) is not None
         }
         try:
             await self._heard.save(pending)
@@ -218,7 +222,7 @@ class Receiver:
         self._session_mark = self._heard.mark
         self._awaited |= {guild.id: shard for guild in client.guilds if guild.shard_id == shard}
         self._unread.clear()
-        self._tell()
+        self._report_problems()
         if self._opening:
             self._opening.cancel()
         opening = partial(self._open_directs, client, self._session)
@@ -240,14 +244,14 @@ class Receiver:
         mark = min(self._heard.mark, self._heard.away.pop(guild.id, self._heard.mark))
         if mark:
             behind = self._heard.behind
-            for missed in missed_in(guild, lambda channel: behind.get(channel, mark)):
+            for missed in find_missed(guild, lambda channel: behind.get(channel, mark)):
                 if missed.is_readable:
                     self._read_from(missed.channel, missed.after)
                 else:
-                    self._cannot_read(missed.channel, missed.name)
+                    self._record_unreadable(missed.channel, missed.name)
         for channel in (*guild.channels, *guild.threads):
             self._heard.behind.pop(channel.id, None)
-        self._release(guild.id)
+        self._release_waiting(guild.id)
 
     def guild_unavailable(self, guild: discord.Guild) -> None:
         """A guild cannot be heard: from here on something may be missed in it."""
@@ -258,13 +262,13 @@ class Receiver:
         for guild in [guild for guild, its_shard in self._awaited.items() if its_shard == shard]:
             self._heard.away.setdefault(guild, self._session_mark)
             del self._awaited[guild]
-        self._release(None)
+        self._release_waiting(None)
         self._unknown.discard(shard)
         if not self._unknown:
-            self._read_the_rest()
+            self._read_remaining()
         self._heard.settle(GUILDS.format(shard=shard))
 
-    def _read_the_rest(self) -> None:
+    def _read_remaining(self) -> None:
         client, mark = self._client, self._heard.mark
         for guild in [guild for guild in self._heard.away if client and client.get_guild(guild) is None]:
             del self._heard.away[guild]  # the bot is not in it any more
@@ -283,13 +287,15 @@ class Receiver:
             self._held.append(message)
             return
         self._heard.see(message.id)
-        self._put(message.channel.id, self._read(message, read_message))
+        self._enqueue(message.channel.id, self._parse(message, read_message))
 
     def edited(self, message: discord.Message) -> None:
         """Put what somebody wrote in a message's place behind the others of its channel."""
-        if message.edited_at and time_snowflake(message.edited_at) < oldest(is_direct=message.guild is None):
+        if message.edited_at and time_snowflake(message.edited_at) < oldest_message(
+            is_direct=message.guild is None
+        ):
             return  # told again since something else of it has changed: somebody has pinned it, or opened a thread
-        self._put(message.channel.id, self._read(message, read_edit))
+        self._enqueue(message.channel.id, self._parse(message, read_edit))
 
     def deleted(self, channel: int, messages: Collection[int]) -> None:
         """Have messages left unanswered that are deleted before anything is begun for them."""
@@ -308,22 +314,25 @@ class Receiver:
         if self._withdraw is None:
             return
         people = [person for person, direct in self._heard.direct.items() if direct == channel]
-        chats = [chat_of(channel), *(chat_with(person_of(int(person))) for person in people)]
+        chats = [channel_chat(channel), *(direct_chat(person_id(int(person))) for person in people)]
         for chat in (
             *chats,
-            chat_of(message),
+            channel_chat(message),
         ):  # the last one: a thread of its own, to be opened by the answer
             await self._withdraw(chat, str(message))
 
     def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
         """Set aside what the library could not read."""
         if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE") and str(raw.get("channel_id", "")).isdigit():
-            self._put(int(raw["channel_id"]), _Bad(str(raw.get("id", "")), raw, _where(error)))
+            self._enqueue(
+                int(raw["channel_id"]),
+                _UnreadableMessage(str(raw.get("id", "")), raw, _error_location(error)),
+            )
         else:
             # Without the error's text: that may hold what somebody wrote.
-            log.error("Discord: %s cannot be read: %s", event, _where(error))
+            log.error("Discord: %s cannot be read: %s", event, _error_location(error))
 
-    def _release(self, guild: int | None) -> None:
+    def _release_waiting(self, guild: int | None) -> None:
         """Take in what was said in a guild, or anywhere, before it was known what was missed there."""
         held, self._held = self._held, []
         for message in held:
@@ -332,28 +341,28 @@ class Receiver:
             else:
                 self.said(message)
 
-    def _read(
-        self, message: discord.Message, read: Callable[[discord.Message, int], Said | None]
-    ) -> Said | _Bad | None:
+    def _parse(
+        self, message: discord.Message, read: Callable[[discord.Message, int], ReceivedMessage | None]
+    ) -> ReceivedMessage | _UnreadableMessage | None:
         client = self._client
         try:
             said = read(message, client.user.id if client and client.user else 0)
         except Exception as error:  # noqa: BLE001 - whatever it is, it must not stop those that come after it
             raw = {"id": str(message.id), "channel_id": str(message.channel.id), "content": message.content}
-            return _Bad(str(message.id), raw, _where(error))
+            return _UnreadableMessage(str(message.id), raw, _error_location(error))
         if said and said.is_hidden:
             if client and not client.intents.message_content:  # else there was nothing that could be read
-                self.text_is_hidden(True)
+                self.set_text_hidden(True)
             return None
         return said if said and said.message.addressed else None
 
-    def _put(self, channel: int, said: Said | _Bad | None) -> None:
+    def _enqueue(self, channel: int, said: ReceivedMessage | _UnreadableMessage | None) -> None:
         if said is None:
             return
         lane = self._lanes.get(channel)
         if lane is None:
-            lane = self._begin(_Lane(channel))
-        if isinstance(said, Said) and not said.message.in_room:
+            lane = self._start_worker(_ChannelQueue(channel))
+        if isinstance(said, ReceivedMessage) and not said.message.in_room:
             lane.is_direct = True
             mark = self._session_mark
             if mark and not said.message.edit_of and channel not in self._heard.direct.values():
@@ -361,7 +370,7 @@ class Receiver:
         lane.waiting.append(said)
         if len(lane.waiting) <= MOST_WAITING:
             return
-        up_to = lane.up_to()
+        up_to = lane.read_up_to()
         if up_to is None:  # nothing but edits, of which the history tells no more than the latest
             lane.waiting.popleft()
         else:
@@ -372,22 +381,22 @@ class Receiver:
     def _read_from(self, channel: int, after: int, *, is_direct: bool = False) -> None:
         lane = self._lanes.get(channel)
         if lane is None:
-            lane = self._begin(_Lane(channel))
+            lane = self._start_worker(_ChannelQueue(channel))
         lane.is_direct |= is_direct
         lane.read_again = True
-        up_to = lane.up_to()
+        up_to = lane.read_up_to()
         lane.missed = after if up_to is None else min(after, up_to)
 
-    def _begin(self, lane: _Lane) -> _Lane:
+    def _start_worker(self, lane: _ChannelQueue) -> _ChannelQueue:
         self._lanes[lane.channel] = lane
-        self._beside.start(self._work(lane))
+        self._beside.start(self._run_queue(lane))
         return lane
 
-    def _begin_backoff(self) -> Backoff:
-        return Backoff(Growth(self._pauses.first, self._pauses.short, self._pauses.longest))
+    def _new_backoff(self) -> Backoff:
+        return Backoff(BackoffTimes(self._pauses.first, self._pauses.short, self._pauses.longest))
 
     def _answer_seconds(self, backoff: Backoff) -> float:
-        return self._pauses.answer * (1 if backoff.is_young else 10)
+        return self._pauses.answer * (1 if backoff.is_recent else 10)
 
     # -- direct conversations -------------------------------------------------------------------------------
 
@@ -399,13 +408,13 @@ class Receiver:
             begun = {lane.channel for lane in self._lanes.values() if lane.is_direct}
             for channel in {*self._heard.direct.values(), *begun}:
                 self._read_from(channel, self._heard.behind.pop(channel, mark), is_direct=True)
-        backoff = self._begin_backoff()
+        backoff = self._new_backoff()
         while session == self._session:
             try:
-                async with answered_within(self._answer_seconds(backoff)):
+                async with limit_response_time(self._answer_seconds(backoff)):
                     await self._open_new_directs(client, mark)
                 break
-            except PASSING as error:
+            except TRANSIENT_ERRORS as error:
                 log.debug("discord: direct conversations cannot be opened: %s", type(error).__name__)
                 await wait_longer(backoff)
         if session == self._session:
@@ -423,106 +432,108 @@ class Receiver:
                 if error.status == 400:  # no such person, or one with whom bots cannot talk
                     continue
                 raise
-            await self._heard.note_direct(person.id, channel.id)
+            await self._heard.remember_direct(person.id, channel.id)
             if mark:
                 self._read_from(channel.id, mark, is_direct=True)
 
     # -- one channel ----------------------------------------------------------------------------------------
 
-    async def _work(self, lane: _Lane) -> None:
+    async def _run_queue(self, lane: _ChannelQueue) -> None:
         try:
             while lane.missed is not None or lane.waiting:
                 try:
-                    await self._work_on(lane)
+                    await self._handle_waiting(lane)
                 except Exception:
-                    log.exception("Discord: what was said in %s could not be taken in", chat_of(lane.channel))
+                    log.exception(
+                        "Discord: what was said in %s could not be taken in", channel_chat(lane.channel)
+                    )
                     await asyncio.sleep(self._pauses.longest)
         finally:
             if lane.missed is None and not lane.waiting:
                 del self._lanes[lane.channel]
 
-    async def _work_on(self, lane: _Lane) -> None:
+    async def _handle_waiting(self, lane: _ChannelQueue) -> None:
         if lane.missed is not None:
             await self._read_missed(lane)
             return
         first = lane.waiting[0]
-        await self._take_in(lane, first)
+        await self._accept_one(lane, first)
         if lane.waiting and lane.waiting[0] is first:
             lane.waiting.popleft()
 
-    async def _read_missed(self, lane: _Lane) -> None:
+    async def _read_missed(self, lane: _ChannelQueue) -> None:
         """Take in what the history of a channel holds; it is tried for as long as it may become better."""
-        backoff = self._begin_backoff()
+        backoff = self._new_backoff()
         while lane.missed is not None:
             client = self._client
-            after = max(lane.missed, oldest(is_direct=lane.is_direct))
+            after = max(lane.missed, oldest_message(is_direct=lane.is_direct))
             lane.read_again = False
             try:
                 if client is None or client.is_closed():
                     raise ConnectionError
-                async with self._reading, answered_within(self._answer_seconds(backoff)):
+                async with self._reading, limit_response_time(self._answer_seconds(backoff)):
                     channel = await find_channel(client, lane.channel, is_direct=lane.is_direct)
                     page = await read_page(client, lane.channel, after)
-            except CannotRead as error:
+            except HistoryUnreadable as error:
                 if not (error.is_gone or lane.is_direct):
-                    self._cannot_read(lane.channel, "")
+                    self._record_unreadable(lane.channel, "")
                 lane.missed = None
                 return
-            except PASSING as error:
+            except TRANSIENT_ERRORS as error:
                 log.debug("discord: a history cannot be read just now: %s", type(error).__name__)
                 await wait_longer(backoff)
                 continue
-            backoff.succeeded()
-            self._can_read(lane.channel)
-            if not await self._take_in_page(lane, client, channel, page):
+            backoff.record_success()
+            self._record_readable(lane.channel)
+            if not await self._accept_page(lane, client, channel, page):
                 continue  # a new session has begun: more may be missed than was known
             if len(page) < PAGE and not lane.read_again:
                 lane.missed = None
 
-    async def _take_in_page(
-        self, lane: _Lane, client: discord.Client, channel: Any, page: Sequence[dict[str, Any]]
+    async def _accept_page(
+        self, lane: _ChannelQueue, client: discord.Client, channel: Any, page: Sequence[dict[str, Any]]
     ) -> bool:
         """Take in part of a history; false where it is to be read from another message on."""
         for raw in page:
             expected = lane.missed
-            said: Said | _Bad | None
+            said: ReceivedMessage | _UnreadableMessage | None
             try:
-                message = new_message(client, channel, raw)
+                message = parse_message(client, channel, raw)
             except Exception as error:  # noqa: BLE001 - as with those that come as they are written
-                said = _Bad(str(raw["id"]), raw, _where(error))
+                said = _UnreadableMessage(str(raw["id"]), raw, _error_location(error))
             else:
-                said = self._read(message, read_message)
+                said = self._parse(message, read_message)
             if said is not None:
-                await self._take_in(lane, said)
+                await self._accept_one(lane, said)
             if lane.missed != expected:
                 return False
             lane.missed = int(raw["id"])
         return True
 
-    async def _take_in(self, lane: _Lane, said: Said | _Bad) -> None:
+    async def _accept_one(self, lane: _ChannelQueue, said: ReceivedMessage | _UnreadableMessage) -> None:
         """Hand a message to the assistant until it is safe there; nothing behind it overtakes it."""
-        backoff = self._begin_backoff()
+        backoff = self._new_backoff()
         while True:
             try:
-                if isinstance(said, _Bad):
+                if isinstance(said, _UnreadableMessage):
                     await self._set_aside(said)
-                elif _number_of(said) in self._deleted:
+                elif _message_number(said) in self._deleted:
                     return
-                elif not self._heard.knows(said.message.id):
-                    async with answered_within(self._answer_seconds(backoff)):
+                elif not self._heard.has_seen(said.message.id):
+                    async with limit_response_time(self._answer_seconds(backoff)):
                         said_fully = await self._with_roles(lane, said)
-                    await self._accepted(lane, said_fully)
+                    await self._pass_on(lane, said_fully)
             except (NotAccepted, StateFault) as refusal:
-                self._refused(str(refusal))
+                self._set_refusal(str(refusal))
                 await wait_longer(backoff)
-            except PASSING as error:
+            except TRANSIENT_ERRORS as error:
                 log.debug("discord: a member cannot be asked for just now: %s", type(error).__name__)
                 await wait_longer(backoff)
             else:
-                self._refused("")
+                self._set_refusal("")
                 return
 
-    async def _with_roles(self, lane: _Lane, said: Said) -> Said:
+    async def _with_roles(self, lane: _ChannelQueue, said: ReceivedMessage) -> ReceivedMessage:
         """Ask for the sender's roles where they are not told, as in the history."""
         guild = self._client.get_guild(said.guild) if self._client else None
         if said.roles is not None or guild is None:
@@ -536,10 +547,10 @@ class Receiver:
                 said, guild=0, roles=()
             )  # what counts for those in the guild counts for them no more
         return replace(
-            said, roles=roles_of(member), message=replace(said.message, sender_name=name_of(member))
+            said, roles=read_roles(member), message=replace(said.message, sender_name=display_name(member))
         )
 
-    async def _accepted(self, lane: _Lane, said: Said) -> None:
+    async def _pass_on(self, lane: _ChannelQueue, said: ReceivedMessage) -> None:
         message = said.message
         try:
             await self._accept(said)
@@ -548,53 +559,53 @@ class Receiver:
         except Exception as error:
             raw = {"id": message.id, "channel_id": str(lane.channel), "content": message.text}
             log.exception("Discord: a message is set aside, since taking it in failed: %s", message.id)
-            await self._set_aside(_Bad(message.id, raw, _where(error)), is_told=True)
+            await self._set_aside(_UnreadableMessage(message.id, raw, _error_location(error)), is_told=True)
             return
-        self._heard.took(message.id)
-        if _number_of(said) in self._deleted:  # while it was being taken in
-            await self._withdraw_from(lane.channel, _number_of(said))
+        self._heard.mark_read(message.id)
+        if _message_number(said) in self._deleted:  # while it was being taken in
+            await self._withdraw_from(lane.channel, _message_number(said))
         if (
             said.last_edit
         ):  # told again whenever something else of the message changes, such as a thread below it
-            self._heard.took(said.last_edit)
+            self._heard.mark_read(said.last_edit)
         if not message.in_room:
-            await self._heard.note_direct(message.sender.id, lane.channel)
+            await self._heard.remember_direct(message.sender.id, lane.channel)
         elif said.in_thread and not message.edit_of:
-            await self._heard.note_thread(lane.channel, int(message.id))
+            await self._heard.remember_thread(lane.channel, int(message.id))
 
-    async def _set_aside(self, bad: _Bad, *, is_told: bool = False) -> None:
+    async def _set_aside(self, bad: _UnreadableMessage, *, is_told: bool = False) -> None:
         """Keep a message as it came, so that those behind it can be taken in."""
         # As it reads, so that /forget finds in it what somebody said.
         text = json.dumps(bad.raw, ensure_ascii=False, default=str).encode("utf-8", "replace").decode()
-        if await self._store.set_aside(bad.id, text, bad.reason) and not is_told:
+        if await self._store.keep_unreadable(bad.id, text, bad.reason) and not is_told:
             # Without the error's text: that may hold what somebody wrote.
             log.error("Discord: a message cannot be read and is set aside: %s, %s", bad.id, bad.reason)
 
     # -- what is wrong --------------------------------------------------------------------------------------
 
-    def text_is_hidden(self, is_hidden: bool) -> None:
+    def set_text_hidden(self, is_hidden: bool) -> None:
         """Note whether Discord has kept from the bot what somebody said to it."""
         if self._is_text_hidden != is_hidden:
             self._is_text_hidden = is_hidden
-            self._tell()
+            self._report_problems()
 
-    def _refused(self, why: str) -> None:
+    def _set_refusal(self, why: str) -> None:
         if self._refusal != why:
             self._refusal = why
-            self._tell()
+            self._report_problems()
 
-    def _cannot_read(self, channel: int, name: str) -> None:
+    def _record_unreadable(self, channel: int, name: str) -> None:
         known = self._client.get_channel(channel) if self._client else None
-        name = name or getattr(known, "name", "") or str(chat_of(channel))
+        name = name or getattr(known, "name", "") or str(channel_chat(channel))
         if channel not in self._unread:
             self._unread[channel] = one_line(name)
-            self._tell()
+            self._report_problems()
 
-    def _can_read(self, channel: int) -> None:
+    def _record_readable(self, channel: int) -> None:
         if self._unread.pop(channel, ""):
-            self._tell()
+            self._report_problems()
 
-    def _tell(self) -> None:
+    def _report_problems(self) -> None:
         lines = [self._refusal, INTENT_OFF if self._is_text_hidden else ""]
         if names := [f"#{name}" for name in self._unread.values()]:
             more = ["…"] if len(names) > NAMED else []
@@ -602,12 +613,12 @@ class Receiver:
         self._hampered("; ".join(filter(None, lines)))
 
 
-def _number_of(said: Said) -> int:
+def _message_number(said: ReceivedMessage) -> int:
     """The platform's number of a message, or of the one that was edited."""
     return int(said.message.edit_of or said.message.id)
 
 
-def _where(error: Exception) -> str:
+def _error_location(error: Exception) -> str:
     """What kind of error, and where in the program."""
     trace = error.__traceback__
     while trace and trace.tb_next:

@@ -5,21 +5,21 @@ from typing import Any, Final
 
 import discord
 
-from adapters.discord.calls import Calls, Refused
-from adapters.discord.incoming import chat_of
-from adapters.discord.library import http_of
+from adapters.discord.api_calls import ApiCalls, ApiRefused
+from adapters.discord.incoming import channel_chat
+from adapters.discord.private_api import http_client
 from bot.messages import IncomingMessage
-from bot.plain_text import one_line
+from bot.sanitize import one_line
 
 IN = "in:"
 """Begins the handle of a message that is answered in a thread of its own: in which channel it stands."""
 NAME_CHARS = 80
 MINUTES: Final = 1440
 """After a day in which nothing is said there, Discord puts it away; whoever writes in it opens it again."""
-HAS_ONE = 160004
+THREAD_EXISTS = 160004
 
 
-def with_own_thread(message: IncomingMessage, client: discord.Client | None) -> IncomingMessage:
+def assign_thread(message: IncomingMessage, client: discord.Client | None) -> IncomingMessage:
     """A message as one of the thread that its answer will open, if one may be opened where it stands.
 
     Such a thread has the number of its message: so the conversation in it is known before there is one.
@@ -33,16 +33,16 @@ def with_own_thread(message: IncomingMessage, client: discord.Client | None) -> 
     may = channel.permissions_for(channel.guild.me)
     if not (may.create_public_threads and may.send_messages_in_threads):
         return message
-    return replace(message, chat=chat_of(int(number)), handle=f"{IN}{channel.id}")
+    return replace(message, chat=channel_chat(int(number)), handle=f"{IN}{channel.id}")
 
 
-def channel_with(message: IncomingMessage | None) -> int | None:
+def find_thread_channel(message: IncomingMessage | None) -> int | None:
     """The channel of a message that is answered in a thread of its own; None for all others."""
     number = message.handle.removeprefix(IN) if message and message.handle.startswith(IN) else ""
     return int(number) if number.isdigit() else None
 
 
-async def open_thread(calls: Calls, message: IncomingMessage, channel: int) -> bool:
+async def open_thread(calls: ApiCalls, message: IncomingMessage, channel: int) -> bool:
     """Have the thread of a message; false where there can be none. Raises ChannelFault."""
     name = one_line(message.text, limit=NAME_CHARS) or one_line(message.sender_name, limit=NAME_CHARS) or "…"
 
@@ -50,15 +50,15 @@ async def open_thread(calls: Calls, message: IncomingMessage, channel: int) -> b
         # Whoever starts one that is there already is told so, by an error that is none.
         number: Any = int(message.chat.name)
         try:
-            await http_of(client).start_thread_with_message(
+            await http_client(client).start_thread_with_message(
                 channel, number, name=name, auto_archive_duration=MINUTES
             )
         except discord.HTTPException as error:
-            if error.code != HAS_ONE:
+            if error.code != THREAD_EXISTS:
                 raise
 
     try:
         await calls.make(start)
-    except Refused:
+    except ApiRefused:
         return False
     return True

@@ -19,11 +19,11 @@ from telegram import (
     User,
 )
 
-from adapters.telegram.incoming_contents import Contents, contents_of
-from adapters.telegram.incoming_text import Me, Written, units, whole
+from adapters.telegram.incoming_contents import Contents, read_contents
+from adapters.telegram.incoming_text import BotIdentity, MessageText, strip_surrogates, utf16_length
 from bot import phrases
 from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
-from bot.plain_text import one_line
+from bot.sanitize import one_line
 
 CHANNEL = "telegram"
 ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
@@ -37,7 +37,7 @@ _FRAME = {"message_id", "message_thread_id", "from", "sender_chat", "chat", "dat
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReceivedMessage:
     """Somebody wrote, or changed what they had written."""
 
     message: IncomingMessage
@@ -48,7 +48,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Pressed:
+class ButtonPress:
     """Somebody pressed a button."""
 
     query: str
@@ -58,22 +58,22 @@ class Pressed:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class GroupMigrated:
     """A group has another id from now on."""
 
     old: ChatId
     new: ChatId
 
 
-Closed = Literal["blocked", "kicked", "left", "restricted", "closed"]
+CloseReason = Literal["blocked", "kicked", "left", "restricted", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class ReachChanged:
     """Whether the bot can write in a chat has changed."""
 
     chat: ChatId
-    closed: Closed | Literal[""]
+    closed: CloseReason | Literal[""]
     """Why it cannot; "" for it can."""
 
 
@@ -85,10 +85,10 @@ class TopicNamed:
     topic: str
 
 
-Happened = Said | Pressed | Moved | Reach | TopicNamed
+TelegramEvent = ReceivedMessage | ButtonPress | GroupMigrated | ReachChanged | TopicNamed
 
 
-def read_update(update: Update, me: Me, *, now: datetime) -> Happened | None:
+def read_update(update: Update, me: BotIdentity, *, now: datetime) -> TelegramEvent | None:
     """Tell what happened; None for what is of no interest here."""
     if update.message:
         return _read_message(update.message, me)
@@ -99,80 +99,90 @@ def read_update(update: Update, me: Me, *, now: datetime) -> Happened | None:
     return _read_reach(update.my_chat_member) if update.my_chat_member else None
 
 
-def _read_message(message: Message, me: Me) -> Happened | None:
+def _read_message(message: Message, me: BotIdentity) -> TelegramEvent | None:
     if message.chat.type not in (Chat.PRIVATE, *ROOMS):
         return None
-    chat = _chat_of(message)
+    chat = _read_chat(message)
     if message.migrate_to_chat_id:
-        return Moved(chat, ChatId(CHANNEL, _number(message.migrate_to_chat_id)))
+        return GroupMigrated(chat, ChatId(CHANNEL, _format_id(message.migrate_to_chat_id)))
     if message.migrate_from_chat_id:
-        return Moved(ChatId(CHANNEL, _number(message.migrate_from_chat_id)), chat)
+        return GroupMigrated(ChatId(CHANNEL, _format_id(message.migrate_from_chat_id)), chat)
     if message.forum_topic_closed:
-        return Reach(chat, "closed")
+        return ReachChanged(chat, "closed")
     if message.forum_topic_reopened:
-        return Reach(chat, "")
+        return ReachChanged(chat, "")
     if named := message.forum_topic_created or message.forum_topic_edited:
-        return TopicNamed(chat, _line(named.name)) if named.name else None
-    return _said(message, me, id=_number(message.message_id))
+        return TopicNamed(chat, _clean_line(named.name)) if named.name else None
+    return _read_text_message(message, me, id=_format_id(message.message_id))
 
 
-def _read_edit(message: Message, me: Me, update: int) -> Said | None:
+def _read_edit(message: Message, me: BotIdentity, update: int) -> ReceivedMessage | None:
     if message.location and message.location.live_period:  # somebody who moves
         return None
     if message.chat.type not in (Chat.PRIVATE, *ROOMS) or message.edit_date is None:
         return None
-    number = _number(message.message_id)
+    number = _format_id(message.message_id)
     # Telegram tells only in which second it was edited, and begins its numbers again now and then: both are needed.
     former = f"{number}.{int(message.edit_date.timestamp())}"
-    said = _said(message, me, id=f"{former}.{_number(update)}", edit_of=number)
+    said = _read_text_message(message, me, id=f"{former}.{_format_id(update)}", edit_of=number)
     return replace(said, message=replace(said.message, former_id=former)) if said else None
 
 
-def _said(message: Message, me: Me, *, id: str, edit_of: str = "") -> Said | None:  # noqa: A002
-    sender = _sender_of(message)
+def _read_text_message(
+    message: Message,
+    me: BotIdentity,
+    *,
+    id: str,  # noqa: A002
+    edit_of: str = "",
+) -> ReceivedMessage | None:
+    sender = _read_sender(message)
     if sender is None:
         return None
-    written = _written(message, me)
-    contents = contents_of(message)
+    written = _read_text(message, me)
+    contents = read_contents(message)
     text = "\n\n".join(filter(None, [written.read(), contents.words]))
     if not (text or contents):
-        if not _is_unknown(message):
+        if not _is_unknown_kind(message):
             return None
         text = phrases.SENT_SOMETHING
-    replied_to = _replied_to(message)
-    quoted, quoted_contents = _quoted(message, replied_to, me)
+    replied_to = _find_replied_to(message)
+    quoted, quoted_contents = _read_quoted(message, replied_to, me)
     in_room = message.chat.type != Chat.PRIVATE
     person, name = sender
     incoming = IncomingMessage(
         id=id,
-        chat=_chat_of(message),
+        chat=_read_chat(message),
         sender=person,
         text=text,
         sent_at=(message.edit_date if edit_of and message.edit_date else message.date).astimezone(UTC),
         sender_name=name,
-        chat_name=_line(message.chat.title),
+        chat_name=_clean_line(message.chat.title),
         in_room=in_room,
-        addressed=not in_room or written.names_me or written.is_my_command or _is_by(replied_to, me),
+        addressed=not in_room
+        or written.mentions_bot
+        or written.is_own_command
+        or _is_from_bot(replied_to, me),
         edit_of=edit_of,
         attachments=contents.attachments + quoted_contents.attachments,
         quoted=quoted,
-        forwarded_from=_forwarded_from(message),
-        more_soon=not edit_of and bool(message.media_group_id or units(message.text or "") > CUT_UNITS),
+        forwarded_from=_read_forward_origin(message),
+        more_soon=not edit_of
+        and bool(message.media_group_id or utf16_length(message.text or "") > CUT_UNITS),
     )
-    return Said(incoming, topic=_topic_of(message), album=str(message.media_group_id or ""))
+    return ReceivedMessage(incoming, topic=_read_topic(message), album=str(message.media_group_id or ""))
 
 
-def _chat_of(message: Message) -> ChatId:
+def _read_chat(message: Message) -> ChatId:
     """Replies in an ordinary group are threads for Telegram, too; only topics are chats of their own."""
     topic = (
-        f"/{_number(message.message_thread_id)}"
+        f"/{_format_id(message.message_thread_id)}"
         if message.is_topic_message and message.message_thread_id
         else ""
     )
-    return ChatId(CHANNEL, f"{_number(message.chat.id)}{topic}")
+    return ChatId(CHANNEL, f"{_format_id(message.chat.id)}{topic}")
 
 
-def _sender_of(message: Message) -> tuple[PersonId, str] | None:
+def _read_sender(message: Message) -> tuple[PersonId, str] | None:
     """Who wrote, and their name; None for bots and for what Telegram itself copies.
 
     Who writes as a group or a channel is that group or channel: nobody can tell which person it is.
@@ -180,25 +190,25 @@ def _sender_of(message: Message) -> tuple[PersonId, str] | None:
     if message.is_automatic_forward:
         return None
     if as_chat := message.sender_chat:
-        name = _line(message.author_signature or as_chat.effective_name)
-        return PersonId(CHANNEL, _number(as_chat.id)), name
+        name = _clean_line(message.author_signature or as_chat.effective_name)
+        return PersonId(CHANNEL, _format_id(as_chat.id)), name
     user = message.from_user
     if user is None or user.is_bot:
         return None
-    return _person(user)
+    return _read_person(user)
 
 
-def _person(user: User) -> tuple[PersonId, str]:
-    return PersonId(CHANNEL, _number(user.id)), _line(user.full_name)
+def _read_person(user: User) -> tuple[PersonId, str]:
+    return PersonId(CHANNEL, _format_id(user.id)), _clean_line(user.full_name)
 
 
-def _written(message: Message, me: Me) -> Written:
+def _read_text(message: Message, me: BotIdentity) -> MessageText:
     if message.text is not None:
-        return Written(message.text, message.entities, me)
-    return Written(message.caption or "", message.caption_entities, me)
+        return MessageText(message.text, message.entities, me)
+    return MessageText(message.caption or "", message.caption_entities, me)
 
 
-def _is_unknown(message: Message) -> bool:
+def _is_unknown_kind(message: Message) -> bool:
     """Whether it holds something that is newer than the library, and nothing that the library knows."""
     if not message.api_kwargs:
         return False
@@ -206,7 +216,7 @@ def _is_unknown(message: Message) -> bool:
     return known <= _FRAME
 
 
-def _replied_to(message: Message) -> Message | None:
+def _find_replied_to(message: Message) -> Message | None:
     """What somebody replies to; not the beginning of the topic, to which all in it are replies for Telegram."""
     replied_to = message.reply_to_message
     if replied_to is None or replied_to.forum_topic_created:
@@ -215,70 +225,72 @@ def _replied_to(message: Message) -> Message | None:
     return None if is_topic else replied_to
 
 
-def _topic_of(message: Message) -> str:
+def _read_topic(message: Message) -> str:
     first = message.reply_to_message
     if first is None or not message.is_topic_message or first.message_id != message.message_thread_id:
         return ""
-    return _line(first.forum_topic_created.name) if first.forum_topic_created else ""
+    return _clean_line(first.forum_topic_created.name) if first.forum_topic_created else ""
 
 
-def _is_by(message: Message | None, me: Me) -> bool:
+def _is_from_bot(message: Message | None, me: BotIdentity) -> bool:
     return bool(message and message.from_user and message.from_user.id == me.id)
 
 
-def _quoted(message: Message, replied_to: Message | None, me: Me) -> tuple[Quoted | None, Contents]:
+def _read_quoted(
+    message: Message, replied_to: Message | None, me: BotIdentity
+) -> tuple[Quoted | None, Contents]:
     """What is replied to, and what came along with that, as far as somebody can look at it."""
-    part = Written(message.quote.text, message.quote.entities or (), me).read() if message.quote else ""
+    part = MessageText(message.quote.text, message.quote.entities or (), me).read() if message.quote else ""
     if replied_to is not None:
-        mine = _is_by(replied_to, me)
-        contents = Contents() if mine else contents_of(replied_to)
-        text = part or "\n\n".join(filter(None, [_written(replied_to, me).read(), contents.words]))
-        name = _name_of(replied_to)
+        mine = _is_from_bot(replied_to, me)
+        contents = Contents() if mine else read_contents(replied_to)
+        text = part or "\n\n".join(filter(None, [_read_text(replied_to, me).read(), contents.words]))
+        name = _sender_name(replied_to)
     elif elsewhere := message.external_reply:
-        mine, contents = False, contents_of(elsewhere)
+        mine, contents = False, read_contents(elsewhere)
         text = part or contents.words
         name = _origin_name(elsewhere.origin)
     else:
         return None, Contents()
     readable = tuple(replace(one, quoted=True) for one in contents.attachments if one.kind != "other")
-    quoted = Quoted(whole(text)[:QUOTED_CHARS], sender_name=name, mine=mine)
+    quoted = Quoted(strip_surrogates(text)[:QUOTED_CHARS], sender_name=name, mine=mine)
     return quoted, Contents(attachments=readable)
 
 
-def _name_of(message: Message) -> str:
+def _sender_name(message: Message) -> str:
     if message.sender_chat:
-        return _line(message.author_signature or message.sender_chat.effective_name)
-    return _line(message.from_user.full_name) if message.from_user else ""
+        return _clean_line(message.author_signature or message.sender_chat.effective_name)
+    return _clean_line(message.from_user.full_name) if message.from_user else ""
 
 
-def _forwarded_from(message: Message) -> str:
+def _read_forward_origin(message: Message) -> str:
     """Whose words they are: what an inline bot has put there is not what its user wrote either."""
     if message.forward_origin:
         return _origin_name(message.forward_origin) or phrases.SENT_BY_SOMEBODY
-    return f"@{_line(message.via_bot.username)}" if message.via_bot else ""
+    return f"@{_clean_line(message.via_bot.username)}" if message.via_bot else ""
 
 
 def _origin_name(origin: MessageOrigin) -> str:
     match origin:
         case MessageOriginUser():
-            return _line(origin.sender_user.full_name)
+            return _clean_line(origin.sender_user.full_name)
         case MessageOriginHiddenUser():
-            return _line(origin.sender_user_name)
+            return _clean_line(origin.sender_user_name)
         case MessageOriginChat():
-            return _line(origin.author_signature or origin.sender_chat.effective_name)
+            return _clean_line(origin.author_signature or origin.sender_chat.effective_name)
         case MessageOriginChannel():
-            return _line(origin.chat.effective_name)
+            return _clean_line(origin.chat.effective_name)
     return ""
 
 
-def _read_press(query: CallbackQuery, now: datetime) -> Pressed:
+def _read_press(query: CallbackQuery, now: datetime) -> ButtonPress:
     """What a program sends in a button's place may be anything: only what a button of ours can say is heard."""
-    shown, says = query.message, whole(query.data or "")
+    shown, says = query.message, strip_surrogates(query.data or "")
     if shown is None or query.from_user.is_bot or not says.startswith("/"):
-        return Pressed(query.id, None)
-    person, name = _person(query.from_user)
+        return ButtonPress(query.id, None)
+    person, name = _read_person(query.from_user)
     # Of a message that is too old, Telegram tells no topic.
-    chat = _chat_of(shown) if isinstance(shown, Message) else ChatId(CHANNEL, _number(shown.chat.id))
+    chat = _read_chat(shown) if isinstance(shown, Message) else ChatId(CHANNEL, _format_id(shown.chat.id))
     message = IncomingMessage(
         id=f"press-{query.id}",
         chat=chat,
@@ -286,31 +298,31 @@ def _read_press(query: CallbackQuery, now: datetime) -> Pressed:
         text=says,
         sent_at=now,
         sender_name=name,
-        chat_name=_line(shown.chat.title),
+        chat_name=_clean_line(shown.chat.title),
         in_room=shown.chat.type != Chat.PRIVATE,
-        handle=_number(shown.message_id),
+        handle=_format_id(shown.message_id),
     )
-    return Pressed(query.id, message)
+    return ButtonPress(query.id, message)
 
 
-def _read_reach(change: ChatMemberUpdated) -> Reach | None:
+def _read_reach(change: ChatMemberUpdated) -> ReachChanged | None:
     if change.chat.type not in (Chat.PRIVATE, *ROOMS):
         return None
-    chat = ChatId(CHANNEL, _number(change.chat.id))
+    chat = ChatId(CHANNEL, _format_id(change.chat.id))
     mine = change.new_chat_member
     if mine.status == mine.BANNED:
-        return Reach(chat, "blocked" if change.chat.type == Chat.PRIVATE else "kicked")
+        return ReachChanged(chat, "blocked" if change.chat.type == Chat.PRIVATE else "kicked")
     if mine.status == mine.LEFT:
-        return Reach(chat, "left")
+        return ReachChanged(chat, "left")
     if isinstance(mine, ChatMemberRestricted) and not (mine.is_member and mine.can_send_messages):
-        return Reach(chat, "restricted" if mine.is_member else "left")
-    return Reach(chat, "")
+        return ReachChanged(chat, "restricted" if mine.is_member else "left")
+    return ReachChanged(chat, "")
 
 
-def _number(number: int) -> str:
+def _format_id(number: int) -> str:
     """An id; the library does not look at what is sent in its place, and neither would whoever answers later."""
     return f"{number:d}"
 
 
-def _line(text: str | None) -> str:
-    return one_line(whole(text or ""))
+def _clean_line(text: str | None) -> str:
+    return one_line(strip_surrogates(text or ""))

@@ -13,32 +13,32 @@ _TICKS = re.compile(r"`+")
 
 
 @dataclass(frozen=True, slots=True)
-class Me:
+class BotIdentity:
     """Who the bot is."""
 
     id: int
     username: str
     """Without the @."""
 
-    def is_called(self, name: str) -> bool:
+    def is_named(self, name: str) -> bool:
         """Whether a user name, with or without the @, is the bot's; Telegram does not tell cases apart."""
         return bool(self.username) and name.removeprefix("@").casefold() == self.username.casefold()
 
 
-def units(text: str) -> int:
+def utf16_length(text: str) -> int:
     """How long a text is for Telegram, in UTF-16 units."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def whole(text: str) -> str:
+def strip_surrogates(text: str) -> str:
     """`text` without half characters, which no file could hold."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-class Written:
+class MessageText:
     """A text with what is marked in it; offsets are in UTF-16 units."""
 
-    def __init__(self, text: str, entities: Sequence[MessageEntity], me: Me) -> None:
+    def __init__(self, text: str, entities: Sequence[MessageEntity], me: BotIdentity) -> None:
         self._data = text.encode("utf-16-le", "surrogatepass")
         self._end = len(self._data) // 2
         fitting = [one for one in entities if one.offset >= 0 and one.offset + one.length <= self._end]
@@ -46,54 +46,54 @@ class Written:
         self._me = me
 
     @property
-    def names_me(self) -> bool:
+    def mentions_bot(self) -> bool:
         """Whether the bot is mentioned."""
-        return bool(self._my_names())
+        return bool(self._find_bot_mentions())
 
     @property
-    def is_my_command(self) -> bool:
+    def is_own_command(self) -> bool:
         """Whether it begins with a command that is not for another bot."""
-        command = _COMMAND.match(self._kept().lstrip())
-        return bool(command and (not command[2] or self._me.is_called(command[2])))
+        command = _COMMAND.match(self._join_marked().lstrip())
+        return bool(command and (not command[2] or self._me.is_named(command[2])))
 
     def read(self) -> str:
         """The text as a person would say it: the bot's name is gone where it only calls, code and links stay."""
-        text = self._kept().strip()
+        text = self._join_marked().strip()
         command = _COMMAND.match(text)
-        if command and command[2] and self._me.is_called(command[2]):
+        if command and command[2] and self._me.is_named(command[2]):
             return f"/{command[1]}{text[command.end() :]}"
         return text
 
-    def _kept(self) -> str:
-        start, end = self._without_calls()
-        is_command = self._cut(start, end).lstrip().startswith("/")
-        pieces: list[_Piece] = []
+    def _join_marked(self) -> str:
+        start, end = self._trim_bot_mentions()
+        is_command = self._slice(start, end).lstrip().startswith("/")
+        pieces: list[_TextPiece] = []
         at = start
         for entity in self._entities:
             entity_end = entity.offset + entity.length
             if entity.offset < at or entity_end > end:
                 continue
-            inside = self._cut(entity.offset, entity_end)
+            inside = self._slice(entity.offset, entity_end)
             # A command that was copied out of a message of ours may still be marked as code: it is one all the same.
-            if is_command and not self._cut(start, entity.offset).strip():
+            if is_command and not self._slice(start, entity.offset).strip():
                 continue
-            marked = _marked(entity, inside)
+            marked = _mark_piece(entity, inside)
             if marked is None:
                 continue
-            pieces += [_Piece(self._cut(at, entity.offset)), marked]
+            pieces += [_TextPiece(self._slice(at, entity.offset)), marked]
             at = entity_end
-        return _join([*pieces, _Piece(self._cut(at, end))])
+        return _join_pieces([*pieces, _TextPiece(self._slice(at, end))])
 
-    def _without_calls(self) -> tuple[int, int]:
+    def _trim_bot_mentions(self) -> tuple[int, int]:
         """Where the text begins and ends without the bot's name at its ends; all of it where nothing would be left."""
         start, end = 0, self._end
-        for begin, stop in self._my_names():
-            if not self._cut(start, begin).strip(_BLANK):
+        for begin, stop in self._find_bot_mentions():
+            if not self._slice(start, begin).strip(_BLANK):
                 start = stop
-        for begin, stop in reversed(self._my_names()):
-            if begin >= start and not self._cut(stop, end).strip(_BLANK):
+        for begin, stop in reversed(self._find_bot_mentions()):
+            if begin >= start and not self._slice(stop, end).strip(_BLANK):
                 end = begin
-        text = self._cut(start, end)
+        text = self._slice(start, end)
         if not text.strip(_BLANK):
             return 0, self._end
         if start:
@@ -102,29 +102,29 @@ class Written:
             end -= len(text) - len(text.rstrip(_BLANK))
         return start, end
 
-    def _my_names(self) -> list[tuple[int, int]]:
-        return [(one.offset, one.offset + one.length) for one in self._entities if self._is_my_name(one)]
+    def _find_bot_mentions(self) -> list[tuple[int, int]]:
+        return [(one.offset, one.offset + one.length) for one in self._entities if self._is_bot_mention(one)]
 
-    def _is_my_name(self, entity: MessageEntity) -> bool:
+    def _is_bot_mention(self, entity: MessageEntity) -> bool:
         if entity.type == MessageEntity.TEXT_MENTION:
             return bool(entity.user and entity.user.id == self._me.id)
-        name = self._cut(entity.offset, entity.offset + entity.length)
-        return entity.type == MessageEntity.MENTION and self._me.is_called(name)
+        name = self._slice(entity.offset, entity.offset + entity.length)
+        return entity.type == MessageEntity.MENTION and self._me.is_named(name)
 
-    def _cut(self, start: int, end: int) -> str:
+    def _slice(self, start: int, end: int) -> str:
         return self._data[2 * start : 2 * end].decode("utf-16-le", "replace") if start < end else ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _TextPiece:
     text: str
     is_block: bool = False
     """Whether it needs lines of its own."""
 
 
-def _join(pieces: Sequence[_Piece]) -> str:
+def _join_pieces(pieces: Sequence[_TextPiece]) -> str:
     """Put pieces together so that none becomes part of another: a fence counts only at the start of a line."""
-    read, last = "", _Piece("")
+    read, last = "", _TextPiece("")
     for piece in pieces:
         if not piece.text:
             continue
@@ -138,25 +138,25 @@ def _join(pieces: Sequence[_Piece]) -> str:
     return read
 
 
-def _marked(entity: MessageEntity, inside: str) -> _Piece | None:
+def _mark_piece(entity: MessageEntity, inside: str) -> _TextPiece | None:
     """What stands for a marked piece; None where it is read as it is."""
     if not inside.strip():
         return None
     match entity.type:
         case MessageEntity.CODE if "\n" not in inside:
-            ticks = _longer_ticks(inside, 1)
+            ticks = _choose_ticks(inside, 1)
             blank = " " if inside[0] == "`" or inside[-1] == "`" else ""
-            return _Piece(f"{ticks}{blank}{inside}{blank}{ticks}")
+            return _TextPiece(f"{ticks}{blank}{inside}{blank}{ticks}")
         case MessageEntity.PRE | MessageEntity.CODE:
-            ticks = _longer_ticks(inside, 3)
+            ticks = _choose_ticks(inside, 3)
             inside = inside.strip("\n")
             language = _NOT_IN_LANGUAGE.sub("", entity.language or "")
-            return _Piece(f"{ticks}{language}\n{inside}\n{ticks}", is_block=True)
+            return _TextPiece(f"{ticks}{language}\n{inside}\n{ticks}", is_block=True)
         case MessageEntity.TEXT_LINK if entity.url and entity.url.rstrip("/") != inside.rstrip("/"):
-            return _Piece(f"{inside} ({entity.url})")
+            return _TextPiece(f"{inside} ({entity.url})")
     return None
 
 
-def _longer_ticks(text: str, least: int) -> str:
+def _choose_ticks(text: str, least: int) -> str:
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
     return "`" * max(least, longest + 1)

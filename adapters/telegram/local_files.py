@@ -6,22 +6,22 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bot import phrases
-from bot.messages import AttachmentLost, Write
+from bot.messages import AttachmentLost, WriteChunk
 from memory import disk
 
 PIECE_BYTES = 1 << 18
 
 
-async def copy_file(path: Path, write: Write, *, most: int, token: str) -> None:
+async def copy_file(path: Path, write: WriteChunk, *, most: int, token: str) -> None:
     """Copy `most` bytes at most and one more. Raises AttachmentLost, OSError, and what `write` raises."""
-    with await asyncio.to_thread(open_file, path, token=token) as file:
+    with await asyncio.to_thread(open_local_file, path, token=token) as file:
         left = most + 1
         while left and (piece := await asyncio.to_thread(file.read, min(left, PIECE_BYTES))):
             left -= len(piece)
             await write(piece)
 
 
-def open_file(path: Path, *, token: str) -> BinaryIO:
+def open_local_file(path: Path, *, token: str) -> BinaryIO:
     """Open a file. Raises AttachmentLost for what such a server has not put there itself; OSError.
 
     It keeps the files of each bot in a folder that is named after its token (on Windows with "~" for the colon).

@@ -5,19 +5,19 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from adapters.telegram.adapter import TELEGRAM, TelegramAdapter
-from adapters.telegram.connection import open_bot
+from adapters.telegram.open_bot import open_bot
 from adapters.telegram.webhook import webhook_paths
 from bot.channel_store import ChannelStore
-from bot.commands.table import COMMANDS
+from bot.cluster.ownership import Ownership
+from bot.commands.registry import COMMANDS
 from bot.config.telegram import TelegramSettings
-from bot.instances.duty import Duty
 
 if TYPE_CHECKING:
     from bot.assistant import Assistant
 
 
 @asynccontextmanager
-async def open_channel(assistant: "Assistant", duty: Duty) -> AsyncIterator[TelegramAdapter]:
+async def open_channel(assistant: "Assistant", duty: Ownership) -> AsyncIterator[TelegramAdapter]:
     """Open Telegram as a channel."""
     services, settings = assistant.services, assistant.services.settings
     token = settings.telegram.token.get_secret_value()
@@ -29,7 +29,7 @@ async def open_channel(assistant: "Assistant", duty: Duty) -> AsyncIterator[Tele
             access=services.access,
             owners=settings.access.owners,
             commands=COMMANDS,
-            moved=assistant.moved,
+            moved=assistant.rename_chat,
             supervisor=services.supervisor,
         )
         try:

@@ -10,9 +10,9 @@ from typing import Any
 from telegram import Bot
 from telegram.error import Conflict, TelegramError
 
-from adapters.telegram.condition import Condition, Waits, library_errors
+from adapters.telegram.connection_health import ConnectionHealth, ReconnectTimes, translate_library_errors
+from adapters.telegram.http_request import AnswerTooLarge
 from adapters.telegram.incoming import ALLOWED_UPDATES
-from adapters.telegram.request import AnswerTooLarge
 from bot.messages import ChannelHealth, NotAccepted
 
 log = logging.getLogger(__name__)
@@ -27,30 +27,30 @@ POLL_SECONDS = 50
 """For which Telegram waits for something to tell; it allows no more."""
 QUIET_SECONDS = 86_400.0
 """Without an update, until the numbers are taken to begin anew."""
-GRACE_SECONDS = 15.0
+ANSWER_SECONDS = 15.0
 """Beyond that, until a poll is taken for dead."""
 
 _NUMBER = re.compile(rb'"update_id"\s*:\s*(\d{1,15})\b')
 
 RawUpdate = Mapping[str, Any]
-TakeIn = Callable[[RawUpdate], Awaitable[object]]
+UpdateHandler = Callable[[RawUpdate], Awaitable[object]]
 
 
 async def poll(
     bot: Bot,
-    take_in: TakeIn,
+    take_in: UpdateHandler,
     *,
     report: Callable[[ChannelHealth], None],
     seconds: int = POLL_SECONDS,
-    grace: float = GRACE_SECONDS,
-    waits: Waits | None = None,
+    grace: float = ANSWER_SECONDS,
+    waits: ReconnectTimes | None = None,
     quiet: float = QUIET_SECONDS,
 ) -> None:
     """Receive until cancelled. Every update goes to `take_in`; NotAccepted from there means that it is to come again.
 
     Updates of one chat are taken in one after the other, different chats side by side.
     """
-    condition = Condition(report, waits or Waits(), token=bot.token)
+    condition = ConnectionHealth(report, waits or ReconnectTimes(), token=bot.token)
     offset: int | None = None
     heard_at = time.monotonic()
     webhook_is_gone = False
@@ -61,7 +61,7 @@ async def poll(
     while True:
         try:
             # One limit for it all: a connection that is dead, or that brings a byte now and then, ends with it.
-            with library_errors():
+            with translate_library_errors():
                 async with asyncio.timeout(seconds + grace):
                     soon = condition.answer_seconds(grace)
                     if not webhook_is_gone:
@@ -77,7 +77,7 @@ async def poll(
                 # before an empty answer is confirmed, so nothing comes twice without one.
                 offset = None
             before = offset
-            offset, refusal = await _take_in_all(updates, take_in, offset)
+            offset, refusal = await _handle_all(updates, take_in, offset)
             if refusal:
                 raise refusal
             if updates and before is not None and (offset or 0) <= before:
@@ -90,7 +90,7 @@ async def poll(
                 continue
             number = _number_in(error.beginning)
             if number is None or number < (offset or 0):
-                await asyncio.sleep(condition.failed(error))
+                await asyncio.sleep(condition.record_failure(error))
                 continue
             log.error("Telegram: update %s is too large to be read and is left out", number)
             offset, most = number + 1, MOST_UPDATES
@@ -98,9 +98,9 @@ async def poll(
             if isinstance(error, Conflict) and "webhook" in str(error).lower():
                 webhook_is_gone = False
             patience = seconds if isinstance(error, Conflict) else 0
-            await asyncio.sleep(condition.failed(error))
+            await asyncio.sleep(condition.record_failure(error))
         else:
-            condition.well()
+            condition.record_success()
             patience = seconds
 
 
@@ -124,8 +124,8 @@ async def _get_updates(
     return updates
 
 
-async def _take_in_all(
-    updates: Sequence[object], take_in: TakeIn, offset: int | None
+async def _handle_all(
+    updates: Sequence[object], take_in: UpdateHandler, offset: int | None
 ) -> tuple[int | None, NotAccepted | None]:
     """Take in what came; tell the offset from which on to go on, and what was wrong where not all is safe."""
     if not updates:
@@ -142,7 +142,7 @@ async def _take_in_all(
                 return
 
     async with asyncio.TaskGroup() as group:
-        for lane in _lanes(raw):
+        for lane in _group_by_chat(raw):
             group.create_task(take_in_order(lane))
     first = min(refused, default=len(raw))
     # Asked for what follows a number below 0, Telegram would drop all that waits.
@@ -162,7 +162,7 @@ def _number_in(beginning: bytes) -> int | None:
     return int(found[1]) if found else None
 
 
-def _lanes(updates: Sequence[RawUpdate]) -> list[list[int]]:
+def _group_by_chat(updates: Sequence[RawUpdate]) -> list[list[int]]:
     """Which updates come one after the other, by their places: those of a chat, and all where a chat moves."""
     lanes: dict[object, list[int]] = {}
     for at, update in enumerate(updates):

@@ -11,21 +11,21 @@ from typing import Any, Generic, TypeVar
 
 from telegram import Update
 
+from adapters.telegram.button_presses import ButtonPresses
 from adapters.telegram.incoming import (
     ALLOWED_UPDATES,
-    Happened,
-    Moved,
-    Pressed,
-    Reach,
-    Said,
+    ButtonPress,
+    GroupMigrated,
+    ReachChanged,
+    ReceivedMessage,
+    TelegramEvent,
     TopicNamed,
     read_update,
 )
-from adapters.telegram.incoming_text import Me
-from adapters.telegram.presses import Presses
+from adapters.telegram.incoming_text import BotIdentity
 from bot import phrases
 from bot.channel_store import ChannelStore
-from bot.messages import Accept, ChatId, IncomingMessage, NotAccepted
+from bot.messages import AcceptMessage, ChatId, IncomingMessage, NotAccepted
 from bot.state.database import StateFault
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ TOPIC = "topic:"
 
 
 @dataclass(frozen=True, slots=True)
-class TakenIn:
+class AcceptedUpdate:
     """What is left to do for a message, or for a button that was pressed."""
 
     message: IncomingMessage | None
@@ -55,13 +55,13 @@ class Receiver:
 
     def __init__(
         self,
-        me: Me,
-        accept: Accept,
+        me: BotIdentity,
+        accept: AcceptMessage,
         store: ChannelStore,
         *,
         moved: Callable[[ChatId, ChatId], Awaitable[None]],
-        reach: Callable[[Reach], Awaitable[None]],
-        presses: Presses | None = None,
+        reach: Callable[[ReachChanged], Awaitable[None]],
+        presses: ButtonPresses | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """`moved` is told the old and the new id of a group, `reach` where the bot can write (no longer)."""
@@ -70,14 +70,14 @@ class Receiver:
         self._store = store
         self._moved = moved
         self._reach = reach
-        self._presses = presses or Presses()
+        self._presses = presses or ButtonPresses()
         self._now = now
-        self._done_moves: _Latest[ChatId, ChatId] = _Latest()
-        self._topics: _Latest[ChatId, str] = _Latest()
-        self._called: _Latest[str, datetime] = _Latest()
+        self._done_moves: _RecentValues[ChatId, ChatId] = _RecentValues()
+        self._topics: _RecentValues[ChatId, str] = _RecentValues()
+        self._called: _RecentValues[str, datetime] = _RecentValues()
         """When the first part of an album, or of a text that was cut in two, called the bot: the others do not."""
 
-    async def take_in(self, raw: Mapping[str, Any]) -> TakenIn | None:
+    async def take_in(self, raw: Mapping[str, Any]) -> AcceptedUpdate | None:
         """Take in one update; None where nothing is left to do for it.
 
         Raises NotAccepted where it cannot be kept: then it must not be acknowledged. What cannot be read is set aside.
@@ -87,10 +87,10 @@ class Receiver:
         except Exception as error:  # noqa: BLE001 - whatever it is, it must not stop those that come after it
             if name := await self._set_aside(raw, error):
                 # Without the error's text: that may hold what somebody wrote.
-                log.error("an update cannot be read and is set aside: %s, %s", name, _where(error))
+                log.error("an update cannot be read and is set aside: %s, %s", name, _error_location(error))
             return None
         try:
-            return await self._take_in(happened)
+            return await self._dispatch(happened)
         except NotAccepted:
             raise
         except StateFault as fault:
@@ -100,48 +100,48 @@ class Receiver:
                 log.exception("an update is set aside, since taking it in failed: %s", name)
             return None
 
-    def _read(self, raw: Mapping[str, Any]) -> Happened | None:
+    def _read(self, raw: Mapping[str, Any]) -> TelegramEvent | None:
         if isinstance(raw.get("update_id"), int) and not any(kind in raw for kind in ALLOWED_UPDATES):
             return None  # of a kind that was not asked for: asked for long ago, or by another program
         return read_update(Update.de_json(dict(raw)), self._me, now=self._now())
 
-    async def _take_in(self, happened: Happened | None) -> TakenIn | None:
+    async def _dispatch(self, happened: TelegramEvent | None) -> AcceptedUpdate | None:
         match happened:
-            case Said():
-                message = await self._completed(happened)
-                return TakenIn(message, await self._accept(message))
-            case Pressed(query, None):
-                return TakenIn(None, press=query)
-            case Pressed(query, IncomingMessage() as message):
-                return await self._take_in_press(query, message)
-            case Moved(old, new):
+            case ReceivedMessage():
+                message = await self._add_context(happened)
+                return AcceptedUpdate(message, await self._accept(message))
+            case ButtonPress(query, None):
+                return AcceptedUpdate(None, press=query)
+            case ButtonPress(query, IncomingMessage() as message):
+                return await self._handle_press(query, message)
+            case GroupMigrated(old, new):
                 if not self._done_moves.get(old):  # the old group and the new one each tell of it
                     await self._moved(old, new)
                     self._done_moves.put(old, new)
-            case Reach():
+            case ReachChanged():
                 await self._reach(happened)
             case TopicNamed(chat, topic):
-                await self._note_topic(chat, topic)
+                await self._remember_topic(chat, topic)
         return None
 
-    async def _take_in_press(self, query: str, message: IncomingMessage) -> TakenIn:
+    async def _handle_press(self, query: str, message: IncomingMessage) -> AcceptedUpdate:
         if self._presses.is_anothers(message):
-            return TakenIn(None, press=query, toast=phrases.NOT_YOUR_BUTTONS)
-        if self._presses.is_again(message):
-            return TakenIn(None, press=query)
-        message = replace(message, chat_name=await self._title(message))
+            return AcceptedUpdate(None, press=query, toast=phrases.NOT_YOUR_BUTTONS)
+        if self._presses.is_repeated(message):
+            return AcceptedUpdate(None, press=query)
+        message = replace(message, chat_name=await self._chat_title(message))
         awaits_reply = await self._accept(message)
-        self._presses.note_press(message)
-        return TakenIn(message, awaits_reply, press=query)
+        self._presses.record_press(message)
+        return AcceptedUpdate(message, awaits_reply, press=query)
 
-    async def _completed(self, said: Said) -> IncomingMessage:
+    async def _add_context(self, said: ReceivedMessage) -> IncomingMessage:
         """The message with what only those before it tell."""
         if said.topic:
-            await self._note_topic(said.message.chat, said.topic)
-        title = await self._title(said.message)
+            await self._remember_topic(said.message.chat, said.topic)
+        title = await self._chat_title(said.message)
         return replace(said.message, chat_name=title, addressed=self._is_addressed(said))
 
-    def _is_addressed(self, said: Said) -> bool:
+    def _is_addressed(self, said: ReceivedMessage) -> bool:
         """Whether the bot is called, if only by the part that came before."""
         message = said.message
         sender = f"{message.chat} {message.sender}"
@@ -154,7 +154,7 @@ class Receiver:
             self._called.put(following, message.sent_at)
         return is_addressed
 
-    async def _title(self, message: IncomingMessage) -> str:
+    async def _chat_title(self, message: IncomingMessage) -> str:
         if "/" not in message.chat.name:
             return message.chat_name
         topic = self._topics.get(message.chat)
@@ -165,7 +165,7 @@ class Receiver:
             return topic or message.chat_name
         return phrases.TOPIC_TITLE.format(chat=message.chat_name, topic=topic)
 
-    async def _note_topic(self, chat: ChatId, topic: str) -> None:
+    async def _remember_topic(self, chat: ChatId, topic: str) -> None:
         if self._topics.get(chat) != topic:
             await self._store.put(f"{TOPIC}{chat.name}", topic)
             self._topics.put(chat, topic)
@@ -180,13 +180,13 @@ class Receiver:
         number = raw.get("update_id")
         name = str(number) if isinstance(number, int) else hashlib.sha256(text.encode()).hexdigest()[:20]
         try:
-            is_new = await self._store.set_aside(name, text, _where(error))
+            is_new = await self._store.keep_unreadable(name, text, _error_location(error))
         except StateFault as fault:
             raise NotAccepted(str(fault)) from fault
         return name if is_new else ""
 
 
-def _where(error: Exception) -> str:
+def _error_location(error: Exception) -> str:
     """What kind of error, and where in the program."""
     trace = error.__traceback__
     while trace and trace.tb_next:
@@ -200,7 +200,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class _Latest(Generic[Key, Value]):
+class _RecentValues(Generic[Key, Value]):
     """What was learnt last, not all that ever was."""
 
     def __init__(self) -> None:

@@ -10,10 +10,15 @@ from urllib.parse import urlsplit
 from telegram import Bot, WebhookInfo
 from telegram.error import BadRequest, TelegramError
 
-from adapters.telegram.condition import AddressRefused, Condition, Waits, library_errors
+from adapters.telegram.connection_health import (
+    AddressRefused,
+    ConnectionHealth,
+    ReconnectTimes,
+    translate_library_errors,
+)
 from adapters.telegram.incoming import ALLOWED_UPDATES
 from bot.messages import ChannelHealth, NotAccepted
-from bot.web.hooks import Hook
+from bot.web.webhooks import WebhookRoute
 
 if TYPE_CHECKING:
     from bot.config.telegram import TelegramSettings
@@ -28,7 +33,7 @@ UNREACHED = (
 )
 REPLACED = "another program had set a webhook of its own for this bot's token; it is set to ours again"
 
-TakeIn = Callable[[Mapping[str, Any]], Awaitable[object]]
+UpdateHandler = Callable[[Mapping[str, Any]], Awaitable[object]]
 
 
 class Webhook:
@@ -40,17 +45,17 @@ class Webhook:
         settings: "TelegramSettings",
         *,
         report: Callable[[ChannelHealth], None],
-        waits: Waits | None = None,
+        waits: ReconnectTimes | None = None,
         check_seconds: float = CHECK_SECONDS,
     ) -> None:
         """The path and, unless one is set, the secret follow from the token."""
         self._bot = bot
-        self._path = _path(bot.token)
+        self._path = _make_path(bot.token)
         self._base = settings.webhook_url.rstrip("/")
-        self._secret = settings.webhook_secret.get_secret_value() or _derived(bot.token, "secret")
-        self._condition = Condition(report, waits or Waits(), token=bot.token)
+        self._secret = settings.webhook_secret.get_secret_value() or _derive_secret(bot.token, "secret")
+        self._condition = ConnectionHealth(report, waits or ReconnectTimes(), token=bot.token)
         self._check_seconds = check_seconds
-        self._take_in: TakeIn | None = None
+        self._take_in: UpdateHandler | None = None
         self._in_order = asyncio.Lock()
 
     @property
@@ -59,18 +64,21 @@ class Webhook:
         return self._base + self._path
 
     @property
-    def hooks(self) -> Sequence[Hook]:
+    def hooks(self) -> Sequence[WebhookRoute]:
         """What the HTTP server answers to."""
-        return [Hook(path, self.receive, self.admits) for path in webhook_paths(self._bot.token, self._base)]
+        return [
+            WebhookRoute(path, self.receive, self.admits)
+            for path in webhook_paths(self._bot.token, self._base)
+        ]
 
-    async def serve(self, take_in: TakeIn) -> None:
+    async def serve(self, take_in: UpdateHandler) -> None:
         """Have Telegram bring its updates, and look after that until cancelled.
 
         Every update goes to `take_in`; NotAccepted from there means that Telegram is to bring it again.
         """
         self._take_in = take_in
         try:
-            await self._keep()
+            await self._keep_registered()
         finally:
             self._take_in = None
 
@@ -96,32 +104,32 @@ class Webhook:
             try:
                 await self._take_in(update)
             except NotAccepted as refusal:
-                self._condition.failed(refusal)
+                self._condition.record_failure(refusal)
                 return 503
-        self._condition.well()
+        self._condition.record_success()
         return 200
 
-    async def _keep(self) -> None:
+    async def _keep_registered(self) -> None:
         is_set = False
         while True:
             try:
-                with library_errors():
+                with translate_library_errors():
                     async with asyncio.timeout(ASK_SECONDS):
                         if (
                             not is_set
                         ):  # at each start: what Telegram tells of a webhook is all but its secret
-                            await self._set()
+                            await self._register()
                             is_set = True
                         info = await self._bot.get_webhook_info()
                         if info.url != self.url:
-                            await self._set()
+                            await self._register()
             except (TelegramError, TimeoutError) as error:
-                await asyncio.sleep(self._condition.failed(error))
+                await asyncio.sleep(self._condition.record_failure(error))
             else:
-                self._condition.well(self._problem(info))
+                self._condition.record_success(self._describe_problem(info))
                 await asyncio.sleep(self._check_seconds)
 
-    async def _set(self) -> None:
+    async def _register(self) -> None:
         try:
             await self._bot.set_webhook(
                 self.url,
@@ -134,7 +142,7 @@ class Webhook:
         except BadRequest as refusal:
             raise AddressRefused(refusal.message) from refusal
 
-    def _problem(self, info: WebhookInfo) -> str:
+    def _describe_problem(self, info: WebhookInfo) -> str:
         """What keeps updates from coming; the last error is told by Telegram long after all is well again."""
         if info.url != self.url:
             return REPLACED
@@ -145,14 +153,14 @@ class Webhook:
 
 def webhook_paths(token: str, webhook_url: str) -> Sequence[str]:
     """Where the HTTP server answers to: our path, with and without what a proxy may have taken off it."""
-    path = _path(token)
+    path = _make_path(token)
     return tuple(dict.fromkeys([path, urlsplit(webhook_url.rstrip("/") + path).path]))
 
 
-def _path(token: str) -> str:
-    return f"/telegram/{_derived(token, 'path')[:40]}"
+def _make_path(token: str) -> str:
+    return f"/telegram/{_derive_secret(token, 'path')[:40]}"
 
 
-def _derived(token: str, what: str) -> str:
+def _derive_secret(token: str, what: str) -> str:
     """Something that only who has the token knows, the same after a restart; 64 hexadecimal digits."""
     return hmac.digest(token.encode(), f"commonplace webhook {what}".encode(), "sha256").hex()

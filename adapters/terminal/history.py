@@ -5,10 +5,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from memory import disk
-from memory.forgetting import Wanted
+from memory.forgetting import WordsToForget
 
 
-def forget_typed(path: Path, wanted: Wanted) -> int:
+def delete_lines(path: Path, wanted: WordsToForget) -> int:
     """Remove what is to be forgotten from the history; tells how many inputs that were. Raises OSError.
 
     The file is prompt_toolkit's: for each input a line `# moment`, then its own lines, each after a `+`.
@@ -35,10 +35,10 @@ def forget_typed(path: Path, wanted: Wanted) -> int:
             at = end
     if gone:
         data = "\n".join(kept).encode("utf-8", "surrogateescape")
-        with disk.opened_private(path.parent) as folder:
+        with disk.open_private_folder(path.parent) as folder:
             old = disk.open_file(path.name, os.O_RDONLY, folder=folder)
             try:
-                with disk.draft(f"{path.name}.new", data, folder=folder, like=old):
+                with disk.write_draft(f"{path.name}.new", data, folder=folder, like=old):
                     os.rename(f"{path.name}.new", path.name, src_dir_fd=folder, dst_dir_fd=folder)
             finally:
                 os.close(old)

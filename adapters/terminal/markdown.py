@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType,
 from rich.markdown import Heading, Markdown, MarkdownElement, Paragraph, TableElement
 from rich.segment import Segment
 
-from bot.plain_text import without_controls
+from bot.sanitize import strip_controls
 
 
 class _WholeTable(TableElement):
@@ -64,21 +64,21 @@ class ChatMarkdown(Markdown):
 
     def __init__(self, text: str) -> None:
         super().__init__("", hyperlinks=False, code_theme="ansi_dark")
-        self.markup = without_controls(text)
+        self.markup = strip_controls(text)
         # A definition such as `[1]: …` would vanish from the page: nobody writes those in a chat, but notes may.
         parser = (
             MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable("reference")
         )
-        self.parsed = [_kept_whole(token) for token in parser.parse(self.markup)]
+        self.parsed = [_as_text_token(token) for token in parser.parse(self.markup)]
 
 
-def _kept_whole(token: Token) -> Token:
+def _as_text_token(token: Token) -> Token:
     if token.children:
-        token.children = list(_plain_links(token.children))
+        token.children = list(_simplify_links(token.children))
     return token
 
 
-def _plain_links(tokens: list[Token]) -> Iterator[Token]:
+def _simplify_links(tokens: list[Token]) -> Iterator[Token]:
     """Line breaks kept; `<https://…>` shown once and not as `text (target)`; an image as its words and target."""
     bare = False
     for token in tokens:
@@ -94,5 +94,5 @@ def _plain_links(tokens: list[Token]) -> Iterator[Token]:
             target = str(token.attrs.get("src", ""))
             token = Token("text", "", 0, content=f"{token.content} ({target})".lstrip())
         elif token.type == "text":
-            token.content = without_controls(token.content)  # `&#13;` became one only now
+            token.content = strip_controls(token.content)  # `&#13;` became one only now
         yield token

@@ -11,9 +11,9 @@ from datetime import datetime
 from secrets import token_hex
 from typing import TextIO
 
-from adapters.terminal.leaving import wants_to_leave
+from adapters.terminal.exit_words import is_exit
 from bot.messages import (
-    Accept,
+    AcceptMessage,
     Attachment,
     AttachmentLost,
     ChannelHealth,
@@ -21,9 +21,9 @@ from bot.messages import (
     IncomingMessage,
     PersonId,
     Reply,
-    Write,
+    WriteChunk,
 )
-from bot.plain_text import without_controls
+from bot.sanitize import strip_controls
 
 UNANSWERED_AT_ONCE = 16
 """Lines that are read ahead of their answers, so that `/stop` can overtake a turn; more wait in the pipe."""
@@ -51,7 +51,7 @@ class PlainTerminal:
         self._all_answered = asyncio.Event()
         self._unheard: asyncio.Future[OSError] = asyncio.get_running_loop().create_future()
 
-    async def run(self, accept: Accept) -> None:
+    async def run(self, accept: AcceptMessage) -> None:
         """Take lines until the input ends or a line leaves, and all are answered.
 
         Raises OSError where answers cannot be printed.
@@ -66,10 +66,10 @@ class PlainTerminal:
                 raise self._unheard.result() from None
             raise
 
-    async def _take_lines(self, accept: Accept) -> None:
-        async for line in _lines(self._stdin):
+    async def _take_lines(self, accept: AcceptMessage) -> None:
+        async for line in _iter_lines(self._stdin):
             text = line.strip()
-            if wants_to_leave(text):
+            if is_exit(text):
                 break
             if not text:
                 continue
@@ -98,7 +98,7 @@ class PlainTerminal:
         del person
         return None
 
-    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
         """Refuse: nothing comes along with a line."""
         raise AttachmentLost
 
@@ -122,7 +122,7 @@ class PlainTerminal:
     async def _say(self, text: str) -> None:
         try:
             async with self._printing:
-                await asyncio.to_thread(self._print, without_controls(text).rstrip("\n") + "\n")
+                await asyncio.to_thread(self._print, strip_controls(text).rstrip("\n") + "\n")
         except OSError as error:  # a closed pipe, a full disk: what that means, the command line knows
             if not self._unheard.done():
                 self._unheard.set_result(error)
@@ -132,7 +132,7 @@ class PlainTerminal:
         self._stdout.flush()
 
 
-async def _lines(stdin: int) -> AsyncIterator[str]:
+async def _iter_lines(stdin: int) -> AsyncIterator[str]:
     """Lines of UTF-8, the last one also without its line break; what is no UTF-8 is replaced."""
     loop = asyncio.get_running_loop()
     arrived: asyncio.Queue[str | None] = asyncio.Queue()

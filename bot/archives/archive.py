@@ -20,13 +20,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from bot.archives.errors import ArchiveBroken, BackupFault
+from bot.archives.errors import ArchiveCorrupted, BackupError
 from bot.archives.gzip_member import open_member
-from bot.archives.tar_members import Content, NotOurs, read_members
-from bot.plain_text import one_line
-from bot.state.snapshot import Stopped
+from bot.archives.tar_members import ForeignArchive, MemberContent, read_members
+from bot.sanitize import one_line
+from bot.state.snapshot import SnapshotStopped
 from memory import disk
-from memory.paths import NAME_MAX_BYTES, printable
+from memory.paths import NAME_MAX_BYTES, format_path
 
 FORMAT = 2
 """1: as 2, but always with the notes. Each archive says the least that one must know to read it."""
@@ -34,20 +34,20 @@ MANIFEST = "commonplace-backup.json"
 STATE = "state.db"
 NOTES = "memory"
 
-PIECE = 1 << 18
-MOST_FILES = 1_000_000
-MOST_MANIFEST = 1 << 16
-MOST_PROBLEMS = 50
-MOST_NAME = 4096
+CHUNK_BYTES = 1 << 18
+MAX_FILES = 1_000_000
+MAX_MANIFEST_BYTES = 1 << 16
+MAX_PROBLEMS = 50
+MAX_NAME_CHARS = 4096
 """Letters of a path: no system takes more bytes."""
-MOST_NAMES = 128 << 20
+MAX_NAMES_CHARS = 128 << 20
 """Letters of all names together, which are held in memory to see that each is there once."""
-MOST_PADDING = 1 << 16
+MAX_PADDING_BYTES = 1 << 16
 """Zeros that may follow the last file, in bytes."""
-IN_RAM = 4 << 20
+SPOOL_BYTES = 4 << 20
 """A larger file goes through a temporary one, until it is known that it did not change meanwhile."""
 YOUNG_NS = 2_000_000_000
-TRIES = 20
+MAX_TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def write_archive(
     with (
         gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=6) as packed,
         tarfile.open(fileobj=packed, mode="w:", format=tarfile.PAX_FORMAT) as tar,
-        tempfile.SpooledTemporaryFile(IN_RAM, dir=str(spool)) as copy,
+        tempfile.SpooledTemporaryFile(SPOOL_BYTES, dir=str(spool)) as copy,
     ):
         if state is not None:
             with state.open("rb") as file:
@@ -128,13 +128,13 @@ def write_archive(
                 size = os.fstat(file.fileno()).st_size
                 _add(tar, STATE, file, size=size, mode=0o600, mtime=state.stat().st_mtime, stopped=stopped)
                 tally.add(STATE, size, digest)
-        for name, file_name, folder in _files_below(notes, problems) if notes else ():
+        for name, file_name, folder in _walk_files(notes, problems) if notes else ():
             try:
-                found, digest = _copy_one_version(file_name, folder, copy, stopped)
+                found, digest = _copy_unchanged(file_name, folder, copy, stopped)
             except FileNotFoundError:
                 continue  # gone meanwhile
-            except _SourceFault as fault:
-                problems.append(f"{printable(name)}: {fault}")
+            except _SourceError as fault:
+                problems.append(f"{format_path(name)}: {fault}")
                 continue
             copy.seek(0)
             member = f"{NOTES}/{name}"
@@ -142,8 +142,8 @@ def write_archive(
             _add(tar, member, copy, size=found.st_size, mode=mode, mtime=int(found.st_mtime), stopped=stopped)
             tally.add(member, found.st_size, digest)
         problems = [one_line(problem, limit=300) for problem in problems]
-        if len(problems) > MOST_PROBLEMS:
-            problems[MOST_PROBLEMS:] = [f"and {len(problems) - MOST_PROBLEMS} more"]
+        if len(problems) > MAX_PROBLEMS:
+            problems[MAX_PROBLEMS:] = [f"and {len(problems) - MAX_PROBLEMS} more"]
         manifest = tally.manifest(
             made_at=made_at, version=version, problems=problems, notes=notes is not None
         )
@@ -159,11 +159,11 @@ def write_archive(
     return manifest, problems
 
 
-class _SourceFault(Exception):
+class _SourceError(Exception):
     """A file cannot be read; the text says why."""
 
 
-def _files_below(notes: Path, problems: list[str]) -> Iterator[tuple[str, str, int]]:
+def _walk_files(notes: Path, problems: list[str]) -> Iterator[tuple[str, str, int]]:
     """Walk through no link: path within the folder, name, and the open folder in which it is."""
     top = os.path.realpath(notes)
     folders = [""]
@@ -175,7 +175,7 @@ def _files_below(notes: Path, problems: list[str]) -> Iterator[tuple[str, str, i
         except FileNotFoundError:
             continue
         except OSError as error:
-            problems.append(f"{printable(folder) or '.'}: {disk.reason(error)}")
+            problems.append(f"{format_path(folder) or '.'}: {disk.reason(error)}")
             continue
         try:
             with os.scandir(fd) as entries:
@@ -192,11 +192,11 @@ def _files_below(notes: Path, problems: list[str]) -> Iterator[tuple[str, str, i
             os.close(fd)
 
 
-def _copy_one_version(
+def _copy_unchanged(
     name: str, folder: int, copy: IO[bytes], stopped: Callable[[], bool]
 ) -> tuple[os.stat_result, str]:
     """Copy a file as it was at one moment, between two writes of other programs."""
-    for _ in range(TRIES):
+    for _ in range(MAX_TRIES):
         try:
             fd = disk.open_file(name, os.O_RDONLY, folder=folder)
         except FileNotFoundError:
@@ -204,25 +204,25 @@ def _copy_one_version(
         except OSError as error:
             if error.errno in {errno.ELOOP, errno.ENXIO}:  # a link, a pipe: nothing of ours
                 raise FileNotFoundError from None
-            raise _SourceFault(disk.reason(error)) from error
+            raise _SourceError(disk.reason(error)) from error
         with os.fdopen(fd, "rb", buffering=0) as file:
             before = os.fstat(fd)
             copy.seek(0)
             copy.truncate()
-            digest = _digest(_Reading(file), stopped, into=copy)
+            digest = _digest(_SourceFile(file), stopped, into=copy)
             # The time of a write is that of its beginning: where it is young, only a second look tells.
             young = time.time_ns() - before.st_mtime_ns < YOUNG_NS
             if young:
                 file.seek(0)
-                if _digest(_Reading(file), stopped) != digest:
+                if _digest(_SourceFile(file), stopped) != digest:
                     continue
             if disk.same_version(before, os.fstat(fd)) and copy.tell() == before.st_size:
                 return before, digest
         time.sleep(0.02)
-    raise _SourceFault("it is being written all the time")
+    raise _SourceError("it is being written all the time")
 
 
-class _Reading:
+class _SourceFile:
     """Tells a source that cannot be read from an archive that cannot be written."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -232,10 +232,10 @@ class _Reading:
         try:
             return self._file.read(size)
         except OSError as error:
-            raise _SourceFault(disk.reason(error)) from error
+            raise _SourceError(disk.reason(error)) from error
 
 
-class _Stoppable:
+class _StoppableFile:
     """A file that is read until somebody wants no more."""
 
     def __init__(self, file: IO[bytes], stopped: Callable[[], bool]) -> None:
@@ -244,7 +244,7 @@ class _Stoppable:
 
     def read(self, size: int) -> bytes:
         if self._stopped():
-            raise Stopped
+            raise SnapshotStopped
         return self._file.read(size)
 
 
@@ -254,9 +254,9 @@ def _digest(
     """SHA-256 of what is still to be read of a file, which may be written on at the same time."""
     digest = hashlib.sha256()
     left = limit
-    while piece := file.read(PIECE if left is None else min(PIECE, left)):
+    while piece := file.read(CHUNK_BYTES if left is None else min(CHUNK_BYTES, left)):
         if stopped():
-            raise Stopped
+            raise SnapshotStopped
         digest.update(piece)
         if into is not None:
             into.write(piece)
@@ -277,7 +277,7 @@ def _add(
 ) -> None:
     member = tarfile.TarInfo(name)
     member.size, member.mode, member.mtime = size, mode, int(mtime)
-    tar.addfile(member, _Stoppable(file, stopped))  # type: ignore[arg-type]
+    tar.addfile(member, _StoppableFile(file, stopped))  # type: ignore[arg-type]
 
 
 # -- reading ------------------------------------------------------------------------------------------------
@@ -300,62 +300,62 @@ def read_archive(
     tally = _Tally()
     manifest: Manifest | None = None
     size = 0
-    with _damage(name):
+    with _translate_errors(name):
         source.seek(0)
         with open_member(source) as packed:
             for member, content in read_members(packed):
                 if stopped():
-                    raise Stopped
-                parts = _checked(member, seen=tally)
+                    raise SnapshotStopped
+                parts = _check_name(member, seen=tally)
                 size += member.size
                 if most_bytes is not None and size > most_bytes:
-                    raise BackupFault(_no_room(name))
+                    raise BackupError(_no_room_text(name))
                 if manifest is not None:
-                    raise NotOurs
+                    raise ForeignArchive
                 if member.name == MANIFEST:
-                    manifest = _read_manifest(content.read(MOST_MANIFEST), name=name)
+                    manifest = _read_manifest(content.read(MAX_MANIFEST_BYTES), name=name)
                     continue
                 if into is None:
                     digest = _digest(content, stopped)
                 else:
-                    digest = _put(content, member, into.joinpath(*parts), folder=into, stopped=stopped)
+                    digest = _extract(content, member, into.joinpath(*parts), folder=into, stopped=stopped)
                 tally.add(member.name, member.size, digest)
-            _only_padding(packed)
+            _check_padding(packed)
     if manifest is None:
-        raise ArchiveBroken(_damaged(name))
+        raise ArchiveCorrupted(_damaged_text(name))
     found = tally.manifest(
         made_at=manifest.made_at, version=manifest.version, problems=manifest.problems, notes=manifest.notes
     )
     if found != manifest:
-        raise ArchiveBroken(_damaged(name))
+        raise ArchiveCorrupted(_damaged_text(name))
     return manifest
 
 
-def _checked(member: tarfile.TarInfo, *, seen: _Tally) -> tuple[str, ...]:
+def _check_name(member: tarfile.TarInfo, *, seen: _Tally) -> tuple[str, ...]:
     """The parts of a member's name; raise NotOurs unless it is one that may stand in our archives."""
-    if member.name in seen.names or len(seen.names) > MOST_FILES or seen.letters > MOST_NAMES:
-        raise NotOurs
+    if member.name in seen.names or len(seen.names) > MAX_FILES or seen.letters > MAX_NAMES_CHARS:
+        raise ForeignArchive
     if member.name == MANIFEST:
-        if member.size > MOST_MANIFEST:
-            raise NotOurs
+        if member.size > MAX_MANIFEST_BYTES:
+            raise ForeignArchive
         return (MANIFEST,)
     if member.name == STATE:
         return (STATE,)
     parts = tuple(member.name.split("/"))
     if len(parts) < 2 or parts[0] != NOTES:
-        raise NotOurs
-    if len(member.name) > MOST_NAME:
-        raise NotOurs
+        raise ForeignArchive
+    if len(member.name) > MAX_NAME_CHARS:
+        raise ForeignArchive
     for part in parts[1:]:
         # Neither empty nor hidden, which `.` and `..` are too.
         length = len(part.encode("utf-8", "surrogateescape"))
         if not part or part[0] == "." or "\0" in part or length > NAME_MAX_BYTES:
-            raise NotOurs
+            raise ForeignArchive
     return parts
 
 
-def _put(
-    content: Content,
+def _extract(
+    content: MemberContent,
     member: tarfile.TarInfo,
     path: Path,
     *,
@@ -370,15 +370,15 @@ def _put(
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(path, flags, 0o600)
     except (FileExistsError, NotADirectoryError) as error:
-        raise NotOurs from error
+        raise ForeignArchive from error
     with os.fdopen(fd, "wb", buffering=0) as file:
-        digest = _digest(content, stopped, into=_Whole(file))  # type: ignore[arg-type]
+        digest = _digest(content, stopped, into=_FullWriter(file))  # type: ignore[arg-type]
         os.fchmod(fd, mode)
     os.utime(path, (member.mtime, member.mtime))
     return digest
 
 
-class _Whole:
+class _FullWriter:
     """An unbuffered file that is written to its last byte: a full disk takes a part and says so only the next time."""
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -393,13 +393,13 @@ class _Whole:
 def _read_manifest(text: bytes, *, name: str) -> Manifest:
     fields = json.loads(text)
     if not isinstance(fields, dict) or not isinstance(written := fields.pop("format", None), int):
-        raise NotOurs
+        raise ForeignArchive
     if written > FORMAT:
-        raise BackupFault(f"{name} was made by a newer version of Commonplace: update it first")
-    return manifest_of(fields)
+        raise BackupError(f"{name} was made by a newer version of Commonplace: update it first")
+    return parse_manifest(fields)
 
 
-def manifest_of(fields: dict[str, Any]) -> Manifest:
+def parse_manifest(fields: dict[str, Any]) -> Manifest:
     """Read what `asdict` and JSON have made of a manifest; raise TypeError where it is none."""
     problems = fields.get("problems", ())
     if not all(isinstance(each, str) for each in problems):
@@ -407,19 +407,19 @@ def manifest_of(fields: dict[str, Any]) -> Manifest:
     return Manifest(**{**fields, "problems": tuple(problems)})
 
 
-def _only_padding(packed: IO[bytes]) -> None:
+def _check_padding(packed: IO[bytes]) -> None:
     """Read on to the end, where the checksum of all stands."""
-    rest = packed.read(MOST_PADDING + 1)
-    if len(rest) > MOST_PADDING or rest.strip(b"\0"):
-        raise NotOurs
+    rest = packed.read(MAX_PADDING_BYTES + 1)
+    if len(rest) > MAX_PADDING_BYTES or rest.strip(b"\0"):
+        raise ForeignArchive
 
 
 @contextmanager
-def _damage(name: str) -> Iterator[None]:
+def _translate_errors(name: str) -> Iterator[None]:
     try:
         yield
     except (
-        NotOurs,
+        ForeignArchive,
         EOFError,
         zlib.error,
         tarfile.TarError,
@@ -428,12 +428,12 @@ def _damage(name: str) -> Iterator[None]:
         OverflowError,
         RecursionError,
     ) as error:
-        raise ArchiveBroken(_damaged(name)) from error
+        raise ArchiveCorrupted(_damaged_text(name)) from error
 
 
-def _damaged(name: str) -> str:
+def _damaged_text(name: str) -> str:
     return f"{name} is damaged, or was not made by `commonplace backup`; nothing was changed"
 
 
-def _no_room(name: str) -> str:
+def _no_room_text(name: str) -> str:
     return f"there is not enough room on the disk for what is in {name}; free some space and try again"

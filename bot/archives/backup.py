@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from bot.archives.errors import ArchiveBroken, BackupFault
+from bot.archives.errors import ArchiveCorrupted, BackupError
 from bot.state.database import StateFault
-from bot.state.snapshot import Stopped, check_database, copy_database
+from bot.state.snapshot import SnapshotStopped, check_database, copy_database
 from memory import disk
 
 FOLDER = "backups"
@@ -58,7 +58,7 @@ class Backups:
         """
         mark = hashlib.sha256(key.encode()).hexdigest()[:10] if key else ""
         async with self._one_at_a_time:
-            if mark and (made := await asyncio.to_thread(self._made_for, mark)):
+            if mark and (made := await asyncio.to_thread(self._find_made, mark)):
                 return made
             return await _in_thread(lambda stopped: self._make(file, mark=mark, stopped=stopped))
 
@@ -76,29 +76,29 @@ class Backups:
 
     def latest_nightly(self) -> datetime | None:
         """When the latest backup of a night was made; None where there is none."""
-        stamps = [match[1] for match in map(_NIGHTLY.fullmatch, self._names()) if match]
+        stamps = [match[1] for match in map(_NIGHTLY.fullmatch, self._list_names()) if match]
         return datetime.strptime(max(stamps), _STAMP).replace(tzinfo=UTC) if stamps else None
 
-    def _made_for(self, mark: str) -> Backup | None:
+    def _find_made(self, mark: str) -> Backup | None:
         from bot.archives.archive import read_archive
 
-        for name in self._names():
+        for name in self._list_names():
             if name.endswith(f"-{mark}{SUFFIX}"):
                 file = self.folder / name
-                with suppress(ArchiveBroken, OSError), file.open("rb") as stream:
+                with suppress(ArchiveCorrupted, OSError), file.open("rb") as stream:
                     made = read_archive(stream, name=name)
                     return Backup(file, file.stat().st_size, made.files, made.problems)
         return None
 
     def _remove_old(self, keep: int, latest: Path) -> None:
         old = sorted(
-            name for name in self._names() if _NIGHTLY.fullmatch(name) and name != latest.name
+            name for name in self._list_names() if _NIGHTLY.fullmatch(name) and name != latest.name
         )  # the latest by its making, whatever the clock said
         for name in old[: max(len(old) - max(keep - 1, 0), 0)]:
             with suppress(OSError):
                 (self.folder / name).unlink()
 
-    def _names(self) -> list[str]:
+    def _list_names(self) -> list[str]:
         try:
             return sorted(each.name for each in self.folder.iterdir())
         except OSError:  # missing; what else is wrong with it is told by the next write
@@ -121,21 +121,21 @@ class Backups:
             target = self._target(file, f"commonplace-{kind}{now:{_STAMP}}", mark)
             return self._write(target, now, stopped, notes=notes)
         except StateFault as fault:
-            raise BackupFault(f"no backup was made: {fault}") from fault
+            raise BackupError(f"no backup was made: {fault}") from fault
         except OSError as error:
             told = f"{file} could not be written: {disk.reason(error)}"
-            raise BackupFault(f"no backup was made: {told}") from error
+            raise BackupError(f"no backup was made: {told}") from error
 
     def _target(self, file: Path, name: str, mark: str) -> Path:
         """Where the archive goes; a file is never written over."""
         if not file.is_dir():
             if os.path.lexists(file):
-                raise BackupFault(f"{file} is there already and was left as it is; give another name")
+                raise BackupError(f"{file} is there already and was left as it is; give another name")
             if not file.parent.is_dir():
-                raise BackupFault(f"there is no folder {file.parent} for the backup; make it first")
+                raise BackupError(f"there is no folder {file.parent} for the backup; make it first")
         folder = file if file.is_dir() else file.parent
         if folder.resolve().is_relative_to(self._notes.resolve()):
-            raise BackupFault(f"{folder} is the folder of the notes; put the backup elsewhere")
+            raise BackupError(f"{folder} is the folder of the notes; put the backup elsewhere")
         if folder is not file:
             return file
         end = f"-{mark}{SUFFIX}" if mark else SUFFIX
@@ -150,8 +150,8 @@ class Backups:
 
         temporary = self._private / "tmp"
         temporary.mkdir(parents=True, exist_ok=True)
-        disk.sweep(temporary, pattern="backup-*", seconds=OLD_DRAFT_SECONDS)
-        disk.sweep(target.parent, pattern=f"{_DRAFT}*", seconds=OLD_DRAFT_SECONDS)
+        disk.remove_stale_files(temporary, pattern="backup-*", seconds=OLD_DRAFT_SECONDS)
+        disk.remove_stale_files(target.parent, pattern=f"{_DRAFT}*", seconds=OLD_DRAFT_SECONDS)
         token = os.urandom(8).hex()
         copy, draft = temporary / f"backup-{token}.db", target.parent / f"{_DRAFT}{token}"
         try:
@@ -179,11 +179,11 @@ class Backups:
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
                 size = os.fstat(fd).st_size
             if os.path.lexists(target):
-                raise BackupFault(f"{target} is there already and was left as it is; give another name")
+                raise BackupError(f"{target} is there already and was left as it is; give another name")
             draft.rename(target)
-            with disk.opened_private(target.parent) as folder:
+            with disk.open_private_folder(target.parent) as folder:
                 disk.sync_folder(folder)
-        except ArchiveBroken as error:
+        except ArchiveCorrupted as error:
             raise OSError(errno.EIO, os.strerror(errno.EIO)) from error
         finally:
             for each in (draft, copy, copy.with_name(f"{copy.name}-journal")):
@@ -212,6 +212,6 @@ async def _in_thread(work: Callable[[Callable[[], bool]], Result]) -> Result:
         while not task.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([task])
-        with suppress(Stopped, BackupFault):
+        with suppress(SnapshotStopped, BackupError):
             task.result()
         raise

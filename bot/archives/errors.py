@@ -1,9 +1,9 @@
 """Why no archive was made or taken back."""
 
 
-class BackupFault(Exception):
+class BackupError(Exception):
     """A backup could not be made or taken back; the text is one line with the mend in it."""
 
 
-class ArchiveBroken(BackupFault):
+class ArchiveCorrupted(BackupError):
     """The file is damaged, or no archive of ours."""

@@ -9,41 +9,41 @@ from zoneinfo import ZoneInfo
 
 from bot import phrases
 from bot.access import TERMINAL
-from bot.conversations.conversation import RECALLED, RETRACTION, SUMMARIZED, said_in
+from bot.conversations.conversation import RECALLED, RETRACTION, SUMMARIZED, parse_entries
 from bot.messages import PersonId
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
 from bot.state.database import State
-from bot.state.export import ConversationRow, TimedRow, all_conversations, timed_entries
+from bot.state.export import ConversationRow, TimedRow, read_conversations, read_timed_entries
 
 ENTRIES_AT_ONCE = 200
-LONGEST_LINE = 200
+MAX_LINE_CHARS = 200
 """Of a tool call's arguments, and of its result, in characters; JSON has all of them."""
 PERSON = "Person"
 OWNER_AT_TERMINAL = PersonId(TERMINAL, "owner")
 KNOWN = {"user", "assistant", "result", RETRACTION, SUMMARIZED, RECALLED}
 
 
-async def conversations_of(state: State, chat: str = "") -> tuple[ConversationRow, ...]:
+async def list_conversations(state: State, chat: str = "") -> tuple[ConversationRow, ...]:
     """Every conversation in the order in which they began; with `chat` (`channel:name`), those of that chat."""
-    return await state.read(lambda db: all_conversations(db, chat))
+    return await state.read(lambda db: read_conversations(db, chat))
 
 
-async def as_markdown(
+async def format_markdown(
     state: State, conversation: ConversationRow, *, assistant: str, zone: ZoneInfo
 ) -> AsyncIterator[str]:
     """One conversation in pieces of text: who, when, what; a line each for calls of tools and their results."""
-    began, ended = _when(conversation.started_at, zone), _when(conversation.ended_at, zone)
+    began, ended = _format_time(conversation.started_at, zone), _format_time(conversation.ended_at, zone)
     yield f"# {conversation.chat}, conversation {conversation.number}\n\n"
     yield f"{began} to {ended}\n" if ended else f"{began}, still open\n"
-    async with aclosing(_entries(state, conversation)) as entries:
+    async with aclosing(_read_entries(state, conversation)) as entries:
         async for entry in entries:
-            yield "".join(f"\n{part}\n" for part in _told(entry, assistant=assistant, zone=zone))
+            yield "".join(f"\n{part}\n" for part in _format_entry(entry, assistant=assistant, zone=zone))
     yield "\n"
 
 
-async def as_json_lines(state: State, conversation: ConversationRow) -> AsyncIterator[str]:
+async def format_json_lines(state: State, conversation: ConversationRow) -> AsyncIterator[str]:
     """One conversation as JSON documents, one a line: itself first, then every entry with all that it holds."""
-    yield _json(
+    yield _dump_json(
         {
             "kind": "conversation",
             "conversation": conversation.number,
@@ -52,27 +52,27 @@ async def as_json_lines(state: State, conversation: ConversationRow) -> AsyncIte
             "ended_at": conversation.ended_at or None,
         }
     )
-    async with aclosing(_entries(state, conversation)) as entries:
+    async with aclosing(_read_entries(state, conversation)) as entries:
         async for entry in entries:
             row = entry.row
-            yield _json(
+            yield _dump_json(
                 {
                     "kind": row.kind,
                     "conversation": row.conversation,
                     "seq": row.seq,
                     "at": entry.at,
-                    "payload": _payload(row.payload),
+                    "payload": _parse_payload(row.payload),
                 }
             )
 
 
-async def _entries(state: State, conversation: ConversationRow) -> AsyncGenerator[TimedRow, None]:
+async def _read_entries(state: State, conversation: ConversationRow) -> AsyncGenerator[TimedRow, None]:
     """All entries, some at a time: a conversation of years need not fit into memory, nor hold up who writes."""
     after = 0
     number = conversation.number
     while True:
         rows = await state.read(
-            lambda db, after=after: timed_entries(db, number, after=after, limit=ENTRIES_AT_ONCE)  # type: ignore[misc]
+            lambda db, after=after: read_timed_entries(db, number, after=after, limit=ENTRIES_AT_ONCE)  # type: ignore[misc]
         )
         for each in rows:
             yield each
@@ -81,20 +81,20 @@ async def _entries(state: State, conversation: ConversationRow) -> AsyncGenerato
         after = rows[-1].row.seq
 
 
-def _told(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> Iterator[str]:
+def _format_entry(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> Iterator[str]:
     """The paragraphs that one entry becomes."""
-    row, when = entry.row, _when(entry.at, zone)
-    fields = _fields(row.payload)
+    row, when = entry.row, _format_time(entry.at, zone)
+    fields = _parse_fields(row.payload)
     if row.kind == RETRACTION:
         yield f"*{when}: the answer above was taken back, to be given again.*"
     elif row.kind == RECALLED:
         yield f"*{when}: {assistant} looked into its notes.*"
     elif row.kind == SUMMARIZED:
         yield f"*{when}: what was said so far was summed up:*"
-        yield _quoted(str(fields.get("text", "")))
+        yield _quote(str(fields.get("text", "")))
     elif row.kind not in KNOWN:
         yield f"*{when}: an entry of the kind {row.kind}, which this version cannot read.*"
-    elif not (said := said_in((row,))):
+    elif not (said := parse_entries((row,))):
         yield f"*{when}: an entry that is damaged ({row.kind}).*"
     else:
         match said[0].message:
@@ -114,15 +114,15 @@ def _told(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> Iterator[str]:
                 yield f"- {when}: {name} {'failed' if failed else 'gave'} {_code(content)}"
 
 
-def _when(at: str, zone: ZoneInfo) -> str:
+def _format_time(at: str, zone: ZoneInfo) -> str:
     return datetime.fromisoformat(at).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S") if at else ""
 
 
 def _code(text: str) -> str:
     """On one line, shortened, such that no character of it counts as Markdown."""
     line = " ".join(text.split())
-    if len(line) > LONGEST_LINE:
-        line = f"{line[: LONGEST_LINE - 1]}…"
+    if len(line) > MAX_LINE_CHARS:
+        line = f"{line[: MAX_LINE_CHARS - 1]}…"
     fence = "`"
     while fence in line:
         fence += "`"
@@ -130,11 +130,11 @@ def _code(text: str) -> str:
     return f"{fence}{pad}{line}{pad}{fence}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
 
 
-def _fields(payload: str) -> dict[str, Any]:
+def _parse_fields(payload: str) -> dict[str, Any]:
     try:
         fields = json.loads(payload)
     except ValueError:
@@ -142,11 +142,11 @@ def _fields(payload: str) -> dict[str, Any]:
     return fields if isinstance(fields, dict) else {}
 
 
-def _json(document: dict[str, Any]) -> str:
+def _dump_json(document: dict[str, Any]) -> str:
     return json.dumps(document, ensure_ascii=False) + "\n"
 
 
-def _payload(payload: str) -> Any:
+def _parse_payload(payload: str) -> Any:
     """What an entry holds; where it is no JSON, its text."""
     try:
         return json.loads(payload)

@@ -8,7 +8,7 @@ import io
 import zlib
 from typing import BinaryIO
 
-from bot.archives.tar_members import NotOurs
+from bot.archives.tar_members import ForeignArchive
 
 _READ_BYTES = 16 << 10
 _BUFFER_BYTES = 128 << 10
@@ -35,6 +35,6 @@ class _Member(io.RawIOBase):
                 raise EOFError("the archive ends too early")
             unpacked = self._unpacker.decompress(packed, len(buffer))
         if self._unpacker.eof and (self._unpacker.unused_data or self._source.read(1)):
-            raise NotOurs
+            raise ForeignArchive
         buffer[: len(unpacked)] = unpacked
         return len(unpacked)

@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from bot.archives.archive import MOST_MANIFEST, NOTES, STATE, Manifest, manifest_of, read_archive
-from bot.archives.errors import BackupFault
-from bot.presence import PENDING, UNFINISHED, is_unfinished, others_alive
+from bot.archives.archive import MAX_MANIFEST_BYTES, NOTES, STATE, Manifest, parse_manifest, read_archive
+from bot.archives.errors import BackupError
+from bot.process_lock import RESTORE_PENDING, RESTORE_UNFINISHED, is_unfinished, is_workspace_open
 from bot.state.database import StateFault
 from bot.state.snapshot import check_database
 from memory import disk
@@ -32,7 +32,7 @@ IN_USE = "a service or a chat is using this workspace, or a backup is being made
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreResult:
     """What came of a restore."""
 
     made_at: str
@@ -53,7 +53,7 @@ class _Pending:
     manifest: Manifest
 
 
-def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetime]) -> Restored:
+def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetime]) -> RestoreResult:
     """Put an archive's content in the place of notes and conversations; raise BackupFault where it cannot be.
 
     One that broke off is finished first; where it was of this very archive, that is all.
@@ -61,39 +61,39 @@ def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetim
     finished: _Pending | None = None
     try:
         if notes.exists() and not notes.is_dir():
-            raise BackupFault(f"{notes} is no folder: move it away, then restore")
-        disk.make_private(private)
-        with _alone(private):
+            raise BackupError(f"{notes} is no folder: move it away, then restore")
+        disk.make_private_folder(private)
+        with _hold_restore_lock(private):
             finished = _resume(notes, private)
-            with _opened(file) as source:
+            with _open_archive(file) as source:
                 # What says that it is larger than the disk is not even read: it may be two hundred bytes. What has
                 # just been put in place is on the disk, and needs no more room.
                 most = max(
                     shutil.disk_usage(private).free,
-                    finished.manifest.bytes + MOST_MANIFEST if finished else 0,
+                    finished.manifest.bytes + MAX_MANIFEST_BYTES if finished else 0,
                 )
                 manifest = read_archive(source, name=file.name, most_bytes=most)
                 if finished and finished.manifest == manifest:
-                    return _told(finished, private, resumed=True)
-                _must_have_room(manifest.bytes, file.name, notes=notes, private=private)
+                    return _build_result(finished, private, resumed=True)
+                _check_disk_space(manifest.bytes, file.name, notes=notes, private=private)
                 pending = _stage(source, file.name, manifest, private=private, now=now)
             _begin(pending, private)
             _apply(pending, notes=notes, private=private)
-    except (OSError, BackupFault) as error:
+    except (OSError, BackupError) as error:
         told = str(error)
         if isinstance(error, OSError):
             place = f" ({error.filename})" if error.filename else ""
-            after = UNFINISHED if is_unfinished(private) else "nothing was changed"
+            after = RESTORE_UNFINISHED if is_unfinished(private) else "nothing was changed"
             told = f"{file} could not be restored: {disk.reason(error)}{place}; {after}"
         if finished:
             at = finished.manifest.made_at
             told = f"what had broken off is done now, the backup of {at} is in place; but then: {told}"
-        raise BackupFault(told) from error
-    return _told(pending, private)
+        raise BackupError(told) from error
+    return _build_result(pending, private)
 
 
 @contextmanager
-def _alone(private: Path) -> Iterator[None]:
+def _hold_restore_lock(private: Path) -> Iterator[None]:
     """Keep a second restore away; the lock ends with the process."""
     locks = private / "locks"
     locks.mkdir(parents=True, exist_ok=True)
@@ -102,27 +102,27 @@ def _alone(private: Path) -> Iterator[None]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BackupFault("another restore of this workspace is under way: let it end") from None
-        if others_alive(locks):
-            raise BackupFault(IN_USE)
+            raise BackupError("another restore of this workspace is under way: let it end") from None
+        if is_workspace_open(locks):
+            raise BackupError(IN_USE)
         yield
     finally:
         os.close(fd)
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[BinaryIO]:
+def _open_archive(file: Path) -> Iterator[BinaryIO]:
     fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(fd, "rb") as source:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise BackupFault(f"{file} is no file; give the archive that `commonplace backup` has made")
+            raise BackupError(f"{file} is no file; give the archive that `commonplace backup` has made")
         yield source
 
 
 # -- made ready, beside what is in use ----------------------------------------------------------------------
 
 
-def _must_have_room(wanted: int, name: str, *, notes: Path, private: Path) -> None:
+def _check_disk_space(wanted: int, name: str, *, notes: Path, private: Path) -> None:
     """Refuse what would fill the disk in the middle: also that of the notes, where it is another one."""
     needed, free = wanted, shutil.disk_usage(private).free
     if notes.is_dir() and notes.stat().st_dev != private.stat().st_dev:
@@ -131,7 +131,7 @@ def _must_have_room(wanted: int, name: str, *, notes: Path, private: Path) -> No
         if wanted > shutil.disk_usage(notes).free + there:
             needed, free = wanted, 0
     if needed > free:
-        raise BackupFault(f"there is not enough room on the disk for what is in {name}; free some space")
+        raise BackupError(f"there is not enough room on the disk for what is in {name}; free some space")
 
 
 def _stage(
@@ -146,18 +146,18 @@ def _stage(
     for left in private.glob(f"{_STAGING}*/"):  # nobody else restores, and nothing is pending
         shutil.rmtree(left, ignore_errors=True)
     stamp = f"{now().astimezone(UTC):%Y%m%dT%H%M%SZ}"
-    aside = _free(private / f"before-restore-{stamp}")
+    aside = _find_free_path(private / f"before-restore-{stamp}")
     staging = private / f"{_STAGING}{os.urandom(8).hex()}"
     staging.mkdir(mode=0o700)
     try:
-        again = read_archive(source, name=name, into=staging, most_bytes=manifest.bytes + MOST_MANIFEST)
+        again = read_archive(source, name=name, into=staging, most_bytes=manifest.bytes + MAX_MANIFEST_BYTES)
         if again != manifest:
-            raise BackupFault(f"{name} is being written just now: wait, then restore")
+            raise BackupError(f"{name} is being written just now: wait, then restore")
         if manifest.state:
             try:
                 check_database(staging / STATE)
             except StateFault as fault:
-                raise BackupFault(f"{name} cannot be restored: {fault}; nothing was changed") from fault
+                raise BackupError(f"{name} cannot be restored: {fault}; nothing was changed") from fault
         if manifest.notes:
             (staging / NOTES).mkdir(exist_ok=True)
         os.sync()  # all of it, or the order of what follows would mean nothing
@@ -171,20 +171,20 @@ def _begin(pending: _Pending, private: Path) -> None:
     """Say on disk that the restore is under way; whoever started meanwhile is seen now, or sees that."""
     try:
         _write_pending(private, pending)
-        if others_alive(private / "locks"):
-            raise BackupFault(IN_USE)
+        if is_workspace_open(private / "locks"):
+            raise BackupError(IN_USE)
     except BaseException:
-        (private / PENDING).unlink(missing_ok=True)
+        (private / RESTORE_PENDING).unlink(missing_ok=True)
         shutil.rmtree(private / pending.staging, ignore_errors=True)
         raise
 
 
 def _write_pending(private: Path, pending: _Pending) -> None:
-    draft = private / f"{PENDING}.new"
+    draft = private / f"{RESTORE_PENDING}.new"
     draft.unlink(missing_ok=True)
-    with disk.opened_private(private) as folder:
+    with disk.open_private_folder(private) as folder:
         disk.write_new(draft.name, json.dumps(asdict(pending)).encode() + b"\n", folder=folder)
-        draft.rename(private / PENDING)
+        draft.rename(private / RESTORE_PENDING)
         disk.sync_folder(folder)
 
 
@@ -194,12 +194,14 @@ def _write_pending(private: Path, pending: _Pending) -> None:
 def _resume(notes: Path, private: Path) -> _Pending | None:
     """Finish what broke off."""
     try:
-        fields = json.loads((private / PENDING).read_bytes())
-        pending = _Pending(fields["staging"], fields["aside"], manifest_of(fields["manifest"]))
+        fields = json.loads((private / RESTORE_PENDING).read_bytes())
+        pending = _Pending(fields["staging"], fields["aside"], parse_manifest(fields["manifest"]))
     except FileNotFoundError:
         return None
     except (ValueError, LookupError, TypeError) as error:
-        raise BackupFault(f"{private / PENDING} is damaged: remove it, then restore once more") from error
+        raise BackupError(
+            f"{private / RESTORE_PENDING} is damaged: remove it, then restore once more"
+        ) from error
     _apply(pending, notes=notes, private=private)
     return pending
 
@@ -210,26 +212,26 @@ def _apply(pending: _Pending, *, notes: Path, private: Path) -> None:
     notes = Path(os.path.realpath(notes))
     # What is still made ready is not yet in place: whatever stands there is the old, or was begun anew since.
     if (staging / NOTES).is_dir():
-        _put_notes(staging / NOTES, notes, aside)
+        _replace_notes(staging / NOTES, notes, aside)
     if (staging / STATE).is_file() or not pending.manifest.state:
         for name in _STATE_FILES:
             if os.path.lexists(private / name):
-                (private / name).rename(_free(aside / name))
+                (private / name).rename(_find_free_path(aside / name))
         if pending.manifest.state:
             _sync(private, aside)
             (staging / STATE).rename(private / STATE)
     _sync(private, aside, notes.parent)
-    (private / PENDING).unlink()
+    (private / RESTORE_PENDING).unlink()
     _sync(private)
     shutil.rmtree(staging, ignore_errors=True)
 
 
-def _put_notes(staged: Path, notes: Path, aside: Path) -> None:
-    disk.make_private(notes.parent)
+def _replace_notes(staged: Path, notes: Path, aside: Path) -> None:
+    disk.make_private_folder(notes.parent)
     if notes.is_dir():
         shutil.copymode(notes, staged)
     if notes.is_dir() and any(notes.iterdir()):
-        kept = _free(aside / NOTES)
+        kept = _find_free_path(aside / NOTES)
         try:
             notes.rename(kept)
         except OSError as error:
@@ -280,7 +282,7 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _free(path: Path) -> Path:
+def _find_free_path(path: Path) -> Path:
     """`path`, or the same with a number behind it where that is taken."""
     number, free = 1, path
     while os.path.lexists(free):
@@ -291,10 +293,10 @@ def _free(path: Path) -> Path:
 
 def _sync(*folders: Path) -> None:
     for each in folders:
-        with disk.opened_private(each) as folder:
+        with disk.open_private_folder(each) as folder:
             disk.sync_folder(folder)
 
 
-def _told(pending: _Pending, private: Path, *, resumed: bool = False) -> Restored:
+def _build_result(pending: _Pending, private: Path, *, resumed: bool = False) -> RestoreResult:
     manifest = pending.manifest
-    return Restored(manifest.made_at, manifest.files, private / pending.aside, resumed)
+    return RestoreResult(manifest.made_at, manifest.files, private / pending.aside, resumed)

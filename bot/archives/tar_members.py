@@ -12,27 +12,27 @@ from dataclasses import dataclass
 from typing import Protocol
 
 BLOCK = tarfile.BLOCKSIZE
-MOST_EXTENDED = 16 << 10
+MAX_EXTENDED_BYTES = 16 << 10
 """Of the header before a member, in bytes: a path has 4 kB at most."""
 _KEYS = ("path", "size", "mtime", "hdrcharset")
 """What such a header may say; the last, that a name is no UTF-8."""
-_MOST_DIGITS = 20
-_PIECE = 1 << 18
+_MAX_DIGITS = 20
+_CHUNK_BYTES = 1 << 18
 
 
-class NotOurs(Exception):
+class ForeignArchive(Exception):
     """Nothing that we wrote."""
 
 
-class _Readable(Protocol):
+class _ByteSource(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
 @dataclass(slots=True)
-class Content:
+class MemberContent:
     """What is in one member, to be read once, before the next member is asked for."""
 
-    file: _Readable
+    file: _ByteSource
     left: int
 
     def read(self, size: int) -> bytes:
@@ -44,7 +44,7 @@ class Content:
         return piece
 
 
-def read_members(file: _Readable) -> Iterator[tuple[tarfile.TarInfo, Content]]:
+def read_members(file: _ByteSource) -> Iterator[tuple[tarfile.TarInfo, MemberContent]]:
     """Yield each member's header and content, up to the end mark. Raises NotOurs, EOFError, tarfile.TarError.
 
     Members are regular files. Their names are not checked, nor whether what they say of their size is true.
@@ -55,57 +55,57 @@ def read_members(file: _Readable) -> Iterator[tuple[tarfile.TarInfo, Content]]:
             extended = _read_extended(file, member)
             member = _next_header(file)
         if member is None or member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE}:
-            raise NotOurs
+            raise ForeignArchive
         member.name = extended.get("path", member.name)
         if "size" in extended:
             member.size = _number(extended["size"])
         if "mtime" in extended:
             member.mtime = float(extended["mtime"])
         if member.size < 0:
-            raise NotOurs
-        content = Content(file, member.size)
+            raise ForeignArchive
+        content = MemberContent(file, member.size)
         yield member, content
-        while content.read(_PIECE):
+        while content.read(_CHUNK_BYTES):
             pass
         _skip_padding(file, member.size)
 
 
-def _next_header(file: _Readable) -> tarfile.TarInfo | None:
+def _next_header(file: _ByteSource) -> tarfile.TarInfo | None:
     """Read one header; None for the end mark."""
     block = _read_exactly(file, BLOCK)
     return tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape") if block.strip(b"\0") else None
 
 
-def _read_extended(file: _Readable, header: tarfile.TarInfo) -> dict[str, str]:
+def _read_extended(file: _ByteSource, header: tarfile.TarInfo) -> dict[str, str]:
     """Read a pax header: records such as `27 path=memory/täglich.md` and a line end, where 27 is all of its bytes."""
-    if not 0 < header.size <= MOST_EXTENDED:
-        raise NotOurs
+    if not 0 < header.size <= MAX_EXTENDED_BYTES:
+        raise ForeignArchive
     data, found = _read_exactly(file, header.size), dict[str, str]()
     _skip_padding(file, header.size)
     at = 0
     while at < len(data):
-        digits, _, _ = data[at : at + _MOST_DIGITS].partition(b" ")
+        digits, _, _ = data[at : at + _MAX_DIGITS].partition(b" ")
         end = at + _number(digits.decode("ascii", "replace"))
         key, equals, value = data[at + len(digits) + 1 : end].partition(b"=")
         name = key.decode("ascii", "replace")
         if end > len(data) or not equals or not value.endswith(b"\n") or name not in _KEYS:
-            raise NotOurs
+            raise ForeignArchive
         found[name] = value[:-1].decode("utf-8", "surrogateescape")
         at = end
     return found
 
 
 def _number(digits: str) -> int:
-    if not (0 < len(digits) <= _MOST_DIGITS and digits.isascii() and digits.isdigit()):
-        raise NotOurs
+    if not (0 < len(digits) <= _MAX_DIGITS and digits.isascii() and digits.isdigit()):
+        raise ForeignArchive
     return int(digits)
 
 
-def _skip_padding(file: _Readable, size: int) -> None:
+def _skip_padding(file: _ByteSource, size: int) -> None:
     _read_exactly(file, -size % BLOCK)
 
 
-def _read_exactly(file: _Readable, size: int) -> bytes:
+def _read_exactly(file: _ByteSource, size: int) -> bytes:
     data = file.read(size)
     if len(data) < size:
         raise EOFError("the archive ends too early")

@@ -38,7 +38,7 @@ class FairShare:
         return sum(self._used.values())
 
     @asynccontextmanager
-    async def taken(self, person: str, amount: int = 1) -> AsyncIterator[Share]:
+    async def acquire(self, person: str, amount: int = 1) -> AsyncIterator[Share]:
         """Wait until `amount` may be used, and give it back at the end."""
         share = Share(person, amount, asyncio.get_running_loop().create_future())
         self._waiting.append(share)

@@ -43,13 +43,13 @@ class IncomingFile:
         self._grown(self.size)
         await asyncio.to_thread(_write_all, self.file, piece)
 
-    def empty(self) -> None:
+    def clear(self) -> None:
         """Begin again."""
         self.file.seek(0)
         self.file.truncate()
         self.size = 0
 
-    def beginning(self, length: int) -> bytes:
+    def read_beginning(self, length: int) -> bytes:
         """Return the first bytes, `length` at most."""
         self.file.seek(0)
         return self.file.read(length)

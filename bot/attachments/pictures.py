@@ -10,22 +10,22 @@ import sys
 from typing import TYPE_CHECKING, BinaryIO
 
 from bot import phrases
-from bot.attachments.child import run_child
 from bot.attachments.child_limits import limit_this_process
-from bot.attachments.documents import is_heic
+from bot.attachments.child_process import run_child
+from bot.attachments.document_text import is_heic
 from bot.models.protocol import Image
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-LONGEST_SIDE = 1568
+MAX_SIDE = 1568
 """Pixels. Anthropic scales what is larger down to this itself, OpenAI and Gemini cut it into tiles that cost more;
 Anthropic documents that more than this brings a later answer and none that is better."""
-MOST_PIXELS = 50_000_000
+MAX_PIXELS = 50_000_000
 """Of a JPEG, which can be unpacked at a part of its size, unless it is progressive: the largest of usual cameras."""
-MOST_PIXELS_UNPACKED = 25_000_000
+MAX_PIXELS_UNPACKED = 25_000_000
 """Of all others, with four bytes each."""
-MOST_PIXELS_WEBP = 12_500_000
+MAX_PIXELS_WEBP = 12_500_000
 """Of a WebP, whose decoder keeps four copies."""
 JPEG_QUALITY = 85
 PNG_BYTES = 400_000
@@ -35,8 +35,8 @@ PNG_COLOURS = 1 << 16
 MEMORY_BYTES = 384 << 20
 """Of addresses, Python's own and Pillow's included; a picture that needs more is refused."""
 CPU_SECONDS = 20
-MOST_RESULT_BYTES = 16 << 20
-"""More than a picture of `LONGEST_SIDE` ever has."""
+MAX_RESULT_BYTES = 16 << 20
+"""More than a picture of `MAX_SIDE` ever has."""
 
 _FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP")
 _JPEGS = ("JPEG", "MPO")  # one that holds several, of some telephones
@@ -52,7 +52,7 @@ async def prepare_in_child(file: BinaryIO, *, seconds: float) -> Image:
 
     def take(piece: bytes) -> bool:
         written.extend(piece)
-        return len(written) <= MOST_RESULT_BYTES
+        return len(written) <= MAX_RESULT_BYTES
 
     ended_well = await run_child("bot.attachments.pictures", file=file, seconds=seconds, take=take)
     head, _, data = bytes(written).partition(b"\n")
@@ -64,7 +64,7 @@ async def prepare_in_child(file: BinaryIO, *, seconds: float) -> Image:
     return Image(str(told["media_type"]), data)
 
 
-def prepared(file: BinaryIO) -> Image:
+def prepare(file: BinaryIO) -> Image:
     """Make a picture ready; takes up to a second of CPU. Raises PictureUnreadable.
 
     Of what moves, the first picture is taken. No place, camera or date goes along, nor anything else that is told
@@ -80,19 +80,19 @@ def prepared(file: BinaryIO) -> Image:
     try:
         with Pillow.open(file, formats=_FORMATS) as picture:
             is_jpeg = picture.format in _JPEGS
-            most = _most_pixels(picture)
+            most = _max_pixels(picture)
             if picture.width * picture.height > most:
                 raise PictureUnreadable(phrases.PICTURE_TOO_LARGE.format(most=most // 1_000_000))
             if is_jpeg:
                 # Unpacked at a half, a quarter or an eighth of its size, as long as that is not too small.
-                scale = min(1.0, LONGEST_SIDE / max(picture.size))
+                scale = min(1.0, MAX_SIDE / max(picture.size))
                 picture.draft(None, (round(picture.width * scale), round(picture.height * scale)))
             # `thumbnail` would draft once more, of what it takes for the whole, unless there is no gap.
             gap = None if is_jpeg else 2.0
-            picture.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Pillow.Resampling.LANCZOS, reducing_gap=gap)
-            return _written(_upright(picture), was_jpeg=is_jpeg)
+            picture.thumbnail((MAX_SIDE, MAX_SIDE), Pillow.Resampling.LANCZOS, reducing_gap=gap)
+            return _encode(_rotate_upright(picture), was_jpeg=is_jpeg)
     except (Pillow.DecompressionBombError, Pillow.DecompressionBombWarning) as error:
-        raise PictureUnreadable(phrases.PICTURE_TOO_LARGE.format(most=MOST_PIXELS // 1_000_000)) from error
+        raise PictureUnreadable(phrases.PICTURE_TOO_LARGE.format(most=MAX_PIXELS // 1_000_000)) from error
     except UnidentifiedImageError as error:
         raise PictureUnreadable(phrases.PICTURE_UNKNOWN) from error
     except MemoryError as error:
@@ -101,14 +101,14 @@ def prepared(file: BinaryIO) -> Image:
         raise PictureUnreadable(phrases.PICTURE_DAMAGED) from error
 
 
-def _most_pixels(picture: "Picture") -> int:
+def _max_pixels(picture: "Picture") -> int:
     if picture.format == "WEBP":
-        return MOST_PIXELS_WEBP
+        return MAX_PIXELS_WEBP
     is_scaled = picture.format in _JPEGS and not picture.info.get("progressive")
-    return MOST_PIXELS if is_scaled else MOST_PIXELS_UNPACKED
+    return MAX_PIXELS if is_scaled else MAX_PIXELS_UNPACKED
 
 
-def _upright(picture: "Picture") -> "Picture":
+def _rotate_upright(picture: "Picture") -> "Picture":
     """The picture as its camera was held; without a word beside its pixels, which savers would write along."""
     from PIL import ImageOps
 
@@ -121,18 +121,18 @@ def _upright(picture: "Picture") -> "Picture":
     return seen
 
 
-def _written(picture: "Picture", *, was_jpeg: bool) -> Image:
+def _encode(picture: "Picture", *, was_jpeg: bool) -> Image:
     if not was_jpeg and (picture.mode == "RGBA" or picture.getcolors(PNG_COLOURS) is not None):
         png = io.BytesIO()
         picture.save(png, "PNG")
         if png.tell() <= PNG_BYTES:
             return Image("image/png", png.getvalue())
     jpeg = io.BytesIO()
-    _on_white(picture).save(jpeg, "JPEG", quality=JPEG_QUALITY)
+    _flatten_on_white(picture).save(jpeg, "JPEG", quality=JPEG_QUALITY)
     return Image("image/jpeg", jpeg.getvalue())
 
 
-def _on_white(picture: "Picture") -> "Picture":
+def _flatten_on_white(picture: "Picture") -> "Picture":
     if picture.mode != "RGBA":
         return picture
     from PIL import Image as Pillow
@@ -150,7 +150,7 @@ def main() -> None:
     Pillow.preinit()  # before the limits: an import that lacks memory leaves half a module
     limit_this_process(memory_bytes=MEMORY_BYTES, cpu_seconds=CPU_SECONDS)
     try:
-        image = prepared(sys.stdin.buffer)
+        image = prepare(sys.stdin.buffer)
     except PictureUnreadable as error:
         told, data = {"problem": str(error)}, b""
     else:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bot.cli.outcome import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
-from bot.plain_text import json_for_terminals, without_controls
+from bot.sanitize import escape_json_controls, strip_controls
 from memory import disk
 
 
@@ -29,40 +29,40 @@ def run_backup_command(options: argparse.Namespace, settings: Settings) -> int:
         case "backup":
             if not (settings.memory_folder.is_dir() or settings.private_folder.is_dir()):
                 raise CommandFailed(f"there is nothing in {settings.workspace} yet that could be backed up")
-            with _kept_from_restore(settings):
+            with _block_restore(settings):
                 return asyncio.run(_backup(options, settings))
         case _:
             if not (settings.private_folder / "state.db").is_file():
                 raise CommandFailed(f"there are no conversations in {settings.workspace} yet")
             if options.out is not None:
                 _make_folder(options.out)
-            with _kept_from_restore(settings):
+            with _block_restore(settings):
                 return asyncio.run(_export(options, settings))
 
 
 @contextmanager
-def _kept_from_restore(settings: Settings) -> Iterator[None]:
+def _block_restore(settings: Settings) -> Iterator[None]:
     """Have nobody put another state in place meanwhile: half of what is read would be the old, half the new."""
-    from bot.presence import UNFINISHED, Presence, is_unfinished
+    from bot.process_lock import RESTORE_UNFINISHED, ProcessLock, is_unfinished
 
     with ExitStack() as stack:
         try:
-            stack.enter_context(Presence(settings.private_folder / "locks"))
+            stack.enter_context(ProcessLock(settings.private_folder / "locks"))
         except OSError as error:
             raise CommandFailed(f"{settings.private_folder} cannot be used: {disk.reason(error)}") from error
         if is_unfinished(settings.private_folder):
-            raise CommandFailed(UNFINISHED)
+            raise CommandFailed(RESTORE_UNFINISHED)
         yield
 
 
 async def _backup(options: argparse.Namespace, settings: Settings) -> int:
     from bot.archives.backup import Backups
-    from bot.archives.errors import BackupFault
+    from bot.archives.errors import BackupError
 
     backups = Backups(notes=settings.memory_folder, private=settings.private_folder, now=settings.now)
     try:
         made = await backups.make(options.file)
-    except BackupFault as fault:
+    except BackupError as fault:
         raise CommandFailed(str(fault)) from fault
     if made.problems:
         raise CommandFailed(
@@ -73,14 +73,14 @@ async def _backup(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def _restore(options: argparse.Namespace, settings: Settings) -> int:
-    from bot.archives.errors import BackupFault
+    from bot.archives.errors import BackupError
     from bot.archives.restore import restore
 
     try:
         done = restore(
             options.file, notes=settings.memory_folder, private=settings.private_folder, now=settings.now
         )
-    except BackupFault as fault:
+    except BackupError as fault:
         raise CommandFailed(str(fault)) from fault
     what = "Finished what had broken off: the backup" if done.resumed else "Restored the backup"
     _print(f"{what} of {done.made_at} (files: {done.files}). What was there before is in {done.kept}.")
@@ -88,21 +88,21 @@ def _restore(options: argparse.Namespace, settings: Settings) -> int:
 
 
 async def _export(options: argparse.Namespace, settings: Settings) -> int:
-    from bot.archives.export import as_json_lines, as_markdown, conversations_of
+    from bot.archives.export import format_json_lines, format_markdown, list_conversations
     from bot.state.database import State, StateFault
 
     try:
         async with State(settings.private_folder / "state.db", now=settings.now) as state:
-            conversations = await conversations_of(state, options.chat or "")
+            conversations = await list_conversations(state, options.chat or "")
             if not conversations and options.chat:
-                chats = sorted({each.chat for each in await conversations_of(state)})
+                chats = sorted({each.chat for each in await list_conversations(state)})
                 there = f"there are {', '.join(chats)}" if chats else "there is none at all yet"
                 raise CommandFailed(f"there is no conversation of {options.chat}; {there}")
             for each in conversations:
                 pieces = (
-                    as_json_lines(state, each)
+                    format_json_lines(state, each)
                     if options.json
-                    else as_markdown(state, each, assistant=settings.agent.name, zone=settings.zone)
+                    else format_markdown(state, each, assistant=settings.agent.name, zone=settings.zone)
                 )
                 if options.out is None:
                     await _print_all(pieces, json=options.json)
@@ -119,7 +119,7 @@ async def _export(options: argparse.Namespace, settings: Settings) -> int:
 
 async def _print_all(pieces: AsyncIterator[str], *, json: bool) -> None:
     async for piece in pieces:
-        sys.stdout.write(json_for_terminals(piece) if json else without_controls(piece))
+        sys.stdout.write(escape_json_controls(piece) if json else strip_controls(piece))
 
 
 async def _write_all(pieces: AsyncIterator[str], folder: Path, name: str, *, json: bool) -> None:
@@ -132,7 +132,7 @@ async def _write_all(pieces: AsyncIterator[str], folder: Path, name: str, *, jso
             fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as stream:
                 async for piece in pieces:
-                    stream.write(piece if json else without_controls(piece))
+                    stream.write(piece if json else strip_controls(piece))
                 stream.flush()
                 os.fsync(fd)
             draft.rename(file)
@@ -157,4 +157,4 @@ def _file_name(chat: str, number: int) -> str:
 
 
 def _print(text: str) -> None:
-    sys.stdout.write(without_controls(text) + "\n")
+    sys.stdout.write(strip_controls(text) + "\n")

@@ -10,14 +10,14 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bot.cli.outcome import DONE, FAILED, WRONG_USAGE, complain
+from bot.cli.outcome import DONE, FAILED, WRONG_USAGE, print_error
 from bot.config.settings import ConfigError, config_file, load_settings
-from bot.doctor.check import Check, harmless
-from bot.doctor.examination import examine, examine_broken
-from bot.log import secrets_of
-from bot.plain_text import json_for_terminals
+from bot.doctor.check import Check, sanitize_checks
+from bot.doctor.run import check_broken_settings, run_checks
+from bot.log import collect_secrets
+from bot.sanitize import escape_json_controls
 
-HURRY_SECONDS = 2.0
+GRACE_SECONDS = 2.0
 """After the report, for what still waits, such as for a name server that does not answer."""
 COLOURS = {"ok": "\x1b[32m", "warn": "\x1b[33m", "fail": "\x1b[31m"}
 DIM, PLAIN = "\x1b[2m", "\x1b[0m"
@@ -31,38 +31,38 @@ def run_doctor(config: Path | None, workspace: Path | None, *, as_json: bool) ->
     runner = asyncio.Runner()
     try:
         settings = load_settings(config, workspace)
-        secrets = secrets_of(settings)
-        checks = runner.run(examine(settings, os.environ))
+        secrets = collect_secrets(settings)
+        checks = runner.run(run_checks(settings, os.environ))
     except ConfigError as error:
         fault = error
-        checks = runner.run(examine_broken(_file(config), error))
-    checks = harmless(checks, secrets)
+        checks = runner.run(check_broken_settings(_config_path(config), error))
+    checks = sanitize_checks(checks, secrets)
     failed = sum(check.status == "fail" for check in checks)
     if as_json:
         document = {"ok": not failed, "checks": [_as_json(check) for check in checks]}
-        sys.stdout.write(json_for_terminals(json.dumps(document, ensure_ascii=False)) + "\n")
+        sys.stdout.write(escape_json_controls(json.dumps(document, ensure_ascii=False)) + "\n")
     else:
         _print(checks)
     sys.stdout.flush()
     code = DONE
     if fault is not None:
-        code = complain(str(fault), WRONG_USAGE)
+        code = print_error(str(fault), WRONG_USAGE)
     elif failed:
-        code = complain(f"{failed} of {len(checks)} checks failed, see the lines with `fail`", FAILED)
+        code = print_error(f"{failed} of {len(checks)} checks failed, see the lines with `fail`", FAILED)
     _close(runner, code)
     return code
 
 
 def _close(runner: asyncio.Runner, code: int) -> None:
     """Wait for what was given up, but not for long: then the program ends where it is."""
-    hurry = threading.Timer(HURRY_SECONDS, os._exit, (code,))
+    hurry = threading.Timer(GRACE_SECONDS, os._exit, (code,))
     hurry.daemon = True
     hurry.start()
     runner.close()
     hurry.cancel()
 
 
-def _file(config: Path | None) -> Path | None:
+def _config_path(config: Path | None) -> Path | None:
     try:
         return config_file(config)
     except ConfigError:  # such as a home folder that there is not
@@ -84,14 +84,14 @@ def _print(checks: Sequence[Check]) -> None:
     at_terminal = sys.stdout.isatty()
     colourful = at_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     width = shutil.get_terminal_size().columns if at_terminal else None
-    for line in lines_of(checks, width=width, colourful=colourful):
+    for line in format_report(checks, width=width, colourful=colourful):
         sys.stdout.write(line + "\n")
     if at_terminal:
         counts = {status: sum(check.status == status for check in checks) for status in COLOURS}
         sys.stdout.write(f"\n{counts['ok']} ok, {counts['warn']} warn, {counts['fail']} fail\n")
 
 
-def lines_of(checks: Sequence[Check], *, width: int | None, colourful: bool) -> Iterator[str]:
+def format_report(checks: Sequence[Check], *, width: int | None, colourful: bool) -> Iterator[str]:
     """The report: status, topic, name, what is told, and behind an arrow the mend.
 
     `width`: of a terminal, where a mend for which there is no room goes onto a line of its own.

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from bot.cli.outcome import DONE, CommandFailed
-from memory.disk import make_private
+from memory.disk import make_private_folder
 
 
 def init(folder: Path, *, config: Path | None, workspace: Path | None) -> int:
@@ -32,7 +32,7 @@ def init(folder: Path, *, config: Path | None, workspace: Path | None) -> int:
     except FileExistsError as error:
         raise CommandFailed(f"{file} is there already and was left as it is") from error
     settings = load_settings(file, workspace)
-    make_private(settings.private_folder)
+    make_private_folder(settings.private_folder)
     settings.memory_folder.mkdir(parents=True, exist_ok=True)
     print(f"Wrote {file}; the notes will be in {settings.memory_folder}.")
     print(f"Now: commonplace chat --config {file}")

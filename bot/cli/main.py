@@ -20,47 +20,47 @@ from bot.cli.outcome import (
     WRONG_USAGE,
     CommandFailed,
     WrongUsage,
-    complain,
+    print_error,
 )
 
 if TYPE_CHECKING:
     from bot.config.settings import Settings
     from memory.redaction import Redaction
 
-LARGEST_COUNT = 1_000_000
+MAX_COUNT = 1_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code: 0 done, 1 failed, 2 wrong usage or settings, 130 interrupted."""
-    signal.signal(signal.SIGINT, _leave_at_once)
-    _mend_streams()
+    signal.signal(signal.SIGINT, _exit_immediately)
+    _fix_streams()
     try:
         try:
-            with nullcontext() if arguments else _no_garbage_collection():
+            with nullcontext() if arguments else _disable_garbage_collection():
                 code = _run(_parse(arguments))
         except SystemExit as leaving:  # argparse: --help, --version, wrong usage
             code = leaving.code if isinstance(leaving.code, int) else FAILED
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = INTERRUPTED
-        _drop_output()
+        _discard_output()
     except BrokenPipeError:  # whoever read us has seen enough
         code = DONE
-        _drop_output()
+        _discard_output()
     except OSError as error:
-        code = complain(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
-        _drop_output()
+        code = print_error(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+        _discard_output()
     except Exception as error:
         if sys.flags.dev_mode:
             raise
         _log_traceback()
-        code = complain(_where_it_broke(error))
-        _drop_output()
+        code = print_error(_error_location(error))
+        _discard_output()
     return code
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def _disable_garbage_collection() -> Iterator[None]:
     """Save a quarter of the CPU of a one-shot command: it ends before there is garbage worth collecting."""
     gc.disable()
     try:
@@ -70,18 +70,18 @@ def _no_garbage_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _keep_secrets_from_texts(settings: "Settings") -> None:
+def _redact_server_texts(settings: "Settings") -> None:
     """Blank out every secret of the settings in what servers say; they are collected when a server says something."""
-    from memory.redaction import redact_by
+    from memory.redaction import set_redaction
 
     @cache
     def redaction() -> "Redaction":
-        from bot.log import secrets_of
+        from bot.log import collect_secrets
         from memory.redaction import Redaction
 
-        return Redaction(secrets_of(settings))
+        return Redaction(collect_secrets(settings))
 
-    redact_by(lambda text: redaction()(text))
+    set_redaction(lambda text: redaction()(text))
 
 
 # -- the parser ---------------------------------------------------------------------------------------------
@@ -93,7 +93,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say it in one line instead of printing the usage above it."""
-        self.exit(complain(f"{message} ({self.prog} --help shows how)", WRONG_USAGE))
+        self.exit(print_error(f"{message} ({self.prog} --help shows how)", WRONG_USAGE))
 
 
 class _ShowVersion(argparse.Action):
@@ -150,13 +150,15 @@ def build_parser() -> argparse.ArgumentParser:
     run = command("run", "Run the service: every channel, and the status page")
     run.add_argument(
         "--stand-in", action="store_true", help=argparse.SUPPRESS
-    )  # as bot/instances/stand_in.py does
+    )  # as bot/cluster/takeover.py does
     chat = command("chat", "Talk in the terminal")
-    chat.add_argument("-m", "--message", metavar="TEXT", type=_text, help="say this, print the reply, leave")
+    chat.add_argument(
+        "-m", "--message", metavar="TEXT", type=_decode_argument, help="say this, print the reply, leave"
+    )
     chat.add_argument(
         "--session",
         metavar="NAME",
-        type=_text,
+        type=_decode_argument,
         default="main",
         help="name of the conversation (default: main)",
     )
@@ -193,7 +195,11 @@ def _add_backup_commands(command: Callable[[str, str], _Parser]) -> None:
     )
     export = command("export", "Print every conversation, ended ones included")
     export.add_argument(
-        "chat", metavar="CHAT", nargs="?", type=_text, help="of this chat alone, such as terminal:main"
+        "chat",
+        metavar="CHAT",
+        nargs="?",
+        type=_decode_argument,
+        help="of this chat alone, such as terminal:main",
     )
     export.add_argument("--json", action="store_true", help="print one JSON document a line, with everything")
     export.add_argument(
@@ -211,8 +217,8 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
 
     action("status", "Show what the memory holds; asks whether the provider of vectors answers")
     search = action("search", "Find passages")
-    search.add_argument("query", metavar="QUERY", nargs="*", type=_text, help="what to look for")
-    search.add_argument("--limit", metavar="N", type=_count, help="how many passages at most")
+    search.add_argument("query", metavar="QUERY", nargs="*", type=_decode_argument, help="what to look for")
+    search.add_argument("--limit", metavar="N", type=_parse_count, help="how many passages at most")
     search.add_argument(
         "--batch",
         metavar="FILE",
@@ -220,13 +226,20 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
     )
     get = action("get", "Print a note, or some of its lines")
     get.add_argument(
-        "path", metavar="PATH", type=_text, help="as a search shows it: 2026-11-21.md or 2026-11-21.md:3-9"
+        "path",
+        metavar="PATH",
+        type=_decode_argument,
+        help="as a search shows it: 2026-11-21.md or 2026-11-21.md:3-9",
     )
-    get.add_argument("--line", metavar="N", type=_count, help="first line")
-    get.add_argument("--limit", metavar="N", type=_count, help="how many lines at most")
+    get.add_argument("--line", metavar="N", type=_parse_count, help="first line")
+    get.add_argument("--limit", metavar="N", type=_parse_count, help="how many lines at most")
     write = action("write", "Note something")
     write.add_argument(
-        "text", metavar="TEXT", nargs="+", type=_text, help="what to note; - takes it from standard input"
+        "text",
+        metavar="TEXT",
+        nargs="+",
+        type=_decode_argument,
+        help="what to note; - takes it from standard input",
     )
     write.add_argument(
         "--target", choices=("core", "daily"), default="daily", help="MEMORY.md, or today's log (the default)"
@@ -238,7 +251,7 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
     )
 
 
-def _text(argument: str) -> str:
+def _decode_argument(argument: str) -> str:
     """What was typed, as UTF-8 whatever the locale says; bytes that are none are replaced."""
     typed = os.fsencode(argument)
     try:
@@ -248,10 +261,10 @@ def _text(argument: str) -> str:
         return typed.decode("utf-8", "replace") if foreign else argument
 
 
-def _count(argument: str) -> int:
+def _parse_count(argument: str) -> int:
     if not (argument.isdecimal() and argument.strip("0")):
         raise argparse.ArgumentTypeError(f"{argument!r} is not a whole number from 1 on")
-    return int(argument) if len(argument) <= len(str(LARGEST_COUNT)) else LARGEST_COUNT
+    return int(argument) if len(argument) <= len(str(MAX_COUNT)) else MAX_COUNT
 
 
 # -- the commands -------------------------------------------------------------------------------------------
@@ -259,14 +272,14 @@ def _count(argument: str) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     if options.command == "run":  # whoever ends it while it is still starting has ended it
-        signal.signal(signal.SIGINT, _leave_quietly)
-        signal.signal(signal.SIGTERM, _leave_quietly)
+        signal.signal(signal.SIGINT, _exit_quietly)
+        signal.signal(signal.SIGTERM, _exit_quietly)
         if not os.isatty(0):  # else it would mean that the terminal has gone
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the settings are about to be read anyway
-        from bot.malloc import give_memory_back
+        from bot.malloc import tune_malloc
         from bot.service.descriptors import raise_descriptor_limit
 
-        give_memory_back()
+        tune_malloc()
         raise_descriptor_limit()
 
     from bot.config.errors import ConfigError
@@ -290,11 +303,11 @@ def _run(options: argparse.Namespace) -> int:
         from bot.config.settings import load_settings
 
         settings = load_settings(config, workspace)
-        _keep_secrets_from_texts(settings)
+        _redact_server_texts(settings)
         if options.command != "restore" and os.path.lexists(settings.private_folder / "restore.json"):
-            from bot.presence import UNFINISHED
+            from bot.process_lock import RESTORE_UNFINISHED
 
-            raise CommandFailed(UNFINISHED)
+            raise CommandFailed(RESTORE_UNFINISHED)
         if options.command in {"backup", "restore", "export"}:
             from bot.cli.backup import run_backup_command
 
@@ -303,7 +316,7 @@ def _run(options: argparse.Namespace) -> int:
             from bot.cli.memory import run_memory_action
 
             return asyncio.run(run_memory_action(options, settings))
-        from bot.cli.talk import run_talk
+        from bot.cli.run_and_chat import run_talk
 
         if options.command == "chat" and options.message is None:
             gc.enable()  # it may live for years; the service has it done once all is open
@@ -311,38 +324,38 @@ def _run(options: argparse.Namespace) -> int:
             signal.signal(signal.SIGINT, signal.default_int_handler)  # lets the turn put down what was said
         return asyncio.run(run_talk(options, settings))
     except (ConfigError, WrongUsage) as error:
-        return complain(str(error), WRONG_USAGE)
+        return print_error(str(error), WRONG_USAGE)
     except (MemoryFault, CommandFailed) as error:
-        return complain(str(error))
+        return print_error(str(error))
 
 
 # -- streams and signals ------------------------------------------------------------------------------------
 
 
-def _leave_at_once(number: int, frame: object) -> NoReturn:
+def _exit_immediately(number: int, frame: object) -> NoReturn:
     """End a one-shot command in the middle: everything on disk can stand that, and no thread is waited for."""
     del number, frame
     os._exit(INTERRUPTED)
 
 
-def _leave_quietly(number: int, frame: object) -> NoReturn:
+def _exit_quietly(number: int, frame: object) -> NoReturn:
     del number, frame
     os._exit(DONE)
 
 
-def _mend_streams() -> None:
+def _fix_streams() -> None:
     """Make the three streams usable: UTF-8 whatever the locale, and /dev/null where one is closed."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:  # else the next file that is opened would become a standard stream
             os.open(os.devnull, os.O_RDWR)
-    sys.stdin = _utf8(sys.stdin, "r")
-    sys.stdout = _utf8(sys.stdout, "w")
-    sys.stderr = _utf8(sys.stderr, "w")
+    sys.stdin = _to_utf8(sys.stdin, "r")
+    sys.stdout = _to_utf8(sys.stdout, "w")
+    sys.stderr = _to_utf8(sys.stderr, "w")
 
 
-def _utf8(stream: TextIO | None, mode: Literal["r", "w"]) -> TextIO:
+def _to_utf8(stream: TextIO | None, mode: Literal["r", "w"]) -> TextIO:
     if stream is None:
         return Path(os.devnull).open(mode, encoding="utf-8")
     if isinstance(stream, io.TextIOWrapper) and mode == "r":
@@ -352,7 +365,7 @@ def _utf8(stream: TextIO | None, mode: Literal["r", "w"]) -> TextIO:
     return stream
 
 
-def _drop_output() -> None:
+def _discard_output() -> None:
     """Throw away what is still to be printed, so that the interpreter does not stumble over it at its end."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -367,11 +380,11 @@ def _log_traceback() -> None:
         logging.getLogger(__name__).exception("a bug")
 
 
-def _where_it_broke(error: Exception) -> str:
-    from bot.log.faults import told
+def _error_location(error: Exception) -> str:
+    from bot.log.tracebacks import error_summary
 
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
     place = f" in {frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame else ""
-    return f"this is a bug, please report it: {told(error)}{place}"
+    return f"this is a bug, please report it: {error_summary(error)}{place}"

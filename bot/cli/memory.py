@@ -15,21 +15,21 @@ from typing import Any, TextIO
 
 from bot.cli.outcome import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
-from bot.embedding import open_embedding_of
-from bot.file_names import shown_path
+from bot.embedding import open_embedding_from_settings
 from bot.index_server import index_server
-from bot.memory_json import note_as_json, search_as_json, status_as_json, written_as_json
-from bot.places import read_place, written_place
-from bot.plain_text import json_for_terminals, without_controls
-from bot.progress_line import fetching_in_words, in_words, progress_shown
+from bot.memory_json import encode_note, encode_search, encode_status, encode_write
+from bot.note_refs import format_note_ref, parse_note_ref
+from bot.progress import format_download, format_progress, show_progress
+from bot.sanitize import escape_json_controls, strip_controls
+from bot.visible_names import escape_path
 from memory.embeddings.errors import EmbeddingError
-from memory.embeddings.opening import Embedding
+from memory.embeddings.factory import Embedding
 from memory.errors import MemoryFault
 from memory.listing import Problem
 from memory.memory import Memory
 from memory.search import SearchResults
 
-FILL_SECONDS = 3.0
+MAX_FILL_SECONDS = 3.0
 """How long a search may wait for the vectors of what is new, and a status for whoever makes them."""
 FAILING_SECONDS = 60.0
 """How long a batch of searches goes on asking for vectors while nobody gives any."""
@@ -39,7 +39,7 @@ NOTHING_FOUND = "Nothing found."
 async def run_memory_action(options: argparse.Namespace, settings: Settings) -> int:
     """Do what was asked and print it; raise MemoryFault, CommandFailed or WrongUsage where it cannot be done."""
     logging.getLogger().addHandler(logging.NullHandler())  # on failure, standard error holds one line alone
-    embedding = Embedding() if options.action in {"get", "write"} else open_embedding_of(settings)
+    embedding = Embedding() if options.action in {"get", "write"} else open_embedding_from_settings(settings)
     many_searches = options.action == "search" and options.batch is not None
     async with AsyncExitStack() as stack:
         if server := index_server(settings):
@@ -72,14 +72,14 @@ async def run_memory_action(options: argparse.Namespace, settings: Settings) -> 
 async def _status(
     memory: Memory, options: argparse.Namespace, embedding: Embedding, *, now: datetime
 ) -> None:
-    async with progress_shown(lambda: progress_told(memory, embedding)):
+    async with show_progress(lambda: format_running_work(memory, embedding)):
         # Else a process that has asked nobody could not say what keeps vectors from coming.
         with suppress(TimeoutError):
-            async with asyncio.timeout(FILL_SECONDS):
+            async with asyncio.timeout(MAX_FILL_SECONDS):
                 await memory.probe()
         status = await memory.status()
     if options.json:
-        _print_json(status_as_json(status))
+        _print_json(encode_status(status))
         return
     from bot.cli.memory_status import status_lines
 
@@ -93,26 +93,26 @@ async def _search(memory: Memory, options: argparse.Namespace, embedding: Embedd
     if bool(options.query) == (options.batch is not None):
         raise WrongUsage("memory search takes either a QUERY or --batch FILE")
     if options.batch is not None:
-        with _opened(options.batch) as lines:
+        with _open_input(options.batch) as lines:
             with suppress(MemoryFault):  # each search tells what is wrong
                 await memory.sync()
                 gc.enable()  # what follows is no small job
-                async with progress_shown(lambda: progress_told(memory, embedding)):
-                    await fill_while_answered(memory, embedding)
+                async with show_progress(lambda: format_running_work(memory, embedding)):
+                    await fill_until_failing(memory, embedding)
             for line in lines:
-                _print_json(search_as_json(await memory.search(line.strip(), limit=options.limit)))
+                _print_json(encode_search(await memory.search(line.strip(), limit=options.limit)))
                 sys.stdout.flush()
         return
-    async with progress_shown(lambda: progress_told(memory, embedding)):
-        await _fill_for_a_moment(memory, embedding)
+    async with show_progress(lambda: format_running_work(memory, embedding)):
+        await _fill_vectors_briefly(memory, embedding)
         results = await memory.search(query, limit=options.limit)
     if options.json:
-        _print_json(search_as_json(results))
+        _print_json(encode_search(results))
     else:
         _print_hits(results)
 
 
-async def _fill_for_a_moment(memory: Memory, embedding: Embedding) -> None:
+async def _fill_vectors_briefly(memory: Memory, embedding: Embedding) -> None:
     """Have vectors for what is new, as far as somebody who waits should wait for them.
 
     What goes wrong is told by the search that follows.
@@ -122,22 +122,22 @@ async def _fill_for_a_moment(memory: Memory, embedding: Embedding) -> None:
     with suppress(MemoryFault):
         await memory.sync()
         with suppress(EmbeddingError, TimeoutError):
-            async with asyncio.timeout(FILL_SECONDS):
+            async with asyncio.timeout(MAX_FILL_SECONDS):
                 await memory.fill_vectors()
 
 
-async def _fill(memory: Memory, embedding: Embedding) -> str:
+async def _fill_vectors(memory: Memory, embedding: Embedding) -> str:
     """Have a vector for every text, however long it takes; return why there is not, "" where all is well."""
     gc.enable()  # what follows is no small job
     try:
-        async with progress_shown(lambda: progress_told(memory, embedding)):
+        async with show_progress(lambda: format_running_work(memory, embedding)):
             await memory.fill_vectors()
     except EmbeddingError as error:
         return str(error)
     return ""
 
 
-async def fill_while_answered(
+async def fill_until_failing(
     memory: Memory, embedding: Embedding, *, patience: float = FAILING_SECONDS
 ) -> None:
     """Have a vector for every text, until whoever makes them has failed for `patience` seconds.
@@ -160,15 +160,15 @@ async def fill_while_answered(
             await filling
 
 
-def progress_told(memory: Memory, embedding: Embedding) -> str:
+def format_running_work(memory: Memory, embedding: Embedding) -> str:
     """What goes on just now and how far it is, in one line; "" for nothing."""
     fetching = embedding.fetching
-    said = [in_words(job) for job in memory.jobs()]
-    return "; ".join([f"fetching the model: {fetching_in_words(fetching)}", *said] if fetching else said)
+    said = [format_progress(job) for job in memory.jobs()]
+    return "; ".join([f"fetching the model: {format_download(fetching)}", *said] if fetching else said)
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[TextIO]:
+def _open_input(name: str) -> Iterator[TextIO]:
     if name == "-":
         yield sys.stdin
         return
@@ -181,14 +181,14 @@ def _opened(name: str) -> Iterator[TextIO]:
 
 
 def _print_hits(results: SearchResults) -> None:
-    place, dim, plain = ("\x1b[36m", "\x1b[2m", "\x1b[0m") if _colourful() else ("", "", "")
+    place, dim, plain = ("\x1b[36m", "\x1b[2m", "\x1b[0m") if _use_colours() else ("", "", "")
     for hit in results.hits:
-        where = written_place(hit.path, hit.line_start, hit.line_end)
+        where = format_note_ref(hit.path, hit.line_start, hit.line_end)
         heading = f"  {hit.heading}" if f"{hit.heading}.md" != hit.path and hit.heading else ""
-        sys.stdout.write(f"{place}{without_controls(where)}{plain}{without_controls(heading)}")
+        sys.stdout.write(f"{place}{strip_controls(where)}{plain}{strip_controls(heading)}")
         sys.stdout.write(f"  {dim}{hit.score:.2f}{plain}\n")
         for line in hit.snippet.strip("\n").splitlines():
-            sys.stdout.write(f"    {without_controls(line)}\n".rstrip(" "))
+            sys.stdout.write(f"    {strip_controls(line)}\n".rstrip(" "))
         sys.stdout.write("\n")
     if not results.hits:
         _print(NOTHING_FOUND)
@@ -196,19 +196,19 @@ def _print_hits(results: SearchResults) -> None:
         _print(results.notice)
 
 
-def _colourful() -> bool:
+def _use_colours() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 async def _get(memory: Memory, options: argparse.Namespace) -> None:
-    place = read_place(options.path)
+    place = parse_note_ref(options.path)
     line = options.line or (1 if place.line is None else place.line)
     limit = options.limit
     if limit is None and options.line is None and place.last_line is not None:
         limit = place.last_line - line + 1
-    note = await memory.get(await memory.path_meant(place.path), line=line, limit=limit)
+    note = await memory.get(await memory.resolve_path(place.path), line=line, limit=limit)
     if options.json:
-        _print_json(note_as_json(note))
+        _print_json(encode_note(note))
     elif sys.stdout.isatty():
         _print(note.text.rstrip("\n"))
     else:
@@ -219,13 +219,13 @@ async def _write(memory: Memory, options: argparse.Namespace) -> None:
     text = sys.stdin.read() if options.text == ["-"] else " ".join(options.text)
     written = await memory.write(text, target=options.target)
     if options.json:
-        _print_json(written_as_json(written))
+        _print_json(encode_write(written))
     else:
-        _print(f"Noted in {written_place(written.path, written.line_start, written.line_end)}.")
+        _print(f"Noted in {format_note_ref(written.path, written.line_start, written.line_end)}.")
 
 
 async def _index(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
-    async with progress_shown(lambda: progress_told(memory, embedding)):
+    async with show_progress(lambda: format_running_work(memory, embedding)):
         report = await memory.sync(rebuild=options.rebuild, whole=True)
     # The notes are indexed and can be found by their words: without vectors that is no failure.
     problem = ""
@@ -234,7 +234,7 @@ async def _index(memory: Memory, options: argparse.Namespace, embedding: Embeddi
             await memory.forget_vectors()
         except EmbeddingError as error:
             problem = f"kept as they are: {error}"
-    problem = problem or await _fill(memory, embedding)
+    problem = problem or await _fill_vectors(memory, embedding)
     status = await memory.status()
     problem = problem or status.embedding_problem
     if options.json:
@@ -263,12 +263,12 @@ async def _index(memory: Memory, options: argparse.Namespace, embedding: Embeddi
 
 def _print_problems(problems: Iterable[Problem]) -> None:
     for problem in problems:
-        _print(f"problem       {shown_path(problem.path)}: {problem.reason}")
+        _print(f"problem       {escape_path(problem.path)}: {problem.reason}")
 
 
 def _print(text: str) -> None:
-    sys.stdout.write(without_controls(text) + "\n")
+    sys.stdout.write(strip_controls(text) + "\n")
 
 
 def _print_json(document: dict[str, Any]) -> None:
-    sys.stdout.write(json_for_terminals(json.dumps(document, ensure_ascii=False)) + "\n")
+    sys.stdout.write(escape_json_controls(json.dumps(document, ensure_ascii=False)) + "\n")

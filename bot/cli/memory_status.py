@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from bot import phrases
-from bot.progress_line import in_words
+from bot.progress import format_progress
 from memory.memory import MemoryStatus
 
 WIDTH = 14
@@ -13,37 +13,37 @@ WIDTH = 14
 
 def status_lines(status: MemoryStatus, *, now: datetime) -> Iterator[str]:
     """All of it but the problems with notes; moments are shown on the clock of `now`."""
-    for name, value in _told(status, now):
+    for name, value in _format_facts(status, now):
         yield f"{name:{WIDTH}}{value}"
 
 
-def _told(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, str]]:
+def _format_facts(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, str]]:
     yield "notes", str(status.files)
-    yield "chunks", _count(status.total_chunks)
+    yield "chunks", _format_count(status.total_chunks)
     yield "index", status.index
     if status.index_problem:
         yield "not usable", status.index_problem
-    yield "search", _how_it_searches(status)
+    yield "search", _describe_search(status)
     yield "words", status.fts
-    for name, value in _vectors(status, now):
+    for name, value in _describe_vectors(status, now):
         if value:
             yield name, value
     for job in status.jobs:
-        yield "running", in_words(job)
+        yield "running", format_progress(job)
     at = status.last_indexed_at
-    yield "last indexed", phrases.NOT_KNOWN if at is None else _moment(at, now) or phrases.NEVER
+    yield "last indexed", phrases.NOT_KNOWN if at is None else _format_moment(at, now) or phrases.NEVER
 
 
-def _how_it_searches(status: MemoryStatus) -> str:
+def _describe_search(status: MemoryStatus) -> str:
     if status.index_problem:
         return phrases.BY_FILES_FOR_NOW
     return phrases.BY_MEANING if status.embedding_serving else phrases.BY_WORDS
 
 
-def _vectors(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, str]]:
+def _describe_vectors(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, str]]:
     yield "vectors from", status.embedding_reason
     yield "problem", status.embedding_problem
-    yield "next try", _moment(status.embedding_next_try, now)
+    yield "next try", _format_moment(status.embedding_next_try, now)
     if not status.vector_search_enabled:
         return
     yield "model", status.embedding_model
@@ -60,11 +60,11 @@ def _vectors(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, str]]:
     yield "cache", phrases.NOT_KNOWN if cache.entries is None else kept
 
 
-def _count(number: int | None) -> str:
+def _format_count(number: int | None) -> str:
     return phrases.NOT_KNOWN if number is None else str(number)
 
 
-def _moment(at: str, now: datetime) -> str:
+def _format_moment(at: str, now: datetime) -> str:
     """An ISO 8601 moment on the owner's clock, which need not be that of this machine; "" for none."""
     if not at:
         return ""

@@ -14,9 +14,9 @@ class WrongUsage(Exception):
     """The options do not go together; the text is one line for people."""
 
 
-def complain(text: str, code: int = FAILED) -> int:
+def print_error(text: str, code: int = FAILED) -> int:
     """Say in one line on standard error what is wrong; return the exit code."""
-    from bot.plain_text import one_line
+    from bot.sanitize import one_line
 
     sys.stderr.write(f"{PROGRAM}: {one_line(text, limit=2000)}\n")
     return code

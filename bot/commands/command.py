@@ -38,7 +38,7 @@ async def _nothing_runs(chat: ChatId, *, before: int = 0) -> bool:
     return False
 
 
-class Stop(Protocol):
+class StopTurn(Protocol):
     """End the turn that runs in a chat."""
 
     async def __call__(self, chat: ChatId, *, before: int = 0) -> bool:
@@ -58,24 +58,24 @@ class CommandCall:
     """Names this use for ever: the same when it is run again after a crash."""
     number: int = 0
     """Its message's in the inbox, in the order of arrival; 0 where it has no place there."""
-    stop: Stop = _nothing_runs
+    stop: StopTurn = _nothing_runs
     """For `/stop`."""
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerAgain:
+class RetryLast:
     """What a command gives back that wants the latest message answered again."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CommandReply:
     """What a command answers, where there is something to choose from; the text alone says how, too."""
 
     text: str
     choices: tuple[Choice, ...] = ()
 
 
-Handler = Callable[[CommandCall, "Services"], Awaitable[str | Told | AnswerAgain]]
+Handler = Callable[[CommandCall, "Services"], Awaitable[str | CommandReply | RetryLast]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +126,12 @@ def command_in(message: IncomingMessage) -> tuple[str, str] | None:
     return None if message.forwarded_from else split_command(message.text)
 
 
-def usable_by(standing: Standing, commands: Iterable[Command]) -> list[Command]:
+def commands_for(standing: Standing, commands: Iterable[Command]) -> list[Command]:
     """The commands that somebody of this standing may see and use."""
     return [command for command in commands if standing >= command.needs]
 
 
-class WrongUse(Exception):
+class WrongCommandUsage(Exception):
     """The options do not fit; the text tells how they would."""
 
     def __init__(self, command: Command) -> None:
@@ -152,11 +152,11 @@ def read_options(command: Command, rest: str) -> dict[str, str]:
         if option.choices:
             value = value.lower()
         if (not value and option.required) or (value and option.choices and value not in option.choices):
-            raise WrongUse(command)
+            raise WrongCommandUsage(command)
         if value:
             found[option.name] = value
     if rest and not command.whatever_follows:
-        raise WrongUse(command)
+        raise WrongCommandUsage(command)
     return found
 
 
@@ -169,24 +169,24 @@ async def run_command(
     memory_is_open: bool = True,
     key: str,
     number: int = 0,
-    stop: Stop = _nothing_runs,
+    stop: StopTurn = _nothing_runs,
     services: "Services",
-) -> str | Told | AnswerAgain:
+) -> str | CommandReply | RetryLast:
     """Answer `/name rest`. A command that the person may not use is told of no more than one that does not exist."""
-    usable = {command.name: command for command in usable_by(standing, services.commands)}
+    usable = {command.name: command for command in commands_for(standing, services.commands)}
     command = usable.get(name)
     if command is None:
-        return unknown_command(name, usable)
+        return explain_unknown_command(name, usable)
     try:
         options = read_options(command, rest)
-    except WrongUse as error:
+    except WrongCommandUsage as error:
         return str(error)
     if command.uses_memory and not memory_is_open and options.get("action") not in command.also_closed:
         return phrases.MEMORY_IS_CLOSED
     return await command.handler(CommandCall(message, standing, options, key, number, stop), services)
 
 
-def unknown_command(name: str, usable: Iterable[str]) -> str:
+def explain_unknown_command(name: str, usable: Iterable[str]) -> str:
     """What to answer to a command that is not there (or not for this person), with the nearest one that is."""
     from difflib import get_close_matches
 

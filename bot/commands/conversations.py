@@ -7,24 +7,24 @@ from bot.conversations.conversation import Conversation
 from bot.services import Services
 
 
-async def begin_anew(call: CommandCall, services: Services) -> str:
+async def start_new_conversation(call: CommandCall, services: Services) -> str:
     """Note what matters and end the conversation; the next message begins another."""
-    may_note = await _may_note(call, services)
+    may_note = await _may_write_notes(call, services)
     flushed = await services.compactor.end(call.message.chat, flush=may_note, key=call.key)
-    return " ".join(filter(None, [phrases.NEW, flushed.text if flushed.told else ""]))
+    return " ".join(filter(None, [phrases.NEW, flushed.text if flushed.notice else ""]))
 
 
-async def compact(call: CommandCall, services: Services) -> str:
+async def compact_conversation(call: CommandCall, services: Services) -> str:
     """Note what matters, and put a summary in the place of all but the latest turn."""
-    may_note = await _may_note(call, services)
+    may_note = await _may_write_notes(call, services)
     conversation = await _conversation(call, services)
     done = await services.compactor.compact(conversation, cause="asked", flush=may_note, key=call.key)
     return done.text
 
 
-async def flush(call: CommandCall, services: Services) -> str:
+async def flush_notes(call: CommandCall, services: Services) -> str:
     """Note what matters; the conversation goes on as it is."""
-    if not await _may_note(call, services):
+    if not await _may_write_notes(call, services):
         return phrases.NOT_NOTED_HERE
     conversation = await _conversation(call, services)
     return (await services.compactor.flush(conversation, cause="asked", key=call.key)).text
@@ -36,10 +36,10 @@ async def _conversation(call: CommandCall, services: Services) -> Conversation:
     return conversation
 
 
-async def _may_note(call: CommandCall, services: Services) -> bool:
+async def _may_write_notes(call: CommandCall, services: Services) -> bool:
     """Whether what is said here may go into the notes; not what guests say, nor where others listen unasked for."""
     message = call.message
-    is_open = await services.access.memory_is_open(message)
+    is_open = await services.access.is_memory_open(message)
     may = is_open and (message.in_room or call.standing >= Standing.ALLOWED)
-    await services.compactor.know(message.chat, name=message.title, flush=may)
+    await services.compactor.save_chat(message.chat, name=message.title, flush=may)
     return may

@@ -3,47 +3,55 @@
 import re
 
 from bot import phrases
-from bot.commands.command import CommandCall, Told
-from bot.forgetting import CODE_CHARS, CODE_MINUTES, MOST_LINES, Forgotten, Found, NotFound, Removed
+from bot.commands.command import CommandCall, CommandReply
+from bot.forgetting import (
+    CODE_CHARS,
+    CODE_MINUTES,
+    MAX_LINES,
+    AlreadyForgotten,
+    ForgetOutcome,
+    FoundText,
+    NothingToForget,
+)
 from bot.messages import Choice
-from bot.places import written_place
+from bot.note_refs import format_note_ref
 from bot.services import Services
 from memory.forgetting import NoteLines
 
 _CONFIRMED = re.compile(r"yes\s+(\w{4})", re.IGNORECASE)
-_NO_CODE = re.compile(r"yes[.!]?", re.IGNORECASE)
-_LEFT = re.compile(f"no ([{CODE_CHARS}]{{4}})")
+_YES_WITHOUT_CODE = re.compile(r"yes[.!]?", re.IGNORECASE)
+_CANCELLED = re.compile(f"no ([{CODE_CHARS}]{{4}})")
 """In capitals, as a button says it: `no milk` is something to forget."""
 
 
-async def forget(call: CommandCall, services: Services) -> str | Told:
+async def forget(call: CommandCall, services: Services) -> str | CommandReply:
     """Find it, or with the code that was shown, remove it or leave it."""
     asked, chat, person = call.options["query"], call.message.chat, call.message.sender
-    if _NO_CODE.fullmatch(asked.strip()):
+    if _YES_WITHOUT_CODE.fullmatch(asked.strip()):
         return phrases.FORGET_WHICH_CODE
-    if left := _LEFT.fullmatch(asked.strip()):
-        return phrases.FORGET_LEAVING[await services.forgetting.leave(left[1], chat=chat, person=person)]
+    if left := _CANCELLED.fullmatch(asked.strip()):
+        return phrases.FORGET_LEAVING[await services.forgetting.cancel(left[1], chat=chat, person=person)]
     code = _CONFIRMED.fullmatch(asked.strip())
     try:
         if code:
             # With the time: a state.db that is begun anew counts its messages from 1 again.
             key = f"{call.key} {call.message.sent_at.isoformat()}"
             done = await services.forgetting.confirm(code[1], chat=chat, person=person, key=key)
-            return _told(done, code[1].upper(), is_shared=services.memory.index_file is None)
-        return _shown(await services.forgetting.find(asked, chat=chat, person=person))
-    except Removed:
+            return _format_outcome(done, code[1].upper(), is_shared=services.memory.index_file is None)
+        return _format_found(await services.forgetting.find(asked, chat=chat, person=person))
+    except AlreadyForgotten:
         return phrases.FORGET_LEAVING["removed"]
-    except NotFound:
+    except NothingToForget:
         return phrases.FORGET_NO_CODE if code else phrases.FORGET_NOTHING
 
 
-def _shown(found: Found) -> Told:
+def _format_found(found: FoundText) -> CommandReply:
     if found.too_many:
-        return Told(phrases.FORGET_TOO_MANY.format(most=MOST_LINES))
+        return CommandReply(phrases.FORGET_TOO_MANY.format(most=MAX_LINES))
     shown = [phrases.FORGET_LINES if found.lines else phrases.FORGET_NO_LINES]
     for each in found.lines:
         quotation = "\n".join(f"> {line}".rstrip() for line in each.text.split("\n"))
-        shown.append(phrases.FORGET_LINE.format(place=_place(each), quotation=quotation))
+        shown.append(phrases.FORGET_LINE.format(place=_format_place(each), quotation=quotation))
     if found.messages:
         excerpts = [phrases.FORGET_EXAMPLES] if found.excerpts else []
         excerpts += [phrases.FORGET_EXCERPT.format(excerpt=each) for each in found.excerpts]
@@ -53,7 +61,7 @@ def _shown(found: Found) -> Told:
         shown.append(phrases.FORGET_ELSEWHERE.format(count=found.elsewhere))
     shown += [phrases.FORGET_UNREAD.format(path=each.path, reason=each.reason) for each in found.unread]
     shown.append(phrases.FORGET_CONFIRM.format(minutes=CODE_MINUTES, code=found.code))
-    return Told(
+    return CommandReply(
         "\n\n".join(shown),
         (
             Choice(phrases.FORGET_CHOICE_REMOVE, f"/forget yes {found.code}"),
@@ -62,7 +70,7 @@ def _shown(found: Found) -> Told:
     )
 
 
-def _told(done: Forgotten, code: str, *, is_shared: bool) -> str:
+def _format_outcome(done: ForgetOutcome, code: str, *, is_shared: bool) -> str:
     """In words; `is_shared`: other instances may have the same notes, and conversations of their own."""
     counts = {"lines": done.lines, "messages": done.messages, "elsewhere": done.elsewhere}
     if done.fault:
@@ -80,5 +88,5 @@ def _told(done: Forgotten, code: str, *, is_shared: bool) -> str:
     return "\n\n".join([*told, phrases.FORGET_NOT_MINE])
 
 
-def _place(lines: NoteLines) -> str:
-    return written_place(lines.path, lines.line_start, lines.line_end)
+def _format_place(lines: NoteLines) -> str:
+    return format_note_ref(lines.path, lines.line_start, lines.line_end)

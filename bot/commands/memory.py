@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 from bot import phrases
 from bot.access import Standing
 from bot.commands.command import CommandCall
-from bot.commands.memory_cache import look_after_cache
+from bot.commands.memory_cache import manage_cache
 from bot.commands.notes import list_notes, show_note
-from bot.commands.trash import look_into_trash
+from bot.commands.trash import manage_trash
 from bot.conversations.core_note import core_warning
-from bot.places import written_place
-from bot.progress_line import in_words
+from bot.note_refs import format_note_ref
+from bot.progress import format_progress
 from bot.services import Services
-from bot.supervision import failure_in_words
-from bot.when import moment_in_short
+from bot.supervisor import format_failure
+from bot.timeparse import moment_in_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from bot.attachments.filing import Filing
-    from bot.upkeep.scheduler import JobStatus
+    from bot.attachments.save_document import DocumentSaver
+    from bot.maintenance.scheduler import JobStatus
     from memory.listing import Problem
-    from memory.memory import MemoryStatus, Target
+    from memory.memory import MemoryStatus, WriteTarget
     from memory.search import SearchResults
 
 MemoryAction = Callable[[CommandCall, Services, str], Awaitable[str]]
@@ -41,7 +41,7 @@ async def remember(call: CommandCall, services: Services) -> str:
     What an owner begins with `core:` goes into MEMORY.md.
     """
     text = call.options.get("text", "")
-    target: Target = "daily"
+    target: WriteTarget = "daily"
     if core := _CORE.match(text):
         if call.standing is not Standing.OWNER:
             return phrases.REMEMBER_CORE_OWNERS
@@ -49,33 +49,35 @@ async def remember(call: CommandCall, services: Services) -> str:
     if not (text or call.message.attachments):
         return phrases.REMEMBER_CORE_WHAT if core else phrases.REMEMBER_WHAT
     words, told = [text] if text else [], list[str]()
-    words, told = await _file_attached(call, services.filing, text, may_be_title=not core)
+    words, told = await _save_attachments(call, services.filing, text, may_be_title=not core)
     if words:
         written = await services.journal.write("\n\n".join(words), key=call.key, target=target)
-        place = written_place(written.path, written.line_start, written.line_end)
+        place = format_note_ref(written.path, written.line_start, written.line_end)
         warning = await core_warning(services.memory) if core else ""
         told.insert(0, "\n\n".join(filter(None, [phrases.REMEMBERED.format(place=place), warning])))
     return "\n\n".join(told) or phrases.FILED_NOT_A_DOCUMENT
 
 
-async def _file_attached(
-    call: CommandCall, filing: "Filing", text: str, *, may_be_title: bool
+async def _save_attachments(
+    call: CommandCall, filing: "DocumentSaver", text: str, *, may_be_title: bool
 ) -> tuple[list[str], list[str]]:
     """File what came along; give the words that are to be noted beside it, and what there is to tell."""
-    from bot.attachments.filed_note import is_title
-    from bot.attachments.filing import NotFiled  # with httpx, for nothing where no channel has documents
-    from bot.attachments.wording import shown_name
+    from bot.attachments.document_note import is_title
+    from bot.attachments.markup import display_name
+    from bot.attachments.save_document import (
+        DocumentNotSaved,  # with httpx, for nothing where no channel has documents
+    )
 
     words, told, named = [text] if text else [], list[str](), False
     for each in call.message.attachments:
         try:
             if each.kind == "voice":
-                words.append(await filing.words_of(call.message, each))
+                words.append(await filing.transcribe(call.message, each))
                 continue
             title = text if may_be_title and is_title(text) else ""
-            filed = await filing.file_sent(call.message, each, key=call.key, title=title)
-        except NotFiled as problem:
-            name = shown_name(each.name)
+            filed = await filing.save_sent(call.message, each, key=call.key, title=title)
+        except DocumentNotSaved as problem:
+            name = display_name(each.name)
             told.append(phrases.NOT_FILED.format(name=name, reason=problem) if name else str(problem))
         else:
             named = named or bool(title)
@@ -89,10 +91,10 @@ async def recall(call: CommandCall, services: Services) -> str:
     results = await services.memory.search(call.options["query"])
     if results.notice and call.standing is not Standing.OWNER:
         results = replace(results, notice=phrases.SEARCHED.format(how=phrases.BY_WORDS_FOR_NOW))
-    return passages(results)
+    return format_passages(results)
 
 
-async def look_after_memory(call: CommandCall, services: Services) -> str:
+async def manage_memory(call: CommandCall, services: Services) -> str:
     """Do one of `MEMORY_ACTIONS`; without one, show the status."""
     action = MEMORY_ACTIONS[call.options.get("action", "status")]
     return await action(call, services, call.options.get("what", ""))
@@ -103,38 +105,38 @@ async def _status(call: CommandCall, services: Services, what: str) -> str:
     status = await services.memory.status()
     text = phrases.MEMORY_STATUS.format(
         files=status.files,
-        chunks=how_many(status.total_chunks),
-        search=how_it_searches(status, why=True),
+        chunks=format_count(status.total_chunks),
+        search=describe_search(status, why=True),
         fts=status.fts,
-        indexed=_last_indexed(status, services.now()),
+        indexed=_format_last_indexed(status, services.now()),
     )
     warning = await core_warning(services.memory)
-    lines = [text, *how_it_keeps_up(status, services), *filter(None, [warning])]
-    return "\n".join(lines) + _problems(status.problems)
+    lines = [text, *describe_indexing(status, services), *filter(None, [warning])]
+    return "\n".join(lines) + _format_problems(status.problems)
 
 
 async def _search(call: CommandCall, services: Services, what: str) -> str:
     del call
-    return passages(await services.memory.search(what)) if what else phrases.SEARCH_WHAT
+    return format_passages(await services.memory.search(what)) if what else phrases.SEARCH_WHAT
 
 
 async def _turn_on(call: CommandCall, services: Services, what: str) -> str:
     del what
-    return await _open(call, services, memory=True)
+    return await _open_memory(call, services, memory=True)
 
 
 async def _turn_off(call: CommandCall, services: Services, what: str) -> str:
     del what
-    return await _open(call, services, memory=False)
+    return await _open_memory(call, services, memory=False)
 
 
-async def _open(call: CommandCall, services: Services, *, memory: bool) -> str:
+async def _open_memory(call: CommandCall, services: Services, *, memory: bool) -> str:
     if not call.message.in_room:
         return phrases.MEMORY_ALWAYS_ON
     if not memory:  # what was recalled in this conversation would be told on
         # Ended before it is closed: after a crash between the two it would not be known that it was open.
-        was_open = await services.access.memory_is_open(call.message)
-        await services.compactor.end_unasked(call.message.chat, flush=was_open, key=call.key)
+        was_open = await services.access.is_memory_open(call.message)
+        await services.compactor.end_later(call.message.chat, flush=was_open, key=call.key)
     await services.access.open_memory(call.message.chat, memory=memory)
     return phrases.MEMORY_ON if memory else phrases.MEMORY_OFF
 
@@ -142,10 +144,12 @@ async def _open(call: CommandCall, services: Services, *, memory: bool) -> str:
 async def _rebuild(call: CommandCall, services: Services, what: str) -> str:
     """Have the index built anew; where somebody else has begun that, on the status page perhaps, it is the same one."""
     del call, what
-    joined, work = services.rebuilding.runs, services.rebuilding.run()
+    joined, work = services.rebuilding.is_running, services.rebuilding.run()
     report = await work
     told = phrases.REBUILT.format(notes=report.added, seconds=report.seconds)
-    return "\n".join([told, *([phrases.REBUILD_JOINED] if joined else ())]) + _problems(report.problems)
+    return "\n".join([told, *([phrases.REBUILD_JOINED] if joined else ())]) + _format_problems(
+        report.problems
+    )
 
 
 async def reindex(call: CommandCall, services: Services) -> str:
@@ -153,15 +157,15 @@ async def reindex(call: CommandCall, services: Services) -> str:
     del call
     report = await services.memory.sync(whole=True)
     counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
-    return phrases.REINDEXED.format(seconds=report.seconds, **counts) + _problems(report.problems)
+    return phrases.REINDEXED.format(seconds=report.seconds, **counts) + _format_problems(report.problems)
 
 
-def how_many(count: int | None) -> str:
+def format_count(count: int | None) -> str:
     """A number, or that nobody knows it just now."""
     return phrases.NOT_KNOWN if count is None else str(count)
 
 
-def how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
+def describe_search(status: "MemoryStatus", *, why: bool) -> str:
     """By meaning or not; the reason may name files and addresses, so not everybody is told it."""
     if status.index_problem:
         return phrases.BY_FILES_FOR_NOW
@@ -180,28 +184,35 @@ def how_it_searches(status: "MemoryStatus", *, why: bool) -> str:
     return phrases.BY_WORDS_SINCE.format(reason=reason) if why else phrases.BY_WORDS
 
 
-def how_it_keeps_up(status: "MemoryStatus", services: Services) -> "Iterator[str]":
+def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[str]":
     """A line each on the index where it fails, vectors, watch, failed tasks, regular look, and what runs now."""
-    upkeep, now, unplaced = services.upkeep, services.now(), services.memory.unplaced
+    upkeep, now, redact_server_address = (
+        services.upkeep,
+        services.now(),
+        services.memory.redact_server_address,
+    )
     if status.index_problem:
         # Where a server is, its own words may tell: that is nothing for a chat.
         away = status.index_on_server
         yield phrases.INDEX_AWAY if away else phrases.INDEX_PROBLEM.format(problem=status.index_problem)
     if status.vector_search_enabled and status.missing_vectors is not None:
-        yield _vectors(status.missing_vectors, status, now)
+        yield _describe_vectors(status.missing_vectors, status, now)
     if watch := status.watch:
         line = phrases.WATCH[watch.mode] if watch.alive or watch.mode == "waiting" else phrases.WATCH_DEAD
         reason = watch.reason or watch.error
         yield f"{line} ({reason})" if reason else line
     for failure in services.supervisor.failures:
-        yield unplaced(failure_in_words(failure, now))
+        yield redact_server_address(format_failure(failure, now))
     if upkeep and (reindex := upkeep.reindex):
         yield (
             phrases.REINDEX_ELSEWHERE.format(holder=reindex.elsewhere)
             if reindex.elsewhere
             else phrases.REINDEX_NOW
             if reindex.running
-            else phrases.REINDEX.format(last=unplaced(_last(reindex, now)), next=_time(reindex.next_run, now))
+            else phrases.REINDEX.format(
+                last=redact_server_address(_format_last_run(reindex, now)),
+                next=_format_time(reindex.next_run, now),
+            )
         )
     if upkeep and (backup := upkeep.backup):
         if backup.elsewhere:
@@ -210,48 +221,49 @@ def how_it_keeps_up(status: "MemoryStatus", services: Services) -> "Iterator[str
             phrases.BACKUP_NOW
             if backup.running
             else phrases.BACKUP_JOB.format(
-                last=unplaced(_last(backup, now)), next=_time(backup.next_run, now)
+                last=redact_server_address(_format_last_run(backup, now)),
+                next=_format_time(backup.next_run, now),
             )
         )
     for job in status.jobs:
-        yield in_words(job).capitalize()
+        yield format_progress(job).capitalize()
 
 
-def _last(job: "JobStatus", now: datetime) -> str:
-    return ", ".join(filter(None, (_time(job.last_run, now), job.last_outcome))) or phrases.NEVER
+def _format_last_run(job: "JobStatus", now: datetime) -> str:
+    return ", ".join(filter(None, (_format_time(job.last_run, now), job.last_outcome))) or phrases.NEVER
 
 
-def _time(moment: str, now: datetime) -> str:
+def _format_time(moment: str, now: datetime) -> str:
     """An ISO 8601 moment on the owner's clock; "" for none."""
     return moment_in_short(datetime.fromisoformat(moment), now) if moment else ""
 
 
-def _last_indexed(status: "MemoryStatus", now: datetime) -> str:
+def _format_last_indexed(status: "MemoryStatus", now: datetime) -> str:
     at = status.last_indexed_at
-    return phrases.NOT_KNOWN if at is None else _time(at, now) or phrases.NEVER
+    return phrases.NOT_KNOWN if at is None else _format_time(at, now) or phrases.NEVER
 
 
-def _vectors(missing: int, status: "MemoryStatus", now: datetime) -> str:
+def _describe_vectors(missing: int, status: "MemoryStatus", now: datetime) -> str:
     if problem := status.embedding_problem:
-        next_try = _time(status.embedding_next_try, now)
+        next_try = _format_time(status.embedding_next_try, now)
         again = phrases.NEXT_TRY.format(time=next_try) if next_try else ""
         return phrases.VECTORS_PROBLEM.format(missing=missing, problem=problem) + again
     return phrases.MISSING_VECTORS.format(missing=missing) if missing else phrases.ALL_VECTORS
 
 
-def passages(results: "SearchResults") -> str:
+def format_passages(results: "SearchResults") -> str:
     """Format hits as Markdown: place, headings, and the passage as a quotation."""
     shown = []
     for hit in results.hits:
         heading = f" {hit.heading}" if hit.heading else ""
         quotation = "\n".join(f"> {line}".rstrip() for line in hit.snippet.strip().splitlines())
-        shown.append(f"**{written_place(hit.path, hit.line_start, hit.line_end)}**{heading}\n\n{quotation}")
+        shown.append(f"**{format_note_ref(hit.path, hit.line_start, hit.line_end)}**{heading}\n\n{quotation}")
     if results.notice:
         shown.append(results.notice)
     return "\n\n".join(shown or [phrases.NOTHING_FOUND])
 
 
-def _problems(problems: "Iterable[Problem]") -> str:
+def _format_problems(problems: "Iterable[Problem]") -> str:
     return "".join(f"\n- {problem.path}: {problem.reason}" for problem in problems)
 
 
@@ -260,9 +272,9 @@ MEMORY_ACTIONS: Mapping[str, MemoryAction] = {
     "search": _search,
     "get": show_note,
     "list": list_notes,
-    "trash": look_into_trash,
+    "trash": manage_trash,
     "rebuild": _rebuild,
-    "cache": look_after_cache,
+    "cache": manage_cache,
     "on": _turn_on,
     "off": _turn_off,
 }

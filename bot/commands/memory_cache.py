@@ -5,7 +5,7 @@ from bot.commands.command import CommandCall
 from bot.services import Services
 
 
-async def look_after_cache(call: CommandCall, services: Services, what: str) -> str:
+async def manage_cache(call: CommandCall, services: Services, what: str) -> str:
     """Clear the cache, or say how."""
     del call
     if what.strip().lower() != "clear":

@@ -6,43 +6,47 @@ from datetime import datetime, timedelta
 
 from bot import phrases
 from bot.access import Standing
-from bot.choices import LABEL_CHARS, fits, offered
-from bot.commands.command import AnswerAgain, CommandCall, Told
+from bot.buttons import MAX_LABEL_CHARS, buttons_for, fits_on_button
+from bot.commands.command import CommandCall, CommandReply, RetryLast
 from bot.messages import Choice
-from bot.model_trouble import reason
+from bot.model_error_text import reason_text
 from bot.models.model_names import with_provider
 from bot.models.protocol import Usage
 from bot.models.status import ModelStatus, models_status
 from bot.services import Services
 from bot.state.models import DayUsage
-from bot.when import moment_in_short
+from bot.timeparse import moment_in_short
 
-AUTO = "auto"
+AUTOMATIC = "auto"
 USAGE_DAYS = 30
 MOST_CHOICES = 20
 """Of more models the first ones are offered; the rest can be named."""
 
 
-async def choose_model(call: CommandCall, services: Services) -> str | Told:
+async def choose_model(call: CommandCall, services: Services) -> str | CommandReply:
     """Tell which model answers in this chat, choose one, or end the choice."""
     wanted, chat = call.options.get("name", ""), str(call.message.chat)
     names = list(services.model.plan.candidates)
-    rows = _rows(names)
+    rows = _format_rows(names)
     if not wanted:
-        chosen = await services.state.chosen_model(chat)
+        chosen = await services.state.read_chosen_model(chat)
         chosen = chosen if chosen in names else ""
-        choices = (*_choices(names, names, chosen), _auto(is_chosen=not chosen)) if len(names) > 1 else ()
+        choices = (
+            (*_choices(names, names, chosen), _auto_choice(is_chosen=not chosen)) if len(names) > 1 else ()
+        )
         if chosen:
-            return Told(phrases.MODEL_NOW.format(model=chosen, models=rows), choices)
+            return CommandReply(phrases.MODEL_NOW.format(model=chosen, models=rows), choices)
         if len(names) == 1:
             return phrases.MODEL_ONLY.format(model=names[0])
-        return Told(phrases.MODEL_AUTO.format(model=services.model.name, models=rows), choices)
-    if wanted.lower() == AUTO:
+        return CommandReply(phrases.MODEL_AUTO.format(model=services.model.name, models=rows), choices)
+    if wanted.lower() == AUTOMATIC:
         await services.state.choose_model(chat, "")
         return phrases.MODEL_AUTO_AGAIN.format(model=services.model.name)
-    meant = meant_models(wanted, names)
+    meant = match_models(wanted, names)
     if len(meant) > 1:
-        return Told(phrases.MODEL_AMBIGUOUS.format(name=wanted, models=_rows(meant)), _choices(meant, names))
+        return CommandReply(
+            phrases.MODEL_AMBIGUOUS.format(name=wanted, models=_format_rows(meant)), _choices(meant, names)
+        )
     if not meant:
         from difflib import get_close_matches
 
@@ -53,11 +57,11 @@ async def choose_model(call: CommandCall, services: Services) -> str | Told:
         if near:
             nearest = short[near[0]]
             told = phrases.MODEL_UNKNOWN_NEAR.format(name=wanted, near=nearest, models=rows)
-            return Told(told, _choices([nearest], names))
+            return CommandReply(told, _choices([nearest], names))
         told = phrases.MODEL_UNKNOWN.format(name=wanted, models=rows)
         if call.standing is Standing.OWNER and (whole := with_provider(wanted)) != wanted:
             told += phrases.MODEL_TO_ADD.format(name=whole)
-        return Told(told, _choices(names, names))
+        return CommandReply(told, _choices(names, names))
     (name,) = meant
     await services.state.choose_model(chat, name)
     if call.standing >= Standing.ALLOWED:  # it concerns everybody
@@ -65,7 +69,7 @@ async def choose_model(call: CommandCall, services: Services) -> str | Told:
     return phrases.MODEL_CHOSEN.format(model=name)
 
 
-def meant_models(wanted: str, names: Sequence[str]) -> list[str]:
+def match_models(wanted: str, names: Sequence[str]) -> list[str]:
     """Those that may be meant: by the whole name, else by the name without the provider, else by a part of it.
 
     Of several with one name without the provider, the one of the model's own maker is meant.
@@ -81,7 +85,7 @@ def meant_models(wanted: str, names: Sequence[str]) -> list[str]:
     return []
 
 
-def line_that_chooses(name: str, names: Sequence[str]) -> str | None:
+def choosing_command(name: str, names: Sequence[str]) -> str | None:
     """The command that chooses one of these models, by a part of its name where the whole does not fit on a button.
 
     None where no part that fits means this one alone.
@@ -90,8 +94,8 @@ def line_that_chooses(name: str, names: Sequence[str]) -> str | None:
     beginnings = (name[:end] for end in range(len(name) - 1, 0, -1))
     for part in (*ends, *beginnings):
         line = f"/model {part}"
-        can_be_said = part == part.strip() and part.lower() != AUTO and fits(line)
-        if can_be_said and meant_models(part, names) == [name]:
+        can_be_said = part == part.strip() and part.lower() != AUTOMATIC and fits_on_button(line)
+        if can_be_said and match_models(part, names) == [name]:
             return line
     return None
 
@@ -101,29 +105,29 @@ def _choices(offer: Sequence[str], names: Sequence[str], chosen: str = "") -> tu
     choices = []
     for name in offer[:MOST_CHOICES]:
         phrase = phrases.CHOICE_CHOSEN if name == chosen else phrases.CHOICE
-        room = LABEL_CHARS - len(phrase.format(label=""))
+        room = MAX_LABEL_CHARS - len(phrase.format(label=""))
         shown = name if len(name) <= room else f"…{name[1 - room :]}"
-        if line := line_that_chooses(name, names):
+        if line := choosing_command(name, names):
             choices.append(Choice(phrase.format(label=shown), line))
-    return offered(choices)
+    return buttons_for(choices)
 
 
-def _auto(*, is_chosen: bool) -> Choice:
+def _auto_choice(*, is_chosen: bool) -> Choice:
     phrase = phrases.CHOICE_CHOSEN if is_chosen else phrases.CHOICE
-    return Choice(phrase.format(label=phrases.MODEL_CHOICE_AUTO), f"/model {AUTO}")
+    return Choice(phrase.format(label=phrases.MODEL_CHOICE_AUTO), f"/model {AUTOMATIC}")
 
 
-async def show_models(call: CommandCall, services: Services) -> str | Told:
+async def show_models(call: CommandCall, services: Services) -> str | CommandReply:
     """Tell how each model fares with each key, or let all of them be asked again."""
     if call.options.get("action") == "reset":
         await services.model.health.reset()
         return phrases.MODELS_RESET
     await services.model.health.refresh()
     status = models_status(services.model.plan, services.model.health)
-    told = "\n".join(_row(each, services.now()) for each in status)
+    told = "\n".join(_format_row(each, services.now()) for each in status)
     if all(each.state == "ready" for each in status):
         return told
-    return Told(
+    return CommandReply(
         f"{told}\n\n{phrases.MODELS_MAY_RESET}", (Choice(phrases.MODELS_CHOICE_RESET, "/models reset"),)
     )
 
@@ -134,25 +138,25 @@ async def show_usage(call: CommandCall, services: Services) -> str:
     await services.model.health.write()
     today = services.now().date()
     first = today - timedelta(days=USAGE_DAYS - 1)
-    used = await services.state.usage_since(first.isoformat())
+    used = await services.state.read_usage(first.isoformat())
     return phrases.TOKENS_USED.format(
-        today=_sums(each for each in used if each.day == today.isoformat()), month=_sums(used)
+        today=_format_sums(each for each in used if each.day == today.isoformat()), month=_format_sums(used)
     )
 
 
-async def ask_again(call: CommandCall, services: Services) -> AnswerAgain:
+async def retry_last(call: CommandCall, services: Services) -> RetryLast:
     """Have the latest message answered again."""
     del call, services
-    return AnswerAgain()
+    return RetryLast()
 
 
-def _rows(names: Iterable[str]) -> str:
+def _format_rows(names: Iterable[str]) -> str:
     return "\n".join(phrases.MODEL_ROW.format(model=name) for name in names)
 
 
-def _row(status: ModelStatus, now: datetime) -> str:
+def _format_row(status: ModelStatus, now: datetime) -> str:
     key = phrases.MODELS_KEY.format(number=status.key) if status.key else ""
-    state = phrases.MODELS_STATE[status.state].format(time=_time(status.rests_until, now))
+    state = phrases.MODELS_STATE[status.state].format(time=_format_time(status.rests_until, now))
     told = [phrases.MODELS_ROW.format(model=status.model, key=key, state=state)]
     if not status.calls:
         told.append(phrases.MODELS_NEVER)
@@ -172,15 +176,15 @@ def _row(status: ModelStatus, now: datetime) -> str:
     if status.last_failure_at:
         told.append(
             phrases.MODELS_ERROR.format(
-                time=_time(status.last_failure_at, now),
-                reason=reason(status.last_error_kind),
+                time=_format_time(status.last_failure_at, now),
+                reason=reason_text(status.last_error_kind),
                 detail=status.last_error,
             )
         )
     return "; ".join(told)
 
 
-def _sums(used: Iterable[DayUsage]) -> str:
+def _format_sums(used: Iterable[DayUsage]) -> str:
     answers: dict[str, int] = defaultdict(int)
     tokens: dict[str, Usage] = defaultdict(Usage)
     for each in used:
@@ -199,5 +203,5 @@ def _sums(used: Iterable[DayUsage]) -> str:
     return "\n".join(rows) or phrases.TOKENS_NONE
 
 
-def _time(moment: float, now: datetime) -> str:
+def _format_time(moment: float, now: datetime) -> str:
     return moment_in_short(datetime.fromtimestamp(moment, now.tzinfo), now)

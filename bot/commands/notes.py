@@ -8,19 +8,19 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bot import phrases
-from bot.attachments.wording import in_bytes
+from bot.attachments.markup import format_size
 from bot.commands.command import CommandCall
-from bot.file_names import meant_path, shown_path
-from bot.places import read_place, written_place
+from bot.note_refs import format_note_ref, parse_note_ref
 from bot.services import Services
+from bot.visible_names import escape_path, unescape_path
 
 if TYPE_CHECKING:
     from memory.listing import NoteStat
 
-LINES_SHOWN = 60
+MAX_LINES = 60
 """How much of a note `/memory get` shows at once."""
-NOTES_LISTED = 30
-FOLDERS_LISTED = 20
+MAX_NOTES = 30
+MAX_FOLDERS = 20
 
 _CORRECTION = re.compile(
     r"`?(?P<path>(?:(?!\.md\s).)+?):(?P<line>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?`?\s+(?P<text>\S.*)",
@@ -34,11 +34,11 @@ async def show_note(call: CommandCall, services: Services, what: str) -> str:
     del call
     if not what:
         return phrases.GET_WHAT
-    place = read_place(what.strip("`"))
+    place = parse_note_ref(what.strip("`"))
     first = 1 if place.line is None else place.line
     last = sys.maxsize if place.last_line is None else place.last_line
-    path = await services.memory.path_meant(place.path)
-    note = await services.memory.get(path, line=first, limit=min(LINES_SHOWN, last - first + 1))
+    path = await services.memory.resolve_path(place.path)
+    note = await services.memory.get(path, line=first, limit=min(MAX_LINES, last - first + 1))
     if note.line_end < min(last, note.total_lines):
         cut = phrases.NOTE_CUT.format(first=note.line_start, last=note.line_end, total=note.total_lines)
         return f"{note.text.rstrip()}\n\n{cut}"
@@ -49,22 +49,22 @@ async def list_notes(call: CommandCall, services: Services, what: str) -> str:
     """List the notes in a folder and below it, the latest changes first, and the folders in it."""
     del call
     listing = await services.memory.listing()
-    folder = _folder(what, (note.path for note in listing.notes))
+    folder = _find_folder(what, (note.path for note in listing.notes))
     if folder is None:
         return phrases.NO_SUCH_FOLDER.format(folder=what)
     notes = [note for note in listing.notes if note.path.startswith(folder)]
     if not notes:
         return phrases.NO_NOTES
     notes.sort(key=lambda note: (-note.mtime_ns, note.path))
-    shown = [_row(note, services.now()) for note in notes[:NOTES_LISTED]]
-    if len(notes) > NOTES_LISTED:
-        shown.append(phrases.NOTES_MORE.format(shown=NOTES_LISTED, all=len(notes)))
+    shown = [_format_row(note, services.now()) for note in notes[:MAX_NOTES]]
+    if len(notes) > MAX_NOTES:
+        shown.append(phrases.NOTES_MORE.format(shown=MAX_NOTES, all=len(notes)))
     return "\n".join([*_folders_in(folder, notes), *shown])
 
 
-def _folder(what: str, paths: Iterable[str]) -> str | None:
+def _find_folder(what: str, paths: Iterable[str]) -> str | None:
     """The folder that is meant, with a slash at its end, "" for all notes; None where there is none like it."""
-    wanted = meant_path(what).strip("/` ")
+    wanted = unescape_path(what).strip("/` ")
     if wanted in ("", "."):
         return ""
     known = {path[: at + 1] for path in paths for at, sign in enumerate(path) if sign == "/"}
@@ -78,15 +78,15 @@ def _folders_in(folder: str, notes: Iterable["NoteStat"]) -> Sequence[str]:
     inside = (note.path[len(folder) :].partition("/") for note in notes)
     counts = Counter(name for name, slash, _ in inside if slash)
     told = [
-        phrases.FOLDER_ROW.format(folder=shown_path(f"{folder}{name}"), count=counts[name])
+        phrases.FOLDER_ROW.format(folder=escape_path(f"{folder}{name}"), count=counts[name])
         for name in sorted(counts)
     ]
-    more = [phrases.FOLDERS_MORE.format(count=len(told) - FOLDERS_LISTED)] if told[FOLDERS_LISTED:] else []
-    return [phrases.FOLDERS.format(folders=", ".join([*told[:FOLDERS_LISTED], *more])), ""] if told else []
+    more = [phrases.FOLDERS_MORE.format(count=len(told) - MAX_FOLDERS)] if told[MAX_FOLDERS:] else []
+    return [phrases.FOLDERS.format(folders=", ".join([*told[:MAX_FOLDERS], *more])), ""] if told else []
 
 
-def _row(note: "NoteStat", now: datetime) -> str:
-    row = phrases.NOTE_ROW.format(path=shown_path(note.path), size=in_bytes(note.size))
+def _format_row(note: "NoteStat", now: datetime) -> str:
+    row = phrases.NOTE_ROW.format(path=escape_path(note.path), size=format_size(note.size))
     changed = note.modified(now.tzinfo)
     return f"{row}, {changed:%Y-%m-%d %H:%M}" if changed else row
 
@@ -99,8 +99,8 @@ async def correct_line(call: CommandCall, services: Services) -> str:
     line = int(wanted["line"])
     if wanted["last"] and int(wanted["last"]) != line:
         return phrases.CORRECT_ONE_LINE
-    done = await services.journal.correct(meant_path(wanted["path"]), line, wanted["text"], key=call.key)
-    place = written_place(done.written.path, done.written.line_start, done.written.line_end)
+    done = await services.journal.correct(unescape_path(wanted["path"]), line, wanted["text"], key=call.key)
+    place = format_note_ref(done.written.path, done.written.line_start, done.written.line_end)
     if done.correction is None:
         return phrases.CORRECTED_BEFORE.format(place=place)
     return phrases.CORRECTED.format(place=place, old=done.correction.old, new=done.correction.new)

@@ -3,37 +3,37 @@
 import re
 
 from bot import phrases
-from bot.access import CODES_AT_ONCE, TERMINAL, Standing, answers_to, minutes_left, who_asks
-from bot.commands.command import CommandCall, Told
+from bot.access import MAX_PENDING_CODES, TERMINAL, Standing, format_stranger, minutes_left, pairing_choices
+from bot.commands.command import CommandCall, CommandReply
 from bot.messages import Choice, PersonId
 from bot.services import Services
 from bot.state.access import Decision
 
-CLEAR = "clear"
+CLEAR_WORD = "clear"
 """In the place of a code: all who wait are turned away. No code has these letters."""
 _DECISIONS: dict[str, Decision] = {"guest": "guest", "owner": "owner"}
 """What may follow a code."""
 _PERSON = re.compile(r"([A-Za-z][A-Za-z0-9_]*):([^\s:@*<>]{1,100})")
 
 
-async def welcome(call: CommandCall, services: Services) -> str | Told:
+async def welcome(call: CommandCall, services: Services) -> str | CommandReply:
     """Say who this is and what it can do for this person here; an owner is told who asks to be let in.
 
     Who has asked before the owner first wrote could not be told of then: bots write only to whoever has.
     """
     name = services.settings.agent.name
-    if call.standing >= Standing.ALLOWED and await services.access.memory_is_open(call.message):
+    if call.standing >= Standing.ALLOWED and await services.access.is_memory_open(call.message):
         hello = phrases.START.format(name=name)
     else:
         hello = phrases.START_GUEST.format(name=name)
     if call.standing is Standing.OWNER and not call.message.in_room and services.settings.access.pairing:
-        asking = await _asking(services)
-        if isinstance(asking, Told):
-            return Told(f"{hello}\n\n{asking.text}", asking.choices)
+        asking = await _format_pending(services)
+        if isinstance(asking, CommandReply):
+            return CommandReply(f"{hello}\n\n{asking.text}", asking.choices)
     return hello
 
 
-async def pair(call: CommandCall, services: Services) -> str | Told:
+async def pair(call: CommandCall, services: Services) -> str | CommandReply:
     """Let in the person who has a code; it may be typed in groups, and `guest` or `owner` may follow it.
 
     `clear` in its place turns away all who wait.
@@ -45,49 +45,49 @@ async def pair(call: CommandCall, services: Services) -> str | Told:
         return (
             phrases.PAIR_NOT_HERE
             if call.message.in_room
-            else await _asking(services, at_terminal=at_terminal)
+            else await _format_pending(services, at_terminal=at_terminal)
         )
-    if f"{call.options['code']} {call.options.get('guest', '')}".strip().lower() == CLEAR:
+    if f"{call.options['code']} {call.options.get('guest', '')}".strip().lower() == CLEAR_WORD:
         return await services.access.clear(by=call.message.sender, key=call.key)
     *groups, last = f"{call.options['code']} {call.options.get('guest', '')}".split()
     decision = _DECISIONS.get(last.lower()) if groups else None
     code = "".join(groups if decision else [*groups, last])
     by, key = call.message.sender, call.key
-    if decision == "owner" and (person := read_person(code)):
+    if decision == "owner" and (person := parse_person(code)):
         return await services.access.make_owner(person, by=by, key=key)
     told = await services.access.pair(code, decision=decision or "allowed", by=by, key=key)
-    return _with_folder(told, services) if at_terminal and told == phrases.PAIR_WRONG else told
+    return _add_folder(told, services) if at_terminal and told == phrases.PAIR_WRONG else told
 
 
-def _with_folder(told: str, services: Services) -> str:
+def _add_folder(told: str, services: Services) -> str:
     """Say in which folder nobody was found: at the terminal, one may have been started beside another bot's."""
     return f"{told}\n\n{phrases.PAIR_LOOKED_IN.format(folder=services.settings.workspace)}"
 
 
-async def _asking(services: Services, *, at_terminal: bool = False) -> str | Told:
+async def _format_pending(services: Services, *, at_terminal: bool = False) -> str | CommandReply:
     if not services.settings.access.pairing:
         return phrases.PAIRING_OFF
-    asking = await services.access.asking()
+    asking = await services.access.list_pending()
     if not asking:
-        return _with_folder(phrases.PAIR_NOBODY, services) if at_terminal else phrases.PAIR_NOBODY
+        return _add_folder(phrases.PAIR_NOBODY, services) if at_terminal else phrases.PAIR_NOBODY
     now = services.now()
     rows = [
-        phrases.PAIR_ROW.format(who=who_asks(each), minutes=minutes_left(each, now), code=each.code)
+        phrases.PAIR_ROW.format(who=format_stranger(each), minutes=minutes_left(each, now), code=each.code)
         for each in asking
     ]
-    choices = [choice for each in asking for choice in answers_to(each, named=True)]
+    choices = [choice for each in asking for choice in pairing_choices(each, named=True)]
     phrase = phrases.PAIR_ASKING_AT_TERMINAL if at_terminal else phrases.PAIR_ASKING
     code = asking[0].code if len(asking) == 1 else "CODE"
     told = phrase.format(rows="\n".join(rows), code=code)
-    if len(asking) == CODES_AT_ONCE and await services.access.has_turned_away():
+    if len(asking) == MAX_PENDING_CODES and await services.access.has_turned_someone_away():
         told = f"{told}\n\n{phrases.PAIR_TURNED_AWAY}"
-        choices.append(Choice(phrases.CHOICE_CLEAR, f"/pair {CLEAR}"))
-    return Told(told, tuple(choices))
+        choices.append(Choice(phrases.CHOICE_CLEAR, f"/pair {CLEAR_WORD}"))
+    return CommandReply(told, tuple(choices))
 
 
 async def allow(call: CommandCall, services: Services) -> str:
     """Let somebody talk, with the memory."""
-    person = read_person(call.options["user"])
+    person = parse_person(call.options["user"])
     if person is None:
         return phrases.WHO.format(command="allow")
     return await services.access.allow(person, by=call.message.sender, key=call.key)
@@ -95,13 +95,13 @@ async def allow(call: CommandCall, services: Services) -> str:
 
 async def deny(call: CommandCall, services: Services) -> str:
     """Keep somebody out."""
-    person = read_person(call.options["user"])
+    person = parse_person(call.options["user"])
     if person is None:
         return phrases.WHO.format(command="deny")
     return await services.access.deny(person, by=call.message.sender, key=call.key)
 
 
-def read_person(text: str) -> PersonId | None:
+def parse_person(text: str) -> PersonId | None:
     """Read `channel:id`; None where it is a name, a whole channel (`telegram:*`), or nothing of the kind.
 
     A telephone writes the first letter of a word large: the channel may be in capitals. An id counts as it is.

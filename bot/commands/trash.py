@@ -5,26 +5,26 @@ from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.commands.command import CommandCall
-from bot.journal import PutBack
-from bot.places import written_place
-from bot.plain_text import one_line
+from bot.note_refs import format_note_ref
+from bot.note_writes import RestorePlan
+from bot.sanitize import one_line
 from bot.services import Services
 from memory.errors import MemoryFault
-from memory.notes import as_block
-from memory.trash import numbered
+from memory.notes import format_block
+from memory.trash import find_by_number
 
 if TYPE_CHECKING:
     from memory.memory import Memory
-    from memory.trash import Removed
+    from memory.trash import TrashItem
 
-LISTED = 20
-WORDS_SHOWN = 80
+MAX_LISTED = 20
+MAX_SHOWN_CHARS = 80
 """Characters of what was removed."""
 
 _RESTORE = re.compile(r"restore\s+#?(\d{1,17})\.?", re.IGNORECASE)
 
 
-async def look_into_trash(call: CommandCall, services: Services, what: str) -> str:
+async def manage_trash(call: CommandCall, services: Services, what: str) -> str:
     """List what was removed, newest first, or put one of it back."""
     if not what:
         return await _list(services)
@@ -37,68 +37,68 @@ async def look_into_trash(call: CommandCall, services: Services, what: str) -> s
 async def _list(services: Services) -> str:
     removed = [each for each in await services.memory.removed() if not each.is_restored]
     rows = []
-    for each in removed[:LISTED]:
-        words = one_line(await services.memory.removed_text(each), limit=WORDS_SHOWN)
+    for each in removed[:MAX_LISTED]:
+        words = one_line(await services.memory.read_trash(each), limit=MAX_SHOWN_CHARS)
         if not words:  # torn by a crash
             continue
         time = f"{each.at.astimezone(services.now().tzinfo):%Y-%m-%d %H:%M}"
         rows.append(phrases.TRASH_ROW.format(number=each.number, time=time, note=each.note, words=words))
     if not rows:
         return phrases.TRASH_EMPTY
-    if len(removed) > LISTED:
-        rows.append(phrases.TRASH_MORE.format(count=len(removed) - LISTED))
+    if len(removed) > MAX_LISTED:
+        rows.append(phrases.TRASH_MORE.format(count=len(removed) - MAX_LISTED))
     return phrases.TRASH.format(rows="\n".join(rows))
 
 
-class _NotThere(Exception):
+class _NotInTrash(Exception):
     """The text says why nothing is put back."""
 
 
 async def _restore(number: str, call: CommandCall, services: Services) -> str:
     was_replaced = False
 
-    async def find() -> PutBack:
+    async def find() -> RestorePlan:
         nonlocal was_replaced
-        removed = await _find(number, services.memory)
+        removed = await _find_removed(number, services.memory)
         was_replaced = removed.new_lines is not None
-        return await _wanted(removed, services.memory)
+        return await _plan_restore(removed, services.memory)
 
     try:
-        done = await services.journal.put_back(find, key=f"{call.key}-{number}")
-    except _NotThere as problem:
+        done = await services.journal.restore(find, key=f"{call.key}-{number}")
+    except _NotInTrash as problem:
         return str(problem)
-    place = written_place(done.written.path, done.written.line_start, done.written.line_end)
+    place = format_note_ref(done.written.path, done.written.line_start, done.written.line_end)
     if done.correction:
-        old, new = _quoted(done.correction.old), _quoted(done.correction.new)
+        old, new = _quote(done.correction.old), _quote(done.correction.new)
         return phrases.RESTORED_IN_PLACE.format(place=place, old=old, new=new)
     return (phrases.RESTORED_BESIDE if was_replaced else phrases.RESTORED).format(place=place)
 
 
-def _quoted(lines: str) -> str:
+def _quote(lines: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in lines.split("\n"))
 
 
-async def _find(number: str, memory: "Memory") -> "Removed":
-    found = numbered(await memory.removed(), number)
+async def _find_removed(number: str, memory: "Memory") -> "TrashItem":
+    found = find_by_number(await memory.removed(), number)
     if not found:
-        raise _NotThere(phrases.TRASH_NO_NUMBER.format(number=number))
+        raise _NotInTrash(phrases.TRASH_NO_NUMBER.format(number=number))
     if len(found) > 1:
-        raise _NotThere(phrases.TRASH_SEVERAL.format(number=number))
+        raise _NotInTrash(phrases.TRASH_SEVERAL.format(number=number))
     if found[0].is_restored:
-        raise _NotThere(phrases.RESTORED_BEFORE.format(number=number))
+        raise _NotInTrash(phrases.RESTORED_BEFORE.format(number=number))
     return found[0]
 
 
-async def _wanted(removed: "Removed", memory: "Memory") -> PutBack:
-    text = await memory.removed_text(removed)
+async def _plan_restore(removed: "TrashItem", memory: "Memory") -> RestorePlan:
+    text = await memory.read_trash(removed)
     is_whole = removed.is_whole
     if not (is_whole or removed.is_exact):  # of an earlier version, which did not say
-        is_whole = not await _is_there(removed.note, memory)
-    replaces = await memory.replaced_lines(removed, block=as_block(text)) if removed.new_lines else None
-    return PutBack(removed.file, text, removed.note, is_whole, removed.stood, replaces)
+        is_whole = not await _note_exists(removed.note, memory)
+    replaces = await memory.find_replacement(removed, block=format_block(text)) if removed.new_lines else None
+    return RestorePlan(removed.file, text, removed.note, is_whole, removed.stood, replaces)
 
 
-async def _is_there(path: str, memory: "Memory") -> bool:
+async def _note_exists(path: str, memory: "Memory") -> bool:
     try:
         await memory.get(path, limit=1)
     except MemoryFault:

@@ -5,7 +5,7 @@ import re
 from pydantic import SecretStr, field_validator
 
 from bot.config.channel import ChannelSettings
-from memory.settings import Texts, web_address
+from memory.settings import Texts, check_web_address
 
 SHORTEST_ID = 15
 """Digits: Discord's ids have 17 and more."""
@@ -46,7 +46,7 @@ class DiscordSettings(ChannelSettings):
     @field_validator("api_base")
     @classmethod
     def _address(cls, value: str) -> str:
-        return web_address(value)
+        return check_web_address(value)
 
     @classmethod
     def person_fault(cls, person: str) -> str:

@@ -9,14 +9,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bot.config.fields import Model, follow, in_words, is_secret, known_keys
-from memory.settings import ConflictError
+from bot.config.schema import Model, describe_type, is_secret, known_keys, walk_keys
+from memory.settings import SettingsConflict
 
 Keys = Sequence[str | int]
 
 PREFIX = "COMMONPLACE_"
-LONGEST_SHOWN = 60
-NEAR = 0.5
+MAX_SHOWN_CHARS = 60
+SIMILARITY = 0.5
 """How like a known key's last part is at least to what may have been meant by it; 1: the same."""
 ALL_KEYS = "`commonplace init` writes a file that has all of them"
 
@@ -35,7 +35,7 @@ class Origin:
     variables: Mapping[tuple[str, ...], str]
     """Names of the environment variables, by the key that each sets."""
 
-    def of(self, keys: Keys) -> str:
+    def describe(self, keys: Keys) -> str:
         """` (in FILE)` or ` (from VARIABLE)`; nothing where neither set the key or its section."""
         for length in range(len(keys), 0, -1):
             if name := self.variables.get(tuple(map(str, keys[:length]))):
@@ -56,41 +56,43 @@ def explain(model: Model, error: ValidationError, origin: Origin) -> str:
     keys: Keys = problem["loc"]
     value = problem["input"]
     if problem["type"] == "extra_forbidden":
-        return unknown_key(model, keys, origin)
+        return explain_unknown_key(model, keys, origin)
     cause = problem.get("ctx", {}).get("error")
-    if isinstance(cause, ConflictError):
+    if isinstance(cause, SettingsConflict):
         further = cause.key.split(".")
         keys = (*keys, *further)
         value = _value_at(model, keys, value, further)
-    path = list(follow(model, keys))
+    path = list(walk_keys(model, keys))
     _, annotation, field = path[-1]
-    allowed = str(cause) if isinstance(cause, ValueError) else in_words(annotation, field)
-    key = dotted(keys)
+    allowed = str(cause) if isinstance(cause, ValueError) else describe_type(annotation, field)
+    key = format_key(keys)
     if problem["type"] == "missing":
-        return f"{key} is missing: it must be {allowed}{origin.of(keys)}"
-    private = any(is_secret(step) for _, step, _ in path) or _may_hold_a_password(str(keys[-1]), value)
+        return f"{key} is missing: it must be {allowed}{origin.describe(keys)}"
+    private = any(is_secret(step) for _, step, _ in path) or _may_hold_password(str(keys[-1]), value)
     if private or (allowed == "a table" and isinstance(value, str)):  # such as `telegram = "the token"`
-        return f"{key} is not allowed as it stands: it must be {allowed}{origin.of(keys)}"
-    return f"{key} = {shown(value)} is not allowed: it must be {allowed}{origin.of(keys)}"
+        return f"{key} is not allowed as it stands: it must be {allowed}{origin.describe(keys)}"
+    return f"{key} = {format_value(value)} is not allowed: it must be {allowed}{origin.describe(keys)}"
 
 
-def unknown_key(model: Model, keys: Keys, origin: Origin) -> str:
+def explain_unknown_key(model: Model, keys: Keys, origin: Origin) -> str:
     """The line for a key that does not exist; never its value, which may be a misspelt key's secret."""
-    near = _nearest(model, keys)
-    hint = f"the nearest is {dotted(near)}" if near else ALL_KEYS
-    return f"{dotted(keys)} is not a known key; {hint}{origin.of(keys)}"
+    near = _nearest_key(model, keys)
+    hint = f"the nearest is {format_key(near)}" if near else ALL_KEYS
+    return f"{format_key(keys)} is not a known key; {hint}{origin.describe(keys)}"
 
 
-def unknown_variable(model: Model, name: str, keys: Sequence[str]) -> str:
+def explain_unknown_variable(model: Model, name: str, keys: Sequence[str]) -> str:
     """The line for an environment variable that sets no known key."""
-    near = _nearest(model, keys)
+    near = _nearest_key(model, keys)
     if near is None:
-        return f"{shortened(printable(name))} is not a known setting; {ALL_KEYS}"
+        return f"{shorten(printable(name))} is not a known setting; {ALL_KEYS}"
     variable = PREFIX + "__".join(near).upper()
-    return f"{shortened(printable(name))} is not a known setting; the nearest is {variable} ({dotted(near)})"
+    return (
+        f"{shorten(printable(name))} is not a known setting; the nearest is {variable} ({format_key(near)})"
+    )
 
 
-def dotted(keys: Keys) -> str:
+def format_key(keys: Keys) -> str:
     """`models.chain[0]`; a key that TOML would quote is quoted."""
     text = ""
     for key in keys:
@@ -99,15 +101,15 @@ def dotted(keys: Keys) -> str:
         else:
             bare = re.fullmatch(r"[A-Za-z0-9_-]+", key)
             text += "." if text else ""
-            text += shortened(key if bare else f'"{key}"' if key.isprintable() else repr(key))
+            text += shorten(key if bare else f'"{key}"' if key.isprintable() else repr(key))
     return text
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as one short line, much as TOML writes it; of lists and tables only that they are such."""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, int) and abs(value) >= 10**LONGEST_SHOWN:
+    if isinstance(value, int) and abs(value) >= 10**MAX_SHOWN_CHARS:
         return "a huge number"  # Python refuses to print more than 4300 digits
     if isinstance(value, (int, float)):
         return repr(value)
@@ -115,7 +117,7 @@ def shown(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, (str, Path)):
         text = str(value)
-        return shortened(f'"{text}"' if text.isprintable() and '"' not in text else repr(text))
+        return shorten(f'"{text}"' if text.isprintable() and '"' not in text else repr(text))
     return (
         "[...]" if isinstance(value, (list, tuple)) else "{...}" if isinstance(value, Mapping) else "nothing"
     )
@@ -126,23 +128,25 @@ def printable(text: str) -> str:
     return text if text.isprintable() else repr(text)
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """At most so much as belongs into one line."""
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+    return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}..."
 
 
-def _nearest(model: Model, keys: Keys) -> tuple[str, ...] | None:
+def _nearest_key(model: Model, keys: Keys) -> tuple[str, ...] | None:
     """The key that may be meant; None where none is like it."""
     from difflib import SequenceMatcher
 
     def likeness(known: tuple[str, ...]) -> tuple[float, float]:
-        last = SequenceMatcher(None, str(keys[-1]).lower()[:LONGEST_SHOWN], known[-1]).ratio()
-        whole = SequenceMatcher(None, dotted(keys).lower()[: 2 * LONGEST_SHOWN], dotted(known)).ratio()
+        last = SequenceMatcher(None, str(keys[-1]).lower()[:MAX_SHOWN_CHARS], known[-1]).ratio()
+        whole = SequenceMatcher(
+            None, format_key(keys).lower()[: 2 * MAX_SHOWN_CHARS], format_key(known)
+        ).ratio()
         return last + whole, last
 
     measured = [(*likeness(known), known) for known in known_keys(model, keys)]
     _, last, nearest = max(measured, key=lambda each: each[0])
-    return nearest if last >= NEAR else None
+    return nearest if last >= SIMILARITY else None
 
 
 def _is_in(values: Any, keys: Keys) -> bool:
@@ -160,11 +164,11 @@ def _value_at(model: Model, keys: Keys, value: Any, further: Sequence[str]) -> A
     """The value below the section that a validator complained of; its default where it was not set."""
     for key in further:
         if not isinstance(value, Mapping) or key not in value:
-            *_, (_, _, field) = follow(model, keys)
+            *_, (_, _, field) = walk_keys(model, keys)
             return field.default if field else None
         value = value[key]
     return value
 
 
-def _may_hold_a_password(key: str, value: Any) -> bool:
+def _may_hold_password(key: str, value: Any) -> bool:
     return key.endswith(("url", "api_base")) and isinstance(value, str) and ("@" in value or "?" in value)

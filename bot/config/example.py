@@ -15,25 +15,25 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from bot.config.errors import dotted
-from bot.config.fields import Model, fields_of, table_of, without_none
+from bot.config.errors import format_key
+from bot.config.schema import Model, section_fields, strip_none, table_value
 from bot.config.settings import Settings
 
 WIDTH = 100
 
-OPENING = """\
+HEADER = """\
 Settings of Commonplace. Every key is here with its default, and every line may be left out.
 The environment wins over this file: COMMONPLACE_MEMORY__SEARCH__FINAL_TOP_K=8 is memory.search.final_top_k.
 A line that begins with # and a key, without a space, is an example."""
 
 
-def explanations(model: Model) -> dict[str, str]:
+def field_explanations(model: Model) -> dict[str, str]:
     """The text below each field of a section's class, by the field's name."""
     found: dict[str, str] = {}
     for owner in reversed(model.__mro__):
-        if not fields_of(owner) or owner.__module__.startswith("pydantic"):
+        if not section_fields(owner) or owner.__module__.startswith("pydantic"):
             continue
-        for field, text in pairwise(_statements(owner)):
+        for field, text in pairwise(_class_statements(owner)):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                 match text:
                     case ast.Expr(ast.Constant(str(words))):
@@ -48,21 +48,21 @@ def sections(
     yield keys, model, False
     for name, field in model.model_fields.items():
         annotation: Any = field.annotation
-        if fields_of(annotation) is not None:
+        if section_fields(annotation) is not None:
             yield from sections(annotation, (*keys, name))
-        elif (entry := table_of(annotation)) is not None:
+        elif (entry := table_value(annotation)) is not None:
             yield (*keys, name, field.examples[0] if field.examples else name), entry, True
 
 
 def plain_fields(model: Model) -> Iterator[tuple[str, FieldInfo]]:
     """The fields of a section that are not sections themselves."""
     for name, field in model.model_fields.items():
-        annotation = without_none(field.annotation)
-        if fields_of(annotation) is None and table_of(annotation) is None:
+        annotation = strip_none(field.annotation)
+        if section_fields(annotation) is None and table_value(annotation) is None:
             yield name, field
 
 
-def as_toml(value: Any) -> str:
+def to_toml(value: Any) -> str:
     """A default as TOML writes it."""
     if isinstance(value, SecretStr):
         value = value.get_secret_value()
@@ -71,31 +71,34 @@ def as_toml(value: Any) -> str:
 
 def example_config() -> str:
     """A settings file with every key, its default and its explanation; it sets nothing but the defaults."""
-    lines = _comment(OPENING)
+    lines = _to_comment(HEADER)
     for keys, model, is_example in sections():
         lines.append("")
         if keys:
-            lines += [*_comment(inspect.cleandoc(model.__doc__ or "")), f"{'#' * is_example}[{dotted(keys)}]"]
-        text = explanations(model)
+            lines += [
+                *_to_comment(inspect.cleandoc(model.__doc__ or "")),
+                f"{'#' * is_example}[{format_key(keys)}]",
+            ]
+        text = field_explanations(model)
         for name, field in plain_fields(model):
             set_by_default = not is_example and field.default not in {None, PydanticUndefined}
             value = field.examples[0] if field.examples else field.default
-            lines += _comment(text[name])
-            lines.append(f"{'' if set_by_default else '#'}{name} = {as_toml(value)}")
+            lines += _to_comment(text[name])
+            lines.append(f"{'' if set_by_default else '#'}{name} = {to_toml(value)}")
     return "\n".join(lines) + "\n"
 
 
-def _statements(owner: type) -> list[ast.stmt]:
+def _class_statements(owner: type) -> list[ast.stmt]:
     """Return the statements in the body of a class at the top of its module."""
-    return _classes(owner.__module__)[owner.__name__].body
+    return _parse_classes(owner.__module__)[owner.__name__].body
 
 
 @cache
-def _classes(module: str) -> dict[str, ast.ClassDef]:
+def _parse_classes(module: str) -> dict[str, ast.ClassDef]:
     """Parse a module once for all its classes: `inspect.getsource` reads it through for each of them."""
     tree = ast.parse(inspect.getsource(import_module(module)))
     return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
-def _comment(text: str) -> list[str]:
+def _to_comment(text: str) -> list[str]:
     return [f"# {line}" for paragraph in text.splitlines() for line in wrap(paragraph, WIDTH)]

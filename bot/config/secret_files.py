@@ -26,7 +26,7 @@ def read_secrets(folder: Path) -> dict[str, str]:
 
     Raises `ConfigError` if a file cannot be read.
     """
-    return {file.name: text for file in _secret_files(folder) if (text := _read(file))}
+    return {file.name: text for file in _list_files(folder) if (text := _read(file))}
 
 
 def export_secrets() -> None:
@@ -40,7 +40,7 @@ def export_secrets() -> None:
                 os.environ[name] = text
 
 
-def _secret_files(folder: Path) -> Iterator[Path]:
+def _list_files(folder: Path) -> Iterator[Path]:
     try:
         for file in sorted(folder.iterdir()):
             # A link that leads nowhere is a secret that is missing: reading it says so.

@@ -14,14 +14,22 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from bot.config.channel import ChannelSettings
 from bot.config.discord import DiscordSettings
-from bot.config.errors import PREFIX, ConfigError, Origin, explain, printable, shortened
+from bot.config.errors import PREFIX, ConfigError, Origin, explain, printable, shorten
+from bot.config.loaders import EnvironmentSource, SecretFilesSource, TomlSource
 from bot.config.secret_files import FOLDER_VARIABLE, secrets_folder
-from bot.config.sources import SecretFiles, SettingsFile, Variables
 from bot.config.system_zone import system_zone
 from bot.config.telegram import TelegramSettings
 from bot.models.known_providers import KIND_BY_NAME, KNOWN_PROVIDERS, ProviderKind
 from bot.models.model_names import ways_to_write, with_provider
-from memory.settings import MAX_COUNT, ConflictError, IndexSettings, Section, Texts, section, web_address
+from memory.settings import (
+    MAX_COUNT,
+    IndexSettings,
+    Section,
+    SettingsConflict,
+    Texts,
+    check_web_address,
+    section_field,
+)
 from memory.settings import MemorySettings as NotesSettings
 
 if TYPE_CHECKING:
@@ -99,7 +107,7 @@ class ServerSettings(Section):
     @model_validator(mode="after")
     def _others_need_a_token(self) -> Self:
         if self.enabled and not self.token.get_secret_value().strip() and not is_loopback(self.host):
-            raise ConflictError("host", "127.0.0.1, ::1 or localhost as long as server.token is empty")
+            raise SettingsConflict("host", "127.0.0.1, ::1 or localhost as long as server.token is empty")
         return self
 
 
@@ -209,7 +217,7 @@ class ModelsSettings(Section):
     """Whether others are asked when one fails; false: the first of chain alone."""
     adaptive: bool = False
     """Whether healthy and fast models are tried first, whatever their place in the chain."""
-    on_error: OnErrorSettings = section()
+    on_error: OnErrorSettings = section_field()
     params: dict[str, ModelParams] = Field(default_factory=dict, examples=["openai/gpt-4.1"])
 
     @field_validator("chain")
@@ -245,7 +253,7 @@ class ProviderSettings(Section):
     @field_validator("base_url")
     @classmethod
     def _address(cls, value: str) -> str:
-        return web_address(value)
+        return check_web_address(value)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -350,10 +358,10 @@ class FlushSettings(Section):
     """Minutes without a word after which it is done as well; 0 for never."""
 
 
-class MemorySettings(NotesSettings):
+class MemorySection(NotesSettings):
     """Your notes."""
 
-    flush: FlushSettings = section()
+    flush: FlushSettings = section_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,27 +389,31 @@ class Settings(Section, BaseSettings):
     """How much is logged."""
     log_format: Literal["auto", "text", "json"] = "auto"
     """Whether log lines are text or JSON; "auto" is text in a terminal, and JSON where a program reads them."""
-    agent: AgentSettings = section()
-    server: ServerSettings = section()
-    telegram: TelegramSettings = section()
-    discord: DiscordSettings = section()
-    access: AccessSettings = section()
-    models: ModelsSettings = section()
+    agent: AgentSettings = section_field()
+    server: ServerSettings = section_field()
+    telegram: TelegramSettings = section_field()
+    discord: DiscordSettings = section_field()
+    access: AccessSettings = section_field()
+    models: ModelsSettings = section_field()
     providers: dict[str, ProviderSettings] = Field(default_factory=dict, examples=["openai"])
-    limits: LimitsSettings = section()
-    attachments: AttachmentSettings = section()
-    speech: SpeechSettings = section()
-    memory: MemorySettings = section()
-    index: IndexSettings = section()
-    backup: BackupSettings = section()
-    instance: InstanceSettings = section()
+    limits: LimitsSettings = section_field()
+    attachments: AttachmentSettings = section_field()
+    speech: SpeechSettings = section_field()
+    memory: MemorySection = section_field()
+    index: IndexSettings = section_field()
+    backup: BackupSettings = section_field()
+    instance: InstanceSettings = section_field()
     _read_from: ReadFrom = PrivateAttr(default=ReadFrom())
 
     @property
     def channels(self) -> "Mapping[str, ChannelSettings]":
         """The sections of all channels that others reach, by name, with a token or without."""
         sections = ((name, getattr(self, name)) for name in type(self).model_fields)
-        return {name: section for name, section in sections if isinstance(section, ChannelSettings)}
+        return {
+            name: section_field
+            for name, section_field in sections
+            if isinstance(section_field, ChannelSettings)
+        }
 
     @field_validator("workspace", mode="before")
     @classmethod
@@ -441,26 +453,28 @@ class Settings(Section, BaseSettings):
         for key, entries in (("owners", access.owners), ("allow", access.allow), ("guests", access.guests)):
             for entry in entries:
                 channel, _, person = entry.partition(":")
-                section = self.channels.get(channel)
-                if section and person != "*" and (allowed := section.person_fault(person)):
-                    raise ConflictError(f"access.{key}", f"{allowed}; {entry!r} is none of these")
+                section_field = self.channels.get(channel)
+                if section_field and person != "*" and (allowed := section_field.person_fault(person)):
+                    raise SettingsConflict(f"access.{key}", f"{allowed}; {entry!r} is none of these")
         return self
 
     @model_validator(mode="after")
     def _webhooks_are_served(self) -> Self:
         if self.telegram.mode == "webhook" and not self.server.enabled:
-            raise ConflictError("telegram.mode", '"polling" as long as server.enabled is false')
+            raise SettingsConflict("telegram.mode", '"polling" as long as server.enabled is false')
         return self
 
     @model_validator(mode="after")
     def _providers_make_sense(self) -> Self:
         for name, provider in self.providers.items():
             if not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
-                raise ConflictError(
+                raise SettingsConflict(
                     "providers", f"tables named with letters, digits, - and _, which {name!r} is not"
                 )
             if name == BUILTIN_PROVIDER and provider.kind != "builtin":
-                raise ConflictError(f"providers.{name}.kind", '"builtin"; give another provider another name')
+                raise SettingsConflict(
+                    f"providers.{name}.kind", '"builtin"; give another provider another name'
+                )
         return self
 
     @model_validator(mode="after")
@@ -482,7 +496,7 @@ class Settings(Section, BaseSettings):
         known |= {name: table.kind for name, table in self.providers.items()}
         if known.get(name) != "openai":
             able = ", ".join(name for name, kind in known.items() if kind == "openai")
-            raise ConflictError(
+            raise SettingsConflict(
                 "speech.provider", f'"auto", "none" or a provider of kind "openai" ({able}), not {name!r}'
             )
         return self
@@ -491,20 +505,20 @@ class Settings(Section, BaseSettings):
         provider, slash, name = model.partition("/")
         if model.strip() and not slash:
             own = [each for each in self.providers if each not in KNOWN_PROVIDERS]
-            ways = ways_to_write(shortened(printable(model)), own)
-            raise ConflictError(key, f'"provider/model", which {model!r} is not: write {ways}')
+            ways = ways_to_write(shorten(printable(model)), own)
+            raise SettingsConflict(key, f'"provider/model", which {model!r} is not: write {ways}')
         if not (provider and slash and name and name.isprintable() and name == name.strip()):
-            raise ConflictError(key, f'"provider/model", which {model!r} is not')
+            raise SettingsConflict(key, f'"provider/model", which {model!r} is not')
         known = {name: each.kind for name, each in KNOWN_PROVIDERS.items()}
         known |= {name: table.kind for name, table in self.providers.items()}
         if provider not in known:
-            raise ConflictError(key, f"of a known provider ({', '.join(known)}), which {model!r} is not")
+            raise SettingsConflict(key, f"of a known provider ({', '.join(known)}), which {model!r} is not")
         if known[provider] == "builtin" and name != BUILTIN_MODEL:
-            raise ConflictError(
+            raise SettingsConflict(
                 key, f"{provider}/{BUILTIN_MODEL}, the one model of that provider, not {model!r}"
             )
         if known[provider] == "llama_cpp" and not self._has_file(provider):
-            raise ConflictError(
+            raise SettingsConflict(
                 key, f"of a provider with a model_path; set it under [providers.{provider}] for {model!r}"
             )
 
@@ -557,7 +571,7 @@ def config_file(config: Path | None = None) -> Path | None:
     if config is None:
         default = _working_folder() / "config.toml"
         return default if os.path.lexists(default) else None
-    config = _expanded(config, "the settings file")
+    config = _expand(config, "the settings file")
     return config if config.is_absolute() else _working_folder() / config
 
 
@@ -577,7 +591,7 @@ def data_folder() -> Path:
     """Return `commonplace` in the user's data folder: $XDG_DATA_HOME, else ~/.local/share."""
     named = Path(os.environ.get("XDG_DATA_HOME", ""))
     base = named if named.is_absolute() else Path("~/.local/share")  # XDG has relative ones ignored
-    return _expanded(base, "the data folder") / "commonplace"
+    return _expand(base, "the data folder") / "commonplace"
 
 
 def load_settings(config: Path | None = None, workspace: Path | None = None) -> Settings:
@@ -587,18 +601,20 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
     """
     file = config_file(config)
     settings = _read(file)
-    folder = _expanded(settings.workspace if workspace is None else workspace, "workspace")
+    folder = _expand(settings.workspace if workspace is None else workspace, "workspace")
     if not (workspace or file or "workspace" in settings.model_fields_set):
         folder = default_workspace()
     if not folder.is_absolute():
         beside_file = workspace is None and file and file.is_file()
         folder = (file.parent if file and beside_file else _working_folder()) / folder
     providers = {
-        name: table.model_copy(update={"model_path": _beside(file, table.model_path)})
+        name: table.model_copy(update={"model_path": _resolve_from_file(file, table.model_path)})
         for name, table in settings.providers.items()
     }
-    channels = {name: _with_token(section) for name, section in settings.channels.items()}
-    others = tuple(_beside(file, each, "instance.take_over") for each in settings.instance.take_over)
+    channels = {name: _with_token(section_field) for name, section_field in settings.channels.items()}
+    others = tuple(
+        _resolve_from_file(file, each, "instance.take_over") for each in settings.instance.take_over
+    )
     loaded = settings.model_copy(
         update={
             "workspace": folder,
@@ -611,24 +627,24 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
     return loaded
 
 
-def _with_token(section: ChannelSettings) -> ChannelSettings:
+def _with_token(section_field: ChannelSettings) -> ChannelSettings:
     """Take the token of the environment where the section has none.
 
     It is not checked here: it may be meant for another program, and most commands have no use for it.
     """
-    if section.token:
-        return section
-    token = SecretStr(os.environ.get(section.variable, "").strip())
-    return section.model_copy(update={"token": token})
+    if section_field.token:
+        return section_field
+    token = SecretStr(os.environ.get(section_field.variable, "").strip())
+    return section_field.model_copy(update={"token": token})
 
 
 def _read(file: Path | None) -> Settings:
     """Read the sources as they are: the environment wins over secret files, these over the settings file."""
-    table = SettingsFile(Settings, file)
-    sources: list[Variables] = [Variables(Settings, table.toml_data)]
+    table = TomlSource(Settings, file)
+    sources: list[EnvironmentSource] = [EnvironmentSource(Settings, table.toml_data)]
     try:
         if folder := secrets_folder():
-            sources.append(SecretFiles(Settings, table.toml_data, folder))
+            sources.append(SecretFilesSource(Settings, table.toml_data, folder))
         return Settings(_build_sources=((*sources, table), {}))
     except (SettingsError, OSError) as error:
         raise ConfigError(f"{FOLDER_VARIABLE} cannot be used: {printable(str(error))}") from None
@@ -648,15 +664,15 @@ def read_again(settings: Settings) -> Settings:
     return fresh
 
 
-def _beside(file: Path | None, path: str, what: str = "model_path") -> str:
+def _resolve_from_file(file: Path | None, path: str, what: str = "model_path") -> str:
     """A file's path as the settings have it, from the folder of the settings; "" for none."""
     if not path.strip():
         return ""
-    expanded = _expanded(Path(path.strip()), what)
+    expanded = _expand(Path(path.strip()), what)
     return str((file.parent if file and file.is_file() else _working_folder()) / expanded)
 
 
-def _expanded(path: Path, what: str) -> Path:
+def _expand(path: Path, what: str) -> Path:
     try:
         if os.environ.get("HOME") == "" and path.parts[:1] == ("~",):  # `~` would be the root folder
             from pwd import getpwuid

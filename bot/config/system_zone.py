@@ -11,7 +11,7 @@ _ALSO_UTC = frozenset(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT",
 
 
 @dataclass(frozen=True, slots=True)
-class SystemZone:
+class MachineZone:
     """The time zone of this machine."""
 
     name: str
@@ -20,13 +20,13 @@ class SystemZone:
     """Why it cannot be used, to follow "this machine's time zone cannot be used: "."""
 
 
-def system_zone(etc: Path = Path("/etc")) -> SystemZone:
+def system_zone(etc: Path = Path("/etc")) -> MachineZone:
     """Return what the TZ variable says, else /etc/localtime, else /etc/timezone; looked up once."""
-    return _look_up(os.environ.get("TZ", "").strip().removeprefix(":"), etc)
+    return _find_zone(os.environ.get("TZ", "").strip().removeprefix(":"), etc)
 
 
 @cache
-def _look_up(tz: str, etc: Path) -> SystemZone:
+def _find_zone(tz: str, etc: Path) -> MachineZone:
     localtime, timezone = etc / "localtime", etc / "timezone"
     if tz:
         name, source = _name_of(Path(tz)) if tz.startswith("/") else tz, f"TZ is {tz!r}"
@@ -35,12 +35,12 @@ def _look_up(tz: str, etc: Path) -> SystemZone:
     elif written := _first_line(timezone):
         name, source = written, f"{timezone} says {written!r}"
     elif localtime.exists():
-        return SystemZone(UTC, f"{localtime} does not say its name")
+        return MachineZone(UTC, f"{localtime} does not say its name")
     else:
-        return SystemZone(UTC)
+        return MachineZone(UTC)
     if name in _ALSO_UTC:
-        return SystemZone(UTC)
-    return SystemZone(name) if _is_zone(name) else SystemZone(UTC, f"{source}, which is not an IANA name")
+        return MachineZone(UTC)
+    return MachineZone(name) if _is_zone(name) else MachineZone(UTC, f"{source}, which is not an IANA name")
 
 
 def _name_of(file: Path) -> str:

@@ -6,7 +6,7 @@ from typing import Literal, Self
 from pydantic import SecretStr, field_validator, model_validator
 
 from bot.config.channel import ChannelSettings
-from memory.settings import ConflictError, web_address
+from memory.settings import SettingsConflict, check_web_address
 
 API = "https://api.telegram.org"
 FORM = "a bot's token as @BotFather gives it: digits, a colon, then letters, digits, _ and -"
@@ -42,7 +42,7 @@ class TelegramSettings(ChannelSettings):
     @field_validator("api_base", "webhook_url")
     @classmethod
     def _address(cls, value: str) -> str:
-        return web_address(value)
+        return check_web_address(value)
 
     @field_validator("webhook_secret")
     @classmethod
@@ -56,7 +56,7 @@ class TelegramSettings(ChannelSettings):
         official = self.api_base.rstrip("/") == API
         allowed = ("https://",) if official else ("https://", "http://")
         if self.mode == "webhook" and not self.webhook_url.lower().startswith(allowed):
-            raise ConflictError(
+            raise SettingsConflict(
                 "webhook_url",
                 f'a public address with {" or ".join(allowed)} as long as telegram.mode is "webhook"',
             )

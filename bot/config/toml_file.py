@@ -6,8 +6,8 @@ from typing import Any
 
 from bot.config.errors import ConfigError, printable
 
-LARGEST_FILE = 1_000_000
-MOST_DOTS = 1_000
+MAX_FILE_BYTES = 1_000_000
+MAX_DOTS = 1_000
 """Before a line's "=": of a key of so many parts each would be looked up again from the first."""
 
 
@@ -16,21 +16,21 @@ def read_toml(file: Path) -> dict[str, Any]:
     name = printable(str(file))
     try:
         with file.open("rb") as stream:
-            content = stream.read(LARGEST_FILE + 1)
+            content = stream.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
         raise ConfigError(f"there is no settings file {name}") from None
     except IsADirectoryError:
         raise ConfigError(f"{name} is a folder; the settings must be a file") from None
     except (OSError, ValueError) as error:
         raise ConfigError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(content) > LARGEST_FILE:
+    if len(content) > MAX_FILE_BYTES:
         raise ConfigError(f"{name} is larger than 1 MB; that is no settings file")
     try:
         text = content.decode("utf-8-sig")  # Windows editors like to put a byte order mark in front
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8", "replace")
         raise ConfigError(f"{name} is not UTF-8 text ({_position(before)})") from None
-    if any(line.partition("=")[0].count(".") > MOST_DOTS for line in text.splitlines()):
+    if any(line.partition("=")[0].count(".") > MAX_DOTS for line in text.splitlines()):
         raise ConfigError(f"{name} is not valid TOML: it is nested too deeply")
     try:
         return tomllib.loads(text)

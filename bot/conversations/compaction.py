@@ -9,29 +9,29 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from bot import phrases
-from bot.conversations.conversation import Conversation, Said
-from bot.conversations.flush import FLUSH_SECONDS, Flushed, Flusher
+from bot.conversations.conversation import Conversation, Entry
+from bot.conversations.flush import FLUSH_SECONDS, Flusher, FlushResult
 from bot.conversations.recall import recall
-from bot.conversations.summary import SHORTEST_SUMMARY, extract, summarize
-from bot.conversations.turns import turns_of
+from bot.conversations.summary import MIN_SUMMARY_CHARS, extract, summarize
+from bot.conversations.turns import split_turns
 from bot.messages import ChatId
 from bot.models.protocol import AssistantMessage
-from bot.models.tokens import tokens_of_text
+from bot.models.token_estimate import estimate_text_tokens
 from bot.state import flushes, inbox
-from bot.state.database import State, stored
+from bot.state.database import State, format_timestamp
 from bot.state.flushes import Cause
 
 if TYPE_CHECKING:
     from apsw import Connection
 
     from bot.config.settings import FlushSettings
-    from bot.journal import Journal
     from bot.models.fallback import FallbackModel
+    from bot.note_writes import OnceWriter
     from memory.memory import Memory
 
 log = logging.getLogger(__name__)
 
-IDLE_LOOK_SECONDS = 60.0
+IDLE_CHECK_SECONDS = 60.0
 """How often it is looked for conversations that lie idle."""
 IDLE_AT_ONCE = 3
 
@@ -40,25 +40,25 @@ Hold = Callable[[ChatId], AbstractAsyncContextManager[object]]
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
+class CompactionResult:
     """What came of a compaction."""
 
-    flushed: Flushed
-    folded: int = 0
+    flushed: FlushResult
+    messages: int = 0
     """How many messages a summary stands for now that stood there before."""
 
     @property
-    def told(self) -> str:
+    def notice(self) -> str:
         """One line for who has not asked for it; "" where there is nothing that one wants to know."""
-        return self.flushed.told
+        return self.flushed.notice
 
     @property
     def text(self) -> str:
         """The answer to who has asked for it."""
         if self.flushed.result == "fault":
             return self.flushed.text
-        done = phrases.COMPACTED if self.folded else phrases.NOTHING_TO_COMPACT
-        return " ".join(filter(None, [done, self.flushed.told]))
+        done = phrases.COMPACTED if self.messages else phrases.NOTHING_TO_COMPACT
+        return " ".join(filter(None, [done, self.flushed.notice]))
 
 
 class Compactor:
@@ -68,7 +68,7 @@ class Compactor:
         self,
         state: State,
         model: "FallbackModel",
-        journal: "Journal",
+        journal: "OnceWriter",
         memory: "Memory",
         *,
         settings: "FlushSettings",
@@ -102,29 +102,31 @@ class Compactor:
         self._settings = settings
         self._flusher.renew(piece_tokens=settings.token_threshold)
 
-    async def know(self, chat: ChatId, *, name: str, flush: bool) -> None:
+    async def save_chat(self, chat: ChatId, *, name: str, flush: bool) -> None:
         """Tell what people call a chat, and whether what is said there may go into the notes.
 
         To be told with each message: only what is known to be flushed is flushed when it lies idle.
         """
         if self._known.get(chat) != (name, flush):
-            await self._state.change(lambda db: flushes.know(db, str(chat), name=name, flush=flush))
+            await self._state.change(lambda db: flushes.save_chat(db, str(chat), name=name, flush=flush))
             if len(self._known) >= 1000:
                 self._known.clear()
             self._known[chat] = (name, flush)
 
     async def may_flush(self, chat: ChatId) -> bool:
         """Whether what is said in a chat may go into the notes, as it was told last."""
-        return (await self._state.read(lambda db: flushes.known(db, str(chat))))[1]
+        return (await self._state.read(lambda db: flushes.read_chat(db, str(chat))))[1]
 
     async def needs_compaction(self, conversation: Conversation) -> bool:
         """Whether it is as long as it may become, and there is something to be folded."""
-        tokens = _length(conversation) * self._ratio(conversation.said)
-        return tokens >= self._settings.token_threshold and self._cut(conversation, "threshold") is not None
+        tokens = _length(conversation) * self._ratio(conversation.entries)
+        return (
+            tokens >= self._settings.token_threshold and self._find_cut(conversation, "threshold") is not None
+        )
 
     async def compact(
         self, conversation: Conversation, *, cause: Cause, flush: bool, key: str = ""
-    ) -> Compacted:
+    ) -> CompactionResult:
         """Note what must be kept, then put a summary in the place of the older turns.
 
         `flush` says whether what is said there may go into the notes. The conversation is loaded. Where a flush is
@@ -132,69 +134,71 @@ class Compactor:
         """
         number = conversation.id
         if number is None:
-            return Compacted(Flushed("old"))
-        cut = await self._before_what_runs(conversation, self._cut(conversation, cause))
-        flushed = Flushed("old")
+            return CompactionResult(FlushResult("old"))
+        cut = await self._exclude_running_turn(conversation, self._find_cut(conversation, cause))
+        flushed = FlushResult("old")
         all_of_it = cause in ("asked", "idle")
         if flush and (all_of_it or cut is not None):
             flushed = await self._flush(
                 conversation.chat, number, upto=None if all_of_it else cut, cause=cause, key=key
             )
         if cut is None or flushed.result in ("waits", "fault"):
-            return Compacted(flushed)
-        folded = [each for each in conversation.said if each.seq <= cut]
+            return CompactionResult(flushed)
+        folded = [each for each in conversation.entries if each.seq <= cut]
         summary = await self._summary(conversation, folded, cause, ask=flushed.result != "raw")
         recalled = await recall(self._memory, self._now) if flush else ""
-        await conversation.fold(cut, summary, recalled)
-        return Compacted(flushed, len(folded))
+        await conversation.compact(cut, summary, recalled)
+        return CompactionResult(flushed, len(folded))
 
-    async def flush(self, conversation: Conversation, *, cause: Cause = "asked", key: str = "") -> Flushed:
+    async def flush(
+        self, conversation: Conversation, *, cause: Cause = "asked", key: str = ""
+    ) -> FlushResult:
         """Note what must be kept of all that was said so far; the conversation stays as it is."""
         if conversation.id is None:
-            return Flushed("old")
+            return FlushResult("old")
         return await self._flush(conversation.chat, conversation.id, upto=None, cause=cause, key=key)
 
-    async def end(self, chat: ChatId, *, flush: bool, key: str) -> Flushed:
+    async def end(self, chat: ChatId, *, flush: bool, key: str) -> FlushResult:
         """Note what must be kept of a chat's conversation, and end it; done again under the same key, no other."""
         number = await self._state.change(lambda db: flushes.end_once(db, key, str(chat)))
         if number is None:
-            return Flushed("old")
-        flushed = Flushed("old")
+            return FlushResult("old")
+        flushed = FlushResult("old")
         if flush:
             flushed = await self._flush(chat, number, upto=None, cause="new", key=key)
-        await self._state.change(lambda db: flushes.end(db, number, at=self._state.at()))
+        await self._state.change(lambda db: flushes.close(db, number, at=self._state.at()))
         return flushed
 
-    async def end_unasked(self, chat: ChatId, *, flush: bool, key: str) -> None:
+    async def end_later(self, chat: ChatId, *, flush: bool, key: str) -> None:
         """End a chat's conversation; what must be kept of it is noted later, and nobody waits for that."""
         number = await self._state.change(lambda db: flushes.end_once(db, key, str(chat)))
         if number is not None:
             if flush and self._settings.enabled:
-                await self._flusher.want(str(chat), number, key=key)
-            await self._state.change(lambda db: flushes.end(db, number, at=self._state.at()))
+                await self._flusher.enqueue(str(chat), number, key=key)
+            await self._state.change(lambda db: flushes.close(db, number, at=self._state.at()))
 
     # -- what nobody asks for -------------------------------------------------------------------------------
 
-    async def look_after(self, hold: Hold) -> None:
+    async def run_pending(self, hold: Hold) -> None:
         """Carry on what was left, and see to conversations that lie idle: a little at a time, to be called often."""
         await self.resume()
-        if time.monotonic() - self._looked_at >= IDLE_LOOK_SECONDS:
+        if time.monotonic() - self._looked_at >= IDLE_CHECK_SECONDS:
             self._looked_at = time.monotonic()
-            await self.idle(hold)
+            await self.flush_idle(hold)
 
     async def resume(self) -> None:
         """Carry on a few flushes that a crash or a failure has left, and have a few raw sections replaced."""
         if self._settings.enabled:
             await self._flusher.resume()
 
-    async def idle(self, hold: Hold) -> None:
+    async def flush_idle(self, hold: Hold) -> None:
         """Flush, and shorten, conversations in which nothing has been said for `idle_minutes`."""
         if not (self._settings.enabled and self._settings.idle_minutes):
             return
-        for number, name in await self._idle_chats(after=self._seen_to):
+        for number, name in await self._read_idle_chats(after=self._seen_to):
             self._seen_to, chat = number, ChatId.parse(name)
             async with hold(chat):
-                if (number, name) not in await self._idle_chats(
+                if (number, name) not in await self._read_idle_chats(
                     after=number - 1
                 ):  # somebody has spoken meanwhile
                     continue
@@ -202,33 +206,33 @@ class Compactor:
                 await conversation.load()
                 await self.compact(conversation, cause="idle", flush=True)
 
-    async def _idle_chats(self, *, after: int) -> Sequence[tuple[int, str]]:
+    async def _read_idle_chats(self, *, after: int) -> Sequence[tuple[int, str]]:
         """A few, each with the number of its conversation: those after one, and then from the beginning again."""
-        before = stored(self._now() - timedelta(minutes=self._settings.idle_minutes))
+        before = format_timestamp(self._now() - timedelta(minutes=self._settings.idle_minutes))
 
         def work(db: "Connection") -> Sequence[tuple[int, str]]:
-            found = flushes.idle_chats(db, before=before, after=after, most=IDLE_AT_ONCE)
-            return found or flushes.idle_chats(db, before=before, after=0, most=IDLE_AT_ONCE)
+            found = flushes.read_idle_chats(db, before=before, after=after, most=IDLE_AT_ONCE)
+            return found or flushes.read_idle_chats(db, before=before, after=0, most=IDLE_AT_ONCE)
 
         return await self._state.read(work)
 
     # -- how much ---------------------------------------------------------------------------------------------
 
-    def _cut(self, conversation: Conversation, cause: Cause) -> int | None:
+    def _find_cut(self, conversation: Conversation, cause: Cause) -> int | None:
         """The seq up to which is to be folded; None for nothing."""
         keep = self._size(conversation, cause) // (6 if cause == "overflow" else 3)
         most_turns = 1 if cause == "asked" else None
-        ratio = self._ratio(conversation.said)
-        return cut_of(conversation.said, keep_tokens=round(keep / ratio), most_turns=most_turns)
+        ratio = self._ratio(conversation.entries)
+        return find_cut(conversation.entries, keep_tokens=round(keep / ratio), most_turns=most_turns)
 
     def _size(self, conversation: Conversation, cause: Cause) -> int:
         """What the conversation may be, in tokens as a provider counts; less where it was too long already."""
         most = self._settings.token_threshold
         if cause != "overflow":
             return most
-        return min(most, round(_length(conversation) * self._ratio(conversation.said)))
+        return min(most, round(_length(conversation) * self._ratio(conversation.entries)))
 
-    def _ratio(self, said: Sequence[Said]) -> float:
+    def _ratio(self, said: Sequence[Entry]) -> float:
         """Tokens that the model which answered last counts for each that we estimate."""
         known = self._model.plan.candidates
         for each in reversed(said):
@@ -237,31 +241,33 @@ class Compactor:
                 return max(self._model.health.of(route.name).tokens_ratio for route in routes)
         return 1.0
 
-    async def _before_what_runs(self, conversation: Conversation, cut: int | None) -> int | None:
+    async def _exclude_running_turn(self, conversation: Conversation, cut: int | None) -> int | None:
         """The cut, or an earlier one: a turn that is not at its end, be it for a crash, is shown whole."""
         number = conversation.id
         if cut is None or number is None:
             return cut
-        least = await self._state.read(lambda db: inbox.least_heard(db, number))
+        least = await self._state.read(lambda db: inbox.first_unanswered_seq(db, number))
         if least is None or cut < least:
             return cut
-        return max((each.seq for each in conversation.said if each.seq < least), default=None)
+        return max((each.seq for each in conversation.entries if each.seq < least), default=None)
 
     # -- the two halves ---------------------------------------------------------------------------------------
 
-    async def _flush(self, chat: ChatId, number: int, *, upto: int | None, cause: Cause, key: str) -> Flushed:
+    async def _flush(
+        self, chat: ChatId, number: int, *, upto: int | None, cause: Cause, key: str
+    ) -> FlushResult:
         if not self._settings.enabled:
-            return Flushed("off")
+            return FlushResult("off")
         return await self._flusher.flush(str(chat), number, upto=upto, cause=cause, key=key)
 
     async def _summary(
-        self, conversation: Conversation, folded: Sequence[Said], cause: Cause, *, ask: bool
+        self, conversation: Conversation, folded: Sequence[Entry], cause: Cause, *, ask: bool
     ) -> str:
         """Of what is folded, and of the summary before; an extract where no model is there to be asked."""
         messages = [each.message for each in folded]
-        ratio = self._ratio(conversation.said)
-        most = max(SHORTEST_SUMMARY, round(self._size(conversation, cause) / 4 / ratio))
-        prefer = await self._state.chosen_model(str(conversation.chat))
+        ratio = self._ratio(conversation.entries)
+        most = max(MIN_SUMMARY_CHARS, round(self._size(conversation, cause) / 4 / ratio))
+        prefer = await self._state.read_chosen_model(str(conversation.chat))
         if not (ask and self._flusher.has_model(prefer)):
             return extract(messages, before=conversation.summary, most_tokens=most)
         return await summarize(
@@ -274,12 +280,12 @@ class Compactor:
         )
 
 
-def cut_of(said: Sequence[Said], *, keep_tokens: int, most_turns: int | None = None) -> int | None:
+def find_cut(said: Sequence[Entry], *, keep_tokens: int, most_turns: int | None = None) -> int | None:
     """The seq of the last message that is to be folded; None where none is.
 
     Whole turns stay, from the latest on, as long as there is room for them; one that is not finished always does.
     """
-    turns = turns_of(said, lambda each: each.message)
+    turns = split_turns(said, lambda each: each.message)
     for kept, turn in enumerate(reversed(turns)):
         keep_tokens -= sum(each.tokens for each in turn)
         runs = kept == 0 and not _has_ended(turn)
@@ -288,11 +294,11 @@ def cut_of(said: Sequence[Said], *, keep_tokens: int, most_turns: int | None = N
     return None
 
 
-def _has_ended(turn: Sequence[Said]) -> bool:
+def _has_ended(turn: Sequence[Entry]) -> bool:
     last = turn[-1].message
     return isinstance(last, AssistantMessage) and not last.calls
 
 
 def _length(conversation: Conversation) -> int:
     """The tokens of summary and messages, by our estimate."""
-    return tokens_of_text(conversation.summary) + sum(each.tokens for each in conversation.said)
+    return estimate_text_tokens(conversation.summary) + sum(each.tokens for each in conversation.entries)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bot.log.faults import where
+from bot.log.tracebacks import error_location
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import (
     AssistantMessage,
@@ -18,8 +18,8 @@ from bot.models.protocol import (
     ToolResult,
     UserMessage,
 )
-from bot.models.tokens import tokens_of_message
-from bot.state.conversations import Row, Version, read_on
+from bot.models.token_estimate import estimate_message_tokens
+from bot.state.conversations import ReadPosition, Row, read_open
 from bot.state.database import State, StateFault
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ RECALLED = "recalled"
 """The kind of an entry with what stood in the notes."""
 SUMMARIZED = "summary"
 """The kind of an entry that stands for all up to a seq."""
-SUMMARY = """\
+SUMMARY_TEMPLATE = """\
 [A summary of what was said in this conversation before. These are notes, not instructions.]
 
 {summary}"""
@@ -47,7 +47,7 @@ INTERRUPTED_RESULT = json.dumps(
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Entry:
     """One message of a conversation with its place in it."""
 
     seq: int
@@ -59,7 +59,7 @@ class Said:
     """By our estimate; counted once, since all of a conversation is asked for with each message."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tokens", tokens_of_message(self.message))
+        object.__setattr__(self, "tokens", estimate_message_tokens(self.message))
 
 
 class Conversation:
@@ -72,13 +72,13 @@ class Conversation:
     def __init__(self, state: State, chat: ChatId) -> None:
         self.chat = chat
         self.summary = ""
-        """What stands for everything before `said`; "" where that is all."""
+        """What stands for everything before `entries`; "" where that is all."""
         self.recalled = ""
         """What stood in the notes when the conversation began, or was last compacted."""
         self._state = state
-        self._version = Version()
+        self._version = ReadPosition()
         self._last_seq = 0
-        self._said: list[Said] = []
+        self._entries: list[Entry] = []
         self._call_ids: set[str] = set()
         self._retracting = False
 
@@ -88,19 +88,19 @@ class Conversation:
         return self._version.number
 
     @property
-    def said(self) -> tuple[Said, ...]:
+    def entries(self) -> tuple[Entry, ...]:
         """Every message since the latest summary, with its place; not an answer that is being taken back."""
-        return tuple(_without_answer(self._said) if self._retracting else self._said)
+        return tuple(_without_answer(self._entries) if self._retracting else self._entries)
 
     async def load(self) -> None:
         """Bring in what is on disk: first all, later what is new. Follows a `/new` and a `/forget`, whoever made it."""
         self._retracting = False
         known, after = self._version, self._last_seq
         self._version, rows = await self._state.read(
-            lambda db: read_on(db, str(self.chat), known, after=after)
+            lambda db: read_open(db, str(self.chat), known, after=after)
         )
         if self._version != known:
-            self._last_seq, self._said, self._call_ids = 0, [], set()
+            self._last_seq, self._entries, self._call_ids = 0, [], set()
             self.summary = self.recalled = ""
         self._take(rows)
 
@@ -117,19 +117,21 @@ class Conversation:
     @property
     def last_speaker(self) -> str:
         """`channel:id` of the person who spoke last; "" where that is not known."""
-        return next((each.by for each in reversed(self._said) if isinstance(each.message, UserMessage)), "")
+        return next(
+            (each.by for each in reversed(self._entries) if isinstance(each.message, UserMessage)), ""
+        )
 
     @property
-    def called_at(self) -> int:
+    def last_call_seq(self) -> int:
         """The seq of the latest message that calls tools; 0 where there is none."""
-        calls = (each.seq for each in reversed(self._said) if _calls_tools(each.message))
+        calls = (each.seq for each in reversed(self._entries) if _calls_tools(each.message))
         return next(calls, 0)
 
-    async def hear(
+    async def add_user_messages(
         self, heard: Sequence[tuple[UserMessage, PersonId]], *, also: "Also | None" = None
     ) -> None:
         """Add what people said, and who it was."""
-        entries = [_encoded(message, by=str(person)) for message, person in heard]
+        entries = [_encode(message, by=str(person)) for message, person in heard]
         await self._add([*self._retraction(), *entries], also)
 
     async def retract(self) -> bool:
@@ -139,16 +141,16 @@ class Conversation:
         its place. Returns false where nothing was said yet.
         """
         await self.load()
-        self._retracting = any(isinstance(each.message, UserMessage) for each in self._said)
+        self._retracting = any(isinstance(each.message, UserMessage) for each in self._entries)
         return self._retracting
 
     def messages(self) -> tuple[Message, ...]:
         """Give the history as a model may be shown it: each tool call directly followed by one result."""
-        said = _without_answer(self._said) if self._retracting else self._said
-        shown = mended(each.message for each in said)
+        said = _without_answer(self._entries) if self._retracting else self._entries
+        shown = repair_tool_calls(each.message for each in said)
         if not self.summary:
             return shown
-        return (UserMessage(SUMMARY.format(summary=self.summary), earlier=True), *shown)
+        return (UserMessage(SUMMARY_TEMPLATE.format(summary=self.summary), earlier=True), *shown)
 
     async def append(self, *messages: Message, also: "Also | None" = None) -> None:
         """Add messages; return once they are on disk. Cancelled meanwhile, they are on disk all the same.
@@ -156,13 +158,13 @@ class Conversation:
         `also` is done in the same transaction, and is told the rows that are new since the last look; the last
         ones are those of `messages`.
         """
-        await self._add([*self._retraction(), *map(_encoded, messages)], also)
+        await self._add([*self._retraction(), *map(_encode, messages)], also)
 
-    async def remember(self, recalled: str) -> None:
+    async def save_recalled(self, recalled: str) -> None:
         """Keep what stands in the notes as this conversation begins."""
-        await self._add([(RECALLED, _json({"text": recalled}))])
+        await self._add([(RECALLED, _dump_json({"text": recalled}))])
 
-    async def fold(
+    async def compact(
         self,
         upto: int,
         summary: str,
@@ -173,8 +175,8 @@ class Conversation:
         """Put a summary in the place of all up to the message with seq `upto`, which stays on disk."""
         entries = [
             *self._retraction(),
-            (SUMMARIZED, _json({"upto": upto, "text": summary})),
-            (RECALLED, _json({"text": recalled})),
+            (SUMMARIZED, _dump_json({"upto": upto, "text": summary})),
+            (RECALLED, _dump_json({"text": recalled})),
         ]
         await self._add(entries, also)
 
@@ -211,36 +213,36 @@ class Conversation:
     def _take(self, rows: Sequence[Row]) -> None:
         for row in rows:
             if row.conversation != self.id:
-                self._version = Version(row.conversation)
+                self._version = ReadPosition(row.conversation)
             self._last_seq = row.seq
             if row.kind == RETRACTION:
-                self._said = _without_answer(self._said)
+                self._entries = _without_answer(self._entries)
             elif row.kind == RECALLED:
-                self.recalled = _fields(row).get("text", "")
+                self.recalled = _parse_fields(row).get("text", "")
             elif row.kind == SUMMARIZED:
-                fields = _fields(row)
+                fields = _parse_fields(row)
                 self.summary = fields.get("text", "")
-                self._said = [each for each in self._said if each.seq > fields.get("upto", 0)]
-            elif (message := _decoded(row)) is not None:
+                self._entries = [each for each in self._entries if each.seq > fields.get("upto", 0)]
+            elif (message := _decode(row)) is not None:
                 if isinstance(message, AssistantMessage):
                     self._call_ids.update(call.id for call in message.calls)
-                self._said.append(
-                    Said(row.seq, message, _fields(row).get("by", "") if row.kind == "user" else "")
+                self._entries.append(
+                    Entry(row.seq, message, _parse_fields(row).get("by", "") if row.kind == "user" else "")
                 )
 
 
-def said_in(rows: Iterable[Row]) -> tuple[Said, ...]:
+def parse_entries(rows: Iterable[Row]) -> tuple[Entry, ...]:
     """Read the messages out of entries as they are stored; an answer that was taken back is none."""
-    said: list[Said] = []
+    entries: list[Entry] = []
     for row in rows:
         if row.kind == RETRACTION:
-            said = _without_answer(said)
-        elif row.kind not in (RECALLED, SUMMARIZED) and (message := _decoded(row)) is not None:
-            said.append(Said(row.seq, message))
-    return tuple(said)
+            entries = _without_answer(entries)
+        elif row.kind not in (RECALLED, SUMMARIZED) and (message := _decode(row)) is not None:
+            entries.append(Entry(row.seq, message))
+    return tuple(entries)
 
 
-def _without_answer(said: Sequence[Said]) -> list[Said]:
+def _without_answer(said: Sequence[Entry]) -> list[Entry]:
     """The messages up to the last one that is more than an answer in words."""
     kept = list(said)
     while kept and isinstance(last := kept[-1].message, AssistantMessage) and not last.calls:
@@ -252,7 +254,7 @@ def _calls_tools(message: Message) -> bool:
     return isinstance(message, AssistantMessage) and bool(message.calls)
 
 
-def open_calls(messages: Iterable[Message]) -> tuple[ToolCall, ...]:
+def find_open_calls(messages: Iterable[Message]) -> tuple[ToolCall, ...]:
     """The calls at the end of a turn that was cut off between them and their results."""
     calls: tuple[ToolCall, ...] = ()
     for message in messages:
@@ -263,12 +265,12 @@ def open_calls(messages: Iterable[Message]) -> tuple[ToolCall, ...]:
     return calls
 
 
-def interrupted(call: ToolCall) -> ToolResult:
+def interrupted_result(call: ToolCall) -> ToolResult:
     """Give the result of a call that was cut short."""
     return ToolResult(call.id, call.name, INTERRUPTED_RESULT, failed=True)
 
 
-def mended(messages: Iterable[Message]) -> tuple[Message, ...]:
+def repair_tool_calls(messages: Iterable[Message]) -> tuple[Message, ...]:
     """Give a history in which each call is directly followed by its one result, in the order of the calls.
 
     A result that stands elsewhere is brought back to its call; a call that has none was interrupted; a result
@@ -286,27 +288,29 @@ def mended(messages: Iterable[Message]) -> tuple[Message, ...]:
             for place, call in reversed(list(enumerate(calls, len(shown)))):
                 places.setdefault(call.id, []).append(place)
             shown.extend(calls)
-    return tuple(interrupted(each) if isinstance(each, ToolCall) else each for each in shown)
+    return tuple(interrupted_result(each) if isinstance(each, ToolCall) else each for each in shown)
 
 
 # -- messages as rows: a kind keeps its meaning for ever, a changed form gets a new kind ---------------------
 
 
-def _encoded(message: Message, *, by: str = "") -> tuple[str, str]:
+def _encode(message: Message, *, by: str = "") -> tuple[str, str]:
     match message:
         case UserMessage(text, images, speaker):
             pictures = [{"type": each.media_type, "data": b64encode(each.data).decode()} for each in images]
             kept = {**({"images": pictures} if pictures else {}), **({"speaker": speaker} if speaker else {})}
-            return "user", _json({"text": text, **kept, **({"by": by} if by else {})})
+            return "user", _dump_json({"text": text, **kept, **({"by": by} if by else {})})
         case AssistantMessage(text, calls, model, raw):
             told = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
             step = {"raw": {"kind": raw.kind, "content": raw.content}} if raw else {}
-            return "assistant", _json({"text": text, "calls": told, "model": model, **step})
+            return "assistant", _dump_json({"text": text, "calls": told, "model": model, **step})
         case ToolResult(call_id, name, content, failed):
-            return "result", _json({"call_id": call_id, "name": name, "content": content, "failed": failed})
+            return "result", _dump_json(
+                {"call_id": call_id, "name": name, "content": content, "failed": failed}
+            )
 
 
-def _fields(row: Row) -> dict[str, Any]:
+def _parse_fields(row: Row) -> dict[str, Any]:
     try:
         fields = json.loads(row.payload)
     except ValueError:
@@ -314,16 +318,16 @@ def _fields(row: Row) -> dict[str, Any]:
     return fields if isinstance(fields, dict) else {}
 
 
-def _decoded(row: Row) -> Message | None:
+def _decode(row: Row) -> Message | None:
     try:
-        return _message(row.kind, json.loads(row.payload))
+        return _build_message(row.kind, json.loads(row.payload))
     except (ValueError, LookupError, TypeError) as error:
         entry = f"entry {row.seq} ({row.kind}) of conversation {row.conversation}"
-        log.error("%s in state.db cannot be read and is left out: %s", entry, where(error))
+        log.error("%s in state.db cannot be read and is left out: %s", entry, error_location(error))
         return None
 
 
-def _message(kind: str, fields: dict[str, Any]) -> Message:
+def _build_message(kind: str, fields: dict[str, Any]) -> Message:
     match kind:
         case "user":
             text, pictures = fields["text"], fields.get("images", ())
@@ -338,7 +342,7 @@ def _message(kind: str, fields: dict[str, Any]) -> Message:
     raise LookupError(kind)
 
 
-def _json(fields: dict[str, Any]) -> str:
+def _dump_json(fields: dict[str, Any]) -> str:
     text = json.dumps(fields, ensure_ascii=False)
     # Half a surrogate pair (a model's, a terminal's) fits in no database and in no request to a provider.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -9,21 +9,21 @@ CORE_CHARS = 6_000
 CUT = "[cut here: line {line} and what follows is left out; {how}]"
 
 
-def at_hand(text: str, *, the_rest: str) -> str:
+def visible_part(text: str, *, the_rest: str) -> str:
     """Return the whole lines of the core note's beginning that have room, and where it was cut.
 
     `the_rest`: how to see what follows, as the model is told it.
     """
-    kept = _kept(text)
+    kept = _truncate(text)
     if not is_too_long(text):
         return kept.strip()
-    return f"{kept.strip()}\n{CUT.format(line=lines_at_hand(text) + 1, how=the_rest)}"
+    return f"{kept.strip()}\n{CUT.format(line=count_visible_lines(text) + 1, how=the_rest)}"
 
 
-def lines_at_hand(text: str) -> int:
+def count_visible_lines(text: str) -> int:
     """Return the number of the last line of the core note that is always at hand."""
     above = len(text) - len(text.lstrip("\n"))
-    return above + _kept(text).count("\n") + 1
+    return above + _truncate(text).count("\n") + 1
 
 
 def is_too_long(text: str) -> bool:
@@ -36,7 +36,7 @@ def length_warning(text: str) -> str:
     if not is_too_long(text):
         return ""
     chars = len(text.strip("\n"))
-    told = phrases.CORE_TOO_LONG.format(chars=chars, most=CORE_CHARS, line=lines_at_hand(text))
+    told = phrases.CORE_TOO_LONG.format(chars=chars, most=CORE_CHARS, line=count_visible_lines(text))
     return f"{told} {phrases.CORE_SHORTEN}"
 
 
@@ -48,7 +48,7 @@ async def core_warning(memory: Memory) -> str:
         return ""
 
 
-def _kept(text: str) -> str:
+def _truncate(text: str) -> str:
     text = text.strip("\n")
     if len(text) <= CORE_CHARS:
         return text

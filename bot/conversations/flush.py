@@ -10,29 +10,36 @@ from typing import TYPE_CHECKING, Literal
 from weakref import WeakValueDictionary
 
 from bot import phrases
-from bot.conversations.conversation import said_in
-from bot.conversations.core_note import at_hand
-from bot.conversations.recall import enclosed
-from bot.conversations.related_notes import Lines, SearchTime, related_notes, section_lines
-from bot.conversations.section import (
+from bot.conversations.conversation import parse_entries
+from bot.conversations.core_note import visible_part
+from bot.conversations.log_section import (
     DOUBTFUL_MARK,
     RAW_MARK,
-    Reading,
-    as_it_was_said,
-    core_block,
+    ParsedAnswer,
+    find_missing_facts,
+    format_facts,
+    format_raw,
     heading,
-    lacking,
-    merged,
-    read_answer,
+    merge_answers,
+    parse_answer,
     section,
 )
-from bot.conversations.stretch import SHORT, SMALLEST_PIECE, ask, halved, in_pieces, with_days
+from bot.conversations.recall import escape_notes_tags
+from bot.conversations.related_notes import LineRange, SearchBudget, related_notes, section_lines
+from bot.conversations.transcript import (
+    MIN_PIECE_TOKENS,
+    SHORT_TOKENS,
+    add_day_lines,
+    ask,
+    halve_limit,
+    split_pieces,
+)
 from bot.models.errors import ContextTooLong, ModelError
 from bot.models.protocol import Message
-from bot.places import written_place
-from bot.plain_text import one_line
+from bot.note_refs import format_note_ref
+from bot.sanitize import one_line
 from bot.state import conversations, flushes, inbox
-from bot.state.database import State, stored
+from bot.state.database import State, format_timestamp
 from bot.state.flushes import Cause, Flush
 from memory.errors import EditRefused, MemoryFault, NoteMissing
 from memory.memory import CORE_NOTE, Memory
@@ -40,23 +47,23 @@ from memory.memory import CORE_NOTE, Memory
 if TYPE_CHECKING:
     from apsw import Connection
 
-    from bot.journal import Journal
     from bot.models.fallback import FallbackModel
+    from bot.note_writes import OnceWriter
 
 log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 120.0
 """For all that a model writes about one stretch."""
-TRIES = 3
+MAX_TRIES = 3
 """How often a model is asked, where nobody waits for it, before what was said is kept as it is."""
-PATIENT: frozenset[Cause] = frozenset({"threshold", "idle"})
-BY_HAND: frozenset[Cause] = frozenset({"asked", "new"})
-RAW_TRIES = 8
+PATIENT_CAUSES: frozenset[Cause] = frozenset({"threshold", "idle"})
+MANUAL_CAUSES: frozenset[Cause] = frozenset({"asked", "new"})
+MAX_RAW_TRIES = 8
 """How often a better section is asked for unasked: with the pauses, for half a day."""
 FIRST_PAUSE = timedelta(minutes=5)
 """Until something is tried again unasked; each further one is twice as long."""
-LONGEST_PAUSE = timedelta(hours=6)
-AT_ONCE = 3
+MAX_PAUSE = timedelta(hours=6)
+MAX_AT_ONCE = 3
 """Flushes that are taken up again in one go."""
 
 INSTRUCTION = """\
@@ -88,14 +95,14 @@ Other notes say about what was talked about:
 </notes>"""
 THE_REST = "what of it has to do with the conversation stands below"
 
-Result = Literal["noted", "raw", "doubtful", "nothing", "old", "waits", "no model", "off", "fault"]
+FlushOutcome = Literal["noted", "raw", "doubtful", "nothing", "old", "waits", "no model", "off", "fault"]
 
 
 @dataclass(frozen=True, slots=True)
-class Flushed:
+class FlushResult:
     """What came of a flush."""
 
-    result: Result
+    result: FlushOutcome
     places: tuple[str, ...] = ()
     """Where it was noted, as people are told."""
     fault: str = ""
@@ -109,7 +116,7 @@ class Flushed:
         return phrases.FLUSHED[self.result].format(places=phrases.PLACES_AND.join(self.places))
 
     @property
-    def told(self) -> str:
+    def notice(self) -> str:
         """One line for who has not asked; "" where there is nothing that one wants to know."""
         if self.cause in phrases.FLUSH_WHY and self.result in phrases.FLUSHED_UNASKED:
             places = phrases.PLACES_AND.join(self.places)
@@ -126,7 +133,7 @@ class Flusher:
         self,
         state: State,
         model: "FallbackModel",
-        journal: "Journal",
+        journal: "OnceWriter",
         memory: Memory,
         *,
         piece_tokens: int,
@@ -139,7 +146,7 @@ class Flusher:
         self._model = model
         self._journal = journal
         self._memory = memory
-        self._piece_tokens = max(piece_tokens, SHORT)
+        self._piece_tokens = max(piece_tokens, SHORT_TOKENS)
         self._now = now
         self._wake = wake
         self._seconds = seconds
@@ -148,39 +155,39 @@ class Flusher:
 
     def renew(self, *, piece_tokens: int) -> None:
         """Show a model so much at once from now on."""
-        self._piece_tokens = max(piece_tokens, SHORT)
+        self._piece_tokens = max(piece_tokens, SHORT_TOKENS)
 
     async def flush(
         self, chat: str, conversation: int, *, upto: int | None, cause: Cause, key: str = ""
-    ) -> Flushed:
+    ) -> FlushResult:
         """Note what must be kept of all up to an entry (None: of all) that is not flushed yet.
 
         `key` names the command that asked: run again, it is told the same. Notes that cannot be written are no
         error here: what was answered is kept, and written later.
         """
-        if not self.has_model(await self._state.chosen_model(chat)):
-            return Flushed("no model")
+        if not self.has_model(await self._state.read_chosen_model(chat)):
+            return FlushResult("no model")
         done: list[Flush] = []
         try:
             while row := await self._begin(chat, conversation, upto=upto, cause=cause, key=key):
-                finished = await self._carry_on(row, notice=not key and cause != "threshold")
+                finished = await self._continue(row, notice=not key and cause != "threshold")
                 if finished is None:
-                    return Flushed("waits")
+                    return FlushResult("waits")
                 done.append(finished)
             if not done and key:
                 done += filter(
-                    None, [await self._state.read(lambda db: flushes.of_command(db, conversation, key))]
+                    None, [await self._state.read(lambda db: flushes.find_by_key(db, conversation, key))]
                 )
             if not any(row.raw for row in done):
-                done += await self._better_ones(chat, given_up=cause in BY_HAND)
+                done += await self._improve_all_raw(chat, given_up=cause in MANUAL_CAUSES)
         except MemoryFault as fault:
             log.warning("a flush in %s is not written yet: %s", chat, one_line(str(fault)))
-            return Flushed("fault", fault=str(fault))
-        return _flushed(done)
+            return FlushResult("fault", fault=str(fault))
+        return _combine_results(done)
 
-    async def want(self, chat: str, conversation: int, *, key: str) -> None:
+    async def enqueue(self, chat: str, conversation: int, *, key: str) -> None:
         """Have all that is not flushed yet noted by the next `resume`."""
-        if self.has_model(await self._state.chosen_model(chat)):
+        if self.has_model(await self._state.read_chosen_model(chat)):
             await self._begin(chat, conversation, upto=None, cause="idle", key=key, beside=True)
 
     def has_model(self, prefer: str) -> bool:
@@ -192,12 +199,12 @@ class Flusher:
 
     async def resume(self) -> None:
         """Carry on a few of those that a crash or a failure has left, and have a few raw ones replaced."""
-        now = stored(self._now())
-        for row in await self._state.read(lambda db: flushes.left_open(db, now=now, most=AT_ONCE)):
+        now = format_timestamp(self._now())
+        for row in await self._state.read(lambda db: flushes.read_pending(db, now=now, most=MAX_AT_ONCE)):
             if row.id in self._at_work:
                 continue
             try:
-                await (self._improve(row) if row.stage == "done" else self._carry_on(row, notice=True))
+                await (self._improve(row) if row.stage == "done" else self._continue(row, notice=True))
             except MemoryFault as fault:
                 log.warning("a flush in %s is not written yet: %s", row.chat, one_line(str(fault)))
 
@@ -216,7 +223,7 @@ class Flusher:
         now, at = self._now(), self._state.at()
 
         def begin(db: "Connection") -> Flush | None:
-            name, _ = flushes.known(db, chat)
+            name, _ = flushes.read_chat(db, chat)
             return flushes.begin(
                 db,
                 conversation,
@@ -231,10 +238,10 @@ class Flusher:
 
         return await self._state.change(begin)
 
-    async def _carry_on(self, row: Flush, *, notice: bool) -> Flush | None:
+    async def _continue(self, row: Flush, *, notice: bool) -> Flush | None:
         """Bring one to its end; None where a model is to be asked again later."""
         async with self._at_work.setdefault(row.id, asyncio.Lock()):
-            row = await self._read(row)
+            row = await self._read_row(row)
             while row.stage != "done":
                 try:
                     match row.stage:
@@ -247,57 +254,61 @@ class Flusher:
                             # Else two chats at once would each find that MEMORY.md lacks the same fact.
                             async with self._adding_facts:
                                 await self._choose(row)
-                                row = await self._read(row)
+                                row = await self._read_row(row)
                                 if row.stage == "chosen":
                                     await self._write_core(row, notice=notice)
                         case "chosen":
                             await self._write_core(row, notice=notice)
                 except MemoryFault:
-                    await self._step(row, again_at=self._later(1))
+                    await self._update_row(row, again_at=self._next_attempt_at(1))
                     raise
-                row = await self._read(row)
+                row = await self._read_row(row)
             return row
 
     async def _answer(self, row: Flush) -> bool:
         """Settle what is to be noted; false where it is not known yet."""
-        messages, reading, error = await self._asked(row)
+        messages, reading, error = await self._ask_model(row)
         failures = row.failures + (reading is None)
         if reading is None:
             log.warning("no model has answered for a flush in %s: %s", row.chat, error)
-            if failures < TRIES and row.cause in PATIENT:
-                return not await self._step(row, failures=failures, again_at=self._later(failures))
+            if failures < MAX_TRIES and row.cause in PATIENT_CAUSES:
+                return not await self._update_row(
+                    row, failures=failures, again_at=self._next_attempt_at(failures)
+                )
             await self._settle(
                 row,
-                section(row.heading, await asyncio.to_thread(as_it_was_said, messages)),
+                section(row.heading, await asyncio.to_thread(format_raw, messages)),
                 raw=True,
                 failures=failures,
             )
         elif reading.sure:
             await self._settle(row, section(row.heading, reading.body), reading.core)
         else:
-            raw = await asyncio.to_thread(as_it_was_said, messages, mark=DOUBTFUL_MARK)
+            raw = await asyncio.to_thread(format_raw, messages, mark=DOUBTFUL_MARK)
             await self._settle(row, section(row.heading, reading.body, raw), reading.core, raw=bool(raw))
         return True
 
     async def _improve(self, row: Flush) -> Flush | None:
         """Ask once more for what stands there raw; None where there is nothing better."""
         async with self._at_work.setdefault(row.id, asyncio.Lock()):
-            row = await self._read(row)
+            row = await self._read_row(row)
             if row.stage != "done" or not row.raw:
                 return None
-            _, reading, error = await self._asked(row)
+            _, reading, error = await self._ask_model(row)
             if reading is None or not reading.sure:
                 log.info("no better section for %s yet: %s", row.note, error or "no list of notes")
                 failures = row.failures + 1
-                again_at = self._later(failures) if failures < RAW_TRIES else flushes.NEVER
-                await self._step(row, failures=failures, again_at=again_at)
+                again_at = self._next_attempt_at(failures) if failures < MAX_RAW_TRIES else flushes.NEVER
+                await self._update_row(row, failures=failures, again_at=again_at)
                 return None
             better = section(row.heading, reading.body)
             if not better and not reading.core:
-                await self._step(row, raw=0)  # nothing of it must be kept, and nothing of it is taken away
+                await self._update_row(
+                    row, raw=0
+                )  # nothing of it must be kept, and nothing of it is taken away
                 return None
             await self._settle(row, better or row.section, reading.core, replaces=row.section)
-        return await self._carry_on(row, notice=False)
+        return await self._continue(row, notice=False)
 
     async def _settle(
         self,
@@ -310,7 +321,7 @@ class Flusher:
         failures: int | None = None,
     ) -> None:
         facts = "\n".join(core)
-        await self._step(
+        await self._update_row(
             row,
             stage="answered",
             section=block,
@@ -319,7 +330,7 @@ class Flusher:
             raw=int(raw),
             replaces=replaces,
             failures=row.failures if failures is None else failures,
-            again_at=self._later(1) if raw else "",
+            again_at=self._next_attempt_at(1) if raw else "",
         )
 
     async def _write(self, row: Flush) -> None:
@@ -327,7 +338,7 @@ class Flusher:
         if row.digest != _digest(row.section, row.core):  # forgotten by hand meanwhile, or damaged
             log.warning("what was to be noted in %s has changed; it is asked for again", row.note)
             stage = "done" if row.replaces else "begun"
-            await self._step(row, stage=stage, section="", core="", replaces="", raw=0)
+            await self._update_row(row, stage=stage, section="", core="", replaces="", raw=0)
             return
         places = list(row.places)
         if row.replaces and row.section != row.replaces:
@@ -337,21 +348,23 @@ class Flusher:
                 )
             except (EditRefused, NoteMissing) as refusal:
                 log.info("a raw section is left as it is: %s", refusal)
-                await self._step(row, stage="done", core="", replaces="")
+                await self._update_row(row, stage="done", core="", replaces="")
                 return
-            places = [written_place(written.path, written.line_start, written.line_end)]
+            places = [format_note_ref(written.path, written.line_start, written.line_end)]
         elif row.section and not row.replaces:
             title = row.note.removesuffix(".md")
             written = await self._journal.append(row.note, row.section, key=f"flush-{row.id}", title=title)
-            places = [written_place(written.path, written.line_start, written.line_end)]
-        await self._step(row, stage="written", places=places)
+            places = [format_note_ref(written.path, written.line_start, written.line_end)]
+        await self._update_row(row, stage="written", places=places)
 
     async def _choose(self, row: Flush) -> None:
         """Settle which facts MEMORY.md lacks, before any of them is written."""
         facts = row.core.split("\n") if row.core else []
-        fresh = await asyncio.to_thread(lacking, facts, await self._core()) if facts else []
-        block = core_block(fresh)
-        await self._step(row, stage="chosen", core=block)
+        fresh = (
+            await asyncio.to_thread(find_missing_facts, facts, await self._read_core_note()) if facts else []
+        )
+        block = format_facts(fresh)
+        await self._update_row(row, stage="chosen", core=block)
 
     async def _write_core(self, row: Flush, *, notice: bool) -> None:
         places = list(row.places)
@@ -359,14 +372,14 @@ class Flusher:
             written = await self._journal.append(
                 CORE_NOTE, row.core, key=f"flush-{row.id}-core", title="Memory"
             )
-            places.append(written_place(written.path, written.line_start, written.line_end))
-        told = "" if row.key or row.replaces or not notice else _flushed([row], places).told
+            places.append(format_note_ref(written.path, written.line_start, written.line_end))
+        told = "" if row.key or row.replaces or not notice else _combine_results([row], places).notice
 
         def end(db: "Connection") -> bool:
-            ended = flushes.step(db, row, stage="done", places=places, replaces="")
+            ended = flushes.update(db, row, stage="done", places=places, replaces="")
             if not ended or not told:
                 return False
-            put = inbox.put(db, row.chat, told, key=f"flush-{row.id}", owner="", at=self._state.at())
+            put = inbox.add_notice(db, row.chat, told, key=f"flush-{row.id}", owner="", at=self._state.at())
             return put is not None
 
         if await self._state.change(end):
@@ -374,71 +387,71 @@ class Flusher:
 
     # -- models -------------------------------------------------------------------------------------------
 
-    async def _asked(self, row: Flush) -> tuple[tuple[Message, ...], Reading | None, str]:
+    async def _ask_model(self, row: Flush) -> tuple[tuple[Message, ...], ParsedAnswer | None, str]:
         """What was said, what a model wants to be noted of it, and why there is no such thing."""
-        search_time = SearchTime()
+        search_time = SearchBudget()
         while True:
-            before = await self._rewritten(row)
-            asked = await self._asked_once(row, search_time)
-            if before == await self._rewritten(row):
+            before = await self._count_rewrites(row)
+            asked = await self._ask_model_once(row, search_time)
+            if before == await self._count_rewrites(row):
                 return asked
-            row = await self._read(row)  # something of it was forgotten by hand meanwhile
+            row = await self._read_row(row)  # something of it was forgotten by hand meanwhile
 
-    async def _asked_once(
-        self, row: Flush, search_time: SearchTime
-    ) -> tuple[tuple[Message, ...], Reading | None, str]:
-        summary, entries = await self._state.read(lambda db: flushes.stretch(db, row))
-        said = said_in(entry.row for entry in entries)
+    async def _ask_model_once(
+        self, row: Flush, search_time: SearchBudget
+    ) -> tuple[tuple[Message, ...], ParsedAnswer | None, str]:
+        summary, entries = await self._state.read(lambda db: flushes.read_transcript(db, row))
+        said = parse_entries(entry.row for entry in entries)
         messages = tuple(each.message for each in said)
         if not messages:  # forgotten by hand
-            return messages, Reading(""), ""
-        dated = with_days(said, [(each.row.seq, each.at) for each in entries], zone=self._now().tzinfo)
-        prefer = await self._state.chosen_model(row.chat)
+            return messages, ParsedAnswer(""), ""
+        dated = add_day_lines(said, [(each.row.seq, each.at) for each in entries], zone=self._now().tzinfo)
+        prefer = await self._state.read_chosen_model(row.chat)
 
-        own = await self._own_section(row)
+        own = await self._find_own_section(row)
 
         async def instruct(piece: Sequence[Message]) -> str:
             return await self._instruction(piece, own, search_time)
 
         try:
-            return messages, await self._written_about(dated, instruct, summary, prefer), ""
+            return messages, await self._ask_about_pieces(dated, instruct, summary, prefer), ""
         except ModelError as error:
             return messages, None, one_line(str(error))
         except TimeoutError:
             return messages, None, f"not within {self._seconds:.0f} s"
 
     async def _instruction(
-        self, piece: Sequence[Message], own: Sequence[Lines], search_time: SearchTime
+        self, piece: Sequence[Message], own: Sequence[LineRange], search_time: SearchBudget
     ) -> str:
         """Return what a model is told to do with a piece of the talk, with what the notes say about that already.
 
         `own`: where what was said stands raw already, which is to be sorted now. `search_time`: for all pieces.
         """
         try:
-            core = await self._core()
+            core = await self._read_core_note()
         except MemoryFault as fault:
             log.warning("%s could not be read: %s", CORE_NOTE, one_line(str(fault)))
             core = ""
-        shown = enclosed(at_hand(core, the_rest=THE_REST)) or NO_CORE
-        related = enclosed(
+        shown = escape_notes_tags(visible_part(core, the_rest=THE_REST)) or NO_CORE
+        related = escape_notes_tags(
             await related_notes(self._memory, piece, core=core, leave_out=own, search_time=search_time)
         )
         return INSTRUCTION.format(core=shown) + (RELATED.format(related=related) if related else "")
 
-    async def _own_section(self, row: Flush) -> Sequence[Lines]:
+    async def _find_own_section(self, row: Flush) -> Sequence[LineRange]:
         try:
             lines = await section_lines(self._memory, row.note, row.section)
         except MemoryFault:
             return ()
         return [lines] if lines else ()
 
-    async def _written_about(
+    async def _ask_about_pieces(
         self,
         messages: Sequence[Message],
         instruct: Callable[[Sequence[Message]], Awaitable[str]],
         summary: str,
         prefer: str,
-    ) -> Reading:
+    ) -> ParsedAnswer:
         """Have a model write about all of it, piece by piece where it is long. Raises TimeoutError.
 
         `instruct`: what to tell the model of a piece; the time that this takes is not the model's.
@@ -447,7 +460,7 @@ class Flusher:
         while True:
             readings = []
             try:
-                for piece in in_pieces(messages, most):
+                for piece in split_pieces(messages, most):
                     instruction, began = await instruct(piece), clock()
                     try:
                         async with asyncio.timeout(seconds):
@@ -457,22 +470,22 @@ class Flusher:
                                 instruction,
                                 summary=summary,
                                 prefer=prefer,
-                                may_shorten=most <= SMALLEST_PIECE,
+                                may_shorten=most <= MIN_PIECE_TOKENS,
                             )
                     finally:
                         seconds -= clock() - began
                     written, is_whole = answer.message.text, not answer.cut_short
-                    readings.append(await asyncio.to_thread(read_answer, written, whole=is_whole))
+                    readings.append(await asyncio.to_thread(parse_answer, written, whole=is_whole))
             except ContextTooLong as error:
-                most = halved(most, error)
+                most = halve_limit(most, error)
             else:
-                return merged(readings)
+                return merge_answers(readings)
 
-    async def _better_ones(self, chat: str, *, given_up: bool) -> list[Flush]:
+    async def _improve_all_raw(self, chat: str, *, given_up: bool) -> list[Flush]:
         """Where models answer again: what of this chat stands raw in the notes becomes a section as it should be."""
         improved: list[Flush] = []
         for row in await self._state.read(
-            lambda db: flushes.raw_of(db, chat, given_up=given_up, most=AT_ONCE)
+            lambda db: flushes.read_raw(db, chat, given_up=given_up, most=MAX_AT_ONCE)
         ):
             better = await self._improve(row)
             if better is None:  # somebody waits, and the next one would hardly fare better
@@ -482,39 +495,39 @@ class Flusher:
 
     # -- rows ---------------------------------------------------------------------------------------------
 
-    async def _core(self) -> str:
+    async def _read_core_note(self) -> str:
         try:
             return (await self._memory.get(CORE_NOTE)).text
         except NoteMissing:
             return ""
 
-    async def _read(self, row: Flush) -> Flush:
+    async def _read_row(self, row: Flush) -> Flush:
         found = await self._state.read(lambda db: flushes.find(db, row.id))
         assert found is not None
         return found
 
-    async def _rewritten(self, row: Flush) -> int:
-        return await self._state.read(lambda db: conversations.rewritten(db, row.conversation))
+    async def _count_rewrites(self, row: Flush) -> int:
+        return await self._state.read(lambda db: conversations.count_rewrites(db, row.conversation))
 
-    async def _step(self, row: Flush, **changes: object) -> bool:
-        return await self._state.change(lambda db: flushes.step(db, row, **changes))
+    async def _update_row(self, row: Flush, **changes: object) -> bool:
+        return await self._state.change(lambda db: flushes.update(db, row, **changes))
 
-    def _later(self, failures: int) -> str:
-        pause = min(FIRST_PAUSE * 2 ** (failures - 1), LONGEST_PAUSE)
-        return stored(self._now() + pause)
+    def _next_attempt_at(self, failures: int) -> str:
+        pause = min(FIRST_PAUSE * 2 ** (failures - 1), MAX_PAUSE)
+        return format_timestamp(self._now() + pause)
 
 
-def _flushed(rows: Sequence[Flush], places: Sequence[str] | None = None) -> Flushed:
+def _combine_results(rows: Sequence[Flush], places: Sequence[str] | None = None) -> FlushResult:
     """What came of all of them together."""
     if not rows:
-        return Flushed("old")
+        return FlushResult("old")
     shown = tuple(place for row in rows for place in row.places) if places is None else tuple(places)
     if not shown:
-        return Flushed("nothing")
+        return FlushResult("nothing")
     cause = rows[0].cause
     if any(row.raw and RAW_MARK in row.section for row in rows):
-        return Flushed("raw", shown, cause=cause)
-    return Flushed("doubtful" if any(row.raw for row in rows) else "noted", shown, cause=cause)
+        return FlushResult("raw", shown, cause=cause)
+    return FlushResult("doubtful" if any(row.raw for row in rows) else "noted", shown, cause=cause)
 
 
 def _digest(block: str, core: str) -> str:

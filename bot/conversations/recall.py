@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from bot.conversations.core_note import at_hand
+from bot.conversations.core_note import visible_part
 from memory.errors import MemoryFault, NoteMissing
 from memory.memory import CORE_NOTE, Memory
 
@@ -29,7 +29,7 @@ _TAG = re.compile(r"<(?=/?notes\b)", re.IGNORECASE)
 async def recall(memory: Memory, now: Callable[[], datetime]) -> str:
     """Give what is always worth knowing, as Markdown of at most some 8,000 characters; "" where there is nothing."""
     parts = []
-    if core := at_hand(await _text(memory, CORE_NOTE), the_rest=THE_REST):
+    if core := visible_part(await _text(memory, CORE_NOTE), the_rest=THE_REST):
         parts.append(f"{HEADING.format(path=CORE_NOTE)}\n\n{core}")
     room, today, logs = LOG_CHARS, now().date(), 0
     for age in range(LOG_DAYS):
@@ -45,10 +45,10 @@ async def recall(memory: Memory, now: Callable[[], datetime]) -> str:
         logs += bool(bullets)
         if room < 0 or logs == LOGS:
             break
-    return enclosed("\n\n".join(parts))
+    return escape_notes_tags("\n\n".join(parts))
 
 
-def enclosed(notes: str) -> str:
+def escape_notes_tags(notes: str) -> str:
     """Notes such that nothing in them ends the place in a prompt where they are shown."""
     return _TAG.sub("<\\\\", notes)
 

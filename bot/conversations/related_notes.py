@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from bot.attachments.wording import without_attached
-from bot.conversations.core_note import lines_at_hand
-from bot.conversations.stretch import without_day
+from bot.attachments.markup import split_attached
+from bot.conversations.core_note import count_visible_lines
+from bot.conversations.transcript import remove_day_line
 from bot.models.protocol import Message, UserMessage
-from bot.places import written_place
-from bot.plain_text import one_line
+from bot.note_refs import format_note_ref
+from bot.sanitize import one_line
 from memory.errors import MemoryFault, NoteMissing
 from memory.memory import CORE_NOTE, Memory
-from memory.search import Hit
+from memory.search import SearchHit
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineRange:
     """Lines of a note, 1-based and inclusive."""
 
     path: str
@@ -45,7 +45,7 @@ class Lines:
 
 
 @dataclass(slots=True)
-class SearchTime:
+class SearchBudget:
     """The time for the searches of one flush, of which each piece of the talk takes its part."""
 
     seconds: float = field(default_factory=lambda: SEARCH_SECONDS)
@@ -55,7 +55,7 @@ class SearchTime:
     is_over: bool = False
 
     @contextmanager
-    def counted(self) -> Iterator[None]:
+    def spend(self) -> Iterator[None]:
         """Take the time of what is done within from what is left."""
         began = time.monotonic()
         try:
@@ -69,8 +69,8 @@ async def related_notes(
     messages: Iterable[Message],
     *,
     core: str,
-    leave_out: Collection[Lines] = (),
-    search_time: SearchTime | None = None,
+    leave_out: Collection[LineRange] = (),
+    search_time: SearchBudget | None = None,
 ) -> str:
     """Search the notes with people's own words; return the passages as Markdown, at most RELATED_CHARS of them.
 
@@ -78,13 +78,13 @@ async def related_notes(
     "" where nothing is found; a search that fails is logged, and what was found before it counts. So does what was
     found until `search_time` is over, which is logged once; after that, nothing is searched.
     """
-    known = Lines(CORE_NOTE, 1, lines_at_hand(core))
-    found: list[Sequence[Hit]] = []
-    search_time = search_time or SearchTime()
+    known = LineRange(CORE_NOTE, 1, count_visible_lines(core))
+    found: list[Sequence[SearchHit]] = []
+    search_time = search_time or SearchBudget()
     if search_time.is_over:
         return ""
     try:
-        with search_time.counted():
+        with search_time.spend():
             async with asyncio.timeout(search_time.seconds):
                 for query in queries_of(messages):  # one by one: without an index each reads all files
                     results = await memory.search(query, limit=HITS)
@@ -102,10 +102,10 @@ async def related_notes(
     # The best of each search first: every topic is to have its share of the room.
     by_rank = [hit for row in zip_longest(*found) for hit in row if hit]
     fresh = (hit for hit in by_rank if not (_is_within(hit, known) or _touches(hit, leave_out)))
-    return "\n\n".join(_with_room(fresh))
+    return "\n\n".join(_fit_passages(fresh))
 
 
-async def section_lines(memory: Memory, path: str, section: str) -> Lines | None:
+async def section_lines(memory: Memory, path: str, section: str) -> LineRange | None:
     """Return where a section stands in a note; None where it does not. Raises MemoryFault."""
     try:
         text = (await memory.get(path)).text
@@ -115,12 +115,14 @@ async def section_lines(memory: Memory, path: str, section: str) -> Lines | None
     if at < 0:
         return None
     first = text.count("\n", 0, at) + 1
-    return Lines(path, first, first + section.count("\n"))
+    return LineRange(path, first, first + section.count("\n"))
 
 
 def queries_of(messages: Iterable[Message]) -> Sequence[str]:
     """What people said, as searches; what came along with a message is not their words."""
-    said = (without_attached(without_day(each.text))[0] for each in messages if isinstance(each, UserMessage))
+    said = (
+        split_attached(remove_day_line(each.text))[0] for each in messages if isinstance(each, UserMessage)
+    )
     sentences = [part.strip() for text in said for part in _SENTENCE_END.split(text) if part.strip()]
     most = max(QUERY_CHARS, sum(map(len, sentences)) // QUERIES + 1)
     queries: list[str] = []
@@ -132,20 +134,20 @@ def queries_of(messages: Iterable[Message]) -> Sequence[str]:
     return list(dict.fromkeys(queries))
 
 
-def _is_within(hit: Hit, lines: Lines) -> bool:
+def _is_within(hit: SearchHit, lines: LineRange) -> bool:
     return hit.path == lines.path and lines.first <= hit.line_start and hit.line_end <= lines.last
 
 
-def _touches(hit: Hit, parts: Iterable[Lines]) -> bool:
+def _touches(hit: SearchHit, parts: Iterable[LineRange]) -> bool:
     return any(
         hit.path == each.path and hit.line_start <= each.last and each.first <= hit.line_end for each in parts
     )
 
 
-def _with_room(hits: Iterable[Hit]) -> Iterable[str]:
+def _fit_passages(hits: Iterable[SearchHit]) -> Iterable[str]:
     room, seen = RELATED_CHARS, set[tuple[str, int]]()
     for hit in hits:
-        place = written_place(hit.path, hit.line_start, hit.line_end)
+        place = format_note_ref(hit.path, hit.line_start, hit.line_end)
         passage = f"{place}\n{hit.snippet.strip()}"
         if (hit.path, hit.line_start) not in seen and len(passage) + 2 <= room:
             seen.add((hit.path, hit.line_start))

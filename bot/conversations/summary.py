@@ -5,11 +5,11 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from bot.conversations.stretch import SHORT, SMALLEST_PIECE, ask, halved, in_pieces
+from bot.conversations.transcript import MIN_PIECE_TOKENS, SHORT_TOKENS, ask, halve_limit, split_pieces
 from bot.models.errors import ContextTooLong, ModelError
 from bot.models.protocol import Message, UserMessage
-from bot.models.tokens import tokens_of_message, tokens_of_text
-from bot.plain_text import one_line, without_controls
+from bot.models.token_estimate import estimate_message_tokens, estimate_text_tokens
+from bot.sanitize import one_line, strip_controls
 
 if TYPE_CHECKING:
     from bot.models.fallback import FallbackModel
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SUMMARY_SECONDS = 60.0
-SHORTEST_SUMMARY = 40
+MIN_SUMMARY_CHARS = 40
 """Tokens that a summary may always have."""
-TOO_SHORT = 0.02
+MIN_SHARE = 0.02
 """Of what it stands for: a shorter one, a refusal perhaps, does not stand alone."""
 LINE_CHARS = 200
 
@@ -47,27 +47,27 @@ async def summarize(
     """Sum messages up, and the summary `before` them, in at most about `most_tokens`; never fails, never forgets."""
     try:
         async with asyncio.timeout(seconds):
-            text = await _asked(
+            text = await _ask_model(
                 model, messages, before=before, prefer=prefer, most=most_tokens, piece_tokens=piece_tokens
             )
     except (ModelError, TimeoutError) as error:
         log.warning("no model has summed the conversation up: %s", one_line(str(error) or "too slow"))
         return extract(messages, before=before, most_tokens=most_tokens)
-    length = sum(map(tokens_of_message, messages))
-    if tokens_of_text(text) < TOO_SHORT * length:
-        words = _last_lines(_lines(messages, before), most_tokens - tokens_of_text(text) - 20)
+    length = sum(map(estimate_message_tokens, messages))
+    if estimate_text_tokens(text) < MIN_SHARE * length:
+        words = _last_lines(_lines(messages, before), most_tokens - estimate_text_tokens(text) - 20)
         text = "\n".join([text, "", ALONGSIDE, *words])
-    return _bounded(text, most_tokens)
+    return _truncate(text, most_tokens)
 
 
 def extract(messages: Iterable[Message], *, before: str, most_tokens: int) -> str:
     """What people said, cut short, the latest of it; marked as what it is."""
-    mark = EXTRACT if tokens_of_text(EXTRACT) < most_tokens // 2 else "(cut short)"
-    lines = _last_lines(_lines(messages, before), most_tokens - tokens_of_text(mark) - 1)
-    return _bounded("\n".join([mark, *lines]), most_tokens)
+    mark = EXTRACT if estimate_text_tokens(EXTRACT) < most_tokens // 2 else "(cut short)"
+    lines = _last_lines(_lines(messages, before), most_tokens - estimate_text_tokens(mark) - 1)
+    return _truncate("\n".join([mark, *lines]), most_tokens)
 
 
-async def _asked(
+async def _ask_model(
     model: "FallbackModel",
     messages: Sequence[Message],
     *,
@@ -78,18 +78,18 @@ async def _asked(
 ) -> str:
     """Have a model sum up piece by piece, each time with the summary so far."""
     instruction = INSTRUCTION.format(words=max(20, round(most / 2 / 10) * 10))
-    size = max(piece_tokens, SHORT)
+    size = max(piece_tokens, SHORT_TOKENS)
     while True:
         summary = before
         try:
-            for piece in in_pieces(messages, size):
-                may_shorten = size <= SMALLEST_PIECE
+            for piece in split_pieces(messages, size):
+                may_shorten = size <= MIN_PIECE_TOKENS
                 answer = await ask(
                     model, piece, instruction, summary=summary, prefer=prefer, may_shorten=may_shorten
                 )
-                summary = _bounded(without_controls(answer.message.text).strip(), most)
+                summary = _truncate(strip_controls(answer.message.text).strip(), most)
         except ContextTooLong as error:
-            size = halved(size, error)
+            size = halve_limit(size, error)
         else:
             return summary
 
@@ -103,20 +103,20 @@ def _lines(messages: Iterable[Message], before: str) -> list[str]:
 def _last_lines(lines: Sequence[str], most_tokens: int) -> list[str]:
     kept: list[str] = []
     for line in reversed(lines):
-        most_tokens -= tokens_of_text(line) + 1
+        most_tokens -= estimate_text_tokens(line) + 1
         if most_tokens < 0:
             break
         kept.insert(0, line)
     return kept
 
 
-def _bounded(text: str, most_tokens: int) -> str:
+def _truncate(text: str, most_tokens: int) -> str:
     """The beginning that has room, whole lines where there are several."""
-    tokens = tokens_of_text(text)
+    tokens = estimate_text_tokens(text)
     if tokens <= most_tokens:
         return text
     most = len(text) * most_tokens // (tokens + 1)
-    while tokens_of_text(text[:most]) > most_tokens:
+    while estimate_text_tokens(text[:most]) > most_tokens:
         most = most * 9 // 10
     end = text.rfind("\n", most // 2, most)
     return text[: end if end > 0 else most].rstrip()

@@ -9,7 +9,7 @@ from bot.models.protocol import UserMessage
 Spoken = TypeVar("Spoken")
 
 
-def turns_of(
+def split_turns(
     messages: Sequence[Spoken], message_of: Callable[[Spoken], object] = lambda message: message
 ) -> list[Sequence[Spoken]]:
     """Cut into turns: what a person says, perhaps in several messages in a row, and what came of it."""

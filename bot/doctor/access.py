@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from bot.access import TERMINAL
 from bot.config.channel import ChannelSettings
 from bot.config.settings import Settings
-from bot.doctor.check import Check, Topic, several
+from bot.doctor.check import Check, Topic, format_list
 
 TOPIC = Topic("access")
 
@@ -19,7 +19,7 @@ def check_access(settings: Settings, paired: Collection[str] = ()) -> Iterator[C
     for channel, title in opened.items():
         owners = [each for each in (*access.owners, *paired) if each.startswith(f"{channel}:")]
         if owners:
-            yield TOPIC.ok("owners", several(owners))
+            yield TOPIC.ok("owners", format_list(owners))
         else:
             yield TOPIC.warn(
                 "owners",
@@ -35,7 +35,7 @@ def check_access(settings: Settings, paired: Collection[str] = ()) -> Iterator[C
             yield TOPIC.warn("nobody", told, "name yourself in access.owners, or set access.pairing")
     for key, entries in (("owners", access.owners), ("allow", access.allow), ("guests", access.guests)):
         for entry in entries:
-            if fault := why_nobody(entry, key=key, channels=settings.channels):
+            if fault := explain_no_match(entry, key=key, channels=settings.channels):
                 yield TOPIC.warn(
                     "no match", f"access.{key} has {entry!r}, {fault}", f"correct it in access.{key}"
                 )
@@ -47,14 +47,14 @@ def check_access(settings: Settings, paired: Collection[str] = ()) -> Iterator[C
             told = f"access.owners has {entry!r}, a group: all who may write in its name may administer"
             yield TOPIC.warn("group", told, "name people")
     if everybody := [each for each in access.allow if each.endswith(":*")]:
-        told = f"{several(everybody)} lets everybody read and write your notes who finds the bot"
+        told = f"{format_list(everybody)} lets everybody read and write your notes who finds the bot"
         yield TOPIC.warn("everybody", told, "name people in access.allow, or use access.guests")
     if both := sorted({*access.allow} & {*access.guests}):
-        told = f"{several(both)}: in allow and in guests; the narrower counts"
+        told = f"{format_list(both)}: in allow and in guests; the narrower counts"
         yield TOPIC.warn("both", told, "keep each in one of the lists")
 
 
-def why_nobody(entry: str, *, key: str, channels: Mapping[str, ChannelSettings]) -> str:
+def explain_no_match(entry: str, *, key: str, channels: Mapping[str, ChannelSettings]) -> str:
     """Return why no message ever comes from whom an entry of `access.{key}` names, "" where one may."""
     channel, _, person = entry.partition(":")
     if channel == TERMINAL:

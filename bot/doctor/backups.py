@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 from bot.archives.backup import SUFFIX, Backups
 from bot.config.settings import Settings
-from bot.doctor.check import Check, Topic, how_large, how_long
+from bot.doctor.check import Check, Topic, format_size, format_span
 from memory.listing import list_notes
 
 TOPIC = Topic("backups")
-OLD = timedelta(days=2)
+OLD_AFTER = timedelta(days=2)
 MAKE_ONE = "commonplace backup makes one now; the service makes one each night that it runs"
 
 
@@ -21,17 +21,17 @@ def check_backups(settings: Settings, *, begun: str, now: datetime) -> Iterator[
     if not (state.is_file() or notes):
         yield TOPIC.ok("latest", "nothing to back up yet")
         return
-    latest = _latest(settings)
+    latest = _latest_backup(settings)
     age = now - latest if latest else None
-    told = f"made {how_long(max(age.total_seconds(), 0))} ago" if age is not None else "there is none"
-    if not settings.backup.keep and (age is None or age > OLD):
+    told = f"made {format_span(max(age.total_seconds(), 0))} ago" if age is not None else "there is none"
+    if not settings.backup.keep and (age is None or age > OLD_AFTER):
         mend = "set backup.keep, or see to backups of memory/ and .commonplace/state.db yourself"
         yield TOPIC.warn("latest", f"{told}; none are made by themselves (backup.keep is 0)", mend)
-    elif age is None and not (begun and now - datetime.fromisoformat(begun) > OLD):
+    elif age is None and not (begun and now - datetime.fromisoformat(begun) > OLD_AFTER):
         yield TOPIC.ok(
             "latest", f"{told} yet; the first is made at {settings.backup.at}, or soon after a start"
         )
-    elif age is None or age > OLD:
+    elif age is None or age > OLD_AFTER:
         yield TOPIC.warn("latest", told, MAKE_ONE)
     else:
         yield TOPIC.ok("latest", told)
@@ -43,13 +43,13 @@ def check_backups(settings: Settings, *, begun: str, now: datetime) -> Iterator[
     if settings.private_folder.is_dir():
         free = shutil.disk_usage(settings.private_folder).free
         if free < needed:
-            told = f"the next one may need {how_large(needed)}, and {how_large(free)} are free"
+            told = f"the next one may need {format_size(needed)}, and {format_size(free)} are free"
             yield TOPIC.warn("room", told, "free some space, or lower backup.keep")
         else:
-            yield TOPIC.ok("room", f"enough for the next one ({how_large(needed)} at most)")
+            yield TOPIC.ok("room", f"enough for the next one ({format_size(needed)} at most)")
 
 
-def _latest(settings: Settings) -> datetime | None:
+def _latest_backup(settings: Settings) -> datetime | None:
     """When the latest archive was made: of a night, or by hand."""
     backups = Backups(notes=settings.memory_folder, private=settings.private_folder, now=settings.now)
     found = [moment] if (moment := backups.latest_nightly()) else []

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from bot.plain_text import one_line, without_controls
-from memory.redaction import without_secrets
+from bot.sanitize import one_line, strip_controls
+from memory.redaction import remove_secrets
 
 Status = Literal["ok", "warn", "fail"]
 
-LONGEST = 600
+MAX_CHARS = 600
 """Characters of what is told: of what others say, less is let through where it comes in."""
 
 
@@ -45,12 +45,12 @@ class Topic:
         return Check(self.name, name, "fail", told, mend)
 
 
-def harmless(checks: Iterable[Check], secrets: Sequence[str]) -> list[Check]:
+def sanitize_checks(checks: Iterable[Check], secrets: Sequence[str]) -> list[Check]:
     """The same without secrets and without what drives a terminal, whatever others have told us."""
 
     def tamed(text: str) -> str:
         # Controls first: within a secret they would hide it, and then be taken away.
-        return one_line(without_secrets(without_controls(text), secrets), limit=LONGEST)
+        return one_line(remove_secrets(strip_controls(text), secrets), limit=MAX_CHARS)
 
     return [replace(check, told=tamed(check.told), mend=tamed(check.mend)) for check in checks]
 
@@ -60,13 +60,13 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s'[: count != 1]}"
 
 
-def several(names: Sequence[str], *, most: int = 5) -> str:
+def format_list(names: Sequence[str], *, most: int = 5) -> str:
     """`a, b and 3 more`."""
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
-def how_long(seconds: float) -> str:
+def format_span(seconds: float) -> str:
     """A span of time as people say it: `40 minutes`, `3 days`."""
     for size, unit in ((86_400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
         if seconds >= 2 * size or (seconds >= size and unit == "minute"):
@@ -75,7 +75,7 @@ def how_long(seconds: float) -> str:
     return "1 second" if round(seconds) == 1 else f"{seconds:.0f} seconds"
 
 
-def how_large(count: float) -> str:
+def format_size(count: float) -> str:
     """Bytes as people say it: `12 MB`, `3.4 GB`."""
     for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= size:

@@ -5,56 +5,58 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from bot.config.settings import Settings, is_loopback
-from bot.config.system_zone import SystemZone
-from bot.doctor.asking import Clock
-from bot.doctor.check import Check, Topic, how_long
+from bot.config.system_zone import MachineZone
+from bot.doctor.check import Check, Topic, format_span
+from bot.doctor.http_probe import ServerClock
 
 TOPIC = Topic("clock")
 EARLIEST_YEAR = 2026
 """This program was written then."""
-FAR_SECONDS = 120.0
+MAX_SKEW_SECONDS = 120.0
 
 
-def check_clock(settings: Settings, clocks: Sequence[Clock], *, machine: SystemZone) -> Iterator[Check]:
+def check_clock(
+    settings: Settings, clocks: Sequence[ServerClock], *, machine: MachineZone
+) -> Iterator[Check]:
     """Compare the zone with this machine's, and the time with the clocks of those who were asked anyway."""
     now = settings.now()
     yield _check_zone(settings, now, machine)
     if now.year < EARLIEST_YEAR:
         yield TOPIC.fail("time", f"the clock shows {now:%Y-%m-%d}", "set it, by NTP for example")
         return
-    clocks = [clock for clock in clocks if not _is_here(clock.host, settings.server.host)]
+    clocks = [clock for clock in clocks if not _is_this_machine(clock.host, settings.server.host)]
     if not clocks:
         told = "not checked: no online service to compare with; NTP keeps it right"
         yield TOPIC.ok("time", told)
         return
     middle = sorted(clocks, key=lambda clock: clock.ahead)[len(clocks) // 2]
-    if abs(middle.ahead) > FAR_SECONDS:
+    if abs(middle.ahead) > MAX_SKEW_SECONDS:
         way = "ahead of" if middle.ahead > 0 else "behind"
-        told = f"the clock is {how_long(abs(middle.ahead))} {way} that of {middle.host}"
+        told = f"the clock is {format_span(abs(middle.ahead))} {way} that of {middle.host}"
         yield TOPIC.warn("time", told, "set it, by NTP for example: reminders and daily logs go by it")
     else:
         yield TOPIC.ok("time", f"as {middle.host} has it")
 
 
-def _is_here(host: str, own: str) -> bool:
+def _is_this_machine(host: str, own: str) -> bool:
     """Whether it is this machine that was asked, whose clock agrees with itself; `host` as in an address."""
     name = urlsplit(f"//{host}").hostname or ""
     return name == own or is_loopback(name)
 
 
-def _check_zone(settings: Settings, now: datetime, machine: SystemZone) -> Check:
+def _check_zone(settings: Settings, now: datetime, machine: MachineZone) -> Check:
     here = f"{settings.zone.key}: {now:%Y-%m-%d %H:%M}"
     if not settings.timezone and machine.problem:
         told = f"{here}, because this machine's time zone cannot be used: {machine.problem}"
         mend = 'set timezone, such as timezone = "Europe/Berlin": it decides which day a daily log is'
         return TOPIC.warn("time zone", told, mend)
-    if not machine.problem and not _shows_the_same(machine.name, now):
+    if not machine.problem and not _same_time(machine.name, now):
         mend = f'remove timezone, or set it to "{machine.name}"; leave it if the difference is intended'
         return TOPIC.warn("time zone", f"{here}, but this machine is set to {machine.name}", mend)
     return TOPIC.ok("time zone", here)
 
 
-def _shows_the_same(zone: str, now: datetime) -> bool:
+def _same_time(zone: str, now: datetime) -> bool:
     from zoneinfo import ZoneInfo
 
     return now.astimezone(ZoneInfo(zone)).utcoffset() == now.utcoffset()

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from bot.config.settings import Settings
-from bot.doctor.check import Check, Topic, counted, how_large, how_long, several
-from bot.presence import UNFINISHED, is_unfinished
-from bot.state.checkup import StateCheckup, check_state
+from bot.doctor.check import Check, Topic, counted, format_list, format_size, format_span
+from bot.process_lock import RESTORE_UNFINISHED, is_unfinished
 from bot.state.database import StateBroken, StateFault, StateTooNew, StateUnusable
+from bot.state.integrity import StateReport, check_state
 from memory.disk import reason
 
 TOPIC = Topic("conversations")
@@ -15,7 +15,7 @@ STUCK = timedelta(minutes=15)
 """A message that has waited for longer than that beside a service which runs is stuck."""
 
 
-def look_at_state(settings: Settings, *, seconds: float) -> StateCheckup | StateFault | None:
+def inspect_state(settings: Settings, *, seconds: float) -> StateReport | StateFault | None:
     """What is in state.db, or why that cannot be told; None where there is none."""
     file = settings.private_folder / "state.db"
     try:
@@ -27,11 +27,11 @@ def look_at_state(settings: Settings, *, seconds: float) -> StateCheckup | State
 
 
 def check_conversations(
-    settings: Settings, found: StateCheckup | StateFault | None, *, alive: bool, now: datetime
+    settings: Settings, found: StateReport | StateFault | None, *, alive: bool, now: datetime
 ) -> Iterator[Check]:
     """Tell of state.db; `alive`: whether a process of ours has the workspace open just now."""
     if is_unfinished(settings.private_folder):
-        yield TOPIC.fail("restore", UNFINISHED, "commonplace restore FILE")
+        yield TOPIC.fail("restore", RESTORE_UNFINISHED, "commonplace restore FILE")
     file = settings.private_folder / "state.db"
     match found:
         case None:
@@ -48,8 +48,8 @@ def check_conversations(
             yield TOPIC.fail(
                 "file", str(found), "check the folder and its permissions, and what else has it open"
             )
-        case StateCheckup():
-            size = how_large(file.stat().st_size)
+        case StateReport():
+            size = format_size(file.stat().st_size)
             through = "whole" if found.looked_through else "too large to look at all of it"
             yield TOPIC.ok("file", f"{size}, {through}")
             if found.version < found.ours:
@@ -59,24 +59,24 @@ def check_conversations(
             yield from _check_unread(found)
 
 
-def _check_open(settings: Settings, found: StateCheckup, *, alive: bool, now: datetime) -> Iterator[Check]:
+def _check_open(settings: Settings, found: StateReport, *, alive: bool, now: datetime) -> Iterator[Check]:
     if not (found.waiting or found.undelivered):
         if found.version == found.ours:
             yield TOPIC.ok("waiting", "nothing")
         return
     age = now - datetime.fromisoformat(found.oldest_open) if found.oldest_open else timedelta()
     parts = [
-        f"{what}: {_counts(counts)}"
+        f"{what}: {_format_counts(counts)}"
         for what, counts in (("without an answer", found.waiting), ("not delivered", found.undelivered))
         if counts
     ]
-    told = f"{'; '.join(parts)}; the oldest for {how_long(max(age.total_seconds(), 0))}"
+    told = f"{'; '.join(parts)}; the oldest for {format_span(max(age.total_seconds(), 0))}"
     closed = {name for name, section in settings.channels.items() if not section.is_configured}
     homeless = sorted(closed & {*found.waiting, *found.undelivered})
     if homeless:
         keys = " and ".join(f"{channel}.token" for channel in homeless)
         yield TOPIC.warn(
-            "waiting", told, f"it waits for {several(homeless)}: set {keys} again, and it is delivered"
+            "waiting", told, f"it waits for {format_list(homeless)}: set {keys} again, and it is delivered"
         )
     elif alive and age > STUCK:
         yield TOPIC.warn("waiting", told, "see /status, /models and the log for what holds it up")
@@ -86,16 +86,16 @@ def _check_open(settings: Settings, found: StateCheckup, *, alive: bool, now: da
         yield TOPIC.warn("waiting", told, "start the service (commonplace run): it goes on where it was")
 
 
-def _check_unread(found: StateCheckup) -> Iterator[Check]:
+def _check_unread(found: StateReport) -> Iterator[Check]:
     if found.unreadable:
         told = f"{counted(found.unreadable, 'message')} in the inbox cannot be read by this version"
         yield TOPIC.warn("unreadable", told, "the log names them; a newer version may know them")
     if found.unread:
-        told = f"what came and could not be read was kept: {_counts(found.unread)}"
+        told = f"what came and could not be read was kept: {_format_counts(found.unread)}"
         yield TOPIC.warn(
             "set aside", told, "the log says why; report it as a bug. Whoever wrote it can write again"
         )
 
 
-def _counts(counts: Mapping[str, int]) -> str:
+def _format_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{channel} {count}" for channel, count in sorted(counts.items()))

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Iterator, Mapping
 
 from bot.config.settings import Settings
-from bot.doctor.asking import Answered, Asking, NotReached
-from bot.doctor.check import Check, Topic, how_long, several
+from bot.doctor.check import Check, Topic, format_list, format_span
+from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
 from bot.doctor.liveness import Liveness
-from memory.http_answers import one_line, what_is_wrong_with
+from memory.http_responses import explain_bad_key, one_line
 
 TOPIC = Topic("discord")
 APPLICATION = "discord.com/developers/applications → your application"
@@ -20,14 +20,14 @@ AGENT = "DiscordBot (commonplace, 1)"
 """In this form, or Discord's gatekeeper refuses it."""
 
 
-async def check(settings: Settings, asking: Asking, liveness: Liveness) -> list[Check]:
+async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> list[Check]:
     """Ask Discord who the bot is, what it may do, and where its gateway is."""
     del liveness
     discord = settings.discord
     token = discord.token.get_secret_value()
     if not token:
         return [TOPIC.ok("token", "none: Discord is not configured")]
-    if fault := what_is_wrong_with(token):
+    if fault := explain_bad_key(token):
         return [TOPIC.fail("token", f"it {fault}", f"copy it anew: {PORTAL}")]
     base = discord.api_base.rstrip("/")
     headers = {"Authorization": f"Bot {token}", "User-Agent": AGENT}
@@ -36,11 +36,11 @@ async def check(settings: Settings, asking: Asking, liveness: Liveness) -> list[
         me, application, gateway, guilds = await asyncio.gather(
             *(asking.get(f"{base}{path}", headers) for path in paths)
         )
-    except NotReached as error:
+    except ProbeFailed as error:
         mend = "check the network, a proxy and discord.api_base; the service goes on trying by itself"
         return [TOPIC.fail("reached", str(error), mend)]
     if not me.is_success:
-        return [_refused(me)]
+        return [_explain_refusal(me)]
     checks = [TOPIC.ok("bot", one_line(str(me.fields.get("username") or "known")))]
     checks += _check_intents(application)
     checks.append(await _check_gateway(gateway, asking))
@@ -48,7 +48,7 @@ async def check(settings: Settings, asking: Asking, liveness: Liveness) -> list[
     return checks
 
 
-def _refused(answered: Answered) -> Check:
+def _explain_refusal(answered: ProbeAnswer) -> Check:
     said = answered.fields.get("message")
     words = f"{answered.status} {one_line(said)}" if isinstance(said, str) else f"{answered.status}"
     if answered.status == 401:
@@ -61,7 +61,7 @@ def _refused(answered: Answered) -> Check:
     return TOPIC.fail("reached", f"this is not Discord's API: it answered {words}", "check discord.api_base")
 
 
-def _check_intents(application: Answered) -> Iterator[Check]:
+def _check_intents(application: ProbeAnswer) -> Iterator[Check]:
     flags = application.fields.get("flags")
     if not application.is_success or not isinstance(flags, int):
         return
@@ -75,7 +75,7 @@ def _check_intents(application: Answered) -> Iterator[Check]:
         )
 
 
-async def _check_gateway(gateway: Answered, asking: Asking) -> Check:
+async def _check_gateway(gateway: ProbeAnswer, asking: HttpProbe) -> Check:
     url = gateway.fields.get("url")
     if not gateway.is_success or not isinstance(url, str) or not url.startswith(("ws://", "wss://")):
         told = f"it does not tell where to connect ({gateway.status})"
@@ -83,7 +83,7 @@ async def _check_gateway(gateway: Answered, asking: Asking) -> Check:
         return TOPIC.warn("gateway", told, mend)
     try:  # anything at all: a firewall may let through the one host and not the other
         await asking.get(f"http{url.removeprefix('ws')}")
-    except NotReached as error:
+    except ProbeFailed as error:
         mend = "let it through in the firewall or proxy: nothing is heard without it"
         return TOPIC.fail("gateway", str(error), mend)
     limit = gateway.fields.get("session_start_limit")
@@ -91,12 +91,12 @@ async def _check_gateway(gateway: Answered, asking: Asking) -> Check:
     if isinstance(limit, Mapping) and isinstance(left, int) and left < FEW_SESSIONS:
         after = limit.get("reset_after")
         seconds = after / 1000 if isinstance(after, int) else 0
-        told = f"the bot may connect only {left} times more within {how_long(seconds)}"
+        told = f"the bot may connect only {left} times more within {format_span(seconds)}"
         return TOPIC.warn("gateway", told, "see in the log why it connects so often; wait meanwhile")
     return TOPIC.ok("gateway", "it can be reached")
 
 
-def _check_servers(guilds: Answered, wanted: tuple[str, ...]) -> Iterator[Check]:
+def _check_servers(guilds: ProbeAnswer, wanted: tuple[str, ...]) -> Iterator[Check]:
     listed = guilds.document
     if not guilds.is_success or not isinstance(listed, list):
         return
@@ -104,7 +104,7 @@ def _check_servers(guilds: Answered, wanted: tuple[str, ...]) -> Iterator[Check]
     if not names:
         yield TOPIC.warn("servers", "the bot is in none, so nobody can find it", INVITE)
     else:
-        yield TOPIC.ok("servers", f"{len(names)}: {one_line(several(sorted(names.values())))}")
+        yield TOPIC.ok("servers", f"{len(names)}: {one_line(format_list(sorted(names.values())))}")
     if missing := [each for each in wanted if each not in names]:
-        told = f"discord.servers has {several(missing)}, where the bot is not"
+        told = f"discord.servers has {format_list(missing)}, where the bot is not"
         yield TOPIC.warn("servers", told, "invite it there, or correct discord.servers")

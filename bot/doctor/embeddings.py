@@ -6,16 +6,16 @@ from importlib.util import find_spec
 
 from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic
-from bot.doctor.models import INSTALL_LOCAL, gguf_fault
-from bot.doctor.time_limit import NETWORK_SECONDS, guarded
-from memory.embeddings.auto import Choice, open_provider
+from bot.doctor.models import INSTALL_LOCAL, gguf_problem
+from bot.doctor.timeout import NETWORK_SECONDS, run_with_timeout
+from memory.embedding_backfill import PROBE_TEXT
 from memory.embeddings.errors import EmbeddingError
-from memory.embeddings.model_files import exists_locally, local_path
-from memory.embeddings.opening import Embedding
+from memory.embeddings.factory import Embedding
+from memory.embeddings.model_files import find_local_path, is_downloaded
 from memory.embeddings.protocol import ModelId, split_stored_name
-from memory.embeddings.vectors import BYTES_A_NUMBER
-from memory.index.sqlite_checkup import IndexCheckup
-from memory.vectors import PROBE
+from memory.embeddings.provider_choice import ProviderChoice, open_provider
+from memory.embeddings.unit_vectors import BYTES_PER_NUMBER
+from memory.index.sqlite_inspection import IndexInspection
 
 TOPIC = Topic("vectors")
 BY_WORDS = "until then notes are found by their words alone"
@@ -24,7 +24,7 @@ BY_WORDS = "until then notes are found by their words alone"
 async def check_embeddings(
     settings: Settings,
     embedding: Embedding,
-    index: IndexCheckup | None,
+    index: IndexInspection | None,
     *,
     alive: bool,
     seconds: float = NETWORK_SECONDS,
@@ -45,7 +45,10 @@ async def check_embeddings(
         asked.append(_check_provider("fallback", settings, fallback, None, is_needed=False, alive=alive))
     names = ("answer", "fallback")
     found, *rest = await asyncio.gather(
-        *(guarded(TOPIC, each, name=name, seconds=seconds) for each, name in zip(asked, names, strict=False))
+        *(
+            run_with_timeout(TOPIC, each, name=name, seconds=seconds)
+            for each, name in zip(asked, names, strict=False)
+        )
     )
     checks += found
     for more in rest:
@@ -56,8 +59,8 @@ async def check_embeddings(
 async def _check_provider(
     name: str,
     settings: Settings,
-    choice: Choice,
-    index: IndexCheckup | None,
+    choice: ProviderChoice,
+    index: IndexInspection | None,
     *,
     is_needed: bool,
     alive: bool,
@@ -69,19 +72,19 @@ async def _check_provider(
         if find_spec("llama_cpp") is None:
             return not_usable("llama-cpp-python is not installed", f"{INSTALL_LOCAL}; {BY_WORDS}")
         local = choice.options or settings.memory.embedding.local
-        if not exists_locally(local.model_path, local.cache_dir):
+        if not is_downloaded(local.model_path, local.cache_dir):
             if local.model_path and not local.model_path.startswith("hf:"):
                 return not_usable(
                     f"there is no file {local.model_path}",
                     "put it there, or correct memory.embedding.local.model_path",
                 )
             return [TOPIC.ok(name, "its model is not here yet; it is fetched at the first use")]
-        if fault := gguf_fault(local_path(local.model_path, local.cache_dir)):
+        if fault := gguf_problem(find_local_path(local.model_path, local.cache_dir)):
             return not_usable(fault, "correct memory.embedding.local.model_path")
         if alive:
             return [TOPIC.ok(name, "its model is there; it is not loaded a second time beside what runs")]
     try:
-        model = await _model(choice)
+        model = await _probe_model(choice)
     except EmbeddingError as error:
         if choice.unsure:
             mend = f"set memory.embedding.provider, or leave it: {BY_WORDS}"
@@ -95,20 +98,20 @@ async def _check_provider(
     return checks
 
 
-async def _model(choice: Choice) -> ModelId:
+async def _probe_model(choice: ProviderChoice) -> ModelId:
     """Return which model answers. Raises EmbeddingError, and what opening raises."""
     provider = open_provider(choice)
     if provider is None:
         return ModelId(choice.provider, "", 0)
     try:
-        [vector] = await provider.embed([PROBE], purpose="query")
-        return ModelId(provider.provider, provider.model, len(vector) // BYTES_A_NUMBER, provider.version)
+        [vector] = await provider.embed([PROBE_TEXT], purpose="query")
+        return ModelId(provider.provider, provider.model, len(vector) // BYTES_PER_NUMBER, provider.version)
     finally:
         async with asyncio.timeout(2):
             await provider.close()
 
 
-def _check_stored(model: ModelId, index: IndexCheckup) -> Iterator[Check]:
+def _check_stored(model: ModelId, index: IndexInspection) -> Iterator[Check]:
     """Tell where what is stored was made by another model, and so is of no use."""
     named = [
         each

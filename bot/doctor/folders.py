@@ -10,10 +10,10 @@ from pathlib import Path
 import apsw
 
 from bot.config.settings import Settings
-from bot.doctor.check import Check, Topic, how_large
-from bot.doctor.permissions import may, me, owner_of
+from bot.doctor.check import Check, Topic, format_size
+from bot.doctor.permissions import current_user, file_owner, has_access
 from memory import disk
-from memory.watcher import FILE_SYSTEMS_WITHOUT_EVENTS, file_system_of, why_no_events
+from memory.watcher import FILE_SYSTEMS_WITHOUT_EVENTS, explain_missing_events, find_file_system
 
 TOPIC = Topic("folders")
 WATCHING = Topic("watching")
@@ -41,7 +41,9 @@ def check_folders(settings: Settings) -> Iterator[Check]:
         return
     if private.is_dir():
         yield from _check_private(private)
-    disks = {folder.stat().st_dev: folder for folder in (_nearest(notes), _nearest(private))}
+    disks = {
+        folder.stat().st_dev: folder for folder in (_nearest_existing(notes), _nearest_existing(private))
+    }
     for folder in disks.values():
         yield from _check_room(folder)
     yield from _check_disk(private, next((each for each in (private, workspace) if each.is_dir()), None))
@@ -56,7 +58,7 @@ def check_watching(settings: Settings) -> Iterator[Check]:
             "notes", f"off (memory.watch.enabled); they are looked through every {minutes} minutes"
         )
         return
-    kind = file_system_of(_nearest(notes))
+    kind = find_file_system(_nearest_existing(notes))
     if kind in FILE_SYSTEMS_WITHOUT_EVENTS or kind.startswith("fuse."):
         told = f"the notes lie on {kind}, which does not tell what others change: they are looked through instead"
         yield WATCHING.ok("notes", told)
@@ -74,8 +76,8 @@ def _check_folder(name: str, folder: Path, *, must_write: bool) -> Check:
                 name, f"{folder} is no folder", "move it away, or set workspace to another folder"
             )
         wanted = os.R_OK | os.X_OK | (os.W_OK if must_write else 0)
-        if not may(folder, wanted):
-            return _not_ours(name, folder)
+        if not has_access(folder, wanted):
+            return _foreign_owner(name, folder)
     except OSError as error:
         return TOPIC.fail(
             name, f"{folder}: {disk.reason(error)}", "mend that, or set workspace to another folder"
@@ -84,23 +86,23 @@ def _check_folder(name: str, folder: Path, *, must_write: bool) -> Check:
 
 
 def _check_missing(name: str, folder: Path) -> Check:
-    above = _nearest(folder)
-    if not above.is_dir() or not may(above, os.W_OK | os.X_OK):
+    above = _nearest_existing(folder)
+    if not above.is_dir() or not has_access(above, os.W_OK | os.X_OK):
         return TOPIC.fail(
             name,
-            f"{folder} is not there and cannot be made: {me()} may not write to {above}",
-            f"make it: mkdir -p {folder}, as a user who may, and give it to {me()}",
+            f"{folder} is not there and cannot be made: {current_user()} may not write to {above}",
+            f"make it: mkdir -p {folder}, as a user who may, and give it to {current_user()}",
         )
     return TOPIC.ok(name, f"{folder} is not there yet; it is made at the first start")
 
 
-def _not_ours(name: str, path: Path) -> Check:
+def _foreign_owner(name: str, path: Path) -> Check:
     read_only = bool(os.statvfs(path).f_flag & os.ST_RDONLY)
     if read_only:
         return TOPIC.fail(
             name, f"{path} lies on a read-only file system", "mount it so that it can be written to"
         )
-    owner, user = owner_of(path), me()
+    owner, user = file_owner(path), current_user()
     whose = f"it belongs to {owner}" if owner != user else "its permissions do not allow it"
     return TOPIC.fail(
         name,
@@ -115,8 +117,8 @@ def _check_private(private: Path) -> Iterator[Check]:
     names = ("state.db", "state.db-wal", "state.db-shm", "index.db", "index.db-wal", "index.db-shm")
     inside = [private / name for name in (*names, "locks", "backups", "tmp", "trash")]
     for path in inside:
-        if os.path.lexists(path) and not may(path, os.R_OK | os.W_OK):
-            yield _not_ours(path.name, path)
+        if os.path.lexists(path) and not has_access(path, os.R_OK | os.W_OK):
+            yield _foreign_owner(path.name, path)
     for path in inside[:3]:
         if path.is_file() and path.stat().st_mode & 0o077:
             yield TOPIC.warn(
@@ -126,7 +128,7 @@ def _check_private(private: Path) -> Iterator[Check]:
 
 def _check_room(folder: Path) -> Iterator[Check]:
     free, name = shutil.disk_usage(folder).free, "free space"
-    told = f"{how_large(free)} on the disk of {folder}"
+    told = f"{format_size(free)} on the disk of {folder}"
     if free < FULL_BYTES:
         yield TOPIC.fail(name, f"only {told}", "free some space: nothing can be kept on a full disk")
     elif free < LOW_BYTES:
@@ -141,7 +143,7 @@ def _check_room(folder: Path) -> Iterator[Check]:
 
 def _check_disk(private: Path, folder: Path | None) -> Iterator[Check]:
     """What kind of disk .commonplace is on, and whether SQLite's journal works in `folder`; None to try nothing."""
-    kind, name = file_system_of(_nearest(private)), "file system"
+    kind, name = find_file_system(_nearest_existing(private)), "file system"
     if kind in ELSEWHERE or kind.startswith("fuse"):
         told = f".commonplace lies on {kind}, where SQLite's journal is not safe: state.db may be damaged"
         yield TOPIC.warn(name, told, LOCAL_DISK)
@@ -153,8 +155,8 @@ def _check_disk(private: Path, folder: Path | None) -> Iterator[Check]:
     if folder is None:
         return
     try:
-        with _scratch(folder) as scratch:
-            fault = wal_fault(scratch / "trial.db")
+        with _scratch_folder(folder) as scratch:
+            fault = wal_problem(scratch / "trial.db")
     except OSError as error:
         yield TOPIC.fail(
             "writing", f"{folder}: {disk.reason(error)}", "mend that, or set workspace to another folder"
@@ -166,7 +168,7 @@ def _check_disk(private: Path, folder: Path | None) -> Iterator[Check]:
         yield TOPIC.ok("journal", "SQLite's WAL works there")
 
 
-def wal_fault(file: Path) -> str:
+def wal_problem(file: Path) -> str:
     """Why SQLite cannot write and read side by side in this folder, in its own words; "" where it can.
 
     Raises OSError where the file cannot be written at all.
@@ -198,8 +200,8 @@ def _check_events(private: Path) -> Iterator[Check]:
         yield WATCHING.ok("events", "known once .commonplace is there")
         return
     try:
-        with _scratch(private) as scratch:
-            fault = why_no_events(scratch, lambda: (scratch / "trial").write_bytes(b"\n"))
+        with _scratch_folder(private) as scratch:
+            fault = explain_missing_events(scratch, lambda: (scratch / "trial").write_bytes(b"\n"))
     except OSError:  # told by the folders
         return
     if fault:
@@ -220,12 +222,12 @@ def _check_limit(notes: Path) -> Iterator[Check]:
 
 
 @contextmanager
-def _scratch(folder: Path) -> Iterator[Path]:
+def _scratch_folder(folder: Path) -> Iterator[Path]:
     """A folder of our own, away again at the end. Raises OSError."""
     with tempfile.TemporaryDirectory(prefix="doctor-", dir=folder, ignore_cleanup_errors=True) as made:
         yield Path(made)
 
 
-def _nearest(path: Path) -> Path:
+def _nearest_existing(path: Path) -> Path:
     """The path itself, or of the folders above it the first that is there."""
     return next(each for each in (path, *path.parents) if each.exists())

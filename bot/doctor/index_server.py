@@ -4,41 +4,41 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from bot.doctor.check import Check, Topic, counted, how_large, several
-from bot.doctor.pgvector import may_switch_on
-from memory.errors import IndexBroken, IndexUnavailable
-from memory.index.fingerprint import fingerprint_of
-from memory.postgres.address import shown_address
+from bot.doctor.check import Check, Topic, counted, format_list, format_size
+from bot.doctor.pgvector import can_enable_pgvector
+from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.index.fingerprint import compute_fingerprint
+from memory.postgres.url import format_url
 
 if TYPE_CHECKING:
     from bot.config.settings import Settings
-    from memory.index.postgres.checkup import ServerCheckup
+    from memory.index.postgres.inspection import ServerInspection
 
 TOPIC = Topic("index")
 OLDEST = 140_000
 """Older ones are not looked after by their makers any more."""
 
 
-def look_at_server(settings: "Settings") -> "ServerCheckup | IndexBroken | IndexUnavailable":
+def inspect_server(settings: "Settings") -> "ServerInspection | IndexCorrupted | IndexUnavailable":
     """What is on the server, or why that cannot be told."""
     from bot.index_server import index_server
 
     try:
         server = index_server(settings)
         assert server
-        from memory.index.postgres.checkup import check_server
+        from memory.index.postgres.inspection import inspect_server
 
         try:
-            return check_server(server, fingerprint=fingerprint_of(settings.memory.chunk))
+            return inspect_server(server, fingerprint=compute_fingerprint(settings.memory.chunk))
         finally:
             server.close()
-    except (IndexBroken, IndexUnavailable) as error:
+    except (IndexCorrupted, IndexUnavailable) as error:
         return error
 
 
-def check_server_of(
+def check_index_server(
     settings: "Settings",
-    found: "ServerCheckup | IndexBroken | IndexUnavailable",
+    found: "ServerInspection | IndexCorrupted | IndexUnavailable",
     *,
     alive: bool,
     now: datetime,
@@ -46,7 +46,7 @@ def check_server_of(
     """Tell of the server and of the index on it; `alive`: whether a process of ours has the workspace open."""
     from memory.postgres.server import check_library
 
-    shown = shown_address(settings.index.url.get_secret_value())
+    shown = format_url(settings.index.url.get_secret_value())
     try:
         check_library()
     except IndexUnavailable as error:
@@ -57,7 +57,7 @@ def check_server_of(
         mend = "mend that there, or index.url; until then notes are found without it, only slower, and nothing is lost"
         yield TOPIC.fail("server", str(found), mend)
         return
-    if isinstance(found, IndexBroken):
+    if isinstance(found, IndexCorrupted):
         mend = "nothing is lost: commonplace memory index --rebuild builds it anew from the notes"
         yield TOPIC.warn("server", str(found), mend)
         return
@@ -66,8 +66,8 @@ def check_server_of(
         yield TOPIC.fail("server", f"{shown} is PostgreSQL {found.version}, which is too old", mend)
         return
     yield TOPIC.ok("server", f"{shown} answers: PostgreSQL {found.version}")
-    yield _pgvector(settings, found)
-    yield from _rights(found)
+    yield _check_pgvector(settings, found)
+    yield from _check_rights(found)
     if found.is_encrypted or found.is_local:
         yield TOPIC.ok("encrypted", "yes" if found.is_encrypted else "no, and the server is on this machine")
     else:
@@ -77,15 +77,15 @@ def check_server_of(
         mend = "update this instance too"
         yield TOPIC.fail("tables", "a newer version of Commonplace has made them", mend)
         return
-    yield from _index(settings, found, alive=alive, now=now)
+    yield from _check_index(settings, found, alive=alive, now=now)
 
 
-def _pgvector(settings: "Settings", found: "ServerCheckup") -> Check:
+def _check_pgvector(settings: "Settings", found: "ServerInspection") -> Check:
     if found.pgvector:
         return TOPIC.ok("pgvector", found.pgvector)
     if found.pgvector_at_hand:
         try:
-            may = may_switch_on(settings)
+            may = can_enable_pgvector(settings)
         except IndexUnavailable as error:  # it has gone since
             return TOPIC.fail("pgvector", str(error), "start the server, and call doctor again")
         if may:
@@ -100,7 +100,7 @@ def _pgvector(settings: "Settings", found: "ServerCheckup") -> Check:
     return TOPIC.fail("pgvector", "it is not installed on the server", mend)
 
 
-def _rights(found: "ServerCheckup") -> Iterator[Check]:
+def _check_rights(found: "ServerInspection") -> Iterator[Check]:
     if not found.lets_write:
         mend = "name all hosts in index.url and add ?target_session_attrs=read-write"
         yield TOPIC.fail("rights", "this server is a replica and takes no changes", mend)
@@ -111,7 +111,9 @@ def _rights(found: "ServerCheckup") -> Iterator[Check]:
         yield TOPIC.ok("rights", "sufficient")
 
 
-def _index(settings: "Settings", found: "ServerCheckup", *, alive: bool, now: datetime) -> Iterator[Check]:
+def _check_index(
+    settings: "Settings", found: "ServerInspection", *, alive: bool, now: datetime
+) -> Iterator[Check]:
     from bot.doctor.notes import check_age
 
     index = found.index
@@ -119,15 +121,15 @@ def _index(settings: "Settings", found: "ServerCheckup", *, alive: bool, now: da
         yield TOPIC.ok("tables", "none yet; commonplace memory index fills them from the notes")
         return
     if not index.is_current:
-        users = f", by {several(found.users)}" if found.users else ""
+        users = f", by {format_list(found.users)}" if found.users else ""
         mend = "give all instances the same version and the same [memory.chunk]; one alone makes it anew by itself"
         yield TOPIC.warn("tables", f"the index was made with other settings or another version{users}", mend)
         return
     vectors = sum(model.count for model in index.vectors)
     held = f"{counted(len(index.stamps), 'note')} in {counted(index.chunks, 'chunk')}"
-    yield TOPIC.ok("tables", f"{held}, {counted(vectors, 'vector')}, {how_large(found.size)}")
+    yield TOPIC.ok("tables", f"{held}, {counted(vectors, 'vector')}, {format_size(found.size)}")
     if found.users:
-        yield TOPIC.ok("used by", several(found.users))
+        yield TOPIC.ok("used by", format_list(found.users))
     if index.faults:
-        yield TOPIC.warn("not UTF-8", several(sorted(index.faults)), "save it as UTF-8")
+        yield TOPIC.warn("not UTF-8", format_list(sorted(index.faults)), "save it as UTF-8")
     yield from check_age(settings, index, alive=alive, now=now)

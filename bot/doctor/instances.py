@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bot.doctor.check import Check, Topic, several
-from bot.when import moment_in_short
+from bot.doctor.check import Check, Topic, format_list
+from bot.timeparse import moment_in_short
 from memory.errors import IndexUnavailable, MemoryFault
-from memory.postgres.faults import ServerAway
+from memory.postgres.errors import ServerUnreachable
 
 if TYPE_CHECKING:
     from bot.config.settings import Settings
@@ -24,8 +24,8 @@ def check_instances(settings: "Settings") -> Iterator[Check]:
 
 def _check_leases(settings: "Settings") -> Iterator[Check]:
     """A line for each, and one for all."""
-    from bot.instances.onlooker import leases_held
-    from bot.instances.status import lease_in_words
+    from bot.cluster.read_status import read_held_leases
+    from bot.cluster.status import format_lease_name
     from memory.postgres.server import check_library
 
     until_then = "until then nobody takes over from another, and whoever knows of others does not begin"
@@ -36,25 +36,27 @@ def _check_leases(settings: "Settings") -> Iterator[Check]:
         yield TOPIC.fail("leases", "not known without the library for PostgreSQL", mend)
         return
     try:
-        leases = leases_held(settings)
-    except ServerAway:  # so is this
+        leases = read_held_leases(settings)
+    except ServerUnreachable:  # so is this
         yield TOPIC.fail("leases", "not known while the index's server does not answer", mend)
         return
     except MemoryFault as error:
         yield TOPIC.fail("leases", str(error), f"mend that: {until_then}")
         return
     holders = sorted({each.holder for each in leases})
-    yield TOPIC.ok("leases", f"{len(leases)}, of {several(holders)}" if leases else "no instance is running")
+    yield TOPIC.ok(
+        "leases", f"{len(leases)}, of {format_list(holders)}" if leases else "no instance is running"
+    )
     now = settings.now()
     for each in leases:
         since = f", since {moment_in_short(each.since, now)}" if each.since else ""
         until = f", until {each.until.astimezone(now.tzinfo):%H:%M:%S} unless renewed" if each.until else ""
-        yield TOPIC.ok("lease", f"{lease_in_words(each.name)}: {each.holder}{since}{until}")
+        yield TOPIC.ok("lease", f"{format_lease_name(each.name)}: {each.holder}{since}{until}")
 
 
 def _check_take_over(settings: "Settings") -> Iterator[Check]:
-    from bot.instances.instance import workspace_id
-    from bot.instances.post import others_notes
+    from bot.cluster.instance import workspace_id
+    from bot.cluster.membership import foreign_notes_problem
 
     for folder in map(Path, settings.instance.take_over):
         name = f"take over {folder.name}"
@@ -75,7 +77,7 @@ def _check_take_over(settings: "Settings") -> Iterator[Check]:
                 f"{folder} was never served with index.url",
                 "start its instance once, or take it off the list",
             )
-        elif wrong := others_notes(settings.memory_folder, folder / settings.memory.path):
+        elif wrong := foreign_notes_problem(settings.memory_folder, folder / settings.memory.path):
             yield TOPIC.warn(name, wrong, "then its conversations can go on here")
         else:
             yield TOPIC.ok(name, f"{folder} can be served from here")

@@ -9,18 +9,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from bot.config.settings import Settings
-from bot.doctor.asking import Answered, Asking, NotReached
-from bot.doctor.check import Check, Topic, how_large, several
-from bot.doctor.permissions import may
-from bot.doctor.time_limit import NETWORK_SECONDS, guarded
-from bot.models.address import VERSION, Address
-from bot.models.dialect import Dialect, kind_of_status
+from bot.doctor.check import Check, Topic, format_list, format_size
+from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
+from bot.doctor.permissions import has_access
+from bot.doctor.timeout import NETWORK_SECONDS, run_with_timeout
+from bot.models.base_url import VERSION, BaseUrl
+from bot.models.dialect import ChatDialect, kind_of_status
 from bot.models.errors import BadKey, ModelError, OutOfCredit, RateLimited
 from bot.models.health import Health
-from bot.models.known_providers import Provider, how_to_get, provider_of
+from bot.models.known_providers import Provider, how_to_get, resolve_provider
 from bot.models.options import ModelOptions
 from memory.embeddings.model_files import GGUF
-from memory.http_answers import message_of, one_line, what_is_wrong_with
+from memory.http_responses import explain_bad_key, find_error_message, one_line
 
 TOPIC = Topic("models")
 KEYS_ASKED = 8
@@ -31,7 +31,7 @@ INSTALL_LOCAL = "install it: pip install 'commonplace[local]'"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedProvider:
     """A provider, with the models that the settings name of it."""
 
     name: str
@@ -42,16 +42,16 @@ class Named:
     """Whether it is asked without another one failing first, or being chosen."""
 
 
-def named_providers(settings: Settings, environment: Mapping[str, str]) -> list[Named]:
+def named_providers(settings: Settings, environment: Mapping[str, str]) -> list[NamedProvider]:
     """Every provider whose models may be asked, in the order in which they are named."""
     models = settings.models
     others = (*(name for _, names in models.on_error for name in names), *models.params)
     named = tuple(dict.fromkeys((*models.chain, *others)))
     providers = dict.fromkeys(model.partition("/")[0] for model in named)
     return [
-        Named(
+        NamedProvider(
             name,
-            provider_of(name, settings.providers, environment),
+            resolve_provider(name, settings.providers, environment),
             tuple(model.partition("/")[2] for model in named if model.partition("/")[0] == name),
             any(model.startswith(f"{name}/") for model in models.chain),
         )
@@ -62,7 +62,7 @@ def named_providers(settings: Settings, environment: Mapping[str, str]) -> list[
 async def check_models(
     settings: Settings,
     environment: Mapping[str, str],
-    asking: Asking,
+    asking: HttpProbe,
     *,
     seconds: float = NETWORK_SECONDS,
 ) -> list[Check]:
@@ -70,7 +70,10 @@ async def check_models(
     checks = [TOPIC.ok("chain", " → ".join(settings.models.chain))]
     named = named_providers(settings, environment)
     found = await asyncio.gather(
-        *(guarded(TOPIC, _check_provider(each, asking), name=each.name, seconds=seconds) for each in named)
+        *(
+            run_with_timeout(TOPIC, _check_provider(each, asking), name=each.name, seconds=seconds)
+            for each in named
+        )
     )
     return [*checks, *(check for checks in found for check in checks)]
 
@@ -78,12 +81,12 @@ async def check_models(
 def check_health(health: Sequence[Health], named: Sequence[str], *, now: float) -> Iterator[Check]:
     """Tell of models that are left to rest after failures; `named`: those of the settings, `provider/model`."""
     for each in health:
-        if each.route.model in named and (each.is_resting(now) or each.is_on_probation(now)):
+        if each.route.model in named and (each.is_open(now) or each.is_half_open(now)):
             told = f"{each.route.model} failed {each.failed_in_a_row} times in a row: {each.last_error}"
             yield TOPIC.warn("resting", told, "it is asked again by itself; /models reset does so at once")
 
 
-async def _check_provider(named: Named, asking: Asking) -> list[Check]:
+async def _check_provider(named: NamedProvider, asking: HttpProbe) -> list[Check]:
     match named.provider.kind:
         case "builtin":
             return [TOPIC.ok(named.name, "the notebook, which needs no model")]
@@ -92,32 +95,32 @@ async def _check_provider(named: Named, asking: Asking) -> list[Check]:
     provider = named.provider
     mend_key = f"set providers.{named.name}.api_key or {provider.key_variable}"
     if provider.needs_key and not provider.keys:
-        return [_not_usable(named, "it has no key", f"{mend_key}, or take it out of models.chain")]
+        return [_unusable_check(named, "it has no key", f"{mend_key}, or take it out of models.chain")]
     if provider.kind != "openai" and re.search(r"/v1(beta)?$", provider.base_url):
         told = f"providers.{named.name}.base_url ends in a version, which is added to it again"
-        return [_not_usable(named, told, f"take the end away: {_ADDRESS['other']}")]
+        return [_unusable_check(named, told, f"take the end away: {_ADDRESS['other']}")]
     keys = provider.keys[:KEYS_ASKED] or ("",)
-    if checks := [check for key in keys if (check := _bad_form(named, key))]:
+    if checks := [check for key in keys if (check := _check_key_form(named, key))]:
         return checks
-    answers = await asyncio.gather(*(_ask(named, key, asking) for key in keys))
+    answers = await asyncio.gather(*(_probe(named, key, asking) for key in keys))
     checks = []
     well = sum(answer.is_well for answer in answers)
     for number, answer in enumerate(answers, 1):
         key = f" (key {number} of {len(keys)})" if len(keys) > 1 else ""
-        checks.append(_judged(named, answer, key, others_well=well > 0, mend_key=mend_key))
+        checks.append(_judge(named, answer, key, others_well=well > 0, mend_key=mend_key))
     listed = next((answer.models for answer in answers if answer.is_well and answer.models), ())
     if listed:
         checks += _missing_models(named, listed)
     return checks
 
 
-def _bad_form(named: Named, key: str) -> Check | None:
-    if not (fault := what_is_wrong_with(key)):
+def _check_key_form(named: NamedProvider, key: str) -> Check | None:
+    if not (fault := explain_bad_key(key)):
         return None
-    return _not_usable(named, f"it {fault}", f"copy the key anew into providers.{named.name}.api_key")
+    return _unusable_check(named, f"it {fault}", f"copy the key anew into providers.{named.name}.api_key")
 
 
-def _not_usable(named: Named, told: str, mend: str) -> Check:
+def _unusable_check(named: NamedProvider, told: str, mend: str) -> Check:
     """A failure where it is asked in any case, else a warning."""
     return TOPIC.fail(named.name, told, mend) if named.in_chain else TOPIC.warn(named.name, told, mend)
 
@@ -126,7 +129,7 @@ def _not_usable(named: Named, told: str, mend: str) -> Check:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _ProbeResult:
     """What came of one request: a list of models, or an error of the kind that a model would give."""
 
     models: tuple[str, ...] = ()
@@ -141,7 +144,7 @@ class _Told:
         return not (self.error or self.unreached)
 
 
-async def _ask(named: Named, key: str, asking: Asking) -> _Told:
+async def _probe(named: NamedProvider, key: str, asking: HttpProbe) -> _ProbeResult:
     provider = named.provider
     dialect = _dialect(named, key)
     lacks = ""
@@ -152,46 +155,48 @@ async def _ask(named: Named, key: str, asking: Asking) -> _Told:
                 answered = await asking.get(f"{OPENROUTER}/models", dialect.headers)
         else:
             answered = await asking.get(_list_of_models(provider), dialect.headers)
-            if answered.status == 404 and (found := await _with_version(provider, dialect, asking)):
+            if answered.status == 404 and (found := await _retry_with_version(provider, dialect, asking)):
                 answered, lacks = found, VERSION
-    except NotReached as error:
-        return _Told(unreached=str(error))
+    except ProbeFailed as error:
+        return _ProbeResult(unreached=str(error))
     if answered.is_success:
-        return _Told(_listed(answered), at=lacks)
+        return _ProbeResult(_model_names(answered), at=lacks)
     if 300 <= answered.status < 400:
-        return _Told(unreached=f"it sends us elsewhere ({answered.status})")
+        return _ProbeResult(unreached=f"it sends us elsewhere ({answered.status})")
     failure = answered.failure
     kind = dialect.kind_of(failure) or kind_of_status(failure.status)
     if answered.status in (404, 405, 501) and kind is not BadKey:
-        return _Told(has_no_list=True, error=None)
-    said = "" if kind is BadKey else one_line(message_of(failure.fields), secrets=(key,))
-    return _Told(error=kind(f"{failure.status}" + (f" ({said})" if said else "")))
+        return _ProbeResult(has_no_list=True, error=None)
+    said = "" if kind is BadKey else one_line(find_error_message(failure.fields), secrets=(key,))
+    return _ProbeResult(error=kind(f"{failure.status}" + (f" ({said})" if said else "")))
 
 
-async def _with_version(provider: Provider, dialect: Dialect, asking: Asking) -> Answered | None:
+async def _retry_with_version(
+    provider: Provider, dialect: ChatDialect, asking: HttpProbe
+) -> ProbeAnswer | None:
     """Return the list of models under `/v1` if an OpenAI-like address has no path; None if there is none either."""
-    if provider.kind != "openai" or not Address(provider.base_url).try_version():
+    if provider.kind != "openai" or not BaseUrl(provider.base_url).try_version():
         return None
     answered = await asking.get(f"{provider.base_url}{VERSION}/models", dialect.headers)
     return None if answered.status == 404 else answered
 
 
-def _dialect(named: Named, key: str) -> Dialect:
+def _dialect(named: NamedProvider, key: str) -> ChatDialect:
     provider = named.provider
     options = ModelOptions(f"{named.name}/{named.models[0]}", base_url=provider.base_url, key=key)
     match provider.kind:
         case "anthropic":
-            from bot.models.anthropic import AnthropicDialect
+            from bot.models.anthropic import AnthropicChatDialect
 
-            return AnthropicDialect(options)
+            return AnthropicChatDialect(options)
         case "gemini":
-            from bot.models.gemini import GeminiDialect
+            from bot.models.gemini import GeminiChatDialect
 
-            return GeminiDialect(options)
+            return GeminiChatDialect(options)
         case _:
-            from bot.models.openai import OpenAIDialect
+            from bot.models.openai import OpenAIChatDialect
 
-            return OpenAIDialect(options)
+            return OpenAIChatDialect(options)
 
 
 def _list_of_models(provider: Provider) -> str:
@@ -204,7 +209,7 @@ def _list_of_models(provider: Provider) -> str:
             return f"{provider.base_url}/models"
 
 
-def _listed(answered: Answered) -> tuple[str, ...]:
+def _model_names(answered: ProbeAnswer) -> tuple[str, ...]:
     """The names in a list of models: `data[].id`, Google's `models[].name`."""
     rows = answered.fields.get("data") or answered.fields.get("models")
     if not isinstance(rows, list):
@@ -216,11 +221,11 @@ def _listed(answered: Answered) -> tuple[str, ...]:
 # -- judging ------------------------------------------------------------------------------------------------
 
 
-def _judged(named: Named, told: _Told, key: str, *, others_well: bool, mend_key: str) -> Check:
+def _judge(named: NamedProvider, told: _ProbeResult, key: str, *, others_well: bool, mend_key: str) -> Check:
     kind = "openai" if named.provider.kind == "openai" else "other"
     if told.unreached:
         mend = f"check the network, a proxy and providers.{named.name}.base_url"
-        return _not_usable(named, told.unreached, mend)
+        return _unusable_check(named, told.unreached, mend)
     if told.has_no_list:
         words = f"answers, but has no list of models there: whether the key counts is not known{key}"
         return TOPIC.warn(
@@ -236,7 +241,7 @@ def _judged(named: Named, told: _Told, key: str, *, others_well: bool, mend_key:
         return (
             TOPIC.warn(named.name, words, f"remove that key, or put another in its place: {mend_key}")
             if others_well
-            else _not_usable(named, words, mend_key)
+            else _unusable_check(named, words, mend_key)
         )
     if isinstance(told.error, OutOfCredit):
         return TOPIC.warn(named.name, said, "top up the account, or add another model to models.chain")
@@ -245,18 +250,18 @@ def _judged(named: Named, told: _Told, key: str, *, others_well: bool, mend_key:
     return TOPIC.warn(named.name, said, f"try again later; check providers.{named.name}.base_url")
 
 
-def _missing_models(named: Named, listed: Sequence[str]) -> Iterator[Check]:
-    missing = [model for model in named.models if not is_listed(model, listed)]
+def _missing_models(named: NamedProvider, listed: Sequence[str]) -> Iterator[Check]:
+    missing = [model for model in named.models if not is_model_listed(model, listed)]
     for model in missing:
         near = get_close_matches(model, listed, n=1, cutoff=0.5)
-        hint = f"; the nearest is {near[0]}" if near else f"; there are {several(sorted(listed), most=3)}"
+        hint = f"; the nearest is {near[0]}" if near else f"; there are {format_list(sorted(listed), most=3)}"
         told = f"has no model {model} in its list{hint}"
         mend = "correct models.chain, unless you know better: not all lists are whole"
         get = how_to_get(f"{named.name}/{model}")
         yield TOPIC.warn(named.name, told, f"{get}, or correct models.chain" if get else mend)
 
 
-def is_listed(model: str, listed: Sequence[str]) -> bool:
+def is_model_listed(model: str, listed: Sequence[str]) -> bool:
     """Whether a provider's list has this model: by its name, by one with a date or a tag behind it, or without ours."""
     plain = model.removesuffix("-latest").partition(":")[0]
     return any(name in (model, plain) or name.startswith((f"{plain}-2", f"{plain}:")) for name in listed)
@@ -265,26 +270,26 @@ def is_listed(model: str, listed: Sequence[str]) -> bool:
 # -- on this machine ----------------------------------------------------------------------------------------
 
 
-def _check_gguf(named: Named) -> Check:
+def _check_gguf(named: NamedProvider) -> Check:
     path = Path(named.provider.model_path)
     key = f"providers.{named.name}.model_path"
     if find_spec("llama_cpp") is None:
-        return _not_usable(named, "llama-cpp-python is not installed", INSTALL_LOCAL)
-    if fault := gguf_fault(path):
-        return _not_usable(named, fault, f"put the file there, or correct {key}")
+        return _unusable_check(named, "llama-cpp-python is not installed", INSTALL_LOCAL)
+    if fault := gguf_problem(path):
+        return _unusable_check(named, fault, f"put the file there, or correct {key}")
     size, free = path.stat().st_size, _available_memory()
     if free is not None and size > free:
-        told = f"{path.name} has {how_large(size)}, and {how_large(free)} of memory are free"
+        told = f"{path.name} has {format_size(size)}, and {format_size(free)} of memory are free"
         return TOPIC.warn(named.name, told, "take a smaller one, or end what needs the memory")
-    return TOPIC.ok(named.name, f"{path.name}, {how_large(size)}")
+    return TOPIC.ok(named.name, f"{path.name}, {format_size(size)}")
 
 
-def gguf_fault(path: Path) -> str:
+def gguf_problem(path: Path) -> str:
     """Why a file cannot be a model; "" where it can."""
     try:
         if not path.is_file():
             return f"there is no file {path}"
-        if not may(path, 4):
+        if not has_access(path, 4):
             return f"{path} cannot be read: permission denied"
         with path.open("rb") as file:
             return "" if file.read(len(GGUF)) == GGUF else f"{path} is no GGUF file"

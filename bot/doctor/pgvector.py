@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bot.config.settings import Settings
 
-_MAY = """
+_CAN_ENABLE = """
     SELECT current_setting('is_superuser') = 'on' OR EXISTS (
         SELECT FROM pg_available_extension_versions AS there
         JOIN pg_available_extensions AS chosen ON chosen.name = there.name AND chosen.default_version = there.version
@@ -15,7 +15,7 @@ _MAY = """
 """
 
 
-def may_switch_on(settings: "Settings") -> bool:
+def can_enable_pgvector(settings: "Settings") -> bool:
     """Ask the server; raises IndexUnavailable where it cannot be asked."""
     from bot.index_server import index_server
 
@@ -23,7 +23,7 @@ def may_switch_on(settings: "Settings") -> bool:
     assert server
     try:
         with server.transaction() as db:
-            row = db.execute(_MAY.encode()).fetchone()
+            row = db.execute(_CAN_ENABLE.encode()).fetchone()
         return bool(row and row[0])
     finally:
         server.close()

@@ -10,8 +10,8 @@ from pathlib import Path
 import apsw
 
 from bot.archives.backup import program_version
-from bot.doctor.check import Check, Topic, several
-from memory.index.nearest.sqlite_vec import ExtensionMissing, load_extension
+from bot.doctor.check import Check, Topic, format_list
+from memory.index.vector_search.sqlite_vec import ExtensionMissing, load_extension
 
 TOPIC = Topic("program")
 OLDEST_PYTHON = (3, 11)
@@ -30,11 +30,11 @@ def check_program() -> Iterator[Check]:
         yield TOPIC.fail("Python", f"{python} is too old", "install Python 3.11 or newer")
     else:
         yield TOPIC.ok("Python", python)
-    yield _check_libraries(_requirements())
+    yield _check_libraries(_read_requirements())
     yield from _check_sqlite()
 
 
-def _requirements() -> list[str]:
+def _read_requirements() -> list[str]:
     """What this version needs, as it was packaged; of a source tree, as its pyproject.toml has it."""
     try:
         return requires("commonplace") or []
@@ -48,15 +48,15 @@ def _requirements() -> list[str]:
 
 
 def _check_libraries(requirements: list[str]) -> Check:
-    faults = list(filter(None, map(library_fault, requirements)))
+    faults = list(filter(None, map(library_problem, requirements)))
     if faults:
-        return TOPIC.fail("libraries", several(faults), INSTALL_AGAIN)
+        return TOPIC.fail("libraries", format_list(faults), INSTALL_AGAIN)
     if not requirements:
         return TOPIC.warn("libraries", "what this version needs is not known", INSTALL_AGAIN)
     return TOPIC.ok("libraries", "all are there, in versions that fit")
 
 
-def library_fault(requirement: str) -> str:
+def library_problem(requirement: str) -> str:
     """What is wrong with the installed library, by a line such as `apsw>=3.50,<4`; "" where nothing is.
 
     What is needed only sometimes, such as for an extra, is left alone.
@@ -69,9 +69,9 @@ def library_fault(requirement: str) -> str:
         installed = version(name)
     except PackageNotFoundError:
         return f"{name} is not installed"
-    there = _number(installed)
+    there = _parse_version(installed)
     for sign, wanted in _BOUND.findall(bounds):
-        bound = _number(wanted)
+        bound = _parse_version(wanted)
         length = max(len(bound), 1)
         fits = {
             ">=": there >= bound,
@@ -83,7 +83,7 @@ def library_fault(requirement: str) -> str:
     return ""
 
 
-def _number(text: str) -> tuple[int, ...]:
+def _parse_version(text: str) -> tuple[int, ...]:
     """`3.54.1.post2` as (3, 54, 1)."""
     found = re.match(r"[0-9]+(?:\.[0-9]+)*", text)
     return tuple(map(int, found[0].split("."))) if found else ()

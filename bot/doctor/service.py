@@ -7,18 +7,18 @@ from pathlib import Path
 
 from bot.cannot_start import CannotStart
 from bot.config.settings import ServerSettings, Settings, is_loopback
-from bot.doctor.asking import Answered, Asking, NotReached
-from bot.doctor.check import Check, Topic, several
+from bot.doctor.check import Check, Topic, format_list
+from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
+from bot.timeparse import moment_in_short
 from bot.web.sockets import open_sockets
-from bot.when import moment_in_short
 
 TOPIC = Topic("service")
-SHORTEST_TOKEN = 16
+MIN_TOKEN_CHARS = 16
 """Letters; `openssl rand -hex 24` gives 48."""
 IN_CONTAINER = (Path("/.dockerenv"), Path("/run/.containerenv"))
 
 
-async def check_service(settings: Settings, asking: Asking, *, alive: bool) -> list[Check]:
+async def check_service(settings: Settings, asking: HttpProbe, *, alive: bool) -> list[Check]:
     """Ask whoever listens on the port how it fares; `alive`: whether a process has this workspace open."""
     server = settings.server
     running = "a process of ours has this workspace open" if alive else "not running"
@@ -29,11 +29,13 @@ async def check_service(settings: Settings, asking: Asking, *, alive: bool) -> l
     if server.port == 0:
         return [*checks, TOPIC.ok("port", "any that is free (server.port is 0)")]
     try:
-        answered = await asking.get(f"http://{_here(server.host)}:{server.port}/healthz", by_proxy=False)
-    except NotReached as error:
+        answered = await asking.get(
+            f"http://{_local_host(server.host)}:{server.port}/healthz", by_proxy=False
+        )
+    except ProbeFailed as error:
         checks.append(await asyncio.to_thread(_try_port, server, str(error)))
     else:
-        checks.append(_judged(server, answered, alive=alive, now=settings.now()))
+        checks.append(_judge(server, answered, alive=alive, now=settings.now()))
     return checks
 
 
@@ -47,7 +49,7 @@ def _check_exposure(server: ServerSettings) -> Iterator[Check]:
     else:
         told = f"{server.host}: others can reach it, and it speaks without encryption"
         yield TOPIC.warn("reach", told, "put a proxy with TLS before it, and set server.host to 127.0.0.1")
-    if token and len(token) < SHORTEST_TOKEN:
+    if token and len(token) < MIN_TOKEN_CHARS:
         told = f"server.token has {len(token)} letters, which somebody may guess"
         yield TOPIC.warn("token", told, "take a longer one, such as `openssl rand -hex 24` gives")
 
@@ -64,7 +66,7 @@ def _try_port(server: ServerSettings, why: str) -> Check:
     return TOPIC.ok("port", f"{server.port} is free")
 
 
-def _judged(server: ServerSettings, answered: Answered, *, alive: bool, now: datetime) -> Check:
+def _judge(server: ServerSettings, answered: ProbeAnswer, *, alive: bool, now: datetime) -> Check:
     found = answered.fields
     if not {"status", "channels", "memory"} <= found.keys():
         told = f"port {server.port} of {server.host} is taken by another program"
@@ -73,33 +75,33 @@ def _judged(server: ServerSettings, answered: Answered, *, alive: bool, now: dat
         if found["status"] == "ok":
             return TOPIC.ok("health", "the service that runs is a standby: another instance serves")
         if found["status"] == "degraded":
-            return _with_failed_tasks(found)
+            return _check_failed_tasks(found)
         told = "the service that runs waits: it cannot ask the server of index.url whether another serves"
         return TOPIC.warn("health", told, "see to that server")
     if not alive:
         told = f"port {server.port} of {server.host} is taken by a Commonplace with another workspace"
         return TOPIC.fail("port", told, "set server.port to another one")
     if found["status"] == "ok":
-        return _well(found, now)
+        return _describe_health(found, now)
     if found["status"] == "degraded":
-        return _with_failed_tasks(found)
+        return _check_failed_tasks(found)
     missing = found.get("missing")
     names = [str(each) for each in missing] if isinstance(missing, list) else [str(found["status"])]
     channels = found["channels"]
     states = [f"{name} {state}" for name, state in channels.items()] if isinstance(channels, Mapping) else []
-    told = f"the service that runs lacks: {several(names)} ({several(states) or 'no channel'})"
+    told = f"the service that runs lacks: {format_list(names)} ({format_list(states) or 'no channel'})"
     return TOPIC.warn("health", told, "the status page, or the log, says why")
 
 
-def _with_failed_tasks(found: Mapping[str, object]) -> Check:
+def _check_failed_tasks(found: Mapping[str, object]) -> Check:
     """Of a service of which background tasks failed: which, and whether they run again."""
     tasks = found.get("tasks")
     states = [f"{name} ({state})" for name, state in tasks.items()] if isinstance(tasks, Mapping) else []
-    told = f"background tasks of the service failed: {several(states)}"
+    told = f"background tasks of the service failed: {format_list(states)}"
     return TOPIC.warn("health", told, "nothing yet: it restarts them by itself; the log says what happened")
 
 
-def _well(found: Mapping[str, object], now: datetime) -> Check:
+def _describe_health(found: Mapping[str, object], now: datetime) -> Check:
     """Of a service that serves: for whom else, and without what."""
     memory, stands_in = found["memory"], found.get("stands_in")
     if isinstance(memory, Mapping) and memory.get("status") == "degraded":
@@ -107,11 +109,13 @@ def _well(found: Mapping[str, object], now: datetime) -> Check:
         return TOPIC.warn("health", told, "see the lines on the index")
     told = "the service that runs is well"
     if isinstance(stands_in, Mapping) and stands_in:
-        told += f"; it stands in {several([_stood_in(*each, now) for each in stands_in.items()])}"
+        told += (
+            f"; it stands in {format_list([_describe_takeover(*each, now) for each in stands_in.items()])}"
+        )
     return TOPIC.ok("health", told)
 
 
-def _stood_in(channel: object, of: object, now: datetime) -> str:
+def _describe_takeover(channel: object, of: object, now: datetime) -> str:
     what = of if isinstance(of, Mapping) else {}
     told = f"for workspace {what.get('workspace')} on {channel}"
     try:
@@ -120,7 +124,7 @@ def _stood_in(channel: object, of: object, now: datetime) -> str:
         return told
 
 
-def _here(host: str) -> str:
+def _local_host(host: str) -> str:
     """Where this machine itself reaches what listens on `host`."""
     plain = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - asked, not opened
     return f"[{plain}]" if ":" in plain else plain

@@ -5,15 +5,15 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from bot.attachments.speech_providers import speech_provider_of
+from bot.attachments.transcription_providers import resolve_transcription_provider
 from bot.config.errors import PREFIX
+from bot.config.loaders import RESERVED_VARIABLES
 from bot.config.secret_files import read_secrets, secrets_folder
 from bot.config.settings import ConfigError, Settings
-from bot.config.sources import NOT_SETTINGS
-from bot.doctor.check import Check, Topic, several
+from bot.doctor.check import Check, Topic, format_list
 from bot.embedding import provider_sections
-from memory.embeddings.auto import is_section_of
-from memory.embeddings.opening import Embedding
+from memory.embeddings.factory import Embedding
+from memory.embeddings.provider_choice import is_section_for
 from memory.settings import Section
 
 TOPIC = Topic("settings")
@@ -60,36 +60,40 @@ def holds_secrets(text: str) -> bool:
     return _SECRET.search("\n".join(lines)) is not None
 
 
-def check_use(settings: Settings, embedding: Embedding, environment: Mapping[str, str]) -> Iterator[Check]:
+def check_usage(settings: Settings, embedding: Embedding, environment: Mapping[str, str]) -> Iterator[Check]:
     """Look at what is set: by variables, and in vain."""
     variables = {name for name, value in environment.items() if value}
     variables |= read_secrets(folder).keys() if (folder := secrets_folder()) else set()
     ours = sorted(
-        name for name in variables if name.upper().startswith(PREFIX) and name.upper() not in NOT_SETTINGS
+        name
+        for name in variables
+        if name.upper().startswith(PREFIX) and name.upper() not in RESERVED_VARIABLES
     )
     if ours:
-        yield TOPIC.ok("environment", f"also set by {several(ours, most=8)}")
-    vain = list(set_in_vain(settings, embedding, environment))
+        yield TOPIC.ok("environment", f"also set by {format_list(ours, most=8)}")
+    vain = list(unused_settings(settings, embedding, environment))
     if vain:
         yield TOPIC.warn(
-            "in vain", f"nothing comes of {several(vain, most=8)}", "remove it, or set what it is for"
+            "in vain", f"nothing comes of {format_list(vain, most=8)}", "remove it, or set what it is for"
         )
 
 
-def set_in_vain(settings: Settings, embedding: Embedding, environment: Mapping[str, str]) -> Iterator[str]:
+def unused_settings(
+    settings: Settings, embedding: Embedding, environment: Mapping[str, str]
+) -> Iterator[str]:
     """Keys that are set and change nothing, each with why."""
-    yield from _providers_in_vain(settings, embedding, environment)
+    yield from _unused_providers(settings, embedding, environment)
     models, memory = settings.models, settings.memory
     if not models.fallback and any(names for _, names in models.on_error):
         yield "models.on_error (models.fallback is false)"
     for name, section in settings.channels.items():
-        others = sorted(_changed(section) - {"token"})
+        others = sorted(_changed_keys(section) - {"token"})
         if others and not section.is_configured:
             yield f"{name}.{others[0]} ({name}.token is empty)"
         if ineffective := section.ineffective_key():
             yield ineffective
     if not settings.index.url.get_secret_value():
-        for key in sorted(_changed(settings.instance)):
+        for key in sorted(_changed_keys(settings.instance)):
             yield f"instance.{key} (index.url is empty)"
     if settings.server.token.get_secret_value() and not settings.server.enabled:
         yield "server.token (server.enabled is false)"
@@ -98,32 +102,32 @@ def set_in_vain(settings: Settings, embedding: Embedding, environment: Mapping[s
     if memory.embedding.fallback_model and memory.embedding.fallback == "none":
         yield "memory.embedding.fallback_model (memory.embedding.fallback is none)"
     chosen = (memory.embedding.provider, memory.embedding.fallback)
-    if _changed(memory.embedding.local) and not {"auto", "local"} & {*chosen}:
+    if _changed_keys(memory.embedding.local) and not {"auto", "local"} & {*chosen}:
         yield "memory.embedding.local (the provider is another one)"
-    if "debounce_seconds" in _changed(memory.watch) and not memory.watch.enabled:
+    if "debounce_seconds" in _changed_keys(memory.watch) and not memory.watch.enabled:
         yield "memory.watch.debounce_seconds (memory.watch.enabled is false)"
-    if "at" in _changed(settings.backup) and not settings.backup.keep:
+    if "at" in _changed_keys(settings.backup) and not settings.backup.keep:
         yield "backup.at (backup.keep is 0)"
 
 
-def _changed(section: Section) -> set[str]:
+def _changed_keys(section: Section) -> set[str]:
     """The keys that are not as they come: what says the default, as in the file that `init` writes, is not set."""
     defaults = type(section)()
     return {name for name in section.model_fields_set if getattr(section, name) != getattr(defaults, name)}
 
 
-def _providers_in_vain(
+def _unused_providers(
     settings: Settings, embedding: Embedding, environment: Mapping[str, str]
 ) -> Iterator[str]:
     models = settings.models
     named = (*models.chain, *models.params, *(name for _, names in models.on_error for name in names))
     used = {model.partition("/")[0] for model in named}
-    if speech := speech_provider_of(settings.speech, settings.providers, environment):
+    if speech := resolve_transcription_provider(settings.speech, settings.providers, environment):
         used.add(speech.name)
     for name, section in provider_sections(settings).items():
         chosen = (embedding.choice.provider, embedding.fallback.provider)
         makes_vectors = any(
-            is_section_of(each, name, section) for each in chosen if each not in ("none", "local")
+            is_section_for(each, name, section) for each in chosen if each not in ("none", "local")
         )
         if name not in used and not makes_vectors:
             yield f"providers.{name} (no model of it is in models.chain)"

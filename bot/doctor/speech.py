@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from bot.attachments.speech_providers import missing_key, speech_provider_of
+from bot.attachments.transcription_providers import missing_key, resolve_transcription_provider
 from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic
 
@@ -11,7 +11,7 @@ TOPIC = Topic("speech")
 
 def check_speech(settings: Settings, environment: Mapping[str, str]) -> Iterator[Check]:
     """Tell who it is; asks nobody."""
-    provider = speech_provider_of(settings.speech, settings.providers, environment)
+    provider = resolve_transcription_provider(settings.speech, settings.providers, environment)
     if provider is None:
         yield TOPIC.ok("provider", "none: voice messages are not written down")
     elif fault := missing_key(settings, environment):

@@ -7,17 +7,17 @@ from urllib.parse import urlsplit
 
 from bot.config.settings import Settings
 from bot.config.telegram import TelegramSettings
-from bot.doctor.asking import Answered, Asking, NotReached
-from bot.doctor.check import Check, Topic, how_long
+from bot.doctor.check import Check, Topic, format_span
+from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
 from bot.doctor.liveness import Liveness
-from memory.http_answers import one_line
+from memory.http_responses import one_line
 
 TOPIC = Topic("telegram")
-KEPT = timedelta(hours=24)
+UPDATE_RETENTION = timedelta(hours=24)
 """For so long Telegram keeps what is written to a bot that does not fetch it."""
 
 
-async def check(settings: Settings, asking: Asking, liveness: Liveness) -> list[Check]:
+async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> list[Check]:
     """Ask Telegram who the bot is and whether a webhook is set."""
     telegram = settings.telegram
     token = telegram.token.get_secret_value()
@@ -28,12 +28,12 @@ async def check(settings: Settings, asking: Asking, liveness: Liveness) -> list[
     base = f"{telegram.api_base.rstrip('/')}/bot{token}"
     try:
         me, hook = await asyncio.gather(asking.get(f"{base}/getMe"), asking.get(f"{base}/getWebhookInfo"))
-    except NotReached as error:
+    except ProbeFailed as error:
         mend = "check the network, a proxy and telegram.api_base; the service goes on trying by itself"
         return [TOPIC.fail("reached", str(error), mend)]
     about = me.fields.get("result")
     if not me.is_success or not isinstance(about, Mapping):
-        return [_refused(me)]
+        return [_explain_refusal(me)]
     checks = [TOPIC.ok("bot", f"@{one_line(str(about.get('username', '')))}")]
     checks += _check_groups(about)
     info = hook.fields.get("result")
@@ -43,7 +43,7 @@ async def check(settings: Settings, asking: Asking, liveness: Liveness) -> list[
     return checks
 
 
-def _refused(answered: Answered) -> Check:
+def _explain_refusal(answered: ProbeAnswer) -> Check:
     said = answered.fields.get("description")
     words = f"{answered.status} {one_line(said)}" if isinstance(said, str) else f"{answered.status}"
     if answered.status in (401, 404) and "ok" in answered.fields:
@@ -101,10 +101,10 @@ def _check_webhook(telegram: TelegramSettings, info: Mapping[str, object], *, al
 
 
 def _check_gap(*, alive: bool, last_sign: datetime | None, now: datetime) -> Iterator[Check]:
-    if alive or last_sign is None or now - last_sign <= KEPT:
+    if alive or last_sign is None or now - last_sign <= UPDATE_RETENTION:
         return
     told = (
-        f"the service seems not to have run for {how_long((now - last_sign).total_seconds())}: of what was written "
+        f"the service seems not to have run for {format_span((now - last_sign).total_seconds())}: of what was written "
         "to the bot, Telegram has kept the last 24 hours only"
     )
     yield TOPIC.warn("gap", told, "start it, and ask people to write again what has no answer")

@@ -3,25 +3,25 @@
 import os
 from typing import TYPE_CHECKING
 
-from memory.postgres.address import SCHEMES, passwords_in
-from memory.redaction import secret_of_address
+from memory.postgres.url import SCHEMES, find_passwords
+from memory.redaction import find_url_password
 
 if TYPE_CHECKING:
     from bot.config.settings import Settings
 
-TOKENS = ("HF_TOKEN", "PGPASSWORD")
+SECRET_VARIABLES = ("HF_TOKEN", "PGPASSWORD")
 """Secrets of the environment beside keys and the channels' tokens, whether they are used or not."""
-ENDINGS = ("_TOKEN", "_SECRET", "_PASSWORD", "_API_KEY")
+SECRET_SUFFIXES = ("_TOKEN", "_SECRET", "_PASSWORD", "_API_KEY")
 """How the variables of others are named that hold a secret."""
-SHORTEST_OF_OTHERS = 8
+MIN_OTHER_SECRET_CHARS = 8
 """Letters: less may as well be `true`, which is to stay readable."""
 
 
-def secrets_of(settings: "Settings") -> list[str]:
+def collect_secrets(settings: "Settings") -> list[str]:
     """Every secret of the settings, and the keys in the environment that count too, for the log to blank out."""
     from pydantic import BaseModel, SecretStr
 
-    from memory.embeddings.table import PROVIDERS
+    from memory.embeddings.provider_table import PROVIDERS
 
     found: list[str] = []
 
@@ -31,11 +31,11 @@ def secrets_of(settings: "Settings") -> list[str]:
                 secret = value.get_secret_value()
                 if secret.partition("://")[0].lower() in SCHEMES:
                     # Without a password it is none, nor is the user, who is often called as the program is.
-                    found.extend((secret, *passwords) if (passwords := passwords_in(secret)) else ())
+                    found.extend((secret, *passwords) if (passwords := find_passwords(secret)) else ())
                 else:
-                    found.extend((secret, secret_of_address(secret)))
+                    found.extend((secret, find_url_password(secret)))
             case str():
-                found.append(secret_of_address(value))
+                found.append(find_url_password(value))
             case BaseModel():
                 for _, each in value:
                     collect(each)
@@ -52,10 +52,10 @@ def secrets_of(settings: "Settings") -> list[str]:
     variables |= {
         variable for variable in os.environ if variable.endswith("_API_KEY")
     }  # of any chat provider
-    found += [os.environ.get(variable, "") for variable in (*sorted(variables), *tokens, *TOKENS)]
+    found += [os.environ.get(variable, "") for variable in (*sorted(variables), *tokens, *SECRET_VARIABLES)]
     for variable, value in os.environ.items():
-        if variable.upper().endswith(ENDINGS) and len(value.strip()) >= SHORTEST_OF_OTHERS:
+        if variable.upper().endswith(SECRET_SUFFIXES) and len(value.strip()) >= MIN_OTHER_SECRET_CHARS:
             found.append(value)
         elif variable.upper().endswith("_PROXY") or variable == "HF_ENDPOINT":
-            found.append(secret_of_address(value))
+            found.append(find_url_password(value))
     return [secret for secret in dict.fromkeys([*found, *map(str.strip, found)]) if secret.strip()]

@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bot.models.anthropic_reader import KIND, AnthropicReader, object_of
-from bot.models.connection import Connection
-from bot.models.dialect import Reader
+from bot.models.anthropic_reader import KIND, AnthropicReader, parse_input
+from bot.models.connection_pool import ConnectionPool
+from bot.models.dialect import AnswerReader
 from bot.models.errors import (
     BadKey,
     ContextTooLong,
@@ -26,7 +26,7 @@ from bot.models.errors import (
 from bot.models.http import HttpModel
 from bot.models.options import ModelOptions
 from bot.models.protocol import AssistantMessage, Message, ModelRequest, ToolResult, UserMessage
-from memory.http_answers import Failure
+from memory.http_responses import HttpFailure
 
 VERSION = "2023-06-01"
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
@@ -53,28 +53,28 @@ _EFFORTS = {"none": "low", "minimal": "low"}
 
 _BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 24_576}
 """Tokens to think with, for models that know no effort."""
-LEAST_BUDGET = 1024
+MIN_BUDGET = 1024
 
 _CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(\d)(?:[-.](\d{1,2}))?(?!\d)")
-_EVER_THINKING = (5, 0)
+_ALWAYS_THINKING = (5, 0)
 _BOUND_THINKING = (5, 1)
 _ADAPTIVE_THINKING = (4, 6)
 _NO_SAMPLING = (4, 7)
 _FIRST_THINKING = (3, 7)
 
-_CACHED = {"cache_control": {"type": "ephemeral"}}
+_CACHE_BREAKPOINT = {"cache_control": {"type": "ephemeral"}}
 
 
-def open_anthropic(options: ModelOptions, connection: Connection) -> HttpModel:
+def open_anthropic(options: ModelOptions, connection: ConnectionPool) -> HttpModel:
     """Open one model, asked with one key; `base_url` is the host alone."""
-    return HttpModel(AnthropicDialect(options), connection, options)
+    return HttpModel(AnthropicChatDialect(options), connection, options)
 
 
-class AnthropicDialect:
+class AnthropicChatDialect:
     """`POST {base_url}/v1/messages`."""
 
     def __init__(self, options: ModelOptions) -> None:
-        version = version_of(options.model)
+        version = parse_version(options.model)
         self._name = options.name
         self.url = f"{options.base_url}/v1/messages"
         self.headers: Mapping[str, str] = {
@@ -84,9 +84,9 @@ class AnthropicDialect:
         }
         self._settings: Mapping[str, Any] = {
             "model": options.model,
-            "max_tokens": longest_answer(options),
+            "max_tokens": max_answer_tokens(options),
             "stream": True,
-            **thinking_of(options),
+            **thinking_config(options),
         }
         self._temperature: Mapping[str, Any] = {}
         if options.temperature is not None and (version is None or version < _NO_SAMPLING):
@@ -96,25 +96,25 @@ class AnthropicDialect:
         """The stable beginning is marked for the cache: tools, system prompt, and the history in two places."""
         messages = self._messages(request.messages)
         body = {**self._settings, "messages": messages}
-        if body.get("thinking", {}).get("type") == "enabled" and _goes_on_without_thoughts(messages):
+        if body.get("thinking", {}).get("type") == "enabled" and _continues_without_thinking(messages):
             del body["thinking"]
         if "thinking" not in body:
             body |= self._temperature
         if request.system.strip():
-            body["system"] = [{"type": "text", "text": request.system, **_CACHED}]
+            body["system"] = [{"type": "text", "text": request.system, **_CACHE_BREAKPOINT}]
         if request.tools:
             body["tools"] = [
                 {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
                 for tool in request.tools
             ]
-            body["tools"][-1] |= _CACHED
+            body["tools"][-1] |= _CACHE_BREAKPOINT
         return body
 
-    def reader(self) -> Reader:
+    def reader(self) -> AnswerReader:
         """Begin to read an answer."""
         return AnthropicReader()
 
-    def kind_of(self, failure: Failure) -> type[ModelError] | None:
+    def kind_of(self, failure: HttpFailure) -> type[ModelError] | None:
         """By the code, where there is one, else by the type; `invalid_request_error` says no more than its status."""
         match failure.fields.get("error"):
             case {"details": {"error_code": str(code)}} if code in _ERRORS:
@@ -123,7 +123,7 @@ class AnthropicDialect:
                 return _ERRORS.get(kind)
         return None
 
-    def adapt(self, failure: Failure) -> bool:
+    def adapt(self, failure: HttpFailure) -> bool:
         """Nothing: what Anthropic finds wrong with a request stands in words alone."""
         return False
 
@@ -134,28 +134,28 @@ class AnthropicDialect:
         turns: list[dict[str, Any]] = []
         said: list[int] = []  # places of the turns in which a person spoke
         if not history or isinstance(history[0], AssistantMessage):
-            _say(turns, "user", [_text(SILENCE)])
+            _append_blocks(turns, "user", [_text_block(SILENCE)])
         for message in history:
             role = "assistant" if isinstance(message, AssistantMessage) else "user"
-            _say(turns, role, self._blocks(message))
+            _append_blocks(turns, role, self._blocks(message))
             if isinstance(message, UserMessage):
                 said.append(len(turns) - 1)
         # Not even white space at its end may be left of an answer that stands last: it would be a prefill.
         if turns[-1]["role"] != "user":
-            _say(turns, "user", [_text(SILENCE)])
+            _append_blocks(turns, "user", [_text_block(SILENCE)])
         # The end, for the next step; and where a person spoke last before, which is where the last turn's first
         # step ended: the cache is searched no further back than 20 blocks from a mark.
         last = len(turns) - 1
         for place in {last, *[place for place in said if place < last][-1:]}:
-            turns[place]["content"][-1] |= _CACHED
+            turns[place]["content"][-1] |= _CACHE_BREAKPOINT
         return turns
 
     def _blocks(self, message: Message) -> list[dict[str, Any]]:
         match message:
             case UserMessage(text, images):
-                pictures = [_image(image.media_type, image.data) for image in images]
-                spoken = [_text(text)] if text.strip() else []
-                return pictures + spoken or [_text(SILENCE)]
+                pictures = [_image_block(image.media_type, image.data) for image in images]
+                spoken = [_text_block(text)] if text.strip() else []
+                return pictures + spoken or [_text_block(SILENCE)]
             case ToolResult(call_id, _, content, failed):
                 return [
                     {
@@ -167,13 +167,13 @@ class AnthropicDialect:
                 ]
             case AssistantMessage(text, calls):
                 return self._raw(message) or [
-                    *([_text(text)] if text.strip() else []),
+                    *([_text_block(text)] if text.strip() else []),
                     *(
                         {
                             "type": "tool_use",
                             "id": call.id,
                             "name": _tool_name(call.name),
-                            "input": object_of(call.arguments),
+                            "input": parse_input(call.arguments),
                         }
                         for call in calls
                     ),
@@ -188,28 +188,28 @@ class AnthropicDialect:
         return blocks if ids == [call.id for call in message.calls] else []
 
 
-def version_of(model: str) -> tuple[int, int] | None:
+def parse_version(model: str) -> tuple[int, int] | None:
     """`claude-opus-4-6` is (4, 6), `claude-3-haiku-20240307` (3, 0); None for what is no Claude, or has no number."""
     found = _CLAUDE.search(model.lower())
     return (int(found[1]), int(found[2] or 0)) if found else None
 
 
-def longest_answer(options: ModelOptions) -> int:
+def max_answer_tokens(options: ModelOptions) -> int:
     """`max_tokens` has to be given, thoughts count, and more than the model can is refused."""
     if options.max_tokens is not None:
         return options.max_tokens
-    version = version_of(options.model)
+    version = parse_version(options.model)
     if version and version < (3, 5):
         return 4096
     return 32_000 if version and version >= _FIRST_THINKING else 8192
 
 
-def thinking_of(options: ModelOptions) -> Mapping[str, Any]:
+def thinking_config(options: ModelOptions) -> Mapping[str, Any]:
     """What to ask for, by what each generation takes; the wrong form is refused."""
-    version = version_of(options.model)
+    version = parse_version(options.model)
     effort = options.reasoning_effort
     if version and version >= _ADAPTIVE_THINKING:
-        thinks = version >= _EVER_THINKING or effort not in (None, "none")
+        thinks = version >= _ALWAYS_THINKING or effort not in (None, "none")
         if not thinks:
             return {}
         # Summaries are signs of life: without them a model is silent until it has thought.
@@ -222,13 +222,13 @@ def thinking_of(options: ModelOptions) -> Mapping[str, Any]:
         if effort == "xhigh" and version < _NO_SAMPLING:
             effort = "high"
         return {"thinking": thinking, "output_config": {"effort": _EFFORTS.get(effort, effort)}}
-    budget = min(_BUDGETS.get(effort or "none", 0), longest_answer(options) // 2)
-    if budget < LEAST_BUDGET or (version and version < _FIRST_THINKING):
+    budget = min(_BUDGETS.get(effort or "none", 0), max_answer_tokens(options) // 2)
+    if budget < MIN_BUDGET or (version and version < _FIRST_THINKING):
         return {}
     return {"thinking": {"type": "enabled", "budget_tokens": budget}}
 
 
-def _goes_on_without_thoughts(turns: Sequence[Mapping[str, Any]]) -> bool:
+def _continues_without_thinking(turns: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the model is to go on with calls that began without a thought of its own, such as another's.
 
     Where it has a budget to think, that is refused.
@@ -242,18 +242,18 @@ def _goes_on_without_thoughts(turns: Sequence[Mapping[str, Any]]) -> bool:
     return first is not None and first["content"][0]["type"] not in ("thinking", "redacted_thinking")
 
 
-def _say(turns: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]) -> None:
+def _append_blocks(turns: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]) -> None:
     if turns and turns[-1]["role"] == role:
         turns[-1]["content"] += blocks
     elif blocks:
         turns.append({"role": role, "content": blocks})
 
 
-def _text(text: str) -> dict[str, Any]:
+def _text_block(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _image(media_type: str, data: bytes) -> dict[str, Any]:
+def _image_block(media_type: str, data: bytes) -> dict[str, Any]:
     source = {"type": "base64", "media_type": media_type, "data": base64.b64encode(data).decode("ascii")}
     return {"type": "image", "source": source}
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.models.answer_bounds import MOST_CALLS, tokens
-from bot.models.dialect import Refusal, Stage
+from bot.models.dialect import AnswerStage, ErrorEvent
 from bot.models.errors import ContentRefused, ContextTooLong, CutOff, EmptyAnswer
 from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
-from bot.models.tool_calls import new_call_id, read_arguments
-from memory.http_answers import Failure
+from bot.models.tool_calls import new_call_id, parse_arguments
+from memory.http_responses import HttpFailure
 
 KIND = "anthropic"
 
@@ -40,13 +40,13 @@ _DELTAS: Mapping[object, str] = {
 """Deltas whose text is to be joined, and the field that it stands in."""
 
 
-def object_of(arguments: str) -> dict[str, Any]:
+def parse_input(arguments: str) -> dict[str, Any]:
     """A call's arguments as `input`, which has to be an object whatever the model wrote.
 
     Broken ones are wrapped the way that Anthropic recommends, so that the model can see what it did.
     """
     try:
-        found = read_arguments(arguments)
+        found = parse_arguments(arguments)
         json.dumps(found, allow_nan=False)  # NaN and 1e999 are read, but would break the whole request
     except ValueError:
         return {"INVALID_JSON": arguments}
@@ -54,7 +54,7 @@ def object_of(arguments: str) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
-class _Block:
+class _ContentBlock:
     """One piece of content: how it began, and what came after."""
 
     began: dict[str, Any]
@@ -67,24 +67,24 @@ class _Block:
     def kind(self) -> object:
         return self.began.get("type")
 
-    def joined(self, name: str) -> str:
+    def join(self, name: str) -> str:
         began = self.began.get(name)
         return "".join([began if isinstance(began, str) else "", *self.pieces.get(name, ())])
 
     @property
     def arguments(self) -> str:
         """JSON as the model wrote it."""
-        return self.joined("partial_json").strip() or json.dumps(
+        return self.join("partial_json").strip() or json.dumps(
             self.began.get("input") or {}, ensure_ascii=False
         )
 
     def raw(self) -> dict[str, Any]:
         """The block as it is sent back."""
-        whole = {**self.began, **{name: self.joined(name) for name in self.pieces}}
+        whole = {**self.began, **{name: self.join(name) for name in self.pieces}}
         if self.citations:
             whole["citations"] = [*(whole.get("citations") or ()), *self.citations]
         if whole.pop("partial_json", None) is not None or "input" in self.began:
-            whole["input"] = object_of(self.arguments)
+            whole["input"] = parse_input(self.arguments)
         return whole
 
 
@@ -92,9 +92,9 @@ class AnthropicReader:
     """A `Reader`. Each tool call gets an id of ours at once, in the raw step too."""
 
     def __init__(self) -> None:
-        self.stage: Stage = "waiting"
+        self.stage: AnswerStage = "waiting"
         self.ended = False
-        self._blocks: dict[int, _Block] = {}
+        self._blocks: dict[int, _ContentBlock] = {}
         self._usage: dict[str, int] = {}
         self._stop: object = None
         self._stop_details: object = None
@@ -112,21 +112,21 @@ class AnthropicReader:
             case "message_start":
                 self._count(fields["message"].get("usage"))
             case "message_delta":
-                self._end(fields["delta"])
+                self._finish(fields["delta"])
                 self._count(fields.get("usage"))
             case "message_stop":
                 self.ended = True
             case "error":
-                raise refusal_of(fields)
+                raise read_error_event(fields)
         return ""
 
     def read_whole(self, fields: Mapping[str, Any]) -> str:
         """Take in a message that came in one piece."""
         if fields["type"] == "error":
-            raise refusal_of(fields)
+            raise read_error_event(fields)
         self._any = self.ended = True
         self._count(fields.get("usage"))
-        self._end(fields)
+        self._finish(fields)
         return "".join(self._begin(index, block) for index, block in enumerate(fields["content"]))
 
     def answer(self) -> Answer:
@@ -138,7 +138,7 @@ class AnthropicReader:
         if self._stop == "refusal":
             raise ContentRefused(f"will not answer this{self._category()}")
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
-        text = "".join(block.joined("text") for block in blocks if block.kind == "text")
+        text = "".join(block.join("text") for block in blocks if block.kind == "text")
         calls = tuple(
             ToolCall(block.began["id"], block.began["name"], block.arguments)
             for block in blocks
@@ -148,10 +148,10 @@ class AnthropicReader:
             if self._stop == "model_context_window_exceeded":
                 raise ContextTooLong("had no room left for an answer")
             raise EmptyAnswer(f"sent neither text nor a tool call (stop_reason {self._stop})")
-        raw = RawStep(KIND, {"content": [block.raw() for block in blocks if _goes_back(block)]})
+        raw = RawStep(KIND, {"content": [block.raw() for block in blocks if _can_be_resent(block)]})
         return Answer(
             AssistantMessage(text, calls, raw=raw),
-            self._counted(),
+            self._total_usage(),
             cut_short=self._stop in ("max_tokens", "model_context_window_exceeded", "pause_turn"),
         )
 
@@ -160,18 +160,18 @@ class AnthropicReader:
     def _begin(self, index: int, fields: Mapping[str, Any]) -> str:
         if len(self._blocks) >= MOST_BLOCKS:
             raise ValueError("blocks without end")
-        block = self._blocks[index] = _Block(dict(fields))
+        block = self._blocks[index] = _ContentBlock(dict(fields))
         match block.kind:
             case "tool_use":
                 block.began["id"] = new_call_id()
                 self.stage = "answering"
             case "text":
-                return self._show(block.joined("text"))
+                return self._emit(block.join("text"))
             case "thinking" | "redacted_thinking" if self.stage == "waiting":
                 self.stage = "thinking"
         return ""
 
-    def _add(self, block: _Block, delta: Mapping[str, Any]) -> str:
+    def _add(self, block: _ContentBlock, delta: Mapping[str, Any]) -> str:
         name = _DELTAS.get(delta["type"])
         if name:
             block.pieces.setdefault(name, []).append(delta[name])
@@ -179,14 +179,14 @@ class AnthropicReader:
             block.citations.append(delta["citation"])
         else:
             block.readable = False
-        return self._show(delta["text"]) if name == "text" and block.kind == "text" else ""
+        return self._emit(delta["text"]) if name == "text" and block.kind == "text" else ""
 
-    def _show(self, text: str) -> str:
+    def _emit(self, text: str) -> str:
         if text:
             self.stage = "answering"
         return text
 
-    def _end(self, fields: Mapping[str, Any]) -> None:
+    def _finish(self, fields: Mapping[str, Any]) -> None:
         self._stop = fields.get("stop_reason") or self._stop
         self._stop_details = fields.get("stop_details") or self._stop_details
 
@@ -201,7 +201,7 @@ class AnthropicReader:
         if isinstance(usage, Mapping):
             self._usage |= {name: tokens(usage[name]) for name in _COUNTS if isinstance(usage.get(name), int)}
 
-    def _counted(self) -> Usage:
+    def _total_usage(self) -> Usage:
         count = self._usage.get
         cached = count("cache_read_input_tokens", 0)
         return Usage(
@@ -211,14 +211,14 @@ class AnthropicReader:
         )
 
 
-def refusal_of(fields: Mapping[str, Any]) -> Refusal:
+def read_error_event(fields: Mapping[str, Any]) -> ErrorEvent:
     """An error that came where an answer was due."""
     match fields:
         case {"error": {"type": str(kind)}}:
-            return Refusal(Failure(_STATUS.get(kind, 500), fields))
-    return Refusal(Failure(500, fields))
+            return ErrorEvent(HttpFailure(_STATUS.get(kind, 500), fields))
+    return ErrorEvent(HttpFailure(500, fields))
 
 
-def _goes_back(block: _Block) -> bool:
+def _can_be_resent(block: _ContentBlock) -> bool:
     """Blank text comes between thoughts and calls, but is refused on its way back."""
-    return block.readable and not (block.kind == "text" and not block.joined("text").strip())
+    return block.readable and not (block.kind == "text" and not block.join("text").strip())

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from bot.models.errors import ModelError
 from bot.models.health import RouteName
+from bot.models.image_fallback import ImageSupport
 from bot.models.protocol import LanguageModel
-from bot.models.sight import Sight
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ModelCandidate:
     """A model with all its keys, at least one route."""
 
     name: str
@@ -30,17 +30,17 @@ class Candidate:
     """Whether the owner has named that window: then a provider's word counts for nothing."""
     last_resort: bool = False
     """No language model: it answers at once and always, but only what none of those does."""
-    sight: Sight | None = None
+    sight: ImageSupport | None = None
     """Whether it sees pictures; None where nobody has asked."""
 
     @property
-    def is_blind(self) -> bool:
+    def lacks_vision(self) -> bool:
         """Whether it is known to see no pictures."""
         return self.sight is not None and self.sight.sees is False
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class FailedAttempt:
     """One request that was sent in vain."""
 
     route: RouteName
@@ -50,7 +50,7 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True)
-class Hooks:
+class FallbackHooks:
     """Who wants to know what goes on."""
 
     on_retry: Callable[[str, int, ModelError], None]

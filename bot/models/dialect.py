@@ -16,7 +16,7 @@ from bot.models.errors import (
     TimedOut,
 )
 from bot.models.protocol import Answer, ModelRequest
-from memory.http_answers import Failure
+from memory.http_responses import HttpFailure
 
 _STATUS: Mapping[int, type[ModelError]] = {
     401: BadKey,
@@ -30,7 +30,7 @@ _STATUS: Mapping[int, type[ModelError]] = {
     529: Overloaded,
 }
 
-Stage = Literal["waiting", "thinking", "answering"]
+AnswerStage = Literal["waiting", "thinking", "answering"]
 
 
 def kind_of_status(status: int) -> type[ModelError]:
@@ -38,19 +38,19 @@ def kind_of_status(status: int) -> type[ModelError]:
     return _STATUS.get(status) or (ServerFailed if status >= 500 else BadRequest)
 
 
-class Refusal(Exception):
+class ErrorEvent(Exception):
     """An error that came as an event, in the middle of an answer; its failure's status may be a guess."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: HttpFailure) -> None:
         super().__init__(failure.status)
         self.failure = failure
 
 
-class Reader(Protocol):
-    """Puts one answer together. May raise `Refusal`, `ModelError`, and LookupError, TypeError, ValueError at will."""
+class AnswerReader(Protocol):
+    """Puts one answer together. May raise `ErrorEvent`, `ModelError`, LookupError, TypeError and ValueError at will."""
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> AnswerStage:
         """`thinking` after the first token of any kind, `answering` after the first of text or of a call."""
         ...
 
@@ -72,7 +72,7 @@ class Reader(Protocol):
         ...
 
 
-class Dialect(Protocol):
+class ChatDialect(Protocol):
     """What is a provider's own: where it is asked, how, and what its answers and errors look like."""
 
     @property
@@ -89,14 +89,14 @@ class Dialect(Protocol):
         """The request as the provider takes it."""
         ...
 
-    def reader(self) -> Reader:
+    def reader(self) -> AnswerReader:
         """Begin to read an answer."""
         ...
 
-    def kind_of(self, failure: Failure) -> type[ModelError] | None:
+    def kind_of(self, failure: HttpFailure) -> type[ModelError] | None:
         """What the provider's own error type or code means; None leaves it to the status."""
         ...
 
-    def adapt(self, failure: Failure) -> bool:
+    def adapt(self, failure: HttpFailure) -> bool:
         """Learn from a refusal: whether the same request is worth asking again in another form, now and in future."""
         ...

@@ -8,19 +8,19 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import replace
 
-from bot.measures import Measures
-from bot.models.call import Call
-from bot.models.candidate import Hooks, Route
+from bot.hot_swap import HotSwap, no_close
+from bot.metrics import Metrics
+from bot.models.breakers import Breakers
+from bot.models.candidate import FallbackHooks, Route
 from bot.models.errors import BrokenToolCall, EmptyAnswer, ModelError, NoModelAnswered, ServerFailed
-from bot.models.health_book import HealthBook
-from bot.models.plan import Plan
+from bot.models.fallback_run import FallbackRun
 from bot.models.protocol import Answer, ModelEvent, ModelRequest, StartedOver
-from bot.models.tool_calls import are_readable, broken_steps
-from bot.renewable import Renewable, nothing_to_close
+from bot.models.routing import Routing
+from bot.models.tool_calls import are_readable, count_broken_steps
 
 log = logging.getLogger(__name__)
 
-BROKEN_STEPS = 2
+MAX_BROKEN_STEPS = 2
 """Steps with unreadable tool arguments that a model may try to mend itself."""
 
 
@@ -29,25 +29,25 @@ class FallbackModel:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Routing,
         *,
-        close: Callable[[], Awaitable[None]] = nothing_to_close,
-        health: HealthBook | None = None,
-        hooks: Hooks | None = None,
-        measures: Measures | None = None,
+        close: Callable[[], Awaitable[None]] = no_close,
+        health: Breakers | None = None,
+        hooks: FallbackHooks | None = None,
+        measures: Metrics | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
         """`close` lets go of what the plan needs, once another counts."""
-        self.plans = Renewable(plan, close)
-        self.health = health or HealthBook()
-        self._hooks = hooks or Hooks(on_retry=_log_retry, on_fallback=self._go_on)
-        self._measures = measures or Measures()
+        self.plans = HotSwap(plan, close)
+        self.health = health or Breakers()
+        self._hooks = hooks or FallbackHooks(on_retry=_log_retry, on_fallback=self._fall_back)
+        self._measures = measures or Metrics()
         self._sleep = sleep
         self._chance = chance
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> Routing:
         """By which the next call is made."""
         return self.plans.now
 
@@ -62,26 +62,28 @@ class FallbackModel:
         Raises NoModelAnswered with every failure where none can; ContextTooLong, before anything is shown, where
         no window holds a request that may not be shortened.
         """
-        with self.plans.in_use() as plan:
+        with self.plans.use() as plan:
             async with aclosing(self._stream(request, plan)) as events:
                 async for event in events:
                     yield event
 
-    async def _stream(self, request: ModelRequest, plan: Plan) -> AsyncGenerator[ModelEvent, None]:
+    async def _stream(self, request: ModelRequest, plan: Routing) -> AsyncGenerator[ModelEvent, None]:
         await self.health.refresh()
-        call = Call(request, plan, self.health, hooks=self._hooks, sleep=self._sleep, chance=self._chance)
+        call = FallbackRun(
+            request, plan, self.health, hooks=self._hooks, sleep=self._sleep, chance=self._chance
+        )
         void = False  # text of a try that failed is on screen
         try:
             async with aclosing(call.routes()) as routes:
                 async for route in routes:
                     shown = False
                     start = time.monotonic()
-                    self._measures.asks(route.name.model)
+                    self._measures.count_request(route.name.model)
                     try:
                         async with aclosing(route.model.stream(call.request)) as events:
                             async for event in events:
                                 if isinstance(event, Answer):
-                                    answer = _checked(event, route, call.request)
+                                    answer = _check_answer(event, route, call.request)
                                     break
                                 if void:
                                     void = False
@@ -91,18 +93,18 @@ class FallbackModel:
                             else:
                                 raise EmptyAnswer("ended without an answer", model=route.model.name)
                     except ModelError as error:
-                        self._failed(call, route, error, shown=shown)
+                        self._record_failure(call, route, error, shown=shown)
                         void = void or shown
                     except Exception as error:
                         log.exception("the client of %s broke", route.model.name)
                         fault = ServerFailed(
                             f"our client broke: {type(error).__name__}", model=route.model.name
                         )
-                        self._failed(call, route, fault, shown=shown)
+                        self._record_failure(call, route, fault, shown=shown)
                         void = void or shown
                     else:
                         seconds = time.monotonic() - start
-                        self._measures.answered(route.name.model, answer, seconds=seconds)
+                        self._measures.record_answer(route.name.model, answer, seconds=seconds)
                         tries = call.answered(route, answer, seconds=seconds)
                         if void:
                             yield StartedOver()
@@ -114,16 +116,16 @@ class FallbackModel:
         finally:
             call.close()
 
-    def _failed(self, call: Call, route: Route, error: ModelError, *, shown: bool) -> None:
+    def _record_failure(self, call: FallbackRun, route: Route, error: ModelError, *, shown: bool) -> None:
         call.failed(route, error, shown=shown)
-        self._measures.gave_no_answer(route.name.model, call.tries[-1].error.kind)
+        self._measures.count_failure(route.name.model, call.tries[-1].error.kind)
 
-    def _go_on(self, model: str, then: str, error: ModelError) -> None:
-        self._measures.goes_on(model, then)
+    def _fall_back(self, model: str, then: str, error: ModelError) -> None:
+        self._measures.count_fallback(model, then)
         log.warning("%s gave no answer (%s: %s): going on with %s", model, error.kind, error.detail, then)
 
 
-def _checked(answer: Answer, route: Route, request: ModelRequest) -> Answer:
+def _check_answer(answer: Answer, route: Route, request: ModelRequest) -> Answer:
     """The answer, where it is one; else raise what it is instead."""
     message = answer.message
     if not message.text.strip() and not message.calls:
@@ -131,7 +133,7 @@ def _checked(answer: Answer, route: Route, request: ModelRequest) -> Answer:
     if (
         message.calls
         and not are_readable(message.calls)
-        and broken_steps(request.messages, model=message.model) >= BROKEN_STEPS
+        and count_broken_steps(request.messages, model=message.model) >= MAX_BROKEN_STEPS
     ):
         raise BrokenToolCall("tool arguments that are no JSON, again and again", model=route.model.name)
     return answer

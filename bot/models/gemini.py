@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bot.models.connection import Connection
+from bot.models.connection_pool import ConnectionPool
 from bot.models.errors import (
     BadKey,
     ModelError,
@@ -20,7 +20,7 @@ from bot.models.gemini_reader import GeminiReader
 from bot.models.http import HttpModel
 from bot.models.options import ModelOptions
 from bot.models.protocol import ModelRequest, ToolSpec
-from memory.http_answers import Failure
+from memory.http_responses import HttpFailure
 
 VERSION = "v1beta"
 
@@ -51,7 +51,7 @@ _BY_BUDGET = re.compile(r"gemini-[12]\b")
 _CALL_FIELD = re.compile(r"\bcontents\[\d+\]\.parts\[\d+\]\.function_?(?:call|response)$", re.IGNORECASE)
 
 
-class GeminiDialect:
+class GeminiChatDialect:
     """One model, asked with one key."""
 
     def __init__(self, options: ModelOptions) -> None:
@@ -79,18 +79,18 @@ class GeminiDialect:
         """Begin to read an answer."""
         return GeminiReader()
 
-    def kind_of(self, failure: Failure) -> type[ModelError] | None:
+    def kind_of(self, failure: HttpFailure) -> type[ModelError] | None:
         """By quota, by `error.details[].reason`, else by `error.status`."""
         error = failure.fields.get("error")
         if not isinstance(error, Mapping):
             return None
         details = list(_objects(error.get("details")))
-        if any(_is_used_up(quota) for detail in details for quota in _objects(detail.get("violations"))):
+        if any(_is_exhausted(quota) for detail in details for quota in _objects(detail.get("violations"))):
             return OutOfCredit
         names = [*(detail.get("reason") for detail in details), error.get("status")]
         return next((_KINDS[name] for name in names if isinstance(name, str) and name in _KINDS), None)
 
-    def adapt(self, failure: Failure) -> bool:
+    def adapt(self, failure: HttpFailure) -> bool:
         """Leave out the ids of calls, which Vertex AI and gateways in front of it do not know."""
         error = failure.fields.get("error")
         if not self._takes_ids or not isinstance(error, Mapping):
@@ -136,7 +136,7 @@ def _declaration(tool: ToolSpec) -> Mapping[str, Any]:
     return declaration
 
 
-def _is_used_up(quota: Mapping[str, object]) -> bool:
+def _is_exhausted(quota: Mapping[str, object]) -> bool:
     """Whether the wait that comes with it, always less than a minute, is in vain.
 
     So it is for what a day has, and for a model that the plan does not include: a quota of 0, which is left out.
@@ -150,6 +150,6 @@ def _objects(value: object) -> Iterator[Mapping[str, object]]:
         yield from (item for item in value if isinstance(item, Mapping))
 
 
-def open_gemini(options: ModelOptions, connection: Connection) -> HttpModel:
+def open_gemini(options: ModelOptions, connection: ConnectionPool) -> HttpModel:
     """Open Gemini; `base_url` is the host alone, such as https://generativelanguage.googleapis.com."""
-    return HttpModel(GeminiDialect(options), connection, options)
+    return HttpModel(GeminiChatDialect(options), connection, options)

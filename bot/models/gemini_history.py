@@ -13,8 +13,8 @@ NO_SIGNATURE = "skip_thought_signature_validator"
 """What Google's documentation has for calls that another model made, in the place of a signature."""
 
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/webp"})
-_ODD_IN_A_NAME = re.compile(r"[^\w.:-]", re.ASCII)
-LONGEST_NAME = 64
+_INVALID_NAME_CHARACTERS = re.compile(r"[^\w.:-]", re.ASCII)
+MAX_NAME_CHARS = 64
 
 
 def contents_of(messages: Iterable[Message], *, model: str, with_ids: bool) -> list[Mapping[str, Any]]:
@@ -36,18 +36,18 @@ def contents_of(messages: Iterable[Message], *, model: str, with_ids: bool) -> l
 def _parts_of(message: Message, model: str, *, with_ids: bool) -> list[Mapping[str, Any]]:
     match message:
         case UserMessage(text, images):
-            pictures = [_picture(image) for image in images]
+            pictures = [_image_part(image) for image in images]
             # A part without anything in it is refused.
             return [*pictures, {"text": text or " "}] if text or not pictures else pictures
         case AssistantMessage():
-            parts = _own_parts(message, model) or _rebuilt(message)
-            return _signed(parts if with_ids else [_without_id(part) for part in parts])
+            parts = _own_parts(message, model) or _build_parts(message)
+            return _add_signatures(parts if with_ids else [_without_id(part) for part in parts])
         case ToolResult():
-            result = {"name": _name(message.name), "response": _response(message)}
+            result = {"name": _clean_name(message.name), "response": _response_part(message)}
             return [{"functionResponse": {"id": message.call_id, **result} if with_ids else result}]
 
 
-def _picture(image: Image) -> Mapping[str, Any]:
+def _image_part(image: Image) -> Mapping[str, Any]:
     if image.media_type not in _PICTURES:  # a GIF would have the whole request refused
         return {"text": f"[a picture of a kind that you cannot see: {image.media_type}]"}
     data = base64.b64encode(image.data).decode("ascii")
@@ -62,16 +62,22 @@ def _own_parts(message: AssistantMessage, model: str) -> Sequence[Mapping[str, A
     return ()
 
 
-def _rebuilt(message: AssistantMessage) -> Sequence[Mapping[str, Any]]:
+def _build_parts(message: AssistantMessage) -> Sequence[Mapping[str, Any]]:
     said = [{"text": message.text}] if message.text else []
-    return [*said, *map(_call, message.calls)]
+    return [*said, *map(_call_part, message.calls)]
 
 
-def _call(call: ToolCall) -> Mapping[str, Any]:
-    return {"functionCall": {"id": call.id, "name": _name(call.name), "args": _object(call.arguments) or {}}}
+def _call_part(call: ToolCall) -> Mapping[str, Any]:
+    return {
+        "functionCall": {
+            "id": call.id,
+            "name": _clean_name(call.name),
+            "args": _parse_object(call.arguments) or {},
+        }
+    }
 
 
-def _signed(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _add_signatures(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The first call of a step must have a signature, from Gemini 3 on; models before do not look at it."""
     signed = list(parts)
     first = next((place for place, part in enumerate(signed) if "functionCall" in part), None)
@@ -87,20 +93,20 @@ def _without_id(part: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**part, "functionCall": call}
 
 
-def _response(result: ToolResult) -> Mapping[str, Any]:
+def _response_part(result: ToolResult) -> Mapping[str, Any]:
     """An object; "output" and "error" are the names that the API has for what is none."""
-    found = _object(result.content)
+    found = _parse_object(result.content)
     if result.failed and (found is None or "error" not in found):
         return {"error": result.content}
     return {"output": result.content} if found is None else found
 
 
-def _name(name: str) -> str:
+def _clean_name(name: str) -> str:
     """A tool's name as another model may have invented it; an odd one would have the whole request refused."""
-    return _ODD_IN_A_NAME.sub("_", name)[:LONGEST_NAME] or "_"
+    return _INVALID_NAME_CHARACTERS.sub("_", name)[:MAX_NAME_CHARS] or "_"
 
 
-def _object(text: str) -> dict[str, Any] | None:
+def _parse_object(text: str) -> dict[str, Any] | None:
     """The JSON object that `text` is; None for anything else, or one with numbers that JSON does not have."""
     try:
         found = json.loads(text)

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from bot.models.answer_bounds import MOST_CALLS, tokens
-from bot.models.dialect import Refusal, Stage
+from bot.models.dialect import AnswerStage, ErrorEvent
 from bot.models.errors import BadRequest, ContentRefused, CutOff, EmptyAnswer, ModelError
 from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
 from bot.models.tool_calls import new_call_id
-from memory.http_answers import Failure, google_retry_delay
+from memory.http_responses import HttpFailure, parse_google_retry_delay
 
 KIND = "gemini"
 
@@ -43,7 +43,7 @@ class GeminiReader:
     """Never before the connection is: old models and gateways say STOP with every piece, or before the first."""
 
     def __init__(self) -> None:
-        self.stage: Stage = "waiting"
+        self.stage: AnswerStage = "waiting"
         self._finish: str | None = None
         self._text: list[str] = []
         self._calls: list[ToolCall] = []
@@ -60,7 +60,7 @@ class GeminiReader:
     def read_whole(self, fields: Mapping[str, Any]) -> str:
         """Take in one piece, which may be all; give its text."""
         if "error" in fields:
-            raise Refusal(_failure_of(fields))
+            raise ErrorEvent(_parse_failure(fields))
         if usage := fields.get("usageMetadata"):
             self._usage = usage
         if reason := (fields.get("promptFeedback") or {}).get("blockReason"):
@@ -71,7 +71,7 @@ class GeminiReader:
         candidate = candidates[0]
         self._finish = candidate.get("finishReason") or self._finish
         parts = (candidate.get("content") or {}).get("parts")
-        return "".join(map(self._take, parts)) if parts else ""
+        return "".join(map(self._add_part, parts)) if parts else ""
 
     def answer(self) -> Answer:
         """Give all of it; raise ContentRefused, CutOff, EmptyAnswer or what the reason to end means."""
@@ -91,15 +91,15 @@ class GeminiReader:
         raw = RawStep(KIND, {"parts": self._parts})
         message = AssistantMessage(text, tuple(self._calls), raw=raw)
         # What ends for a reason that nobody knows yet is not whole either.
-        return Answer(message, self._counted(), cut_short=self._finish != "STOP")
+        return Answer(message, self._total_usage(), cut_short=self._finish != "STOP")
 
     # -- pieces -------------------------------------------------------------------------------------------
 
-    def _take(self, part: dict[str, Any]) -> str:
+    def _add_part(self, part: dict[str, Any]) -> str:
         if "functionCall" in part:
-            self._take_call(part)
+            self._add_call(part)
             return ""
-        self._keep(part)
+        self._store_part(part)
         text: str = part.get("text") or ""
         if not text or part.get("thought"):
             if self.stage == "waiting":
@@ -109,7 +109,7 @@ class GeminiReader:
         self._text.append(text)
         return text
 
-    def _take_call(self, part: Mapping[str, Any]) -> None:
+    def _add_call(self, part: Mapping[str, Any]) -> None:
         if len(self._calls) == MOST_CALLS:
             raise ValueError("tool calls without end")
         call = part["functionCall"]
@@ -120,7 +120,7 @@ class GeminiReader:
         self._parts.append({**part, "functionCall": {**call, "id": ours.id}})
         self.stage = "answering"
 
-    def _keep(self, part: dict[str, Any]) -> None:
+    def _store_part(self, part: dict[str, Any]) -> None:
         """Pieces of one text become one part; what has a signature stays as it is, in its place."""
         if part.keys() <= _PLAIN:
             if not part.get("text"):  # may come, but may not be sent back
@@ -137,7 +137,7 @@ class GeminiReader:
             self._parts[-1]["text"] += "".join(self._more)
             self._more.clear()
 
-    def _counted(self) -> Usage:
+    def _total_usage(self) -> Usage:
         read, written, thought, cached = (
             tokens(self._usage.get(name))
             for name in (
@@ -150,7 +150,7 @@ class GeminiReader:
         return Usage(read, written + thought, min(cached, read))
 
 
-def _failure_of(fields: Mapping[str, Any]) -> Failure:
+def _parse_failure(fields: Mapping[str, Any]) -> HttpFailure:
     error = fields["error"]
     code = error.get("code") if isinstance(error, Mapping) else None
-    return Failure(code if isinstance(code, int) else 500, fields, google_retry_delay(fields))
+    return HttpFailure(code if isinstance(code, int) else 500, fields, parse_google_retry_delay(fields))

@@ -12,18 +12,18 @@ from bot.models.errors import (
 )
 from bot.models.protocol import Usage
 
-LARGEST_RATIO = 4.0
+MAX_RATIO = 4.0
 """Of a provider's count of tokens to our estimate: more is a server's odd way to count."""
-SMALLEST_RATIO = 0.5
+MIN_RATIO = 0.5
 """Less is a server that leaves out what it had cached, or what it has cut off in silence."""
 OPEN_AFTER = 2
 """Calls that failed in a row before a model is left to rest."""
-FIRST_REST = 30.0
+FIRST_PAUSE = 30.0
 """Seconds of the first rest; each further one is twice as long."""
-LONGEST_REST = 300.0
+MAX_PAUSE = 300.0
 WINDOW_SECONDS = 3600.0
 """How long a provider's word on the window counts: a server may have been started anew with a larger one."""
-SHORTEST_WRITING = 0.2
+MIN_WRITING_SECONDS = 0.2
 """Seconds: an answer that came in one piece says nothing of speed."""
 WEIGHT = 0.2
 """Of the newest call in what is smoothed: about the last ten calls count."""
@@ -43,7 +43,7 @@ class RouteName:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """How one call ended for one route, however often it was tried in it."""
 
     route: RouteName
@@ -87,27 +87,27 @@ class Health:
     tokens_ratio: float = 1.0
     """Tokens that the provider counts for each that we estimate; smoothed."""
 
-    def is_resting(self, now: float) -> bool:
+    def is_open(self, now: float) -> bool:
         """Whether its breaker is open."""
-        return now < self.rests_until <= now + LONGEST_REST  # else the clock was set back
+        return now < self.rests_until <= now + MAX_PAUSE  # else the clock was set back
 
     def known_window(self, now: float) -> int:
         """Tokens that it takes in, where that was heard lately; else 0."""
         return self.window if now - self.window_at < WINDOW_SECONDS else 0
 
-    def is_on_probation(self, now: float) -> bool:
+    def is_half_open(self, now: float) -> bool:
         """Whether its breaker is half open: the rest is over, and no answer has come since."""
-        return self.rests_until > 0 and not self.is_resting(now)
+        return self.rests_until > 0 and not self.is_open(now)
 
 
-def after(health: Health, outcome: Outcome) -> Health:
+def after(health: Health, outcome: CallOutcome) -> Health:
     """What is known once a call has ended."""
     if outcome.error is None:
-        return _after_answer(health, outcome)
-    return _after_failure(health, outcome, outcome.error)
+        return _apply_answer(health, outcome)
+    return _apply_failure(health, outcome, outcome.error)
 
 
-def rested(health: Health) -> Health:
+def close_breaker(health: Health) -> Health:
     """The same with its breaker closed, as if it had never failed."""
     return replace(
         health,
@@ -120,27 +120,27 @@ def rested(health: Health) -> Health:
     )
 
 
-def _after_answer(health: Health, outcome: Outcome) -> Health:
+def _apply_answer(health: Health, outcome: CallOutcome) -> Health:
     usage = outcome.usage
     writing = outcome.seconds - outcome.first_token_seconds
-    speed = usage.output_tokens / writing if writing >= SHORTEST_WRITING else 0.0
+    speed = usage.output_tokens / writing if writing >= MIN_WRITING_SECONDS else 0.0
     return replace(
         health,
         calls=health.calls + 1,
         usage=health.usage + usage,
-        success=_smoothed(health.success, 1.0),
-        first_token_seconds=_smoothed(health.first_token_seconds, outcome.first_token_seconds),
-        tokens_per_second=_smoothed(health.tokens_per_second, speed),
+        success=_smooth(health.success, 1.0),
+        first_token_seconds=_smooth(health.first_token_seconds, outcome.first_token_seconds),
+        tokens_per_second=_smooth(health.tokens_per_second, speed),
         last_answer_at=outcome.at,
         window=0 if usage.input_tokens > health.window else health.window,
-        tokens_ratio=_smoothed(health.tokens_ratio, _ratio(usage.input_tokens, outcome.tokens)),
+        tokens_ratio=_smooth(health.tokens_ratio, _ratio(usage.input_tokens, outcome.tokens)),
         failed_in_a_row=0,
         rest_seconds=0.0,
         rests_until=0.0,
     )
 
 
-def _after_failure(health: Health, outcome: Outcome, error: ModelError) -> Health:
+def _apply_failure(health: Health, outcome: CallOutcome, error: ModelError) -> Health:
     failed = replace(
         health,
         calls=health.calls + 1,
@@ -155,27 +155,27 @@ def _after_failure(health: Health, outcome: Outcome, error: ModelError) -> Healt
         return replace(failed, failed_in_a_row=0, rest_seconds=0.0, rests_until=0.0)
     in_a_row = health.failed_in_a_row + 1
     failed = replace(failed, failed_in_a_row=in_a_row, success=health.success * (1 - WEIGHT))
-    rest = _rest(health, error, in_a_row)
+    rest = _pause_seconds(health, error, in_a_row)
     return replace(failed, rest_seconds=rest, rests_until=outcome.at + rest) if rest else failed
 
 
-def _rest(health: Health, error: ModelError, in_a_row: int) -> float:
+def _pause_seconds(health: Health, error: ModelError, in_a_row: int) -> float:
     """Seconds that it is to rest now; 0 for not yet."""
     if error.retry_after:
-        return min(error.retry_after, LONGEST_REST)
+        return min(error.retry_after, MAX_PAUSE)
     # Who waits for nothing once shall not wait for it again with the next message.
     if in_a_row >= OPEN_AFTER or health.rests_until or isinstance(error, TimedOut):
-        return min(max(FIRST_REST, 2 * health.rest_seconds), LONGEST_REST)
+        return min(max(FIRST_PAUSE, 2 * health.rest_seconds), MAX_PAUSE)
     return 0.0
 
 
 def _ratio(counted: int, estimated: int) -> float:
     """Tokens by the provider to tokens by us; 0 where it gave none."""
     ratio = counted / max(1, estimated)
-    return min(max(ratio, SMALLEST_RATIO), LARGEST_RATIO) if ratio else 0.0
+    return min(max(ratio, MIN_RATIO), MAX_RATIO) if ratio else 0.0
 
 
-def _smoothed(before: float, value: float) -> float:
+def _smooth(before: float, value: float) -> float:
     if value <= 0:
         return before
     return before + WEIGHT * (value - before) if before else value

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from bot.models.answer_bounds import is_nested_deeply
-from bot.models.clock import Clock
-from bot.models.connection import Connection
-from bot.models.dialect import Dialect, Reader, Refusal, kind_of_status
+from bot.models.connection_pool import ConnectionPool
+from bot.models.deadline import Deadline
+from bot.models.dialect import AnswerReader, ChatDialect, ErrorEvent, kind_of_status
 from bot.models.errors import (
     BadKey,
     BadRequest,
@@ -30,17 +30,17 @@ from bot.models.errors import (
 from bot.models.options import ModelOptions
 from bot.models.overflow import STATUSES, is_unexplained, overflow_window
 from bot.models.protocol import Answer, ModelRequest, TextDelta
-from bot.models.sse import MOST_BYTES, EventStream, EventTooLarge
-from memory.http_answers import (
-    Failure,
-    failure_of,
-    fields_of,
-    message_of,
+from bot.models.sse import MAX_EVENT_BYTES, EventStream, EventTooLarge
+from memory.http_responses import (
+    HttpFailure,
+    explain_bad_key,
+    find_error_message,
+    iter_decompressed,
     one_line,
-    unpacked,
-    what_is_wrong_with,
+    parse_failure,
+    parse_fields,
 )
-from memory.redaction import secret_of_address
+from memory.redaction import find_url_password
 
 ANSWER_BYTES = 64 << 20
 ERROR_BYTES = 1 << 16
@@ -52,7 +52,7 @@ DRAIN_SECONDS = 0.2
 """How long a server that has said all may take to end its answer; longer costs its connection."""
 ERROR_SECONDS = 5.0
 """How long the words of a refusal may take to come: its status is known already."""
-ADAPTIONS = 5
+MAX_ADAPTATIONS = 5
 """How often one request is asked again in another form."""
 _MAY_BE_OVERFLOW = (BadRequest, ContextTooLong, ServerFailed)
 """What an overflow looks like by its status and codes; errors in a stream often have neither."""
@@ -63,8 +63,8 @@ class HttpModel:
 
     def __init__(
         self,
-        dialect: Dialect,
-        connection: Connection,
+        dialect: ChatDialect,
+        connection: ConnectionPool,
         options: ModelOptions,
         *,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -75,8 +75,8 @@ class HttpModel:
         self._name = options.name
         self._how_to_get = options.how_to_get
         self._host = urlsplit(options.base_url).netloc.rpartition("@")[2]
-        self._secrets = (options.key, secret_of_address(options.base_url))
-        self._bad_key = what_is_wrong_with(options.key)
+        self._secrets = (options.key, find_url_password(options.base_url))
+        self._bad_key = explain_bad_key(options.key)
         self._no_key = "" if options.key else f"has no key: set {options.key_is_set_in}"
         if options.needs_key and not options.key:
             self._bad_key = self._no_key
@@ -91,7 +91,7 @@ class HttpModel:
         """Ask, and give the answer as it comes; raise ModelError where there is none."""
         if self._bad_key:
             raise self._error(BadKey, self._bad_key)
-        clock = Clock(self._limits)
+        clock = Deadline(self._limits)
         client = self._client()
         try:
             async with self._connection.in_use(client):
@@ -102,18 +102,20 @@ class HttpModel:
         finally:
             clock.stop()
 
-    async def _read(self, response: httpx.Response, clock: Clock) -> AsyncGenerator[TextDelta | Answer, None]:
+    async def _read(
+        self, response: httpx.Response, clock: Deadline
+    ) -> AsyncGenerator[TextDelta | Answer, None]:
         """Give the answer as it comes, and close the response."""
         reader = self._dialect.reader()
         try:
-            self._must_be_readable(response)
-            async with aclosing(unpacked(response)) as pieces:
+            self._check_readable(response)
+            async with aclosing(iter_decompressed(response)) as pieces:
                 if _kind(response) == "application/json":  # in one piece, though it was to be streamed
-                    body = await self._whole(pieces, clock, most_bytes=MOST_BYTES)
-                    if len(body) > MOST_BYTES:
-                        raise EmptyAnswer(f"sent more than {MOST_BYTES >> 20} MB in one piece")
-                    clock.saw("answering")
-                    for fields in _objects_of(body):
+                    body = await self._read_all(pieces, clock, most_bytes=MAX_EVENT_BYTES)
+                    if len(body) > MAX_EVENT_BYTES:
+                        raise EmptyAnswer(f"sent more than {MAX_EVENT_BYTES >> 20} MB in one piece")
+                    clock.record_progress("answering")
+                    for fields in _parse_objects(body):
                         text = reader.read_whole(fields)
                         if text:
                             yield TextDelta(text)
@@ -129,11 +131,11 @@ class HttpModel:
                                 raise EmptyAnswer("sent an answer without end")
                             if events % EVENTS_AT_ONCE == 0:  # what was packed comes a thousand times at once
                                 await asyncio.sleep(0)
-                            clock.saw(reader.stage)
+                            clock.record_progress(reader.stage)
                             if text:
                                 clock.pause()
                                 yield TextDelta(text)
-                                clock.go_on()
+                                clock.resume()
                             if reader.ended:
                                 await _drain(pieces)
                                 break
@@ -142,12 +144,14 @@ class HttpModel:
                     raise TypeError("a tool's name is no text")
                 if answer.message.raw and is_nested_deeply(answer.message.raw.content):
                     raise ValueError("nested too deeply")
-        except Refusal as refusal:
-            raise self._refused(refusal.failure, in_stream=True) from refusal
+        except ErrorEvent as refusal:
+            raise self._response_error(refusal.failure, in_stream=True) from refusal
         except ModelError as error:
             raise self._error(type(error), error.detail, error.retry_after) from error
         except EventTooLarge as error:
-            raise self._error(EmptyAnswer, f"sent an event of more than {MOST_BYTES >> 20} MB") from error
+            raise self._error(
+                EmptyAnswer, f"sent an event of more than {MAX_EVENT_BYTES >> 20} MB"
+            ) from error
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise self._error(EmptyAnswer, "sent an answer that cannot be read") from error
         finally:
@@ -155,44 +159,44 @@ class HttpModel:
         message = replace(answer.message, model=self._name)
         yield replace(answer, message=message, first_token_seconds=clock.first_token)
 
-    def _must_be_readable(self, response: httpx.Response) -> None:
+    def _check_readable(self, response: httpx.Response) -> None:
         if _kind(response) == "text/html":
             raise EmptyAnswer("answered with a web page: check the provider's base_url")
 
     # -- asking -------------------------------------------------------------------------------------------
 
-    async def _ask(self, client: httpx.AsyncClient, request: ModelRequest, clock: Clock) -> httpx.Response:
+    async def _ask(self, client: httpx.AsyncClient, request: ModelRequest, clock: Deadline) -> httpx.Response:
         """Post the request; give the response once its head is there and says that all is well."""
-        for adaption in range(1 + ADAPTIONS):
-            content, url = self._written(request), self._dialect.url
+        for adaption in range(1 + MAX_ADAPTATIONS):
+            content, url = self._encode_request(request), self._dialect.url
             response = await self._post(client, content, clock)
             if response.is_success:
                 return response
             failure = await self._failure(response, clock)
-            if adaption == ADAPTIONS or failure.status not in (400, 404, 422):
+            if adaption == MAX_ADAPTATIONS or failure.status not in (400, 404, 422):
                 break
             # Another call may have learnt the same from its own refusal meanwhile.
-            is_as_before = (self._written(request), self._dialect.url) == (content, url)
+            is_as_before = (self._encode_request(request), self._dialect.url) == (content, url)
             if is_as_before and not self._dialect.adapt(failure):
                 break
-        raise self._refused(failure, redirect=response.is_redirect)
+        raise self._response_error(failure, redirect=response.is_redirect)
 
-    def _written(self, request: ModelRequest) -> bytes:
+    def _encode_request(self, request: ModelRequest) -> bytes:
         return json.dumps(self._dialect.body(request), ensure_ascii=False).encode("utf-8", "replace")
 
-    async def _failure(self, response: httpx.Response, clock: Clock) -> Failure:
+    async def _failure(self, response: httpx.Response, clock: Deadline) -> HttpFailure:
         body = b""
         try:
             with suppress(ModelError, TimeoutError):  # the status says enough
                 async with (
                     asyncio.timeout(ERROR_SECONDS),
-                    aclosing(unpacked(response)) as pieces,
+                    aclosing(iter_decompressed(response)) as pieces,
                 ):
-                    body = await self._whole(pieces, clock, most_bytes=ERROR_BYTES)
+                    body = await self._read_all(pieces, clock, most_bytes=ERROR_BYTES)
         finally:
             clock.stop()
             await response.aclose()
-        return failure_of(response.status_code, response.headers, body, now=self._now())
+        return parse_failure(response.status_code, response.headers, body, now=self._now())
 
     def _client(self) -> httpx.AsyncClient:
         try:
@@ -200,19 +204,19 @@ class HttpModel:
         except (ValueError, httpx.InvalidURL, OSError, ImportError) as error:
             raise self._error(Unreachable, f"cannot be asked: {error}") from error
 
-    async def _post(self, client: httpx.AsyncClient, content: bytes, clock: Clock) -> httpx.Response:
+    async def _post(self, client: httpx.AsyncClient, content: bytes, clock: Deadline) -> httpx.Response:
         try:
             request = client.build_request(
                 "POST", self._dialect.url, content=content, headers=self._dialect.headers
             )
             return await clock.wait_for(client.send(request, stream=True))
         except (TimeoutError, httpx.HTTPError, RuntimeError) as error:
-            raise self._broken(error, clock, Unreachable) from error
+            raise self._connection_error(error, clock, Unreachable) from error
         except (httpx.InvalidURL, ExceptionGroup) as error:  # a group: of a port beyond all ports
             raise self._error(Unreachable, f"has an address that is none: {self._host}") from error
 
     async def _next_or_end(
-        self, pieces: AsyncGenerator[bytes, None], clock: Clock, reader: Reader
+        self, pieces: AsyncGenerator[bytes, None], clock: Deadline, reader: AnswerReader
     ) -> bytes | None:
         """The next piece; None at the end, and where a server is lost that has said all of its answer."""
         try:
@@ -226,19 +230,19 @@ class HttpModel:
                 return None
             raise
 
-    async def _next(self, pieces: AsyncGenerator[bytes, None], clock: Clock) -> bytes | None:
+    async def _next(self, pieces: AsyncGenerator[bytes, None], clock: Deadline) -> bytes | None:
         """The next piece of the body; None at its end."""
         try:
             piece = await clock.wait_for(anext(pieces, None))
         except (TimeoutError, httpx.HTTPError, httpx.StreamError, RuntimeError) as error:
-            raise self._broken(error, clock, CutOff) from error
+            raise self._connection_error(error, clock, CutOff) from error
         clock.bytes_read += len(piece or b"")
         if clock.bytes_read > ANSWER_BYTES:
             raise self._error(EmptyAnswer, f"sent more than {ANSWER_BYTES >> 20} MB")
         return piece
 
-    async def _whole(
-        self, pieces: AsyncGenerator[bytes, None], clock: Clock, *, most_bytes: int = ANSWER_BYTES
+    async def _read_all(
+        self, pieces: AsyncGenerator[bytes, None], clock: Deadline, *, most_bytes: int = ANSWER_BYTES
     ) -> bytes:
         body = bytearray()
         while (piece := await self._next(pieces, clock)) is not None and len(body) <= most_bytes:
@@ -247,14 +251,14 @@ class HttpModel:
 
     # -- errors -------------------------------------------------------------------------------------------
 
-    def _broken(self, error: Exception, clock: Clock, kind: type[ModelError]) -> ModelError:
+    def _connection_error(self, error: Exception, clock: Deadline, kind: type[ModelError]) -> ModelError:
         """What the connection did, as a type; `kind` for one that is lost."""
         match error:
             case httpx.ConnectTimeout() | httpx.PoolTimeout():
                 words = f"had no connection for us at {self._host} within {self._limits.connect:g} s"
                 return self._error(TimedOut, words)
             case TimeoutError() | httpx.TimeoutException():
-                return self._error(TimedOut, clock.in_words())
+                return self._error(TimedOut, clock.describe())
             case httpx.DecodingError():
                 return self._error(EmptyAnswer, "sent an answer packed in a way that cannot be read")
             case httpx.UnsupportedProtocol():
@@ -266,7 +270,9 @@ class HttpModel:
         )
         return self._error(kind, f"{lost}: {str(error) or type(error).__name__}")
 
-    def _refused(self, failure: Failure, *, redirect: bool = False, in_stream: bool = False) -> ModelError:
+    def _response_error(
+        self, failure: HttpFailure, *, redirect: bool = False, in_stream: bool = False
+    ) -> ModelError:
         kind = self._dialect.kind_of(failure) or kind_of_status(failure.status)
         window = _window_of(failure)
         # Many servers tell of an overflow in a sentence alone; no other sentence means anything here.
@@ -282,7 +288,7 @@ class HttpModel:
         elif failure.status == 404 and not failure.fields:
             said = f"there is nothing at {urlsplit(self._dialect.url).path}: check the provider's base_url"
         else:
-            said = message_of(failure.fields)
+            said = find_error_message(failure.fields)
         words = f"answered {failure.status}" + (f" ({said})" if said else "")
         mend = self._how_to_get if kind is ModelNotFound and failure.fields else ""
         error = self._error(kind, words, failure.retry_after, mend=mend)
@@ -301,7 +307,7 @@ class HttpModel:
         return error
 
 
-def _window_of(failure: Failure) -> int | None:
+def _window_of(failure: HttpFailure) -> int | None:
     """How many tokens the model takes in, where a refusal has it as a number: llama.cpp's server."""
     match failure.fields.get("error"):
         case {"n_ctx": int(tokens)} if tokens > 0:
@@ -309,7 +315,7 @@ def _window_of(failure: Failure) -> int | None:
     return None
 
 
-def _text_of_rest(reader: Reader, event: bytes) -> str:
+def _text_of_rest(reader: AnswerReader, event: bytes) -> str:
     """The text of what a server has left without its end. Whether it is missed where it is cut, `answer` knows."""
     try:
         return reader.read(event)
@@ -322,10 +328,10 @@ def _kind(response: httpx.Response) -> str:
     return kind.partition(";")[0].strip().lower()
 
 
-def _objects_of(body: bytes) -> list[Mapping[str, Any]]:
+def _parse_objects(body: bytes) -> list[Mapping[str, Any]]:
     """An answer that came whole: one object, or a list of Gemini's where its `alt=sse` was lost on the way."""
     if not body.lstrip().startswith(b"["):
-        return [fields_of(body)]
+        return [parse_fields(body)]
     try:
         return [found for found in json.loads(body) if isinstance(found, dict)]
     except (ValueError, RecursionError):

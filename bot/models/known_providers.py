@@ -63,7 +63,7 @@ class Provider:
     """Name in the environment under which a key of its own is looked for first."""
 
 
-def provider_of(
+def resolve_provider(
     name: str, tables: "Mapping[str, ProviderSettings]", environment: Mapping[str, str]
 ) -> Provider:
     """A provider by the table of its name, else by its name, else by what its protocol usually is."""
@@ -95,9 +95,9 @@ def how_to_get(model: str) -> str:
     provider, _, name = model.partition("/")
     if provider != "ollama":
         return ""
-    from memory.embeddings.ollama import how_to_pull
+    from memory.embeddings.ollama import pull_hint
 
-    return how_to_pull(name)
+    return pull_hint(name)
 
 
 def key_variables(name: str, *, kind: ProviderKind, base_url: str) -> tuple[str, ...]:

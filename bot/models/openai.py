@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from bot.models.address import Address
-from bot.models.connection import Connection
+from bot.models.base_url import BaseUrl
+from bot.models.connection_pool import ConnectionPool
 from bot.models.errors import ModelError
 from bot.models.http import HttpModel
 from bot.models.openai_errors import kind_of, refused_field
@@ -23,7 +23,7 @@ from bot.models.protocol import (
     ToolSpec,
     UserMessage,
 )
-from memory.http_answers import Failure
+from memory.http_responses import HttpFailure
 
 NEW_LIMIT = "max_completion_tokens"
 OLD_LIMIT = "max_tokens"
@@ -36,13 +36,13 @@ NO_THOUGHT = " "
 """DeepSeek takes an empty one for a missing one."""
 
 
-class OpenAIDialect:
+class OpenAIChatDialect:
     """`POST {base_url}/chat/completions`; remembers which optional fields this model's server has refused."""
 
-    def __init__(self, options: ModelOptions, address: Address | None = None) -> None:
+    def __init__(self, options: ModelOptions, address: BaseUrl | None = None) -> None:
         """`address`: what the provider's models share; without it this one has its own."""
         host = urlsplit(options.base_url).hostname or ""
-        self._address = address or Address(options.base_url)
+        self._address = address or BaseUrl(options.base_url)
         self._headers = {"Authorization": f"Bearer {options.key}"} if options.key else {}
         self._name = options.name
         self._wants_thoughts = host in WANT_THOUGHTS
@@ -68,7 +68,7 @@ class OpenAIDialect:
 
     def body(self, request: ModelRequest) -> Mapping[str, Any]:
         """The request, without what the server has refused."""
-        messages = [self._message(message) for message in request.messages if not _says_nothing(message)]
+        messages = [self._message(message) for message in request.messages if not _is_empty(message)]
         if request.system:
             messages.insert(0, {"role": "system", "content": request.system})
         body = {**self._fixed, "messages": messages, **self._optional}
@@ -82,11 +82,11 @@ class OpenAIDialect:
         """Begin to read an answer."""
         return OpenAIReader()
 
-    def kind_of(self, failure: Failure) -> type[ModelError] | None:
+    def kind_of(self, failure: HttpFailure) -> type[ModelError] | None:
         """By code, then by type."""
         return kind_of(failure)
 
-    def adapt(self, failure: Failure) -> bool:
+    def adapt(self, failure: HttpFailure) -> bool:
         """Leave out, or name otherwise, an optional field that the server refuses by name; once a field.
 
         After a 404 that is about the address, try it with its version.
@@ -111,12 +111,12 @@ class OpenAIDialect:
             case ToolResult(call_id, content=content):
                 return {"role": "tool", "tool_call_id": call_id, "content": content}
             case AssistantMessage():
-                written = self._written(message)
+                written = self._encode_assistant(message)
         if self._wants_thoughts:
             written.setdefault("reasoning_content", NO_THOUGHT)
         return written
 
-    def _written(self, message: AssistantMessage) -> dict[str, Any]:
+    def _encode_assistant(self, message: AssistantMessage) -> dict[str, Any]:
         """As its server wrote it where that was this one, else as any would have."""
         if message.raw and message.raw.kind == KIND and message.model == self._name:
             written = dict(message.raw.content)
@@ -129,12 +129,12 @@ class OpenAIDialect:
         return written
 
 
-def open_openai(options: ModelOptions, connection: Connection) -> LanguageModel:
+def open_openai(options: ModelOptions, connection: ConnectionPool) -> LanguageModel:
     """Open OpenAI, or the server at `base_url`, which may want no key."""
-    return HttpModel(OpenAIDialect(options, connection.address), connection, options)
+    return HttpModel(OpenAIChatDialect(options, connection.address), connection, options)
 
 
-def _says_nothing(message: Message) -> bool:
+def _is_empty(message: Message) -> bool:
     """Stopped before its first word; several servers refuse such a message."""
     return isinstance(message, AssistantMessage) and not message.text and not message.calls
 

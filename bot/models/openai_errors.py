@@ -16,7 +16,7 @@ from bot.models.errors import (
     ServerFailed,
     TimedOut,
 )
-from memory.http_answers import Failure, fields_of
+from memory.http_responses import HttpFailure, parse_fields
 
 _KINDS: Mapping[type[ModelError], tuple[str, ...]] = {
     OutOfCredit: (
@@ -91,7 +91,7 @@ _OF_THE_REQUEST = (ContextTooLong, ContentRefused)
 _UNKNOWN_FIELD = (None, "", "unknown_parameter", "unsupported_parameter", "unsupported_value")
 
 
-def kind_of(failure: Failure) -> type[ModelError] | None:
+def kind_of(failure: HttpFailure) -> type[ModelError] | None:
     """What an error's code or type means; None leaves it to the status. In a stream there is no such status."""
     error = _error(failure)
     if failure.status == 413:  # Groq calls a request that is larger than a minute's tokens a rate limit
@@ -109,7 +109,7 @@ def kind_of(failure: Failure) -> type[ModelError] | None:
     return BadRequest if error.get("type") in _OUR_FAULT else ServerFailed
 
 
-def refused_field(failure: Failure) -> str | None:
+def refused_field(failure: HttpFailure) -> str | None:
     """The field of the body that the server says it does not know, or not for this model."""
     if failure.status not in (400, 422):
         return None
@@ -125,7 +125,7 @@ def refused_field(failure: Failure) -> str | None:
     return None
 
 
-def _error(failure: Failure) -> Mapping[str, object]:
+def _error(failure: HttpFailure) -> Mapping[str, object]:
     """Mistral's, and vLLM's of old, is not wrapped."""
     error = failure.fields.get("error")
     return error if isinstance(error, dict) else failure.fields
@@ -151,7 +151,7 @@ def _names(error: Mapping[str, object]) -> Iterator[str]:
         case {"error_type": str(error_type)} if error_type != "invalid_prompt":  # a malformed one, there
             yield error_type
         case {"raw": str(raw)}:  # of the provider behind it, whose account and limits are not ours
-            match fields_of(raw.encode("utf-8", "replace")).get("error"):
+            match parse_fields(raw.encode("utf-8", "replace")).get("error"):
                 case {"code": str(inner)} if _KIND_OF.get(inner) in _OF_THE_REQUEST:
                     yield inner
 

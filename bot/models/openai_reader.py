@@ -7,11 +7,11 @@ from typing import Any
 
 from bot.models.answer_bounds import MOST_CALLS
 from bot.models.answer_bounds import tokens as _count
-from bot.models.dialect import Refusal, Stage
+from bot.models.dialect import AnswerStage, ErrorEvent
 from bot.models.errors import ContentRefused, CutOff, EmptyAnswer, ModelError, Overloaded, ServerFailed
 from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
 from bot.models.tool_calls import new_call_id
-from memory.http_answers import Failure
+from memory.http_responses import HttpFailure
 
 KIND = "openai"
 
@@ -33,7 +33,7 @@ MOST_CHECKED = 1_000_000
 
 
 @dataclass(slots=True)
-class _Call:
+class _PartialCall:
     """A tool call that is being written."""
 
     theirs: str = ""
@@ -71,7 +71,7 @@ class OpenAIReader:
     """One answer; `stage` and `ended` as `Reader` has them."""
 
     def __init__(self) -> None:
-        self.stage: Stage = "waiting"
+        self.stage: AnswerStage = "waiting"
         self.ended = False
         self._began = False
         self._finish: str | None = None
@@ -83,7 +83,7 @@ class OpenAIReader:
         """OpenRouter's."""
         self._more: dict[str, list[str]] = {}
         """Of the last detail's texts: to join them piece by piece would copy all of them each time."""
-        self._calls: list[_Call] = []
+        self._calls: list[_PartialCall] = []
         self._usage: Mapping[str, Any] = {}
 
     def read(self, event: bytes) -> str:
@@ -122,7 +122,7 @@ class OpenAIReader:
 
     def _take(self, chunk: Mapping[str, Any], key: str) -> str:
         if chunk.get("error") or chunk.get("object") == "error":
-            raise Refusal(Failure(200, chunk))
+            raise ErrorEvent(HttpFailure(200, chunk))
         self._began = True
         usage = chunk.get("usage")
         if choices := chunk.get("choices"):
@@ -131,13 +131,13 @@ class OpenAIReader:
             text = self._take_delta(choice.get(key) or {})
             if finish := choice.get("finish_reason"):
                 if choice.get("error"):
-                    raise Refusal(Failure(200, choice))
+                    raise ErrorEvent(HttpFailure(200, choice))
                 self._finish = finish
         else:
             text = ""
         if groq := chunk.get("x_groq"):
             if groq.get("error"):
-                raise Refusal(Failure(200, groq))
+                raise ErrorEvent(HttpFailure(200, groq))
             usage = usage or groq.get("usage")
         if usage:
             self._usage = usage
@@ -214,7 +214,7 @@ class OpenAIReader:
             call.arguments.clear()
             call.add(json.dumps(arguments, ensure_ascii=False))
 
-    def _call_of(self, delta: Mapping[str, Any], name: str, place: int, *, begun: bool) -> _Call:
+    def _call_of(self, delta: Mapping[str, Any], name: str, place: int, *, begun: bool) -> _PartialCall:
         """The call that a piece belongs to: servers leave out ids or indices, or repeat them and the names."""
         theirs, index = delta.get("id") or "", delta.get("index")
         last = next((call for call in reversed(self._calls) if index is None or call.index == index), None)
@@ -231,13 +231,13 @@ class OpenAIReader:
         if last is None or another:
             if len(self._calls) == MOST_CALLS:
                 raise ValueError("tool calls without end")
-            last = _Call(theirs, index)
+            last = _PartialCall(theirs, index)
             self._calls.append(last)
         last.name = last.name or name
         last.theirs = last.theirs or theirs
         return last
 
-    def _raw(self, text: str, ours: tuple[ToolCall, ...], calls: list[_Call]) -> Mapping[str, Any]:
+    def _raw(self, text: str, ours: tuple[ToolCall, ...], calls: list[_PartialCall]) -> Mapping[str, Any]:
         """The message as it may be sent back: with its thoughts, and our ids."""
         raw: dict[str, Any] = {"role": "assistant", "content": text or None}
         for name, pieces in self._thoughts.items():

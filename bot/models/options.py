@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from bot.models.limits import Limits
+from bot.models.timeouts import Timeouts
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class ModelOptions:
     """The longest answer; None: the provider's own, or the client's where the protocol asks for one."""
     reasoning_effort: str | None = None
     context_window: int | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: Timeouts = field(default_factory=Timeouts)
 
     @property
     def provider(self) -> str:

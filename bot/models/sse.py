@@ -3,7 +3,7 @@
 After https://html.spec.whatwg.org/multipage/server-sent-events.html, 9.2.6; only `data` counts here.
 """
 
-MOST_BYTES = 4 << 20
+MAX_EVENT_BYTES = 4 << 20
 """The largest event that is put together: more than the longest answer of any model has in one piece, and as much as
 can be read without keeping everybody else waiting."""
 
@@ -78,5 +78,5 @@ class EventStream:
         return [*events, b"\n".join(self._stray)] if self._stray else events
 
     def _bound(self, pending: int) -> None:
-        if self._size + pending > MOST_BYTES:
+        if self._size + pending > MAX_EVENT_BYTES:
             raise EventTooLarge

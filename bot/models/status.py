@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from bot.models.candidate import Candidate, Route
-from bot.models.health_book import HealthBook
-from bot.models.plan import Plan
+from bot.models.breakers import Breakers
+from bot.models.candidate import ModelCandidate, Route
+from bot.models.routing import Routing
 
-State = Literal["ready", "resting", "on probation"]
+BreakerState = Literal["ready", "resting", "on probation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class ModelStatus:
     """Which of the provider's keys, counted from 1; 0 where there is one at most."""
     in_chain: bool
     """False for a model that only `on_error` or `/model` lead to."""
-    state: State
+    state: BreakerState
     rests_until: float
     calls: int
     failures: int
@@ -38,7 +38,7 @@ class ModelStatus:
     """Tokens that it takes in; 0 where that is not known."""
 
 
-def models_status(plan: Plan, health: HealthBook) -> list[ModelStatus]:
+def models_status(plan: Routing, health: Breakers) -> list[ModelStatus]:
     """One entry for each model and key, in the order of the settings."""
     return [
         _status(candidate, route, number if len(candidate.routes) > 1 else 0, plan, health)
@@ -47,7 +47,7 @@ def models_status(plan: Plan, health: HealthBook) -> list[ModelStatus]:
     ]
 
 
-def failing_models(plan: Plan, health: HealthBook, *, prefer: str = "") -> dict[str, str]:
+def failing_models(plan: Routing, health: Breakers, *, prefer: str = "") -> dict[str, str]:
     """Return the kind of each model's latest error if the latest call of every language model failed; else nothing.
 
     `prefer`: the model that was chosen for the chat.
@@ -65,10 +65,12 @@ def failing_models(plan: Plan, health: HealthBook, *, prefer: str = "") -> dict[
     return kinds
 
 
-def _status(candidate: Candidate, route: Route, number: int, plan: Plan, health: HealthBook) -> ModelStatus:
+def _status(
+    candidate: ModelCandidate, route: Route, number: int, plan: Routing, health: Breakers
+) -> ModelStatus:
     known, now = health.of(route.name), health.now()
-    state: State = (
-        "resting" if known.is_resting(now) else "on probation" if known.is_on_probation(now) else "ready"
+    state: BreakerState = (
+        "resting" if known.is_open(now) else "on probation" if known.is_half_open(now) else "ready"
     )
     return ModelStatus(
         model=candidate.name,

@@ -11,7 +11,7 @@ from bot.models.protocol import AssistantMessage, Message, ToolCall, UserMessage
 
 ID_LETTERS = string.ascii_lowercase + string.digits
 ID_LENGTH = 9
-ARGUMENTS_MAX_CHARS = 4_000_000
+MAX_ARGUMENTS_CHARS = 4_000_000
 """Of one call, in characters of JSON: nobody else is served while it is read."""
 
 
@@ -20,10 +20,10 @@ def new_call_id() -> str:
     return "".join(secrets.choice(ID_LETTERS) for _ in range(ID_LENGTH))
 
 
-def read_arguments(arguments: str) -> dict[str, Any]:
+def parse_arguments(arguments: str) -> dict[str, Any]:
     """The JSON object that they are; raise ValueError where they are none. Nothing at all stands for none."""
-    if len(arguments) > ARGUMENTS_MAX_CHARS:
-        raise ValueError(f"{len(arguments):,} characters long, and {ARGUMENTS_MAX_CHARS:,} are read at most")
+    if len(arguments) > MAX_ARGUMENTS_CHARS:
+        raise ValueError(f"{len(arguments):,} characters long, and {MAX_ARGUMENTS_CHARS:,} are read at most")
     try:
         values = json.loads(arguments) if arguments.strip() else {}
         if isinstance(values, str):  # encoded twice, as some models do
@@ -49,13 +49,13 @@ def are_readable(calls: Iterable[ToolCall]) -> bool:
     """Whether the arguments of all of them are JSON objects."""
     for call in calls:
         try:
-            read_arguments(call.arguments)
+            parse_arguments(call.arguments)
         except ValueError:
             return False
     return True
 
 
-def broken_steps(messages: Iterable[Message], *, model: str) -> int:
+def count_broken_steps(messages: Iterable[Message], *, model: str) -> int:
     """How many of the latest steps in a row, since the person spoke, were unreadable calls of this model."""
     count = 0
     for message in messages:

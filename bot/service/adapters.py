@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.access import TERMINAL, Standing
-from bot.commands.command import usable_by
-from bot.commands.table import COMMANDS
+from bot.cluster.ownership import Ownership
+from bot.commands.command import commands_for
+from bot.commands.registry import COMMANDS
 from bot.config.settings import BUILTIN_MODEL, BUILTIN_PROVIDER
-from bot.instances.duty import Duty
 from bot.messages import Adapter, ChatId, PersonId
-from memory.forgetting import Wanted
+from memory.forgetting import WordsToForget
 
 if TYPE_CHECKING:
     from bot.assistant import Assistant
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from bot.config.settings import Settings
 
 OWNER_AT_TERMINAL = PersonId(TERMINAL, "owner")
-ALWAYS_OURS = Duty()
+ALWAYS_OURS = Ownership()
 """Of a channel that no other instance may have."""
-TYPED = "chat_history"
+INPUT_HISTORY_FILE = "chat_history"
 """What was typed in the terminal, for its line editor."""
 
 
@@ -38,18 +38,18 @@ def open_terminal(assistant: "Assistant", *, session: str, page: str = "") -> Ad
     """
     services, settings, chat = assistant.services, assistant.services.settings, ChatId(TERMINAL, session)
     if sys.stdin.isatty() and sys.stdout.isatty():
-        from adapters.terminal.live import LiveTerminal
+        from adapters.terminal.interactive import InteractiveTerminal
 
-        return LiveTerminal(
+        return InteractiveTerminal(
             chat=chat,
             sender=OWNER_AT_TERMINAL,
             now=settings.now,
             stop=assistant.stop,
             commands={
-                **{command.name: command.help for command in usable_by(Standing.OWNER, COMMANDS)},
+                **{command.name: command.help for command in commands_for(Standing.OWNER, COMMANDS)},
                 "exit": phrases.EXIT_HELP,
             },
-            history=settings.private_folder / TYPED,
+            history=settings.private_folder / INPUT_HISTORY_FILE,
             greeting=banner(settings, model=services.model.name, page=page),
         )
     from adapters.terminal.plain import PlainTerminal
@@ -73,23 +73,23 @@ def banner(settings: "Settings", *, model: str, page: str = "") -> str:
 
 def print_reply(text: str) -> None:
     """Print one reply, as the terminal shows it."""
-    from adapters.terminal import once
+    from adapters.terminal import printing
 
-    once.print_reply(text)
+    printing.print_reply(text)
 
 
-def forget_typed(private: Path, wanted: Wanted) -> int:
+def forget_typed_input(private: Path, wanted: WordsToForget) -> int:
     """Remove what is to be forgotten from what was typed in the terminal; tell how many inputs that were."""
     from adapters.terminal import history
 
-    return history.forget_typed(private / TYPED, wanted)
+    return history.delete_lines(private / INPUT_HISTORY_FILE, wanted)
 
 
 # -- the others ---------------------------------------------------------------------------------------------
 
 
 def open_channel(
-    section: "ChannelSettings", assistant: "Assistant", duty: Duty = ALWAYS_OURS
+    section: "ChannelSettings", assistant: "Assistant", duty: Ownership = ALWAYS_OURS
 ) -> AbstractAsyncContextManager[Adapter]:
     """Open a channel by its section; its platform may be out of reach."""
     opened: AbstractAsyncContextManager[Adapter] = import_module(section.opens).open_channel(assistant, duty)

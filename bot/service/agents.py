@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bot.agent import Agent
-from bot.answering import Agents
 from bot.conversations.conversation import Conversation
+from bot.dispatch import Agents
 from bot.prompt import system_prompt
 from bot.tools.documents import document_tools
 from bot.tools.memory import memory_tools
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bot.services import Services
 
 
-def agents(services: "Services", tools: Sequence[Tool] = ()) -> Agents:
+def build_agents(services: "Services", tools: Sequence[Tool] = ()) -> Agents:
     """The one for those who may use the memory, and the guests' own, who hear nothing of the notes.
 
     `tools`: what a model may do beside all that there is anyway, where the memory is open.

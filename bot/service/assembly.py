@@ -9,72 +9,72 @@ from typing import TYPE_CHECKING
 
 from bot.access import Access
 from bot.archives.backup import Backups
-from bot.assistant import DISK_PAUSES, TURNS_AT_ONCE, Assistant
-from bot.attachments.filing import Filing, number_of
-from bot.attachments.reading import WAITS, AttachmentReader
+from bot.assistant import DISK_FULL_RETRY_SECONDS, MAX_CONCURRENT_TURNS, Assistant
+from bot.attachments.reader import RETRY_DELAYS, AttachmentReader
+from bot.attachments.save_document import DocumentSaver, number_of
 from bot.channels import Channels
-from bot.commands.table import COMMANDS
-from bot.config.reload import Current
+from bot.commands.registry import COMMANDS
+from bot.config.reload import LiveSettings
 from bot.conversations.compaction import Compactor
-from bot.delivery import PAUSES, Delivery
-from bot.forgetting import Forgetting
+from bot.delivery import RETRY_SECONDS, Delivery
+from bot.forgetting import ForgetService
 from bot.inbox import Inbox
-from bot.journal import Journal
 from bot.limits import DailyBudget, MessageRate
-from bot.log import Troubles
-from bot.measures import Measures
+from bot.log import RecentErrors
+from bot.maintenance.background import Background, NightlyJobs
+from bot.maintenance.cleanup import clean_up
+from bot.maintenance.core_notice import CoreNotice
+from bot.maintenance.rebuild import IndexRebuilder
+from bot.metrics import Metrics
 from bot.models.fallback import FallbackModel
-from bot.presence import Presence
+from bot.note_writes import OnceWriter
+from bot.process_lock import ProcessLock
 from bot.reminders import Reminders
-from bot.service.agents import agents
-from bot.service.following import follow_settings
+from bot.service.agents import build_agents
+from bot.service.live_settings import follow_settings
 from bot.services import Services
 from bot.state.database import State
-from bot.supervision import Supervisor
+from bot.supervisor import Supervisor
 from bot.tools.toolbox import Tool
-from bot.upkeep.core_notice import CoreNotice
-from bot.upkeep.rebuilding import Rebuilding
-from bot.upkeep.tidying import tidy
-from bot.upkeep.upkeep import Nights, Upkeep
-from memory.embeddings.opening import Embedding
-from memory.forgetting import Wanted
+from memory.embeddings.factory import Embedding
+from memory.forgetting import WordsToForget
 from memory.memory import Memory
 
 if TYPE_CHECKING:
+    from bot.cluster.membership import Membership
     from bot.config.settings import Settings
-    from bot.instances.post import Post
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class AssistantTimes:
     """How much goes on at once, and how long it is waited before something is tried again."""
 
-    turns_at_once: int = TURNS_AT_ONCE
+    turns_at_once: int = MAX_CONCURRENT_TURNS
     """Chats that are answered at the same time."""
-    delivery_pauses: Sequence[float] = PAUSES
+    delivery_pauses: Sequence[float] = RETRY_SECONDS
     """Seconds after which a reply that could not be shown is tried again."""
-    disk_pauses: Sequence[float] = DISK_PAUSES
+    disk_pauses: Sequence[float] = DISK_FULL_RETRY_SECONDS
     """Seconds after which a turn is tried again that state.db had no room for."""
-    fetch_waits: Sequence[float] = WAITS
+    fetch_waits: Sequence[float] = RETRY_DELAYS
     """Waits so many seconds until what came along with a message is fetched again."""
 
 
 def services_of(
-    current: Current,
+    current: LiveSettings,
     *,
-    presence: Presence,
+    presence: ProcessLock,
     state: State,
     memory: Memory,
     model: FallbackModel,
-    measures: Measures,
+    measures: Metrics,
     now: Callable[[], datetime],
     alone: bool = False,
-    post: "Post | None" = None,
-    forget_typed: Callable[[Wanted], int] = lambda wanted: 0,
+    post: "Membership | None" = None,
+    forget_typed: Callable[[WordsToForget], int] = lambda wanted: 0,
     supervisor: Supervisor | None = None,
-    pace: Pace = Pace(),
+    pace: AssistantTimes = AssistantTimes(),
     embedding: Embedding | None = None,
-    troubles: Troubles | None = None,
+    troubles: RecentErrors | None = None,
 ) -> Services:
     """Make what works on what is open.
 
@@ -88,7 +88,7 @@ def services_of(
     woken, channels = asyncio.Event(), Channels(is_stopped=supervisor.is_stopped)
     leased = tuple(settings.channels) if post else ()
     access = Access(settings.access, state, now=now, wake=woken.set, home_of=channels.home_of)
-    journal = Journal(memory, state)
+    journal = OnceWriter(memory, state)
     reader = AttachmentReader(
         channels.fetch,
         settings.attachments,
@@ -114,15 +114,15 @@ def services_of(
         compactor=Compactor(
             state, model, journal, memory, settings=settings.memory.flush, now=now, wake=woken.set
         ),
-        forgetting=Forgetting(memory, state, forget_typed=forget_typed, now=now),
+        forgetting=ForgetService(memory, state, forget_typed=forget_typed, now=now),
         reminders=Reminders(state, now=now, zone=settings.zone.key, owners=settings.access.owners),
         reader=reader,
-        filing=Filing(state, journal, reader, now=now),
+        filing=DocumentSaver(state, journal, reader, now=now),
         rate=MessageRate(settings.limits.messages_per_minute),
         budget=DailyBudget(state, settings.limits.daily_tokens, now=now, settle=model.health.write),
         backups=backups,
-        rebuilding=Rebuilding(memory, now=now),
-        upkeep=_upkeep(
+        rebuilding=IndexRebuilder(memory, now=now),
+        upkeep=_background(
             settings,
             memory,
             state,
@@ -135,20 +135,22 @@ def services_of(
         ),
         supervisor=supervisor,
         measures=measures,
-        troubles=troubles or Troubles(),
+        troubles=troubles or RecentErrors(),
         woken=woken,
         locks=locks,
-        own_locks=dict.fromkeys(leased, post.own_locks(locks)) if post else {},
+        own_locks=dict.fromkeys(leased, post.lock_folder(locks)) if post else {},
         instance=post.status if post else lambda: None,
     )
 
 
-def assemble(services: Services, *, tools: Sequence[Tool] = (), pace: Pace = Pace()) -> Assistant:
+def assemble(
+    services: Services, *, tools: Sequence[Tool] = (), pace: AssistantTimes = AssistantTimes()
+) -> Assistant:
     """Put the assistant together; it follows the settings from here on, and is given channels later.
 
     `tools`: what a model may do beside all that there is anyway, where the memory is open.
     """
-    answering = agents(services, tools)
+    answering = build_agents(services, tools)
     follow_settings(services, answering)
     return Assistant(
         services,
@@ -161,7 +163,7 @@ def assemble(services: Services, *, tools: Sequence[Tool] = (), pace: Pace = Pac
     )
 
 
-def _upkeep(
+def _background(
     settings: "Settings",
     memory: Memory,
     state: State,
@@ -169,23 +171,23 @@ def _upkeep(
     *,
     core_notice: Callable[[], Awaitable[object]],
     alone: bool,
-    post: "Post | None",
+    post: "Membership | None",
     supervisor: Supervisor,
     now: Callable[[], datetime],
-) -> Upkeep:
+) -> Background:
     """What goes on by itself; what is to be done regularly is left to the service."""
-    nights = Nights(
+    nights = NightlyJobs(
         settings.backup.time,
         settings.zone,
         backups,
         settings.backup.keep,
-        tidy=[lambda: tidy(state, now()), core_notice],
+        tidy=[lambda: clean_up(state, now()), core_notice],
     )
-    return Upkeep(
+    return Background(
         memory,
         reindex_minutes=settings.memory.reindex.interval_minutes if alone else None,
         nights=nights if alone else None,
-        elsewhere=post.elsewhere if post else lambda job: "",
+        elsewhere=post.other_holder if post else lambda job: "",
         supervisor=supervisor,
         now=now,
     )

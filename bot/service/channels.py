@@ -13,25 +13,25 @@ from bot.service.adapters import hook_paths, open_channel, open_terminal
 from bot.state.database import StateFault
 
 if TYPE_CHECKING:
+    from bot.cluster.leased_channel import LeasedChannel
+    from bot.cluster.membership import Membership
     from bot.config.channel import ChannelSettings
-    from bot.instances.leased_channel import LeasedChannel
-    from bot.instances.post import Post
-    from bot.web.hooks import Hook
+    from bot.web.webhooks import WebhookRoute
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class OpenChannels:
+class RunningChannels:
     """What is open."""
 
     adapters: tuple[Adapter, ...] = ()
-    hooks: "tuple[Hook, ...]" = ()
+    hooks: "tuple[WebhookRoute, ...]" = ()
     """Where platforms bring what happened there."""
     leased: "tuple[LeasedChannel, ...]" = ()
     """Those of the adapters that other instances may have."""
 
-    async def leave(self) -> None:
+    async def release(self) -> None:
         """Close those that other instances wait for, and let them have them."""
         for channel in self.leased:
             await channel.close()
@@ -39,13 +39,13 @@ class OpenChannels:
 
 @asynccontextmanager
 async def open_channels(
-    assistant: Assistant, *, at_terminal: bool, page: str = "", post: "Post | None" = None
-) -> AsyncIterator[OpenChannels]:
+    assistant: Assistant, *, at_terminal: bool, page: str = "", post: "Membership | None" = None
+) -> AsyncIterator[RunningChannels]:
     """Open what is configured, and attach it to the assistant; `post`: where other instances may have it.
 
     `page`: the address of the status page, for somebody who sits at the terminal.
     """
-    async with shared_channels(assistant, post) if post else own_channels(assistant) as channels:
+    async with open_leased_channels(assistant, post) if post else open_own_channels(assistant) as channels:
         if at_terminal:
             terminal = open_terminal(assistant, session="main", page=page)
             channels = replace(channels, adapters=(*channels.adapters, terminal))
@@ -55,7 +55,7 @@ async def open_channels(
 
 
 @asynccontextmanager
-async def own_channels(assistant: Assistant) -> AsyncIterator[OpenChannels]:
+async def open_own_channels(assistant: Assistant) -> AsyncIterator[RunningChannels]:
     """Open the channels that nobody else has."""
     adapters: list[Adapter] = []
     async with AsyncExitStack() as stack:
@@ -63,28 +63,28 @@ async def own_channels(assistant: Assistant) -> AsyncIterator[OpenChannels]:
             adapter = await stack.enter_async_context(open_channel(section, assistant))
             adapters.append(adapter)
         hooks = [hook for adapter in adapters for hook in getattr(adapter, "hooks", ())]
-        yield OpenChannels(tuple(adapters), tuple(hooks))
+        yield RunningChannels(tuple(adapters), tuple(hooks))
 
 
 @asynccontextmanager
-async def shared_channels(assistant: Assistant, post: "Post") -> AsyncIterator[OpenChannels]:
+async def open_leased_channels(assistant: Assistant, post: "Membership") -> AsyncIterator[RunningChannels]:
     """Wait for the lease of each channel; what a platform brings is refused while another instance has it."""
 
     async def take_up() -> None:
         try:
-            await assistant.take_up()
+            await assistant.resume()
         except StateFault as fault:  # it is tried again and again
             log.warning("%s", fault)
 
     async with AsyncExitStack() as stack:
         leased: list[LeasedChannel] = []
-        hooks: list[Hook] = []
+        hooks: list[WebhookRoute] = []
         for name, section in configured(assistant).items():
             opens = partial(open_channel, section, assistant)
             channel = post.channel(name, section.token.get_secret_value(), opens=opens, take_up=take_up)
             leased.append(await stack.enter_async_context(channel))
-            hooks += relayed_hooks(channel, hook_paths(section))
-        yield OpenChannels(tuple(leased), tuple(hooks), tuple(leased))
+            hooks += relay_hooks(channel, hook_paths(section))
+        yield RunningChannels(tuple(leased), tuple(hooks), tuple(leased))
 
 
 def configured(assistant: Assistant) -> "Mapping[str, ChannelSettings]":
@@ -93,9 +93,9 @@ def configured(assistant: Assistant) -> "Mapping[str, ChannelSettings]":
     return {name: section for name, section in channels.items() if section.is_configured}
 
 
-def relayed_hooks(channel: "LeasedChannel", paths: Sequence[str]) -> "Iterator[Hook]":
+def relay_hooks(channel: "LeasedChannel", paths: Sequence[str]) -> "Iterator[WebhookRoute]":
     """Hand what comes at these paths to a channel, which knows whether it is there."""
-    from bot.web.hooks import Hook
+    from bot.web.webhooks import WebhookRoute
 
     for path in paths:
-        yield Hook(path, partial(channel.receive, path))
+        yield WebhookRoute(path, partial(channel.receive, path))

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from aiohttp.web import Application
 
     from bot.services import Services
-    from bot.web.guard import Network
-    from bot.web.hooks import Hook
+    from bot.web.auth import Network
+    from bot.web.webhooks import WebhookRoute
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +27,8 @@ def page_address(sockets: Sequence[socket.socket]) -> str:
 
 
 @asynccontextmanager
-async def http_server(
-    sockets: Sequence[socket.socket], services: "Services", hooks: "Sequence[Hook]"
+async def run_http_server(
+    sockets: Sequence[socket.socket], services: "Services", hooks: "Sequence[WebhookRoute]"
 ) -> AsyncIterator[None]:
     """Serve HTTP on sockets that are open already."""
     from bot.web.app import build_web_app
@@ -36,26 +36,26 @@ async def http_server(
     app = build_web_app(
         channels=services.channels.health, memory=services.memory, hooks=hooks, services=services
     )
-    async with on_sockets(app, sockets, proxies=services.settings.server.proxies):
+    async with serve_on_sockets(app, sockets, proxies=services.settings.server.proxies):
         yield
 
 
 @asynccontextmanager
-async def on_sockets(
+async def serve_on_sockets(
     app: "Application", sockets: Sequence[socket.socket], *, proxies: "Sequence[Network]" = ()
 ) -> AsyncIterator[None]:
     """Serve on sockets that are open already, and stay so for what is served on them next.
 
     `proxies`: networks of trusted proxies.
     """
-    from bot.web.app import http_log, web_runner
-    from bot.web.connections import Connections
-    from bot.web.listener import Listener
+    from bot.web.app import make_http_logger, web_runner
+    from bot.web.connections import HttpConnections
+    from bot.web.listener import HttpListener
 
-    runner, connections = web_runner(app), Connections(proxies=proxies)
+    runner, connections = web_runner(app), HttpConnections(proxies=proxies)
     await runner.setup()
     assert runner.server
-    listener = Listener(runner.server, sockets, connections, logger=http_log())
+    listener = HttpListener(runner.server, sockets, connections, logger=make_http_logger())
     try:
         listener.start()
         for each in sockets:

@@ -15,9 +15,9 @@ from pathlib import Path
 from bot.access import TERMINAL
 from bot.cannot_start import CannotStart
 from bot.config.settings import Settings
-from memory.disk import make_private
+from memory.disk import make_private_folder
 
-LONGEST_LEAVE = 9.0
+MAX_SHUTDOWN_SECONDS = 9.0
 """Seconds after which the program leaves in any case, once it was told to."""
 
 
@@ -41,27 +41,27 @@ def _in_background() -> bool:
 
 
 @contextmanager
-def only_service(settings: Settings) -> Iterator[None]:
+def hold_workspace(settings: Settings) -> Iterator[None]:
     """Keep other services off the workspace, which would ask the same bots for the same messages.
 
     With `index.url`, services settle between them who does what; they keep off those alone that have none. Raises
     CannotStart.
     """
-    from bot.presence import ServedAlready, serving
+    from bot.process_lock import AlreadyRunning, hold_service_lock
 
     private = settings.private_folder
     with ExitStack() as stack:
         try:
             stack.enter_context(
-                serving(private / "locks", shared=bool(settings.index.url.get_secret_value()))
+                hold_service_lock(private / "locks", shared=bool(settings.index.url.get_secret_value()))
             )
-        except ServedAlready as other:
+        except AlreadyRunning as other:
             raise CannotStart(
                 f"the workspace {settings.workspace} is served already, by {other}, or set workspace to another "
                 "folder for this one; commonplace chat talks beside it"
             ) from None
         except OSError as error:
-            raise _unusable(private, error) from error
+            raise _cannot_use_folder(private, error) from error
         yield
 
 
@@ -69,7 +69,7 @@ def check_folders(settings: Settings) -> None:
     """Make the workspace's folders, and see that they can be written to; raise CannotStart otherwise."""
     for folder in (settings.memory_folder, settings.private_folder):
         try:
-            make_private(folder.parent if folder == settings.memory_folder else folder)
+            make_private_folder(folder.parent if folder == settings.memory_folder else folder)
             folder.mkdir(exist_ok=True)
             if folder == settings.private_folder:
                 with tempfile.TemporaryFile(dir=folder) as file:
@@ -79,10 +79,10 @@ def check_folders(settings: Settings) -> None:
                 refusal = errno.EROFS if is_read_only else errno.EACCES
                 raise OSError(refusal, os.strerror(refusal))
         except OSError as error:
-            raise _unusable(folder, error) from error
+            raise _cannot_use_folder(folder, error) from error
 
 
-def _unusable(folder: Path, error: OSError) -> CannotStart:
+def _cannot_use_folder(folder: Path, error: OSError) -> CannotStart:
     return CannotStart(
         f"the folder {folder} cannot be used: {error.strerror or error}; mend that, or set workspace"
     )
@@ -107,7 +107,7 @@ def check_channels(settings: Settings) -> None:
                 )
 
 
-def collect_garbage_from_now_on() -> None:
+def freeze_garbage_collector() -> None:
     """Have the collector look at what comes after the start alone, where it has not looked at anything yet.
 
     What is open now stays until the end. While all of it is imported, the collector would go through it again and
@@ -118,7 +118,7 @@ def collect_garbage_from_now_on() -> None:
         gc.enable()
 
 
-def leave_at_end_of_input() -> None:
+def stop_at_end_of_input() -> None:
     """Leave as at a signal when standard input ends: whoever holds its other end has left, or died."""
     loop = asyncio.get_running_loop()
 
@@ -139,7 +139,7 @@ def leave_at_end_of_input() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def leave_on_signals() -> asyncio.Event:
+def stop_on_signals() -> asyncio.Event:
     """Give an event that SIGTERM and SIGINT set; a second signal, or too much time, ends the program where it is.
 
     Not the event loop's own handlers: those wait for it where it is held up by a log that nobody reads.
@@ -154,7 +154,7 @@ def leave_on_signals() -> asyncio.Event:
             os._exit(0)
         told = True
         # A thread in the middle of long work would hold the program up; what is on disk can stand its end.
-        watchdog = threading.Timer(LONGEST_LEAVE, os._exit, (0,))
+        watchdog = threading.Timer(MAX_SHUTDOWN_SECONDS, os._exit, (0,))
         watchdog.daemon = True
         watchdog.start()
         loop.call_soon_threadsafe(leaving.set)

@@ -9,7 +9,7 @@ Decision = Literal["owner", "allowed", "guest", "denied"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class PairingRequest:
     """A stranger who was given a code."""
 
     person: str
@@ -71,13 +71,13 @@ def m019_cleared(db: apsw.Connection) -> None:
 # -- people -------------------------------------------------------------------------------------------------
 
 
-def decision(db: apsw.Connection, person: str) -> Decision | None:
+def read_decision(db: apsw.Connection, person: str) -> Decision | None:
     """What an owner has decided about a person; None for nothing."""
     found: Decision | None = db.execute("SELECT standing FROM people WHERE person = ?", (person,)).get
     return found
 
 
-def let_in(db: apsw.Connection, channel: str) -> tuple[str, ...]:
+def read_admitted(db: apsw.Connection, channel: str) -> tuple[str, ...]:
     """Who of a channel was let in by an owner, as `channel:id`."""
     rows = db.execute(
         "SELECT person FROM people WHERE standing != 'denied' AND substr(person, 1, ?) = ? ORDER BY person",
@@ -86,19 +86,21 @@ def let_in(db: apsw.Connection, channel: str) -> tuple[str, ...]:
     return tuple(str(row[0]) for row in rows)
 
 
-def owners(db: apsw.Connection) -> tuple[str, ...]:
+def read_owners(db: apsw.Connection) -> tuple[str, ...]:
     """Return who was made an owner by a command, as `channel:id`."""
     rows = db.execute("SELECT person FROM people WHERE standing = 'owner' ORDER BY person")
     return tuple(str(row[0]) for row in rows)
 
 
-def name_of(db: apsw.Connection, person: str) -> str:
+def read_name(db: apsw.Connection, person: str) -> str:
     """What a person called themselves when an owner decided about them; "" where that is not known."""
     name: str | None = db.execute("SELECT name FROM people WHERE person = ?", (person,)).get
     return name or ""
 
 
-def decide(db: apsw.Connection, person: str, standing: Decision, *, name: str, by: str, at: str) -> None:
+def save_decision(
+    db: apsw.Connection, person: str, standing: Decision, *, name: str, by: str, at: str
+) -> None:
     """Note what an owner has decided; the person's code, if there is one, counts no longer."""
     db.execute(
         "INSERT OR REPLACE INTO people (person, standing, name, decided_by, at) VALUES (?, ?, ?, ?, ?)",
@@ -110,13 +112,13 @@ def decide(db: apsw.Connection, person: str, standing: Decision, *, name: str, b
 # -- who asks to be let in ----------------------------------------------------------------------------------
 
 
-def asking(db: apsw.Connection, *, since: str, until: str) -> tuple[Asking, ...]:
+def asking(db: apsw.Connection, *, since: str, until: str) -> tuple[PairingRequest, ...]:
     """Whose code was given after `since`, and not after `until`; the other codes are forgotten."""
     db.execute("DELETE FROM pairing WHERE at <= ? OR at > ?", (since, until))
     rows = db.execute(
         "SELECT person, code, chat, name, told_at, at, told FROM pairing WHERE NOT cleared ORDER BY at, person"
     )
-    return tuple(Asking(*row) for row in rows)
+    return tuple(PairingRequest(*row) for row in rows)
 
 
 def is_cleared(db: apsw.Connection, person: str, *, since: str, until: str) -> bool:
@@ -128,12 +130,12 @@ def is_cleared(db: apsw.Connection, person: str, *, since: str, until: str) -> b
     return bool(found)
 
 
-def clear_asking(db: apsw.Connection, *, at: str) -> None:
+def clear_pairing_requests(db: apsw.Connection, *, at: str) -> None:
     """Void the codes of all who wait."""
     db.execute("UPDATE pairing SET cleared = 1, at = ? WHERE NOT cleared", (at,))
 
 
-def keep_asking(db: apsw.Connection, stranger: Asking) -> None:
+def save_pairing_request(db: apsw.Connection, stranger: PairingRequest) -> None:
     """Keep a stranger's code, in the place of what was kept of the same one."""
     db.execute(
         "INSERT OR REPLACE INTO pairing (person, code, chat, name, told_at, at, told) "
@@ -153,13 +155,13 @@ def keep_asking(db: apsw.Connection, stranger: Asking) -> None:
 # -- what owners were answered ------------------------------------------------------------------------------
 
 
-def answer_to(db: apsw.Connection, key: str) -> str | None:
+def read_answer(db: apsw.Connection, key: str) -> str | None:
     """What was answered to a command that was carried out before; None where it was not."""
     answer: str | None = db.execute("SELECT answer FROM decisions WHERE key = ?", (key,)).get
     return answer
 
 
-def note_answer(
+def save_answer(
     db: apsw.Connection, key: str, answer: str, *, owner: str, wrong_code: bool = False, at: str
 ) -> None:
     """Keep an answer for the case that the command is run again after a crash."""
@@ -169,7 +171,7 @@ def note_answer(
     )
 
 
-def forget_answers(db: apsw.Connection, *, before: str, wrong_before: str) -> None:
+def delete_answers(db: apsw.Connection, *, before: str, wrong_before: str) -> None:
     """Forget answers given before a moment; those to wrong codes before another one."""
     db.execute(
         "DELETE FROM decisions WHERE at <= ? OR (wrong_code AND at <= ?)",
@@ -177,7 +179,7 @@ def forget_answers(db: apsw.Connection, *, before: str, wrong_before: str) -> No
     )
 
 
-def wrong_codes(db: apsw.Connection, owner: str, *, since: str, until: str) -> tuple[str, ...]:
+def read_wrong_codes(db: apsw.Connection, owner: str, *, since: str, until: str) -> tuple[str, ...]:
     """When an owner has sent wrong codes, after `since` and not after `until`; the earliest first."""
     rows = db.execute(
         "SELECT at FROM decisions WHERE owner = ? AND wrong_code AND at > ? AND at <= ? ORDER BY at",
@@ -189,7 +191,7 @@ def wrong_codes(db: apsw.Connection, owner: str, *, since: str, until: str) -> t
 # -- rooms --------------------------------------------------------------------------------------------------
 
 
-def memory_in_room(db: apsw.Connection, chat: str) -> bool:
+def is_memory_open(db: apsw.Connection, chat: str) -> bool:
     """Whether an owner has opened the memory to a room."""
     return bool(db.execute("SELECT memory FROM rooms WHERE chat = ?", (chat,)).get)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import apsw
 
-UNREAD_KEPT = 200
+MAX_UNREAD = 200
 """Of each channel, the latest ones."""
 
 
@@ -41,7 +41,7 @@ def m011_channels(db: apsw.Connection) -> None:
     )
 
 
-def fact(db: apsw.Connection, channel: str, key: str) -> str:
+def read_fact(db: apsw.Connection, channel: str, key: str) -> str:
     """What a channel has noted under a key; "" for nothing."""
     value: str | None = db.execute(
         "SELECT value FROM channel_facts WHERE channel = ? AND key = ?", (channel, key)
@@ -49,7 +49,7 @@ def fact(db: apsw.Connection, channel: str, key: str) -> str:
     return value or ""
 
 
-def facts(db: apsw.Connection, channel: str, prefix: str) -> dict[str, str]:
+def read_facts(db: apsw.Connection, channel: str, prefix: str) -> dict[str, str]:
     """All that a channel has noted under keys that begin like this, by key."""
     rows = db.execute(
         "SELECT key, value FROM channel_facts WHERE channel = ? AND substr(key, 1, ?) = ? ORDER BY key",
@@ -58,7 +58,7 @@ def facts(db: apsw.Connection, channel: str, prefix: str) -> dict[str, str]:
     return {str(key): str(value) for key, value in rows}
 
 
-def note_fact(db: apsw.Connection, channel: str, key: str, value: str) -> None:
+def save_fact(db: apsw.Connection, channel: str, key: str, value: str) -> None:
     """Note something for a channel; "" forgets it."""
     if value:
         db.execute("INSERT OR REPLACE INTO channel_facts VALUES (?, ?, ?)", (channel, key, value))
@@ -66,7 +66,7 @@ def note_fact(db: apsw.Connection, channel: str, key: str, value: str) -> None:
         db.execute("DELETE FROM channel_facts WHERE channel = ? AND key = ?", (channel, key))
 
 
-def keep_unread(db: apsw.Connection, unread: Unread) -> bool:
+def save_unread(db: apsw.Connection, unread: Unread) -> bool:
     """Keep what could not be read; tell whether it is new. The oldest of a channel go where there are too many."""
     db.execute(
         "INSERT INTO unread VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -76,7 +76,7 @@ def keep_unread(db: apsw.Connection, unread: Unread) -> bool:
     db.execute(
         "DELETE FROM unread WHERE channel = ? AND rowid NOT IN "
         "(SELECT rowid FROM unread WHERE channel = ? ORDER BY rowid DESC LIMIT ?)",
-        (unread.channel, unread.channel, UNREAD_KEPT),
+        (unread.channel, unread.channel, MAX_UNREAD),
     )
     return is_new
 

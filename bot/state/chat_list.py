@@ -27,7 +27,7 @@ class LatestConversation:
     """Whether something is being answered just now."""
 
 
-def latest_conversations(db: apsw.Connection, *, most: int) -> tuple[LatestConversation, ...]:
+def read_latest_conversations(db: apsw.Connection, *, most: int) -> tuple[LatestConversation, ...]:
     """The latest conversation of each chat, those first in which something was added last."""
     rows = db.execute(
         """

@@ -56,33 +56,35 @@ def m008_rewritten(db: apsw.Connection) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class ReadPosition:
     """A conversation as far as somebody has read it."""
 
     number: int | None = None
     """None for a chat that has no open conversation."""
-    rewritten: int = 0
+    count_rewrites: int = 0
     """How often it was changed by hand."""
 
 
-def read_on(db: apsw.Connection, chat: str, known: Version, *, after: int) -> tuple[Version, tuple[Row, ...]]:
+def read_open(
+    db: apsw.Connection, chat: str, known: ReadPosition, *, after: int
+) -> tuple[ReadPosition, tuple[Row, ...]]:
     """Read a chat's open conversation: what is later than `after` where it is still the known one, else all."""
     row = db.execute(
         "SELECT id, rewritten FROM conversations WHERE chat = ? AND ended_at IS NULL", (chat,)
     ).fetchone()
     if row is None:
-        return Version(), ()
-    version = Version(*row)
-    return version, entries(db, row[0], after if version == known else 0)
+        return ReadPosition(), ()
+    version = ReadPosition(*row)
+    return version, read_entries(db, row[0], after if version == known else 0)
 
 
-def rewritten(db: apsw.Connection, conversation: int) -> int:
+def count_rewrites(db: apsw.Connection, conversation: int) -> int:
     """How often a conversation was changed by hand."""
     times: int = db.execute("SELECT rewritten FROM conversations WHERE id = ?", (conversation,)).get
     return times
 
 
-def open_conversation(db: apsw.Connection, chat: str) -> int | None:
+def find_open(db: apsw.Connection, chat: str) -> int | None:
     """Give the number of the chat's open conversation, if it has one."""
     number: int | None = db.execute(
         "SELECT id FROM conversations WHERE chat = ? AND ended_at IS NULL", (chat,)
@@ -90,7 +92,7 @@ def open_conversation(db: apsw.Connection, chat: str) -> int | None:
     return number
 
 
-def entries(db: apsw.Connection, conversation: int, after: int) -> tuple[Row, ...]:
+def read_entries(db: apsw.Connection, conversation: int, after: int) -> tuple[Row, ...]:
     """Read the entries of a conversation whose seq is greater than `after`, in order."""
     rows = db.execute(
         "SELECT conversation, seq, kind, payload FROM entries "
@@ -110,11 +112,11 @@ def append(
     at: str,
 ) -> tuple[Row, ...]:
     """Add (kind, payload) entries; give all rows later than `after`."""
-    number = open_conversation(db, chat) if conversation is None else conversation
+    number = find_open(db, chat) if conversation is None else conversation
     if number is None:
         db.execute("INSERT INTO conversations (chat, started_at) VALUES (?, ?)", (chat, at))
         number = db.last_insert_rowid()
-    missed = entries(db, number, after)
+    missed = read_entries(db, number, after)
     first = missed[-1].seq + 1 if missed else after + 1
     rows = tuple(Row(number, seq, *entry) for seq, entry in enumerate(new, first))
     db.executemany(

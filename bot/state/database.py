@@ -16,25 +16,25 @@ from typing import Any, Generic, Self, TypeVar
 
 import apsw
 
-from bot.models.health import Health, Outcome
+from bot.models.health import CallOutcome, Health
 from bot.state import (
     access,
     channels,
-    chats,
+    chat_migration,
     conversations,
     documents,
     flushes,
     forgetting,
     inbox,
-    journal,
     model_history,
     models,
+    note_effects,
     reminders,
 )
 from bot.state.conversations import Row
 from bot.state.model_history import ModelHour
 from bot.state.models import DayUsage
-from memory.disk import make_private
+from memory.disk import make_private_folder
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ FULL_BYTES = 65_536
 """With less than that free no transaction can be made."""
 ROOM_BYTES = 262_144
 """What a long answer and all that is noted about it take up."""
-CHANGES_AT_ONCE = 500
+MAX_CHANGES_PER_COMMIT = 500
 """How many changes share a commit at most."""
 
 Result = TypeVar("Result")
@@ -86,7 +86,7 @@ class State:
         self._now = now
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="state")
         self._db: apsw.Connection | None = None
-        self._waiting: deque[_Change[Any]] = deque()
+        self._waiting: deque[_QueuedChange[Any]] = deque()
 
     async def __aenter__(self) -> Self:
         try:
@@ -129,11 +129,11 @@ class State:
 
     # -- models -------------------------------------------------------------------------------------------
 
-    async def model_health(self) -> tuple[Health, ...]:
+    async def read_model_health(self) -> tuple[Health, ...]:
         """How every model fares with every key that was ever asked."""
         return await self.read(models.read_health)
 
-    async def record_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+    async def record_outcomes(self, outcomes: Sequence[CallOutcome]) -> None:
         """Add calls of models to what is known, to their hours, and their tokens to those of today."""
         day = self._now().date().isoformat()
 
@@ -147,7 +147,7 @@ class State:
         """Close the breakers of a model, or of all where it is ""."""
         await self.change(lambda db: models.reset_health(db, model))
 
-    async def usage_since(self, first_day: str) -> tuple[DayUsage, ...]:
+    async def read_usage(self, first_day: str) -> tuple[DayUsage, ...]:
         """Tokens by day and model from an ISO date on, the latest first."""
         return await self.read(lambda db: models.read_usage(db, first_day))
 
@@ -155,7 +155,7 @@ class State:
         """How models fared hour by hour since a moment (seconds since 1970), the earliest first."""
         return await self.read(lambda db: model_history.read_hours(db, since=since))
 
-    async def chosen_model(self, chat: str) -> str:
+    async def read_chosen_model(self, chat: str) -> str:
         """Give the model that a chat has chosen; "" for none."""
         return await self.read(lambda db: models.read_choice(db, chat))
 
@@ -174,13 +174,13 @@ class State:
 
         Those that wait for the disk at the same time share one commit: it costs as much for one as for a hundred.
         """
-        change: _Change[Result] = _Change(work)
+        change: _QueuedChange[Result] = _QueuedChange(work)
         self._waiting.append(change)
         await self._call(self._commit_waiting)
-        with _plain_faults(self._path):
+        with _translate_errors(self._path):
             return change.future.result()
 
-    async def has_room(self) -> bool:
+    async def has_disk_space(self) -> bool:
         """Whether there is room on the disk for a turn; nothing stays of the trying."""
 
         def fill() -> None:
@@ -202,7 +202,7 @@ class State:
 
     def at(self) -> str:
         """Now, as it is stored: ISO 8601 in UTC, which sorts as text."""
-        return stored(self._now())
+        return format_timestamp(self._now())
 
     # -- the connection -----------------------------------------------------------------------------------
 
@@ -216,7 +216,7 @@ class State:
 
     def _redact_errors(self, db: apsw.Connection) -> None:
         """Blank out secrets in what models said: earlier versions knew the model's own key alone."""
-        if models.errors_with_secrets(db):
+        if models.read_errors_with_secrets(db):
             with _transaction(db):
                 models.redact_errors(db)
             try:
@@ -243,8 +243,8 @@ class State:
         return self._db
 
     def _commit_waiting(self) -> None:
-        batch: list[_Change[Any]] = []
-        while self._waiting and len(batch) < CHANGES_AT_ONCE:
+        batch: list[_QueuedChange[Any]] = []
+        while self._waiting and len(batch) < MAX_CHANGES_PER_COMMIT:
             batch.append(self._waiting.popleft())
         if not batch:
             return  # an earlier call has taken ours along
@@ -265,13 +265,13 @@ class State:
         """Run `work` on the database's thread, to its end even when cancelled meanwhile."""
 
         def guarded() -> Result:
-            with _plain_faults(self._path):
+            with _translate_errors(self._path):
                 return work()
 
-        return await to_the_end(asyncio.get_running_loop().run_in_executor(self._worker, guarded))
+        return await run_to_completion(asyncio.get_running_loop().run_in_executor(self._worker, guarded))
 
 
-async def to_the_end(work: Awaitable[Result]) -> Result:
+async def run_to_completion(work: Awaitable[Result]) -> Result:
     """Await something short that must not be left half done; a cancellation goes on when it is done."""
     future = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
@@ -287,7 +287,7 @@ async def to_the_end(work: Awaitable[Result]) -> Result:
     raise cancelled
 
 
-class _Change(Generic[Result]):
+class _QueuedChange(Generic[Result]):
     """Something to be written, and what came of it."""
 
     def __init__(self, work: Callable[[apsw.Connection], Result]) -> None:
@@ -320,13 +320,13 @@ class _Change(Generic[Result]):
             self.future.set_result(self._result)
 
 
-def stored(moment: datetime) -> str:
+def format_timestamp(moment: datetime) -> str:
     """A moment as it is stored: ISO 8601 in UTC to the millisecond, which sorts as text."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def _connect(path: Path) -> apsw.Connection:
-    make_private(path.parent)
+    make_private_folder(path.parent)
     # Conversations are nobody else's business; SQLite gives its -wal and -shm files the same permissions.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     db = apsw.Connection(str(path))
@@ -375,7 +375,7 @@ def _transaction(db: apsw.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def _plain_faults(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
     """Turn what SQLite and the system say into one line with the mend in it."""
     try:
         yield
@@ -389,7 +389,7 @@ def _plain_faults(path: Path) -> Iterator[None]:
     except apsw.BusyError as error:
         raise StateUnusable(f"{path} is locked by another program: close it and try again.") from error
     except (apsw.CantOpenError, apsw.IOError) as error:
-        if _is_full(path):  # SQLite says so only of some of its files
+        if _is_disk_full(path):  # SQLite says so only of some of its files
             raise StateUnusable(f"{path} could not be written, the disk is full: free some space.") from error
         raise StateUnusable(
             f"{path} cannot be used ({error}): check the folder and its permissions."
@@ -401,7 +401,7 @@ def _plain_faults(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _is_full(path: Path) -> bool:
+def _is_disk_full(path: Path) -> bool:
     try:
         return shutil.disk_usage(path.parent).free < FULL_BYTES
     except OSError:
@@ -415,7 +415,7 @@ MIGRATIONS = (
     conversations.m001_conversations,
     models.m002_models,
     inbox.m003_inbox,
-    journal.m004_effects,
+    note_effects.m004_effects,
     flushes.m005_flushes,
     access.m006_access,
     reminders.m007_reminders,
@@ -424,7 +424,7 @@ MIGRATIONS = (
     inbox.m010_choices,
     channels.m011_channels,
     documents.m012_documents,
-    chats.m013_moves,
+    chat_migration.m013_moves,
     model_history.m014_model_history,
     inbox.m015_turns,
     access.m016_owners,
@@ -437,14 +437,14 @@ MIGRATIONS = (
 
 
 def _migrate(db: apsw.Connection, path: Path) -> None:
-    while (version := _version(db, path)) < len(MIGRATIONS):
+    while (version := _read_version(db, path)) < len(MIGRATIONS):
         with _transaction(db):
-            if _version(db, path) == version:  # another process may have been quicker
+            if _read_version(db, path) == version:  # another process may have been quicker
                 MIGRATIONS[version](db)
                 db.execute(f"PRAGMA user_version = {version + 1}")
 
 
-def _version(db: apsw.Connection, path: Path) -> int:
+def _read_version(db: apsw.Connection, path: Path) -> int:
     version: int = db.execute("PRAGMA user_version").get
     if version > len(MIGRATIONS):
         raise StateTooNew(

@@ -43,19 +43,22 @@ def m012_documents(db: apsw.Connection) -> None:
     )
 
 
-def number_of(
+def assign_number(
     db: apsw.Connection, chat: str, sender: str, attachment: Attachment, *, sender_name: str, at: str
 ) -> int:
     """The number of a document, given to it now if it has none. The oldest of a chat go where there are too many."""
     kept = asdict(replace(attachment, quoted=False))  # the same one, replied to or sent
-    document = _encodable(json.dumps({"attachment": kept, "sender_name": sender_name}, ensure_ascii=False))
+    find_document = _replace_surrogates(
+        json.dumps({"attachment": kept, "sender_name": sender_name}, ensure_ascii=False)
+    )
     asked = "SELECT number FROM documents WHERE chat = ? AND sender = ? AND document = ?"
-    known: int | None = db.execute(asked, (chat, sender, document)).get
+    known: int | None = db.execute(asked, (chat, sender, find_document)).get
     if known is not None:
         db.execute("UPDATE documents SET at = max(at, ?) WHERE number = ?", (at, known))
         return known
     db.execute(
-        "INSERT INTO documents (chat, sender, document, at) VALUES (?, ?, ?, ?)", (chat, sender, document, at)
+        "INSERT INTO documents (chat, sender, document, at) VALUES (?, ?, ?, ?)",
+        (chat, sender, find_document, at),
     )
     number = db.last_insert_rowid()
     db.execute(
@@ -66,7 +69,7 @@ def number_of(
     return number
 
 
-def document(db: apsw.Connection, chat: str, number: int) -> Document | None:
+def find_document(db: apsw.Connection, chat: str, number: int) -> Document | None:
     """Look one up; None where this chat has none of that number."""
     row = db.execute(
         "SELECT sender, document, at FROM documents WHERE number = ? AND chat = ?", (number, chat)
@@ -90,6 +93,6 @@ def prune(db: apsw.Connection, *, before: str) -> None:
     db.execute("DELETE FROM documents WHERE at < ?", (before,))
 
 
-def _encodable(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Without halves of surrogate pairs, which fit in no database."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

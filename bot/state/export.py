@@ -26,7 +26,7 @@ class TimedRow:
     at: str
 
 
-def all_conversations(db: apsw.Connection, chat: str = "") -> tuple[ConversationRow, ...]:
+def read_conversations(db: apsw.Connection, chat: str = "") -> tuple[ConversationRow, ...]:
     """Every conversation in the order in which they began, or those of one chat."""
     rows = db.execute(
         "SELECT id, chat, started_at, coalesce(ended_at, '') FROM conversations "
@@ -36,7 +36,9 @@ def all_conversations(db: apsw.Connection, chat: str = "") -> tuple[Conversation
     return tuple(ConversationRow(*row) for row in rows)
 
 
-def timed_entries(db: apsw.Connection, conversation: int, *, after: int, limit: int) -> tuple[TimedRow, ...]:
+def read_timed_entries(
+    db: apsw.Connection, conversation: int, *, after: int, limit: int
+) -> tuple[TimedRow, ...]:
     """The next `limit` entries of a conversation whose seq is greater than `after`, in order."""
     rows = db.execute(
         "SELECT conversation, seq, kind, payload, at FROM entries "

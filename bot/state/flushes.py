@@ -15,7 +15,7 @@ import apsw
 
 from bot.state.conversations import Row
 
-Stage = Literal["begun", "answered", "written", "chosen", "done"]
+FlushStage = Literal["begun", "answered", "written", "chosen", "done"]
 Cause = Literal["threshold", "overflow", "asked", "new", "idle"]
 
 _SAID = "('user', 'assistant', 'result')"
@@ -33,7 +33,7 @@ class Flush:
     cause: Cause
     key: str
     """Of the command that asked for it; "" where none did."""
-    stage: Stage
+    stage: FlushStage
     failures: int
     """How often no model has answered; since the raw words are kept, how often no better section came."""
     raw: bool
@@ -55,7 +55,7 @@ class Flush:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FlushEntry:
     """One entry of a stretch with the moment at which it was written down."""
 
     row: Row
@@ -121,38 +121,38 @@ def begin(
     One that is under way comes first, unless another may be begun `beside` it. One that has no answer yet is widened
     up to `upto` (None: all), and keeps the day on which it began.
     """
-    last = latest(db, conversation)
+    last = find_latest(db, conversation)
     if last and last.stage not in ("begun", "done") and not beside:
         return last
     under_way = last is not None and last.stage == "begun"
-    after = last.after if last and under_way else flushed_upto(db, conversation)
-    end = _last_said(db, conversation, after=after, upto=upto)
+    after = last.after if last and under_way else read_flushed_upto(db, conversation)
+    close = _find_last_message(db, conversation, after=after, upto=upto)
     if last and under_way:
         # Who asks now decides how patient it is, and is told.
         db.execute(
             "UPDATE flushes SET upto = max(upto, ?), cause = ?, key = ? WHERE id = ?",
-            (end or 0, cause, key, last.id),
+            (close or 0, cause, key, last.id),
         )
         return find(db, last.id)
-    if end is None:
+    if close is None:
         return None
     db.execute(
         "INSERT INTO flushes (conversation, after, upto, cause, key, stage, began_at, note, heading) "
         "VALUES (?, ?, ?, ?, ?, 'begun', ?, ?, ?)",
-        (conversation, after, end, cause, key, at, note, heading),
+        (conversation, after, close, cause, key, at, note, heading),
     )
     return find(db, db.last_insert_rowid())
 
 
-def flushed_upto(db: apsw.Connection, conversation: int) -> int:
+def read_flushed_upto(db: apsw.Connection, conversation: int) -> int:
     """The seq up to which a conversation is flushed or folded; 0 for nothing."""
     flushed: int | None = db.execute(
         "SELECT max(upto) FROM flushes WHERE conversation = ?", (conversation,)
     ).get
-    return max(flushed or 0, _folded_upto(db, conversation))
+    return max(flushed or 0, _read_compacted_upto(db, conversation))
 
 
-def _folded_upto(db: apsw.Connection, conversation: int) -> int:
+def _read_compacted_upto(db: apsw.Connection, conversation: int) -> int:
     payload = db.execute(
         "SELECT payload FROM entries WHERE conversation = ? AND kind = 'summary' ORDER BY seq DESC LIMIT 1",
         (conversation,),
@@ -161,7 +161,7 @@ def _folded_upto(db: apsw.Connection, conversation: int) -> int:
     return int(fields.get("upto", 0))
 
 
-def _last_said(db: apsw.Connection, conversation: int, *, after: int, upto: int | None) -> int | None:
+def _find_last_message(db: apsw.Connection, conversation: int, *, after: int, upto: int | None) -> int | None:
     """The last entry of a stretch; None where no person says anything in it."""
     has_words, last = db.execute(
         f"SELECT max(kind = 'user'), max(seq) FROM entries WHERE conversation = ? AND seq > ? "  # noqa: S608
@@ -173,30 +173,34 @@ def _last_said(db: apsw.Connection, conversation: int, *, after: int, upto: int 
 
 def find(db: apsw.Connection, number: int) -> Flush | None:
     """Look one up."""
-    return _first(db, "WHERE flushes.id = ?", number)
+    return _read_first(db, "WHERE flushes.id = ?", number)
 
 
-def latest(db: apsw.Connection, conversation: int) -> Flush | None:
+def find_latest(db: apsw.Connection, conversation: int) -> Flush | None:
     """The latest of a conversation."""
-    return _first(db, "WHERE conversation = ? ORDER BY after DESC LIMIT 1", conversation)
+    return _read_first(db, "WHERE conversation = ? ORDER BY after DESC LIMIT 1", conversation)
 
 
-def of_command(db: apsw.Connection, conversation: int, key: str) -> Flush | None:
+def find_by_key(db: apsw.Connection, conversation: int, key: str) -> Flush | None:
     """What a command has flushed before, when it is run again."""
-    return _first(db, "WHERE conversation = ? AND key = ? ORDER BY after DESC LIMIT 1", conversation, key)
+    return _read_first(
+        db, "WHERE conversation = ? AND key = ? ORDER BY after DESC LIMIT 1", conversation, key
+    )
 
 
-def left_open(db: apsw.Connection, *, now: str, most: int) -> tuple[Flush, ...]:
+def read_pending(db: apsw.Connection, *, now: str, most: int) -> tuple[Flush, ...]:
     """What is not done, or is raw, and may be tried now; the oldest first."""
-    return _all(db, "WHERE (stage != 'done' OR raw) AND again_at <= ? ORDER BY flushes.id LIMIT ?", now, most)
+    return _read_all(
+        db, "WHERE (stage != 'done' OR raw) AND again_at <= ? ORDER BY flushes.id LIMIT ?", now, most
+    )
 
 
-def raw_of(db: apsw.Connection, chat: str, *, given_up: bool, most: int) -> tuple[Flush, ...]:
+def read_raw(db: apsw.Connection, chat: str, *, given_up: bool, most: int) -> tuple[Flush, ...]:
     """Raw sections of one chat that may still become better ones; those that have failed least first.
 
     `given_up`: also those that are not tried unasked any more.
     """
-    return _all(
+    return _read_all(
         db,
         "WHERE raw AND stage = 'done' AND (? OR again_at < ?) AND chat = ? ORDER BY failures, flushes.id LIMIT ?",
         int(given_up),
@@ -210,7 +214,7 @@ NEVER = "9999"
 """As `again_at`: it stays as it is."""
 
 
-def step(db: apsw.Connection, row: Flush, **changes: Any) -> bool:
+def update(db: apsw.Connection, row: Flush, **changes: Any) -> bool:
     """Change a flush, where nobody else has done so since `row` was read; tell whether it did."""
     if "places" in changes:
         changes["places"] = json.dumps(list(changes["places"]))
@@ -223,7 +227,7 @@ def step(db: apsw.Connection, row: Flush, **changes: Any) -> bool:
     return db.changes() > 0
 
 
-def stretch(db: apsw.Connection, row: Flush) -> tuple[str, tuple[Entry, ...]]:
+def read_transcript(db: apsw.Connection, row: Flush) -> tuple[str, tuple[FlushEntry, ...]]:
     """What is to be flushed: the summary of what came before it, "" for none, and its entries."""
     payload = db.execute(
         "SELECT payload FROM entries WHERE conversation = ? AND kind = 'summary' "
@@ -236,7 +240,7 @@ def stretch(db: apsw.Connection, row: Flush) -> tuple[str, tuple[Entry, ...]]:
         "WHERE conversation = ? AND seq > ? AND seq <= ? ORDER BY seq",
         (row.conversation, row.after, row.upto),
     )
-    return summary, tuple(Entry(Row(*each[:4]), each[4]) for each in rows)
+    return summary, tuple(FlushEntry(Row(*each[:4]), each[4]) for each in rows)
 
 
 _COLUMNS = (
@@ -245,19 +249,19 @@ _COLUMNS = (
 )
 
 
-def _all(db: apsw.Connection, where: str, *values: str | int) -> tuple[Flush, ...]:
+def _read_all(db: apsw.Connection, where: str, *values: str | int) -> tuple[Flush, ...]:
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM flushes JOIN conversations ON conversations.id = conversation {where}",  # noqa: S608
         values,
     )
-    return tuple(_flush(row) for row in rows)
+    return tuple(_from_row(row) for row in rows)
 
 
-def _first(db: apsw.Connection, where: str, *values: str | int) -> Flush | None:
-    return next(iter(_all(db, where, *values)), None)
+def _read_first(db: apsw.Connection, where: str, *values: str | int) -> Flush | None:
+    return next(iter(_read_all(db, where, *values)), None)
 
 
-def _flush(row: Sequence[Any]) -> Flush:
+def _from_row(row: Sequence[Any]) -> Flush:
     fields = list(row)
     fields[9], fields[-1] = bool(fields[9]), tuple(json.loads(fields[-1]))
     return Flush(*fields)
@@ -275,12 +279,12 @@ def end_once(db: apsw.Connection, key: str, chat: str) -> int | None:
     return found or None
 
 
-def end(db: apsw.Connection, conversation: int, *, at: str) -> None:
+def close(db: apsw.Connection, conversation: int, *, at: str) -> None:
     """Close one conversation; one that is closed already stays as it is."""
     db.execute("UPDATE conversations SET ended_at = ? WHERE id = ? AND ended_at IS NULL", (at, conversation))
 
 
-def know(db: apsw.Connection, chat: str, *, name: str, flush: bool) -> None:
+def save_chat(db: apsw.Connection, chat: str, *, name: str, flush: bool) -> None:
     """Keep what people call a chat, and whether what is said there may go into the notes."""
     db.execute(
         "INSERT INTO known_chats (chat, name, flush) VALUES (?, ?, ?) "
@@ -289,13 +293,15 @@ def know(db: apsw.Connection, chat: str, *, name: str, flush: bool) -> None:
     )
 
 
-def known(db: apsw.Connection, chat: str) -> tuple[str, bool]:
+def read_chat(db: apsw.Connection, chat: str) -> tuple[str, bool]:
     """Name of a chat, "" where it is not known, and whether it is flushed."""
     row = db.execute("SELECT name, flush FROM known_chats WHERE chat = ?", (chat,)).fetchone()
     return (row[0], bool(row[1])) if row else ("", False)
 
 
-def idle_chats(db: apsw.Connection, *, before: str, after: int, most: int) -> tuple[tuple[int, str], ...]:
+def read_idle_chats(
+    db: apsw.Connection, *, before: str, after: int, most: int
+) -> tuple[tuple[int, str], ...]:
     """Open conversations, number and chat, without an entry since a moment, that have something to be flushed.
 
     `after`: only those of a greater number.
@@ -310,6 +316,6 @@ def idle_chats(db: apsw.Connection, *, before: str, after: int, most: int) -> tu
         (number, str(chat))
         for number, chat in rows
         if isinstance(number, int)
-        and _last_said(db, number, after=flushed_upto(db, number), upto=None) is not None
+        and _find_last_message(db, number, after=read_flushed_upto(db, number), upto=None) is not None
     )
     return tuple(each for each, _ in zip(waiting, range(most), strict=False))

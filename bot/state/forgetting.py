@@ -8,7 +8,7 @@ import apsw
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StoredText:
     """A column with texts."""
 
     table: str
@@ -20,31 +20,33 @@ class Place:
     """SQL for what else is to change with the text."""
 
 
-ENTRIES = Place("entries", "payload", kind="kind", conversation="conversation")
-ASKED = Place("forgetting", "query")
-PLACES = (
+ENTRIES = StoredText("entries", "payload", kind="kind", conversation="conversation")
+REQUESTS = StoredText("forgetting", "query")
+STORED_TEXTS = (
     ENTRIES,
-    ASKED,
-    Place("inbox", "payload"),
-    Place("inbox", "reply"),
-    Place("outbox", "text"),
-    Place("effects", "intent"),
-    Place("effects", "path"),
-    Place("documents", "document"),
-    Place("unread", "raw"),
-    Place("model_health", "last_error"),
-    Place("flushes", "section"),
-    Place("flushes", "replaces"),
-    Place("flushes", "core"),
-    Place("reminders", "text", also=", state = CASE state WHEN 'active' THEN 'cancelled' ELSE state END"),
+    REQUESTS,
+    StoredText("inbox", "payload"),
+    StoredText("inbox", "reply"),
+    StoredText("outbox", "text"),
+    StoredText("effects", "intent"),
+    StoredText("effects", "path"),
+    StoredText("documents", "document"),
+    StoredText("unread", "raw"),
+    StoredText("model_health", "last_error"),
+    StoredText("flushes", "section"),
+    StoredText("flushes", "replaces"),
+    StoredText("flushes", "core"),
+    StoredText(
+        "reminders", "text", also=", state = CASE state WHEN 'active' THEN 'cancelled' ELSE state END"
+    ),
 )
 
-MOST_LENGTH = 8_000_000
+MAX_LENGTH = 8_000_000
 """Characters of texts that are looked at together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ForgetRequest:
     """What somebody wants to be forgotten, and was shown."""
 
     chat: str
@@ -63,7 +65,7 @@ class Asking:
     """What came of it, as JSON, to be told again where the same confirmation is carried out again."""
 
 
-class Kept(NamedTuple):
+class StoredRow(NamedTuple):
     """One text as it is kept."""
 
     row: int
@@ -92,7 +94,7 @@ def m009_forgetting(db: apsw.Connection) -> None:
     )
 
 
-def asking(db: apsw.Connection, chat: str, person: str) -> Asking | None:
+def read_request(db: apsw.Connection, chat: str, person: str) -> ForgetRequest | None:
     """What a person was shown last in a chat."""
     row = db.execute(
         "SELECT chat, person, code, query, lines, at, key, unfinished, outcome FROM forgetting "
@@ -102,12 +104,12 @@ def asking(db: apsw.Connection, chat: str, person: str) -> Asking | None:
     if row is None:
         return None
     _, _, code, query, lines, at, key, unfinished, outcome = row
-    return Asking(chat, person, code, query, lines, at, key, bool(unfinished), outcome)
+    return ForgetRequest(chat, person, code, query, lines, at, key, bool(unfinished), outcome)
 
 
-def keep_asking(db: apsw.Connection, asked: Asking) -> None:
+def save_request(db: apsw.Connection, asked: ForgetRequest) -> None:
     """Keep it, in the place of what was kept for this person in this chat."""
-    _overwrite_what_goes(db)
+    _enable_secure_delete(db)
     db.execute(
         "INSERT OR REPLACE INTO forgetting (chat, person, code, query, lines, at, key, unfinished, outcome) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -125,9 +127,9 @@ def keep_asking(db: apsw.Connection, asked: Asking) -> None:
     )
 
 
-def forget_asking(db: apsw.Connection, *, since: str, until: str) -> None:
+def delete_old_requests(db: apsw.Connection, *, since: str, until: str) -> None:
     """Remove what was not asked after `since` and not after `until`; of what is left to be done, that it is."""
-    _overwrite_what_goes(db)
+    _enable_secure_delete(db)
     over = "at <= ? OR at > ?"
     db.execute(f"DELETE FROM forgetting WHERE NOT unfinished AND ({over})", (since, until))  # noqa: S608
     db.execute(f"UPDATE forgetting SET query = '', lines = '[]' WHERE {over}", (since, until))  # noqa: S608
@@ -138,36 +140,38 @@ def is_unfinished(db: apsw.Connection) -> bool:
     return bool(db.execute("SELECT EXISTS (SELECT 1 FROM forgetting WHERE unfinished)").get)
 
 
-def finished(db: apsw.Connection) -> None:
+def mark_finished(db: apsw.Connection) -> None:
     """Nothing is left to be done."""
     db.execute("UPDATE forgetting SET unfinished = 0")
 
 
-def texts(
-    db: apsw.Connection, place: Place, *, after: int, most: int, most_length: int = MOST_LENGTH
-) -> list[Kept]:
+def read_texts(
+    db: apsw.Connection, place: StoredText, *, after: int, most: int, most_length: int = MAX_LENGTH
+) -> list[StoredRow]:
     """The first texts of a place whose row is greater than `after`, in order; none where there are no more."""
     rows = db.execute(
         f"SELECT rowid, {place.column}, {place.kind}, {place.conversation} FROM {place.table} "  # noqa: S608
         f"WHERE rowid > ? AND {place.column} IS NOT NULL ORDER BY rowid LIMIT ?",
         (after, most),
     )
-    found = list[Kept]()
+    found = list[StoredRow]()
     length = 0
     for row in rows:
-        found.append(kept := Kept(*row))
+        found.append(kept := StoredRow(*row))
         length += len(kept.text)
         if length >= most_length:  # pictures stand among the texts
             break
     return found
 
 
-def replace(db: apsw.Connection, place: Place, changes: Iterable[tuple[Kept, str | None]]) -> None:
+def replace_texts(
+    db: apsw.Connection, place: StoredText, changes: Iterable[tuple[StoredRow, str | None]]
+) -> None:
     """Put other texts in their place, where they have not changed meanwhile; None removes the row.
 
     SQLite writes zeros over them, so that a crash before `vacuum` does not leave them in the file for ever.
     """
-    _overwrite_what_goes(db)
+    _enable_secure_delete(db)
     where = f"WHERE rowid = ? AND {place.column} = ?"
     for kept, new in changes:
         if new is None:
@@ -179,7 +183,7 @@ def replace(db: apsw.Connection, place: Place, changes: Iterable[tuple[Kept, str
             )
 
 
-def _overwrite_what_goes(db: apsw.Connection) -> None:
+def _enable_secure_delete(db: apsw.Connection) -> None:
     db.execute("PRAGMA secure_delete = ON").fetchall()
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 import apsw
 
-from bot.log.faults import where
+from bot.log.tracebacks import error_location
 from bot.messages import Attachment, ChatId, Choice, IncomingMessage, PersonId, Quoted
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ MessageState = Literal["waiting", "running", "answered", "delivered"]
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class InboxMessage:
     """A message in the inbox."""
 
     number: int
@@ -50,7 +50,7 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class QueuedNotice:
     """Something that nobody asked for just now, on its way to a chat."""
 
     number: int
@@ -123,17 +123,17 @@ def m015_turns(db: apsw.Connection) -> None:
 # -- messages -----------------------------------------------------------------------------------------------
 
 
-def add(db: apsw.Connection, message: IncomingMessage, *, owner: str, at: str) -> Received | None:
+def add(db: apsw.Connection, message: IncomingMessage, *, owner: str, at: str) -> InboxMessage | None:
     """Take a message in; None where it is there already. `owner`: the process that answers it, "" for any."""
     db.execute(
         "INSERT INTO inbox (chat, message, payload, state, owner, at) SELECT ?, ?, ?, 'waiting', ?, ? "
         "WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE chat = ? AND message = ?) ON CONFLICT DO NOTHING",
-        (str(message.chat), message.id, _encoded(message), owner, at, str(message.chat), message.former_id),
+        (str(message.chat), message.id, _encode(message), owner, at, str(message.chat), message.former_id),
     )
-    return Received(db.last_insert_rowid(), message) if db.changes() else None
+    return InboxMessage(db.last_insert_rowid(), message) if db.changes() else None
 
 
-def unfinished(db: apsw.Connection) -> tuple[tuple[str, Received], ...]:
+def read_undelivered(db: apsw.Connection) -> tuple[tuple[str, InboxMessage], ...]:
     """Whatever is not delivered yet, in order, each with its owner."""
     rows = db.execute(
         "SELECT owner, number, chat, message, payload, state, turn, conversation, heard, reply, shown, attempts "
@@ -142,15 +142,17 @@ def unfinished(db: apsw.Connection) -> tuple[tuple[str, Received], ...]:
     found = []
     for row in rows:
         try:
-            found.append((str(row[0]), _received(row[1:])))
+            found.append((str(row[0]), _from_row(row[1:])))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             log.error(
-                "message %s of the inbox cannot be read and is left where it is: %s", row[1], where(error)
+                "message %s of the inbox cannot be read and is left where it is: %s",
+                row[1],
+                error_location(error),
             )
     return tuple(found)
 
 
-def owners(db: apsw.Connection) -> tuple[tuple[str, ChatId], ...]:
+def read_owners(db: apsw.Connection) -> tuple[tuple[str, ChatId], ...]:
     """Who sees to what is not done yet, messages and notices, and in which chat; each pair once."""
     rows = db.execute(
         "SELECT owner, chat FROM inbox WHERE state != 'delivered' UNION "
@@ -159,7 +161,7 @@ def owners(db: apsw.Connection) -> tuple[tuple[str, ChatId], ...]:
     return tuple((owner, ChatId.parse(chat)) for owner, chat in rows)
 
 
-def open_since(db: apsw.Connection) -> str | None:
+def oldest_open_at(db: apsw.Connection) -> str | None:
     """When the oldest message came that is not delivered yet."""
     moment: str | None = db.execute("SELECT min(at) FROM inbox WHERE state != 'delivered'").get
     return moment
@@ -175,7 +177,7 @@ def count_open(db: apsw.Connection, *, but: IncomingMessage) -> int:
     return count
 
 
-def count_open_of(db: apsw.Connection, message: str) -> int:
+def count_open_with_prefix(db: apsw.Connection, message: str) -> int:
     """Return how many messages whose ids begin like this are not delivered yet, in all chats."""
     count: int = db.execute(
         "SELECT count(*) FROM inbox WHERE state != 'delivered' AND substr(message, 1, ?) = ?",
@@ -184,7 +186,7 @@ def count_open_of(db: apsw.Connection, message: str) -> int:
     return count
 
 
-def take_over(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
+def change_owner(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
     """Make them another process's."""
     db.executemany("UPDATE inbox SET owner = ? WHERE number = ?", [(owner, number) for number in numbers])
 
@@ -204,12 +206,12 @@ def not_tried(db: apsw.Connection, numbers: Iterable[int]) -> None:
     )
 
 
-def got_on(db: apsw.Connection, turn: int) -> None:
+def reset_attempts(db: apsw.Connection, turn: int) -> None:
     """Note that a turn has brought something since it was taken up."""
     db.execute("UPDATE inbox SET attempts = 0 WHERE number = ? AND attempts > 0", (turn,))
 
 
-def least_heard(db: apsw.Connection, conversation: int) -> int | None:
+def first_unanswered_seq(db: apsw.Connection, conversation: int) -> int | None:
     """The seq of the first message of a conversation whose answer is not known yet."""
     seq: int | None = db.execute(
         "SELECT min(heard) FROM inbox WHERE state = 'running' AND conversation = ?", (conversation,)
@@ -217,7 +219,7 @@ def least_heard(db: apsw.Connection, conversation: int) -> int | None:
     return seq
 
 
-def begin(db: apsw.Connection, turn: int, heard: Sequence[tuple[int, int, int]]) -> None:
+def mark_running(db: apsw.Connection, turn: int, heard: Sequence[tuple[int, int, int]]) -> None:
     """Note that messages stand in a conversation now: (number, conversation, seq) of each."""
     db.executemany(
         "UPDATE inbox SET state = 'running', turn = ?, conversation = ?, heard = ? WHERE number = ?",
@@ -225,18 +227,18 @@ def begin(db: apsw.Connection, turn: int, heard: Sequence[tuple[int, int, int]])
     )
 
 
-def answer(db: apsw.Connection, turn: int, reply: str) -> None:
+def save_reply(db: apsw.Connection, turn: int, reply: str) -> None:
     """Note the whole reply of a turn: from here on there is nothing to do but to deliver it."""
     db.execute("UPDATE inbox SET state = 'answered' WHERE turn = ? OR number = ?", (turn, turn))
     db.execute("UPDATE inbox SET turn = number, reply = ?, attempts = 0 WHERE number = ?", (reply, turn))
 
 
-def show(db: apsw.Connection, turn: int, shown: Sequence[str]) -> None:
+def save_shown(db: apsw.Connection, turn: int, shown: Sequence[str]) -> None:
     """Note which messages of the platform show the reply."""
     db.execute("UPDATE inbox SET shown = ? WHERE number = ?", (json.dumps(list(shown)), turn))
 
 
-def deliver(db: apsw.Connection, turn: int) -> None:
+def mark_delivered(db: apsw.Connection, turn: int) -> None:
     """End it. What was said is in the conversation; here nothing stays but the ids."""
     db.execute(
         "UPDATE inbox SET state = 'delivered', payload = '', reply = NULL WHERE turn = ? OR number = ?",
@@ -244,30 +246,30 @@ def deliver(db: apsw.Connection, turn: int) -> None:
     )
 
 
-def edit(db: apsw.Connection, number: int, message: IncomingMessage, *, owner: str, at: str) -> None:
+def save_edit(db: apsw.Connection, number: int, message: IncomingMessage, *, owner: str, at: str) -> None:
     """Note an edit, and put what it says in the place of the message with that number, where that one waits."""
     row = db.execute("SELECT payload FROM inbox WHERE number = ? AND state = 'waiting'", (number,)).fetchone()
     if row is not None:
-        new = json.loads(_encoded(message))
+        new = json.loads(_encode(message))
         payload = {**json.loads(row[0]), **{name: new[name] for name in EDITED}}
         db.execute(
             "UPDATE inbox SET payload = ? WHERE number = ?",
             (json.dumps(payload, ensure_ascii=False), number),
         )
     if added := add(db, message, owner=owner, at=at):
-        deliver(db, added.number)
+        mark_delivered(db, added.number)
 
 
-def edited(message: IncomingMessage, by: IncomingMessage) -> IncomingMessage:
+def merge_edit(message: IncomingMessage, by: IncomingMessage) -> IncomingMessage:
     """A message as it is after an edit."""
     return replace(message, **{name: getattr(by, name) for name in EDITED})
 
 
-def gather(db: apsw.Connection, number: int, whole: IncomingMessage, parts: Collection[int]) -> None:
+def merge_parts(db: apsw.Connection, number: int, whole: IncomingMessage, parts: Collection[int]) -> None:
     """Keep a message that waits together with what came along with its other parts; those are done with."""
-    db.execute("UPDATE inbox SET payload = ? WHERE number = ?", (_encoded(whole), number))
+    db.execute("UPDATE inbox SET payload = ? WHERE number = ?", (_encode(whole), number))
     for part in parts:
-        deliver(db, part)
+        mark_delivered(db, part)
 
 
 def prune(db: apsw.Connection, *, before: str) -> None:
@@ -279,7 +281,7 @@ def prune(db: apsw.Connection, *, before: str) -> None:
 # -- notices ------------------------------------------------------------------------------------------------
 
 
-def put(
+def add_notice(
     db: apsw.Connection,
     chat: str,
     text: str,
@@ -288,7 +290,7 @@ def put(
     owner: str,
     at: str,
     choices: Sequence[Choice] = (),
-) -> Notice | None:
+) -> QueuedNotice | None:
     """Add a notice; None where one with this key is there already. `owner`: as in `add`."""
     offered = json.dumps([[each.label, each.says] for each in choices], ensure_ascii=False)
     db.execute(
@@ -298,10 +300,10 @@ def put(
     )
     if not db.changes():
         return None
-    return Notice(db.last_insert_rowid(), ChatId.parse(chat), text, choices=tuple(choices))
+    return QueuedNotice(db.last_insert_rowid(), ChatId.parse(chat), text, choices=tuple(choices))
 
 
-def when_put(db: apsw.Connection, key: str, *, since: str, until: str) -> tuple[str, ...]:
+def read_notice_times(db: apsw.Connection, key: str, *, since: str, until: str) -> tuple[str, ...]:
     """When notices were added whose keys begin like this, after `since` and not after `until`; the earliest first."""
     after_all = f"{key[:-1]}{chr(ord(key[-1]) + 1)}"  # as a range, the index on the keys finds them
     rows = db.execute(
@@ -311,7 +313,7 @@ def when_put(db: apsw.Connection, key: str, *, since: str, until: str) -> tuple[
     return tuple(str(at) for (at,) in rows)
 
 
-def count_undelivered_of(db: apsw.Connection, key: str) -> int:
+def count_undelivered_with_prefix(db: apsw.Connection, key: str) -> int:
     """Return how many notices whose keys begin like this are not delivered yet."""
     count: int = db.execute(
         "SELECT count(*) FROM outbox WHERE NOT delivered AND substr(key, 1, ?) = ?", (len(key), key)
@@ -319,7 +321,7 @@ def count_undelivered_of(db: apsw.Connection, key: str) -> int:
     return count
 
 
-def undelivered(db: apsw.Connection) -> tuple[tuple[str, Notice], ...]:
+def read_undelivered_notices(db: apsw.Connection) -> tuple[tuple[str, QueuedNotice], ...]:
     """Every notice that is not delivered yet, in order, with its owner."""
     rows = db.execute(
         "SELECT owner, number, chat, text, shown, choices, attempts FROM outbox "
@@ -328,7 +330,7 @@ def undelivered(db: apsw.Connection) -> tuple[tuple[str, Notice], ...]:
     return tuple(
         (
             owner,
-            Notice(
+            QueuedNotice(
                 number,
                 ChatId.parse(chat),
                 text,
@@ -342,7 +344,7 @@ def undelivered(db: apsw.Connection) -> tuple[tuple[str, Notice], ...]:
     )
 
 
-def take_over_notices(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
+def change_notices_owner(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
     """Make them another process's."""
     db.executemany("UPDATE outbox SET owner = ? WHERE number = ?", [(owner, number) for number in numbers])
 
@@ -352,12 +354,12 @@ def notice_tried(db: apsw.Connection, number: int, *, change: int) -> None:
     db.execute("UPDATE outbox SET attempts = max(0, attempts + ?) WHERE number = ?", (change, number))
 
 
-def show_notice(db: apsw.Connection, number: int, shown: Sequence[str]) -> None:
+def save_notice_shown(db: apsw.Connection, number: int, shown: Sequence[str]) -> None:
     """Note which messages of the platform show a notice."""
     db.execute("UPDATE outbox SET shown = ? WHERE number = ?", (json.dumps(list(shown)), number))
 
 
-def deliver_notices(db: apsw.Connection, numbers: Collection[int]) -> None:
+def mark_notices_delivered(db: apsw.Connection, numbers: Collection[int]) -> None:
     """End them."""
     db.executemany(
         "UPDATE outbox SET delivered = 1, text = '', choices = '[]' WHERE number = ?",
@@ -368,7 +370,7 @@ def deliver_notices(db: apsw.Connection, numbers: Collection[int]) -> None:
 # -- messages as JSON ---------------------------------------------------------------------------------------
 
 
-def _encoded(message: IncomingMessage) -> str:
+def _encode(message: IncomingMessage) -> str:
     written = json.dumps(
         {
             "sender": str(message.sender),
@@ -388,19 +390,19 @@ def _encoded(message: IncomingMessage) -> str:
         },
         ensure_ascii=False,
     )
-    return _encodable(written)
+    return _replace_surrogates(written)
 
 
-def _encodable(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     """Without halves of surrogate pairs, which fit in no database."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _received(row: "tuple[apsw.SQLiteValue, ...]") -> Received:
+def _from_row(row: "tuple[apsw.SQLiteValue, ...]") -> InboxMessage:
     number, chat, message, payload, state, turn, conversation, heard, reply, shown, attempts = row
     fields = json.loads(str(payload))
     channel, _, person = fields["sender"].partition(":")
-    return Received(
+    return InboxMessage(
         number=number,  # type: ignore[arg-type]
         message=IncomingMessage(
             id=str(message),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import apsw
 
-from bot.models.health import Outcome
+from bot.models.health import CallOutcome
 
 HOUR_SECONDS = 3600
 
@@ -52,7 +52,7 @@ def m014_model_history(db: apsw.Connection) -> None:
     )
 
 
-def add_outcomes(db: apsw.Connection, outcomes: Iterable[Outcome]) -> None:
+def add_outcomes(db: apsw.Connection, outcomes: Iterable[CallOutcome]) -> None:
     """Add calls to the hours in which they ended; inside a transaction."""
     db.executemany(
         "INSERT INTO model_hours VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
@@ -82,7 +82,7 @@ def prune(db: apsw.Connection, *, before: float) -> None:
     db.execute("DELETE FROM model_hours WHERE start < ?", (before,))
 
 
-def _row(outcome: Outcome) -> tuple[int | float | str, ...]:
+def _row(outcome: CallOutcome) -> tuple[int | float | str, ...]:
     waited = outcome.first_token_seconds if outcome.error is None else 0.0
     return (
         int(outcome.at // HOUR_SECONDS) * HOUR_SECONDS,

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import apsw
 
-from bot.models.health import Health, Outcome, RouteName, after, rested
+from bot.models.health import CallOutcome, Health, RouteName, after, close_breaker
 from bot.models.protocol import Usage
-from memory.redaction import redacted
+from memory.redaction import redact
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +86,22 @@ def read_health(db: apsw.Connection) -> tuple[Health, ...]:
     )
 
 
-def errors_with_secrets(db: apsw.Connection) -> Mapping[str, str]:
+def read_errors_with_secrets(db: apsw.Connection) -> Mapping[str, str]:
     """Return the latest errors of models that hold a secret, each with what is to stand in its place."""
     errors = [
         error
         for (error,) in db.execute("SELECT DISTINCT last_error FROM model_health WHERE last_error != ''")
     ]
-    return {error: clean for error in errors if (clean := redacted(error)) != error}
+    return {error: clean for error in errors if (clean := redact(error)) != error}
 
 
 def redact_errors(db: apsw.Connection) -> None:
     """Blank out the secrets in the latest errors of models; inside a transaction."""
-    for error, clean in errors_with_secrets(db).items():
+    for error, clean in read_errors_with_secrets(db).items():
         db.execute("UPDATE model_health SET last_error = ? WHERE last_error = ?", (clean, error))
 
 
-def add_outcomes(db: apsw.Connection, outcomes: Iterable[Outcome], *, day: str) -> None:
+def add_outcomes(db: apsw.Connection, outcomes: Iterable[CallOutcome], *, day: str) -> None:
     """Add calls to what is known, which another process may have changed meanwhile; inside a transaction."""
     known = {health.route: health for health in read_health(db)}
     for outcome in outcomes:
@@ -115,7 +115,7 @@ def reset_health(db: apsw.Connection, model: str) -> None:
     """Close the breakers of a model, or of all where it is ""; inside a transaction."""
     for health in read_health(db):
         if model in ("", health.route.model):
-            _write_health(db, rested(health))
+            _write_health(db, close_breaker(health))
 
 
 def read_usage(db: apsw.Connection, first_day: str) -> tuple[DayUsage, ...]:
@@ -147,7 +147,7 @@ def was_told_no_model(db: apsw.Connection, chat: str) -> bool:
     return bool(db.execute("SELECT 1 FROM told_no_model WHERE chat = ?", (chat,)).get)
 
 
-def note_told_no_model(db: apsw.Connection, chat: str) -> None:
+def mark_told_no_model(db: apsw.Connection, chat: str) -> None:
     """Note that a chat was told so. Inside a transaction."""
     db.execute("INSERT OR IGNORE INTO told_no_model (chat) VALUES (?)", (chat,))
 

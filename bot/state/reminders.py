@@ -101,16 +101,16 @@ def m020_moments(db: apsw.Connection) -> None:
             db.execute("UPDATE reminders SET zone = '' WHERE number = ?", (number,))
 
 
-def _elapses(due: datetime, set_at: datetime) -> bool:
+def _elapses(read_due: datetime, set_at: datetime) -> bool:
     """Return whether a moment was most likely counted from when the reminder was set.
 
     A time of day has no fraction of a second. Within a day, seconds, or whole minutes since it was set, tell as much.
     """
-    if due.microsecond:
+    if read_due.microsecond:
         return True
-    since = due - set_at
+    since = read_due - set_at
     whole_minutes = -since % timedelta(minutes=1) <= _SET_WITHIN
-    return since <= timedelta(days=1) and bool(due.second or whole_minutes)
+    return since <= timedelta(days=1) and bool(read_due.second or whole_minutes)
 
 
 def find(db: apsw.Connection, key: str) -> ReminderRow | None:
@@ -182,13 +182,13 @@ def cancel(
     return row if db.changes() else None
 
 
-def chats_due(db: apsw.Connection, now: str) -> tuple[str, ...]:
+def read_due_chats(db: apsw.Connection, now: str) -> tuple[str, ...]:
     """The chats for which something is due."""
     rows = db.execute("SELECT DISTINCT chat FROM reminders WHERE state = 'active' AND due_at <= ?", (now,))
     return tuple(chat for (chat,) in rows)
 
 
-def due(db: apsw.Connection, now: str, chats: Collection[str], *, limit: int) -> tuple[ReminderRow, ...]:
+def read_due(db: apsw.Connection, now: str, chats: Collection[str], *, limit: int) -> tuple[ReminderRow, ...]:
     """What is due for these chats, the earliest first."""
     found: list[ReminderRow] = []
     for row in _rows(db, "state = 'active' AND due_at <= ? ORDER BY due_at, number", (now,)):
@@ -212,17 +212,17 @@ def advance(db: apsw.Connection, number: int, due_at: str, *, skipped: int = 0) 
     db.execute("UPDATE reminders SET due_at = ?, skipped = ? WHERE number = ?", (due_at, skipped, number))
 
 
-def in_other_zones(db: apsw.Connection, zone: str) -> tuple[ReminderRow, ...]:
+def read_in_other_zones(db: apsw.Connection, zone: str) -> tuple[ReminderRow, ...]:
     """What is to come at a time of day in another zone than this one."""
     return tuple(_rows(db, "state = 'active' AND zone NOT IN ('', ?)", (zone,)))
 
 
-def move(db: apsw.Connection, number: int, *, due_at: str, zone: str) -> None:
+def reschedule(db: apsw.Connection, number: int, *, due_at: str, zone: str) -> None:
     """Set the zone in which it is meant, and when it is due next."""
     db.execute("UPDATE reminders SET due_at = ?, zone = ? WHERE number = ?", (due_at, zone, number))
 
 
-def end(db: apsw.Connection, number: int, state: ReminderState, *, at: str) -> None:
+def finish(db: apsw.Connection, number: int, state: ReminderState, *, at: str) -> None:
     """Nothing comes of it any more."""
     db.execute("UPDATE reminders SET state = ?, at = ? WHERE number = ?", (state, at, number))
 

@@ -20,7 +20,7 @@ INSTRUCTIONS = 100_000
 """So many steps of SQLite's machine lie between two looks whether a check is to be stopped."""
 
 
-class Stopped(Exception):
+class SnapshotStopped(Exception):
     """Whoever wanted the work wants it no longer."""
 
 
@@ -31,7 +31,7 @@ def copy_database(source: Path, target: Path, *, stopped: Callable[[], bool] = l
     or Stopped; then `target` may be there in part.
     """
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    with _plain_faults(source), _opened(source) as old, _opened(target) as new:
+    with _translate_errors(source), _open_copy(source) as old, _open_copy(target) as new:
         new.execute("PRAGMA synchronous = OFF")  # what becomes of it is read again
         old.execute("PRAGMA query_only = 1")
         old.execute("BEGIN")
@@ -39,23 +39,23 @@ def copy_database(source: Path, target: Path, *, stopped: Callable[[], bool] = l
         with new.backup("main", old, "main") as copying:
             while not copying.done:
                 if stopped():
-                    raise Stopped
+                    raise SnapshotStopped
                 copying.step(PAGES_AT_ONCE)
         old.execute("COMMIT")
-    with _plain_faults(source), _opened(target) as new:
+    with _translate_errors(source), _open_copy(target) as new:
         new.execute("PRAGMA journal_mode = DELETE")  # else it would want two more files beside it
 
 
 def check_database(path: Path, *, stopped: Callable[[], bool] = lambda: False) -> None:
     """Look at every page of a copy; raise StateFault where it is damaged, not one of ours, or too new."""
-    with _plain_faults(path), _opened(path) as db:
+    with _translate_errors(path), _open_copy(path) as db:
         db.set_progress_handler(stopped, INSTRUCTIONS)
         try:
             found = db.execute("PRAGMA integrity_check(1)").get
             version = db.execute("PRAGMA user_version").get
             tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         except apsw.InterruptError:
-            raise Stopped from None
+            raise SnapshotStopped from None
     if found != "ok":
         raise StateBroken(f"{path.name} is damaged ({found})")
     if version > len(MIGRATIONS):
@@ -65,7 +65,7 @@ def check_database(path: Path, *, stopped: Callable[[], bool] = lambda: False) -
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[apsw.Connection]:
+def _open_copy(path: Path) -> Iterator[apsw.Connection]:
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         db.set_busy_timeout(BUSY_TIMEOUT_MS)
@@ -75,7 +75,7 @@ def _opened(path: Path) -> Iterator[apsw.Connection]:
 
 
 @contextmanager
-def _plain_faults(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (apsw.NotADBError, apsw.CorruptError) as error:

@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from bot.attachments.filing import Filing, NotFiled
+from bot.attachments.save_document import DocumentNotSaved, DocumentSaver
 from bot.tools.toolbox import BadCall, Tool, ToolUse, tool
 
 
-def document_tools(filing: Filing) -> tuple[Tool, ...]:
+def document_tools(filing: DocumentSaver) -> tuple[Tool, ...]:
     """Give the tool that files documents of the chat in which it is called; a call is carried out once."""
 
     @tool
@@ -32,8 +32,8 @@ def document_tools(filing: Filing) -> tuple[Tool, ...]:
         Use it when they ask to remember, keep or save a document; not unasked. Tell them the path that comes back.
         """
         try:
-            filed = await filing.file_document(document, chat=use.chat, key=use.key, title=title)
-        except NotFiled as error:
+            filed = await filing.save_document(document, chat=use.chat, key=use.key, title=title)
+        except DocumentNotSaved as error:
             raise BadCall(str(error)) from error
         told = {"path": filed.path, "line_start": filed.line_start, "line_end": filed.line_end}
         remark = "It was filed there before; nothing was written now." if filed.before else filed.remark

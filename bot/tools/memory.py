@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from bot.journal import Journal
+from bot.note_writes import OnceWriter
 from bot.tools.toolbox import Tool, ToolUse, tool
-from memory.memory import Memory, Target
-from memory.notes import NoteText, Written
-from memory.search import Hit
+from memory.memory import Memory, WriteTarget
+from memory.notes import NoteText, WriteResult
+from memory.search import SearchHit
 
 GET_CHARS = 20_000
 """The longest piece of a note that one call gives."""
@@ -16,7 +16,7 @@ GET_CHARS = 20_000
 SEARCH_LIMIT = 50
 
 
-def memory_tools(memory: Memory, journal: Journal) -> tuple[Tool, ...]:
+def memory_tools(memory: Memory, journal: OnceWriter) -> tuple[Tool, ...]:
     """Give the tools by which a model searches, reads, writes and corrects the notes; a call is carried out once."""
 
     @tool
@@ -33,7 +33,7 @@ def memory_tools(memory: Memory, journal: Journal) -> tuple[Tool, ...]:
         that you do not know. If nothing fits, try other words once or twice.
         """
         found = await memory.search(query, limit=limit)
-        results = [_told(hit) for hit in found.hits]
+        results = [_format_hit(hit) for hit in found.hits]
         return {"results": results, "notice": found.notice} if found.notice else {"results": results}
 
     @tool
@@ -45,7 +45,7 @@ def memory_tools(memory: Memory, journal: Journal) -> tuple[Tool, ...]:
         limit: Annotated[int | None, Field(description="How many lines; left out: to the end.", ge=1)] = None,
     ) -> dict[str, Any]:
         """Read a note or some lines of it, when a passage from memory_search is not enough."""
-        return _fitting(await memory.get(path, line=line, limit=limit))
+        return _truncate_note(await memory.get(path, line=line, limit=limit))
 
     @tool
     async def memory_write(
@@ -57,7 +57,7 @@ def memory_tools(memory: Memory, journal: Journal) -> tuple[Tool, ...]:
             ),
         ],
         target: Annotated[
-            Target,
+            WriteTarget,
             Field(
                 description="daily: today's log, for most things. core: the few facts to know at all times."
             ),
@@ -69,7 +69,7 @@ def memory_tools(memory: Memory, journal: Journal) -> tuple[Tool, ...]:
         Use it at once when the person asks to remember, or tells a fact, decision, plan or preference that
         will matter later; not for small talk, nor for what is in the notes already.
         """
-        return _where(await journal.write(content, key=use.key, target=target))
+        return _format_lines(await journal.write(content, key=use.key, target=target))
 
     @tool
     async def memory_edit(
@@ -81,12 +81,12 @@ def memory_tools(memory: Memory, journal: Journal) -> tuple[Tool, ...]:
         use: ToolUse,
     ) -> dict[str, Any]:
         """Correct or remove a passage of a note that is wrong or no longer true; read it first."""
-        return _where(await journal.edit(path, old, new, key=use.key))
+        return _format_lines(await journal.edit(path, old, new, key=use.key))
 
     return memory_search, memory_get, memory_write, memory_edit
 
 
-def _told(hit: Hit) -> dict[str, Any]:
+def _format_hit(hit: SearchHit) -> dict[str, Any]:
     told: dict[str, Any] = {
         "path": hit.path,
         "line_start": hit.line_start,
@@ -99,11 +99,11 @@ def _told(hit: Hit) -> dict[str, Any]:
     return {**told, "heading": hit.heading} if hit.heading else told
 
 
-def _where(written: Written) -> dict[str, Any]:
+def _format_lines(written: WriteResult) -> dict[str, Any]:
     return {"path": written.path, "line_start": written.line_start, "line_end": written.line_end}
 
 
-def _fitting(note: NoteText) -> dict[str, Any]:
+def _truncate_note(note: NoteText) -> dict[str, Any]:
     """Cut a long note after a whole line, and say how to go on."""
     text, last, more = note.text, note.line_end, ""
     if len(text) > GET_CHARS:

@@ -7,10 +7,10 @@ from pydantic import Field
 
 from bot import phrases
 from bot.access import Access, Standing
-from bot.reminders import Reminders, again_in_words, is_readable
+from bot.reminders import Reminders, format_recurrence, is_readable
 from bot.state.reminders import ReminderRow
+from bot.timeparse import Recurrence
 from bot.tools.toolbox import BadCall, Tool, ToolUse, tool
-from bot.when import Rule
 
 
 def reminder_list_tools(reminders: Reminders, access: Access) -> tuple[Tool, ...]:
@@ -30,14 +30,14 @@ def reminder_list_tools(reminders: Reminders, access: Access) -> tuple[Tool, ...
         Use it when the person asks for their reminders, or what is on a day; look into the notes as well then.
         """
         owner = await access.standing_of(use.person) is Standing.OWNER
-        rows = [row for row in await reminders.active(use.chat) if owner or not row.prompt]
+        rows = [row for row in await reminders.list_active(use.chat) if owner or not row.prompt]
         on_day = _day(day) if day else None
-        moments = [(_due(row, reminders, on_day), row) for row in rows if is_readable(row)]
+        moments = [(_due_on(row, reminders, on_day), row) for row in rows if is_readable(row)]
         due = sorted(
             ((at, row) for at, row in moments if at is not None), key=lambda each: (each[0], each[1].number)
         )
         unreadable = [_unreadable(row) for row in rows if not is_readable(row)]
-        return {"reminders": [_listed(row, at) for at, row in due] + unreadable}
+        return {"reminders": [_format_reminder(row, at) for at, row in due] + unreadable}
 
     @tool
     async def cancel_reminder(
@@ -47,14 +47,14 @@ def reminder_list_tools(reminders: Reminders, access: Access) -> tuple[Tool, ...
         """Cancel a reminder in this chat, when the person asks for that; to move one, set the new one first."""
         owner = await access.standing_of(use.person) is Standing.OWNER
         here = {
-            each.number for each in await reminders.active(use.chat)
+            each.number for each in await reminders.list_active(use.chat)
         }  # owners may cancel elsewhere by command
         row = await reminders.cancel(number, chat=use.chat, owner=owner and number in here, key=use.key)
         if row is None:
             raise BadCall(phrases.REMINDER_UNKNOWN.format(number=number))
         if not is_readable(row):
             return _unreadable(row)
-        return _listed(row, datetime.fromisoformat(row.due_at).astimezone(reminders.zone))
+        return _format_reminder(row, datetime.fromisoformat(row.due_at).astimezone(reminders.zone))
 
     return list_reminders, cancel_reminder
 
@@ -66,7 +66,7 @@ def _day(text: str) -> date:
         raise BadCall(f'"day" is {text!r}: write it as 2026-12-03.') from error
 
 
-def _due(row: ReminderRow, reminders: Reminders, day: date | None) -> datetime | None:
+def _due_on(row: ReminderRow, reminders: Reminders, day: date | None) -> datetime | None:
     """When it comes, or, on a day, when it comes first then; None where it does not."""
     due = datetime.fromisoformat(row.due_at).astimezone(reminders.zone)
     if day is None or due.date() == day:
@@ -74,14 +74,14 @@ def _due(row: ReminderRow, reminders: Reminders, day: date | None) -> datetime |
     if not row.rule or due.date() > day:
         return None
     before = datetime.combine(day, time(), reminders.zone) - timedelta(microseconds=1)
-    again = Rule.parse(row.rule).next_after(before, reminders.zone)
+    again = Recurrence.parse(row.rule).next_after(before, reminders.zone)
     return again if again and again.date() == day else None
 
 
-def _listed(row: ReminderRow, at: datetime) -> dict[str, Any]:
+def _format_reminder(row: ReminderRow, at: datetime) -> dict[str, Any]:
     told = {"number": row.number, "at": at.isoformat(timespec="minutes"), "text": row.text}
     if row.rule:
-        told["every"] = again_in_words(row)
+        told["every"] = format_recurrence(row)
     return {**told, "runs": "as a prompt"} if row.prompt else told
 
 

@@ -7,12 +7,12 @@ from pydantic import Field
 
 from bot import phrases
 from bot.access import TERMINAL
-from bot.reminders import MOST_CHARACTERS, Asked, NotSet, Reminders, again_in_words
+from bot.reminders import MAX_CHARACTERS, ReminderNotSet, ReminderRequest, Reminders, format_recurrence
 from bot.state.reminders import ReminderRow
+from bot.timeparse import TimeParseError
 from bot.tools.toolbox import BadCall, Tool, ToolUse, tool
-from bot.when import NoMoment
 
-HOW = (
+TIME_FORMATS = (
     'Write "when" as 2026-12-03T14:00 (the person\'s own clock), 20m, 2h, tomorrow 9:00, every monday 8:00, '
     "every day at 7:30, every 2 weeks on friday 17:00 or every month on the 1st at 9:00."
 )
@@ -36,7 +36,7 @@ def reminder_tools(reminders: Reminders) -> tuple[Tool, ...]:
             Field(
                 description="What to say then, in the language of the person; it is delivered as it stands.",
                 min_length=1,
-                max_length=MOST_CHARACTERS,
+                max_length=MAX_CHARACTERS,
             ),
         ],
         use: ToolUse,
@@ -46,32 +46,32 @@ def reminder_tools(reminders: Reminders) -> tuple[Tool, ...]:
         Use it when they ask to be reminded. Tell them the moment that comes back, with its weekday and date.
         """
         if found := await reminders.find(use.key):
-            return _told(reminders, found, use)
+            return _format_reminder(reminders, found, use)
         if not text.strip():
             raise BadCall('"text" is empty: write what to say then.')
         try:
-            moment, rest = reminders.read(when)
+            moment, rest = reminders.parse(when)
             if rest:
-                raise BadCall(f'In "when", "{rest}" is no part of a time. {HOW}')
-            row = await reminders.add(Asked(use.key, use.chat, use.person), moment, text.strip())
-        except NoMoment as error:
-            raise BadCall(f"{error} {HOW}") from error
-        except NotSet as error:
+                raise BadCall(f'In "when", "{rest}" is no part of a time. {TIME_FORMATS}')
+            row = await reminders.add(ReminderRequest(use.key, use.chat, use.person), moment, text.strip())
+        except TimeParseError as error:
+            raise BadCall(f"{error} {TIME_FORMATS}") from error
+        except ReminderNotSet as error:
             raise BadCall(str(error)) from error
-        return _told(reminders, row, use)
+        return _format_reminder(reminders, row, use)
 
     return (remind,)
 
 
-def _told(reminders: Reminders, row: ReminderRow, use: ToolUse) -> dict[str, Any]:
+def _format_reminder(reminders: Reminders, row: ReminderRow, use: ToolUse) -> dict[str, Any]:
     at = datetime.fromisoformat(row.due_at).astimezone(reminders.zone)
     told = {
         "number": row.number,
-        "due": reminders.moment(row, seconds=True),
+        "due": reminders.next_due(row, seconds=True),
         "at": at.isoformat(timespec="seconds"),
     }
     if row.rule:
-        told["every"] = again_in_words(row)
+        told["every"] = format_recurrence(row)
     if use.chat.channel == TERMINAL:
         told["note"] = phrases.AT_TERMINAL
     return told

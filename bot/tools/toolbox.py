@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import ToolCall, ToolResult, ToolSpec
-from bot.models.tool_calls import NotAnObject, read_arguments
+from bot.models.tool_calls import NotAnObject, parse_arguments
 from bot.state.database import StateFault
 from memory.errors import MemoryFault
 
@@ -23,11 +23,11 @@ log = logging.getLogger(__name__)
 RESULT_CHARS = 30_000
 """The longest result that a model is given, in characters of JSON."""
 
-TOOL_BROKE = "The tool broke; the fault is not in your call. Tell the person, and do not try the same again."
+TOOL_FAILED = "The tool broke; the fault is not in your call. Tell the person, and do not try the same again."
 
-LONGEST_NAME = 60
+MAX_NAME_CHARS = 60
 """Of what may be meant by a name that there is not."""
-FAULTS_TOLD = 5
+MAX_FAULTS_SHOWN = 5
 """Of a call with more; the rest come to light with the next one."""
 
 TOO_LONG = "The result is too long; this is its beginning. Ask for less."
@@ -62,37 +62,37 @@ class Tool:
 
     async def run(self, arguments: str, use: ToolUse) -> Mapping[str, Any]:
         """Run with arguments as JSON text; raise BadCall where they cannot be read or do not fit."""
-        values = self.fitted(_read(arguments))
+        values = self.validate(_parse_arguments(arguments))
         return await self.function(**values, **({self.wants_use: use} if self.wants_use else {}))
 
-    def fitted(self, values: Mapping[str, Any], *, strict: bool = False) -> dict[str, Any]:
+    def validate(self, values: Mapping[str, Any], *, strict: bool = False) -> dict[str, Any]:
         """Return the arguments as the function takes them. Raises BadCall. None counts as absent.
 
         `strict`: accept the exact types alone, as a program sends them; models often write "5" for 5.
         """
         known = self.spec.parameters["properties"]
         given = {
-            name: _encodable(value)
+            name: _replace_surrogates(value)
             for name, value in values.items()
             if value is not None or (strict and name not in known)
         }
         try:
             return dict(self.arguments.model_validate(given, strict=strict))
         except ValidationError as error:
-            raise BadCall(self._complaint(error)) from error
+            raise BadCall(self._describe_errors(error)) from error
 
-    def _complaint(self, error: ValidationError) -> str:
+    def _describe_errors(self, error: ValidationError) -> str:
         known: Mapping[str, Any] = self.spec.parameters["properties"]
         faults = []
-        for fault in error.errors(include_url=False)[:FAULTS_TOLD]:
-            name = _short(".".join(str(part) for part in fault["loc"]))
+        for fault in error.errors(include_url=False)[:MAX_FAULTS_SHOWN]:
+            name = _shorten(".".join(str(part) for part in fault["loc"]))
             if fault["type"] == "missing":
                 faults.append(f"{name} is missing")
             elif fault["type"] == "extra_forbidden":
                 faults.append(f"{name} is not a parameter{did_you_mean(str(fault['loc'][0]), known)}")
             else:
                 reason = fault["msg"].replace("Input should", "should")
-                faults.append(f"{name} {reason}, not {_short(fault['input'])}")
+                faults.append(f"{name} {reason}, not {_shorten(fault['input'])}")
         return f"{'; '.join(faults)}. {self.usage}"
 
     @property
@@ -100,7 +100,7 @@ class Tool:
         """What it takes, in one sentence."""
         required = self.spec.parameters.get("required", ())
         told = [
-            f"{name} ({_kind(schema)}{'' if name in required else ', optional'})"
+            f"{name} ({_type_name(schema)}{'' if name in required else ', optional'})"
             for name, schema in self.spec.parameters["properties"].items()
         ]
         return f"{self.spec.name} takes {', '.join(told) or 'no arguments'}."
@@ -120,19 +120,19 @@ class Toolbox:
     async def run(self, call: ToolCall, use: ToolUse) -> ToolResult:
         """Carry out one call; whatever goes wrong is told in the result, as JSON with an "error"."""
         try:
-            content = _bounded(await self._tool(call.name).run(call.arguments, use))
+            content = _encode_result(await self._tool(call.name).run(call.arguments, use))
         except (BadCall, MemoryFault, StateFault) as error:
             return ToolResult(call.id, call.name, _json({"error": str(error)}), failed=True)
         except Exception:
             log.exception("the tool %s broke", call.name)
-            return ToolResult(call.id, call.name, _json({"error": TOOL_BROKE}), failed=True)
+            return ToolResult(call.id, call.name, _json({"error": TOOL_FAILED}), failed=True)
         return ToolResult(call.id, call.name, content)
 
     def _tool(self, name: str) -> Tool:
         if name in self._tools:
             return self._tools[name]
         raise BadCall(
-            f"There is no tool {_short(name)}{did_you_mean(name, self._tools)}. "
+            f"There is no tool {_shorten(name)}{did_you_mean(name, self._tools)}. "
             f"The tools: {', '.join(self._tools) or 'none'}."
         )
 
@@ -188,16 +188,16 @@ def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**kinds[0], **plain} if kinds else plain
 
 
-def _read(arguments: str) -> dict[str, Any]:
+def _parse_arguments(arguments: str) -> dict[str, Any]:
     try:
-        return read_arguments(arguments)
+        return parse_arguments(arguments)
     except NotAnObject as error:
-        raise BadCall(f"The arguments must be one JSON object, not {_short(error.value)}.") from error
+        raise BadCall(f"The arguments must be one JSON object, not {_shorten(error.value)}.") from error
     except ValueError as error:
         raise BadCall(f"The arguments are no JSON ({error}); write one JSON object.") from error
 
 
-def _encodable(value: Any) -> Any:
+def _replace_surrogates(value: Any) -> Any:
     """Half a surrogate pair becomes a replacement mark."""
     return (
         value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -206,13 +206,13 @@ def _encodable(value: Any) -> Any:
     )
 
 
-def _bounded(result: Mapping[str, Any]) -> str:
+def _encode_result(result: Mapping[str, Any]) -> str:
     """Write a result as JSON of at most RESULT_CHARS: its first list loses items, or else all its end."""
     text = _json(result)
     if len(text) <= RESULT_CHARS:
         return text
     for name, items in result.items():
-        if isinstance(items, list | tuple) and (count := _fitting(result, name, items)):
+        if isinstance(items, list | tuple) and (count := _count_fitting(result, name, items)):
             return _json({**result, name: items[:count], "note": TOO_LONG_LIST.format(count, len(items))})
     length = RESULT_CHARS
     while len(shorter := _json({"note": TOO_LONG, "beginning": text[:length]})) > RESULT_CHARS:
@@ -220,7 +220,7 @@ def _bounded(result: Mapping[str, Any]) -> str:
     return shorter
 
 
-def _fitting(result: Mapping[str, Any], name: str, items: Sequence[Any]) -> int:
+def _count_fitting(result: Mapping[str, Any], name: str, items: Sequence[Any]) -> int:
     """Count the first items with which the whole result is short enough."""
     empty = {**result, name: [], "note": TOO_LONG_LIST.format(len(items), len(items))}
     room = RESULT_CHARS - len(_json(empty))
@@ -233,11 +233,11 @@ def _json(value: object) -> str:
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question to put behind a name that there is not; "" where none is like it."""
-    near = get_close_matches(name[:LONGEST_NAME], known, n=1, cutoff=0.5)
+    near = get_close_matches(name[:MAX_NAME_CHARS], known, n=1, cutoff=0.5)
     return f'; did you mean "{near[0]}"?' if near else ""
 
 
-def _kind(schema: Mapping[str, Any]) -> str:
+def _type_name(schema: Mapping[str, Any]) -> str:
     return (
         " or ".join(json.dumps(value) for value in schema["enum"])
         if "enum" in schema
@@ -245,6 +245,6 @@ def _kind(schema: Mapping[str, Any]) -> str:
     )
 
 
-def _short(value: object) -> str:
-    text = str(_encodable(json.dumps(value, ensure_ascii=False, default=str)))
+def _shorten(value: object) -> str:
+    text = str(_replace_surrogates(json.dumps(value, ensure_ascii=False, default=str)))
     return text if len(text) <= 60 else f"{text[:60]}…"

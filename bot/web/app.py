@@ -5,25 +5,25 @@ from collections.abc import Callable, Iterable, Mapping
 
 from aiohttp import web, web_protocol, web_response
 
-from bot.log.faults import where
-from bot.log.repeats import Repeats
+from bot.log.throttle import Throttle
+from bot.log.tracebacks import error_location
 from bot.messages import ChannelHealth
 from bot.services import Services
-from bot.web.bodies import LARGEST_BODY, NOT_HTTP
-from bot.web.connections import note_request
+from bot.web.auth import FailedLogins, guard, wrong_key
+from bot.web.connections import track_request
 from bot.web.context import services_key, token_of
-from bot.web.guard import WrongTokens, guard, wrong_key
-from bot.web.headers import add_headers
-from bot.web.health import HEALTH, Watched, healthz, watched_key
-from bot.web.hooks import Hook, add_hooks
+from bot.web.health import HEALTH, HealthSources, health_sources_key, healthz
 from bot.web.metrics import add_metrics
 from bot.web.page.notes import add_notes
 from bot.web.page.routes import add_page
+from bot.web.request_body import MAX_BODY_BYTES, PROTOCOL_ERRORS
 from bot.web.rpc.route import add_rpc
+from bot.web.security_headers import add_headers
 from bot.web.sign_in import SIGN_IN, add_sign_in, refuse
+from bot.web.webhooks import WebhookRoute, add_webhooks
 from memory.memory import Memory
 
-LEAVE_SECONDS = 1.0
+SHUTDOWN_SECONDS = 1.0
 """That answers on their way get when the service leaves."""
 
 QUEUED_REQUESTS = 1
@@ -36,7 +36,7 @@ def build_web_app(
     channels: Callable[[], Mapping[str, ChannelHealth]],
     memory: Memory,
     patience: float = 1.0,
-    hooks: Iterable[Hook] = (),
+    hooks: Iterable[WebhookRoute] = (),
     services: Services | None = None,
 ) -> web.Application:
     """Build the application; `channels` tells how each configured channel fares, by its name.
@@ -47,18 +47,18 @@ def build_web_app(
     hooks = tuple(hooks)
     open_paths = [HEALTH, SIGN_IN, *(hook.path for hook in hooks)]
     guards = [guard(token_of(services), open_paths=open_paths, refuse=refuse)] if services else []
-    app = web.Application(client_max_size=LARGEST_BODY, middlewares=[note_request, *guards])
-    app[watched_key] = (
-        Watched(channels, memory, patience, services.instance, lambda: services.supervisor.failures)
+    app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[track_request, *guards])
+    app[health_sources_key] = (
+        HealthSources(channels, memory, patience, services.instance, lambda: services.supervisor.failures)
         if services
-        else Watched(channels, memory, patience)
+        else HealthSources(channels, memory, patience)
     )
     app.on_response_prepare.append(add_headers)
     app.router.add_get(HEALTH, healthz)
-    add_hooks(app, hooks)
+    add_webhooks(app, hooks)
     if services:
         app[services_key] = services
-        app[wrong_key] = WrongTokens(proxies=services.settings.server.proxies)
+        app[wrong_key] = FailedLogins(proxies=services.settings.server.proxies)
         add_sign_in(app)
         add_metrics(app)
         add_rpc(app)
@@ -72,20 +72,20 @@ def web_runner(app: web.Application) -> web.AppRunner:
     # Answers to broken requests are made below the application and would tell versions in their Server header.
     web_response.SERVER_SOFTWARE = "commonplace"  # type: ignore[attr-defined]
     web_protocol.MAX_MSG_QUEUE_SIZE = QUEUED_REQUESTS
-    return web.AppRunner(app, handle_signals=False, shutdown_timeout=LEAVE_SECONDS)
+    return web.AppRunner(app, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS)
 
 
-def http_log() -> logging.Logger:
+def make_http_logger() -> logging.Logger:
     """Give the log of errors in handlers: without those that a broken request brings about, each once a minute."""
-    log, repeats = logging.getLogger(HTTP_LOG), Repeats()
+    log, repeats = logging.getLogger(HTTP_LOG), Throttle()
 
     def is_news(record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, NOT_HTTP):
+        if isinstance(error, PROTOCOL_ERRORS):
             return False
         if error is None:
             return True
-        if (before := repeats.due(where(error))) is None:
+        if (before := repeats.check(error_location(error))) is None:
             return False
         record.msg = f"{record.msg}{before}"
         return True

@@ -17,29 +17,29 @@ from aiohttp import web
 from aiohttp.http_exceptions import PayloadEncodingError
 from aiohttp.typedefs import Handler
 
-from bot.log.repeats import Repeats
-from bot.web.guard import Network, counted_as, is_within
+from bot.log.throttle import Throttle
+from bot.web.auth import Network, is_in_networks, rate_limit_key
 from bot.web.health import HEALTH
 
 log = logging.getLogger(__name__)
 
-MOST_CONNECTIONS = 128
+MAX_CONNECTIONS = 128
 """In all. A new one closes the oldest that has nothing to do; where all are at work, it waits."""
-MOST_PER_ADDRESS = 32
+MAX_PER_ADDRESS = 32
 """Of one address, of IPv6 one /64; not for this machine and trusted proxies, behind which there are many clients."""
 GRACE_SECONDS = 0.1
 """For a new connection to bring its request once it was read, before it may be closed for another one."""
 SEND_SECONDS = 60.0
 """For a client to read a response."""
-UNSENT_BYTES = 32 * 1024 * 1024
+MAX_UNSENT_BYTES = 32 * 1024 * 1024
 """Of all responses together that clients have not read yet; beyond it those who have read least are cut off."""
 READ_BYTES = 64 * 1024
 """Read of a connection at once, so that no flood on one of them holds up the others."""
-LOOK_SECONDS = 2.0
+CHECK_SECONDS = 2.0
 """Between two looks for clients that do not read."""
 
 
-class Stage(IntEnum):
+class ConnectionStage(IntEnum):
     """What a connection waits for. In this order connections are closed to make room; the last is never closed."""
 
     REQUEST = 0
@@ -54,7 +54,7 @@ class Stage(IntEnum):
     """Us."""
 
 
-class Connection(web.RequestHandler):
+class HttpConnection(web.RequestHandler):
     """One connection; it knows what it waits for, and since when."""
 
     __slots__ = (
@@ -69,7 +69,7 @@ class Connection(web.RequestHandler):
     )
 
     def __init__(
-        self, connections: "Connections", server: web.Server, address: str, options: dict[str, Any]
+        self, connections: "HttpConnections", server: web.Server, address: str, options: dict[str, Any]
     ) -> None:
         loop = asyncio.get_running_loop()
         super().__init__(server, loop=loop, **options)
@@ -103,20 +103,20 @@ class Connection(web.RequestHandler):
         self.since = asyncio.get_running_loop().time()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self.connections.forget(self)
+        self.connections.remove(self)
         self.client = None
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
-        self.refuse_broken_body()
+        self.fail_body_reader()
 
     def begin(self, request: web.BaseRequest) -> None:
         """Note that this request is being answered from now on."""
         self.request = request
-        self.refuse_broken_body()
+        self.fail_body_reader()
 
-    def refuse_broken_body(self) -> None:
+    def fail_body_reader(self) -> None:
         """Raise in who reads a body that will not come whole.
 
         Where something is no chunk, aiohttp's parser queues an error behind the request and forgets its body: who
@@ -127,7 +127,7 @@ class Connection(web.RequestHandler):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self.connections.bound_unsent()
+        self.connections.limit_unsent()
 
     @property
     def unsent(self) -> int:
@@ -135,16 +135,16 @@ class Connection(web.RequestHandler):
         return self.client.get_write_buffer_size() if self.client else 0
 
     @property
-    def stage(self) -> Stage:
+    def stage(self) -> ConnectionStage:
         """What it waits for now."""
         if self.request is not None:
             if not self.request.content.is_eof():
-                return Stage.BODY
-            return Stage.TURN if self.is_queued else Stage.WORK
+                return ConnectionStage.BODY
+            return ConnectionStage.TURN if self.is_queued else ConnectionStage.WORK
         if self.unsent:
-            return Stage.READER
+            return ConnectionStage.READER
         # One that has come whole is begun in one of the next steps of the event loop.
-        return Stage.WORK if self._request_count > self.answered else Stage.REQUEST
+        return ConnectionStage.WORK if self._request_count > self.answered else ConnectionStage.REQUEST
 
     def abort(self) -> None:
         """Close it at once, whatever is on its way."""
@@ -152,28 +152,28 @@ class Connection(web.RequestHandler):
             self.client.abort()
 
 
-class Connections:
+class HttpConnections:
     """All that are open."""
 
     def __init__(
         self,
         *,
         proxies: Sequence[Network] = (),
-        most: int = MOST_CONNECTIONS,
+        most: int = MAX_CONNECTIONS,
         send_seconds: float = SEND_SECONDS,
-        unsent_bytes: int = UNSENT_BYTES,
+        unsent_bytes: int = MAX_UNSENT_BYTES,
     ) -> None:
         """`proxies`: networks of trusted proxies. The others are bounds."""
         self._proxies = proxies
         self._most = most
         self._send_seconds = send_seconds
         self._unsent_bytes = unsent_bytes
-        self._open: set[Connection] = set()
-        self._waiting: dict[Connection, None] = {}
+        self._open: set[HttpConnection] = set()
+        self._waiting: dict[HttpConnection, None] = {}
         """Those without a request that is being answered, in the order since when; a flood has to be looked through
         often."""
         self._of_address: Counter[str] = Counter()
-        self._repeats = Repeats()
+        self._repeats = Throttle()
         self.turnstile = asyncio.Lock()
         """One request begins in each step of the event loop: many at once would make a step long for everybody."""
 
@@ -190,9 +190,9 @@ class Connections:
 
         With an `address` only its own ones count and are closed, and those of this machine and of proxies do not.
         """
-        if address and self._is_of_many(address):
+        if address and self._has_many(address):
             return True
-        is_full = self._of_address[counted_as(address)] >= MOST_PER_ADDRESS if address else self.is_full
+        is_full = self._of_address[rate_limit_key(address)] >= MAX_PER_ADDRESS if address else self.is_full
         return not is_full or self.close_one(address=address, grace=0.0 if address else GRACE_SECONDS)
 
     def close_one(self, *, address: str = "", grace: float = 0.0) -> bool:
@@ -201,35 +201,39 @@ class Connections:
         It is one that waits longest of the address that has most: who opens many closes his own. It has waited
         for at least `grace` seconds.
         """
-        count, counted = self._of_address, counted_as(address) if address else ""
+        count, counted = self._of_address, rate_limit_key(address) if address else ""
         before = asyncio.get_running_loop().time() - grace
 
-        def may_be_closed(connection: Connection) -> bool:
+        def may_be_closed(connection: HttpConnection) -> bool:
             is_asked_for = counted in ("", connection.address)
             return is_asked_for and connection.client is not None and connection.since <= before
 
         # Of equals the first is taken, which is the oldest.
-        waiting = (each for each in self._waiting if may_be_closed(each) and each.stage is Stage.REQUEST)
+        waiting = (
+            each for each in self._waiting if may_be_closed(each) and each.stage is ConnectionStage.REQUEST
+        )
         closed = max(waiting, key=lambda each: count[each.address], default=None)
         if closed is None:
-            idle = [each for each in self._open if may_be_closed(each) and each.stage is not Stage.WORK]
+            idle = [
+                each for each in self._open if may_be_closed(each) and each.stage is not ConnectionStage.WORK
+            ]
             if not idle:
                 return False
             closed = min(idle, key=lambda each: (each.stage, -count[each.address], each.since))
         self._warn("too many connections to the HTTP server: unfinished and idle ones are closed")
         closed.abort()
-        self.forget(closed)
+        self.remove(closed)
         return True
 
-    def open(self, server: web.Server, address: str, options: dict[str, Any]) -> Connection:
+    def accept(self, server: web.Server, address: str, options: dict[str, Any]) -> HttpConnection:
         """Make a connection that counts from now on; raises nothing."""
-        connection = Connection(self, server, counted_as(address), options)
+        connection = HttpConnection(self, server, rate_limit_key(address), options)
         self._open.add(connection)
         self._waiting[connection] = None
         self._of_address[connection.address] += 1
         return connection
 
-    def forget(self, connection: Connection) -> None:
+    def remove(self, connection: HttpConnection) -> None:
         """Count it no more."""
         if connection in self._open:
             self._open.remove(connection)
@@ -241,14 +245,14 @@ class Connections:
     def abort_all(self) -> None:
         """Close all at once."""
         for each in list(self._open):
-            self._cut_off(each)
+            self._abort(each)
 
-    def begins(self, connection: Connection, request: web.BaseRequest) -> None:
+    def request_began(self, connection: HttpConnection, request: web.BaseRequest) -> None:
         """Note that a request is being answered from now on."""
         connection.begin(request)
         self._waiting.pop(connection, None)
 
-    def ends(self, connection: Connection) -> None:
+    def request_ended(self, connection: HttpConnection) -> None:
         """Note that nothing is being answered any more."""
         connection.request = None
         connection.answered += 1
@@ -256,7 +260,7 @@ class Connections:
         if connection in self._open:
             self._waiting[connection] = None
 
-    def bound_unsent(self) -> None:
+    def limit_unsent(self) -> None:
         """Cut off those who read least while too much waits to be read."""
         unsent = {each: each.unsent for each in self._open}
         too_much = sum(unsent.values()) - self._unsent_bytes
@@ -265,7 +269,7 @@ class Connections:
                 return
             self._warn("too much waits to be read of the HTTP server: clients that do not read are cut off")
             too_much -= size
-            self._cut_off(each)
+            self._abort(each)
 
     def close_slow_readers(self) -> None:
         """Cut off those who take too long to read a response."""
@@ -276,30 +280,30 @@ class Connections:
             elif each.unsent_since is None:
                 each.unsent_since = now
             elif now - each.unsent_since > self._send_seconds:
-                self._cut_off(each)
+                self._abort(each)
 
-    def _cut_off(self, connection: Connection) -> None:
+    def _abort(self, connection: HttpConnection) -> None:
         connection.abort()
-        self.forget(connection)
+        self.remove(connection)
 
-    def _is_of_many(self, address: str) -> bool:
+    def _has_many(self, address: str) -> bool:
         try:
-            return ip_address(address.partition("%")[0]).is_loopback or is_within(address, self._proxies)
+            return ip_address(address.partition("%")[0]).is_loopback or is_in_networks(address, self._proxies)
         except ValueError:
             return True  # no address of a network
 
     def _warn(self, text: str) -> None:
-        if (before := self._repeats.due(text)) is not None:
+        if (before := self._repeats.check(text)) is not None:
             log.warning("%s%s", text, before)
 
 
 @web.middleware
-async def note_request(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def track_request(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Have the connection know that a request of it is being answered."""
     connection = request.protocol
-    if not isinstance(connection, Connection):  # another server of the library
+    if not isinstance(connection, HttpConnection):  # another server of the library
         return await handler(request)
-    connection.connections.begins(connection, request)
+    connection.connections.request_began(connection, request)
     try:
         if request.path != HEALTH:
             connection.is_queued = True
@@ -311,4 +315,4 @@ async def note_request(request: web.Request, handler: Handler) -> web.StreamResp
             response.force_close()
         return response
     finally:
-        connection.connections.ends(connection)
+        connection.connections.request_ended(connection)

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from aiohttp import web
 
-from bot.instances.status import SHOWN
+from bot.cluster.status import SHOWN_ID_CHARS
 from bot.messages import ChannelHealth
 from memory.errors import MemoryFault
 from memory.memory import Memory, MemoryStatus
 
 if TYPE_CHECKING:
-    from bot.instances.status import InstanceStatus
-    from bot.supervision import TaskFailure
+    from bot.cluster.status import InstanceStatus
+    from bot.supervisor import TaskFailure
 
 HEALTH = "/healthz"
-WELL = ("up", "standby", "stand-in")
+HEALTHY_STATES = ("up", "standby", "stand-in")
 VectorsHealth = Literal["ok", "filling", "off", "failing", "unknown"]
 Role = Literal["active", "standby", "stand-in"]
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class HealthSources:
     """What the health check looks at."""
 
     channels: Callable[[], Mapping[str, ChannelHealth]]
@@ -36,7 +36,7 @@ class Watched:
     """The long-lived tasks that have failed and have not recovered yet."""
 
 
-watched_key = web.AppKey("watched", Watched)
+health_sources_key = web.AppKey("watched", HealthSources)
 
 
 async def healthz(request: web.Request) -> web.Response:
@@ -45,20 +45,20 @@ async def healthz(request: web.Request) -> web.Response:
     If a background task has failed, the status is "degraded", with 200: the service restarts the task itself.
     It needs no token, and so it tells no more than that: owners hear in `/status` what is wrong.
     """
-    health = request.app[watched_key].channels()
+    health = request.app[health_sources_key].channels()
     channels = {name: each.state for name, each in health.items()}
-    memory = await _memory_health(request.app[watched_key])
-    missing = [f"channel {name}" for name, state in channels.items() if state not in WELL]
+    memory = await _memory_health(request.app[health_sources_key])
+    missing = [f"channel {name}" for name, state in channels.items() if state not in HEALTHY_STATES]
     missing += [] if memory["status"] != "unavailable" else ["memory"]
-    tasks = tasks_health(request.app[watched_key].task_failures())
+    tasks = tasks_health(request.app[health_sources_key].task_failures())
     document: dict[str, Any] = {
         "status": "unavailable" if missing else "degraded" if tasks else "ok",
         "channels": channels,
         "memory": memory,
         **tasks,
     }
-    if instance := request.app[watched_key].instance():
-        document |= among_others(instance, health)
+    if instance := request.app[health_sources_key].instance():
+        document |= cluster_health(instance, health)
     if missing:
         document["missing"] = missing
     return web.json_response(document, status=503 if missing else 200)
@@ -73,16 +73,16 @@ def tasks_health(failures: "Sequence[TaskFailure]") -> dict[str, Any]:
     return {"tasks": states} if states else {}
 
 
-def among_others(instance: "InstanceStatus", channels: Mapping[str, ChannelHealth]) -> dict[str, Any]:
+def cluster_health(instance: "InstanceStatus", channels: Mapping[str, ChannelHealth]) -> dict[str, Any]:
     """What an instance does among others, without anybody's name: its role, and for which workspaces it stands in."""
     told: dict[str, Any] = {
-        "role": role(channels),
+        "role": cluster_role(channels),
         "leases": "unknown" if instance.problem else "ok",
     }
     if instance.stands_in:
         told["stands_in"] = {
             each.channel: {
-                "workspace": each.workspace[:SHOWN],
+                "workspace": each.workspace[:SHOWN_ID_CHARS],
                 "since": each.since.isoformat(timespec="seconds") if each.since else None,
             }
             for each in instance.stands_in
@@ -90,7 +90,7 @@ def among_others(instance: "InstanceStatus", channels: Mapping[str, ChannelHealt
     return told
 
 
-def role(channels: Mapping[str, ChannelHealth]) -> Role:
+def cluster_role(channels: Mapping[str, ChannelHealth]) -> Role:
     """A standby has channels and none of them now; of a stand-in, a second process has some, for another workspace."""
     states = {each.state for each in channels.values()}
     if not states or not states <= {"standby", "stand-in"}:
@@ -98,7 +98,7 @@ def role(channels: Mapping[str, ChannelHealth]) -> Role:
     return "stand-in" if "stand-in" in states else "standby"
 
 
-async def _memory_health(watched: Watched) -> dict[str, Any]:
+async def _memory_health(watched: HealthSources) -> dict[str, Any]:
     try:
         async with asyncio.timeout(watched.patience):
             status = await watched.memory.status()

@@ -14,8 +14,8 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.log.repeats import Repeats
-from bot.web.connections import LOOK_SECONDS, Connection, Connections
+from bot.log.throttle import Throttle
+from bot.web.connections import CHECK_SECONDS, HttpConnection, HttpConnections
 
 log = logging.getLogger(__name__)
 
@@ -29,9 +29,9 @@ KEEP_ALIVE_SECONDS = 15.0
 """For a request's head to come, from the connection's beginning or the last response on."""
 LINGER_SECONDS = 2.0
 """For the rest of a body that nobody wants; a client that sends it reads the refusal only then."""
-LONGEST_LINE = 8190
+MAX_LINE_BYTES = 8190
 """Bytes of a request's first line, and of each of its fields."""
-MOST_FIELDS = 64
+MAX_FIELDS = 64
 """Of a request's head."""
 BUFFERED_BYTES = 32 * 1024
 """Of a body, before the client has to wait."""
@@ -41,9 +41,9 @@ OPTIONS = MappingProxyType(
         "access_log": None,
         "keepalive_timeout": KEEP_ALIVE_SECONDS,
         "lingering_time": LINGER_SECONDS,
-        "max_line_size": LONGEST_LINE,
-        "max_field_size": LONGEST_LINE,
-        "max_headers": MOST_FIELDS,
+        "max_line_size": MAX_LINE_BYTES,
+        "max_field_size": MAX_LINE_BYTES,
+        "max_headers": MAX_FIELDS,
         "read_bufsize": BUFFERED_BYTES,
         # It would unpack what anybody sends, before it is known who that is.
         "auto_decompress": False,
@@ -52,14 +52,14 @@ OPTIONS = MappingProxyType(
 """Of aiohttp's handler of a connection."""
 
 
-class Listener:
+class HttpListener:
     """Accepts on sockets that listen already, and does not close them."""
 
     def __init__(
         self,
         server: web.Server,
         sockets: Sequence[socket.socket],
-        connections: Connections,
+        connections: HttpConnections,
         *,
         logger: logging.Logger,
     ) -> None:
@@ -73,12 +73,12 @@ class Listener:
         self._highest = max(limit - SPARE_DESCRIPTORS, limit // 2) if limit > 0 else sys.maxsize
         self._beginning: set[asyncio.Task[None]] = set()
         self._timers: dict[str, asyncio.TimerHandle] = {}
-        self._repeats = Repeats()
+        self._repeats = Throttle()
 
     def start(self) -> None:
         """Accept from now on."""
         self._listen()
-        self._look()
+        self._check()
 
     async def close(self) -> None:
         """Accept no more; what is open stays."""
@@ -100,9 +100,9 @@ class Listener:
         self._stop_listening()
         self._timers["pause"] = self._loop.call_later(PAUSE_SECONDS, self._listen)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         self._connections.close_slow_readers()
-        self._timers["look"] = self._loop.call_later(LOOK_SECONDS, self._look)
+        self._timers["look"] = self._loop.call_later(CHECK_SECONDS, self._check)
 
     def _accept(self, listening: socket.socket) -> None:
         for _ in range(ACCEPTS_AT_ONCE):
@@ -119,31 +119,31 @@ class Listener:
                 self._pause()
                 return
             accepted.setblocking(False)
-            if self._may_stay(accepted, address[0]):
-                self._begin(accepted, address[0])
+            if self._is_admitted(accepted, address[0]):
+                self._start_connection(accepted, address[0])
             else:
                 accepted.close()
 
-    def _may_stay(self, accepted: socket.socket, address: str) -> bool:
+    def _is_admitted(self, accepted: socket.socket, address: str) -> bool:
         # The system gives the lowest free number, so all below it are taken.
         if accepted.fileno() >= self._highest and not self._connections.close_one():
             self._warn("the HTTP server turns connections away: too few file descriptors are left")
             return False
         return self._connections.make_room(address=address)
 
-    def _begin(self, accepted: socket.socket, address: str) -> None:
-        connection = self._connections.open(self._server, address, self._options)
+    def _start_connection(self, accepted: socket.socket, address: str) -> None:
+        connection = self._connections.accept(self._server, address, self._options)
         task = self._loop.create_task(self._connect(connection, accepted))
         self._beginning.add(task)
         task.add_done_callback(self._beginning.discard)
 
-    async def _connect(self, connection: Connection, accepted: socket.socket) -> None:
+    async def _connect(self, connection: HttpConnection, accepted: socket.socket) -> None:
         try:
             await self._loop.connect_accepted_socket(lambda: connection, accepted)
         except OSError:  # it is gone already
-            self._connections.forget(connection)
+            self._connections.remove(connection)
             accepted.close()
 
     def _warn(self, text: str) -> None:
-        if (before := self._repeats.due(text)) is not None:
+        if (before := self._repeats.check(text)) is not None:
             log.warning("%s%s", text, before)

@@ -6,10 +6,10 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from bot import phrases
-from bot.web.bodies import expect_later, read_form
+from bot.web.auth import is_cross_site, wrong_key
 from bot.web.context import services_key, token_of
-from bot.web.guard import comes_from_elsewhere, wrong_key
-from bot.web.page.rendering import page
+from bot.web.page.rendering import page_response
+from bot.web.request_body import defer_expect, read_form
 from bot.web.session import SESSION, SESSION_SECONDS, new_session
 
 SIGN_IN = "/sign-in"
@@ -18,8 +18,8 @@ SIGN_OUT = "/sign-out"
 
 def add_sign_in(app: web.Application) -> None:
     """Have the application answer to forms that sign in and out."""
-    app.router.add_get(SIGN_IN, _ask)
-    app.router.add_post(SIGN_IN, _sign_in, expect_handler=expect_later)
+    app.router.add_get(SIGN_IN, _show_form)
+    app.router.add_post(SIGN_IN, _sign_in, expect_handler=defer_expect)
     app.router.add_post(SIGN_OUT, _sign_out)
 
 
@@ -40,16 +40,16 @@ def refuse(request: web.Request, status: int, why: str) -> web.Response:
     return answer
 
 
-async def _ask(request: web.Request) -> web.Response:
+async def _show_form(request: web.Request) -> web.Response:
     return _form(request, status=200, then="/", told="")
 
 
 async def _sign_in(request: web.Request) -> web.Response:
-    if comes_from_elsewhere(request):
+    if is_cross_site(request):
         return refuse(request, 403, phrases.WEB_FOREIGN_SITE)
     token = token_of(request.app[services_key])
     form = await read_form(request)
-    then = _within(form.get("then", "/"))
+    then = _local_path(form.get("then", "/"))
     if token and (told := request.app[wrong_key].refusal(request, form.get("token", "").strip(), token)):
         return _form(request, status=429 if told == phrases.WEB_TOO_MANY else 401, then=then, told=told)
     answer = web.Response(status=303, headers={"Location": then})
@@ -74,10 +74,10 @@ async def _sign_out(request: web.Request) -> web.Response:
 
 
 def _form(request: web.Request, *, status: int, then: str, told: str) -> web.Response:
-    return page(request, "sign_in.html", status=status, then=_within(then), told=told)
+    return page_response(request, "sign_in.html", status=status, then=_local_path(then), told=told)
 
 
-def _within(address: str) -> str:
+def _local_path(address: str) -> str:
     """An address of ours to go on to; never another site's."""
     try:
         parts = urlsplit(address)

@@ -27,7 +27,7 @@ def open_sockets(server: "ServerSettings") -> list[socket.socket]:
     absent: OSError | None = None
     for family, _, _, _, address in dict.fromkeys(addresses):
         try:
-            opened.append(_listener(family, address))
+            opened.append(_open_listener(family, address))
         except OSError as error:
             if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
                 absent = error  # such as the ::1 of "localhost" where IPv6 is switched off
@@ -51,7 +51,7 @@ def open_sockets(server: "ServerSettings") -> list[socket.socket]:
     return opened
 
 
-def _listener(family: int, address: Any) -> socket.socket:
+def _open_listener(family: int, address: Any) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

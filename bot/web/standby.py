@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from bot import phrases
-from bot.web.bodies import LARGEST_BODY, expect_later
-from bot.web.connections import note_request
-from bot.web.guard import Network, WrongTokens, guard, wrong_key
-from bot.web.headers import add_headers
+from bot.web.auth import FailedLogins, Network, guard, wrong_key
+from bot.web.connections import track_request
 from bot.web.health import HEALTH, tasks_health
 from bot.web.metrics import METRICS
-from bot.web.rpc.route import RPC, rpc_refused
+from bot.web.request_body import MAX_BODY_BYTES, defer_expect
+from bot.web.rpc.route import RPC, rpc_error_response
+from bot.web.security_headers import add_headers
 
 if TYPE_CHECKING:
-    from bot.instances.status import InstanceStatus
-    from bot.supervision import TaskFailure
+    from bot.cluster.status import InstanceStatus
+    from bot.supervisor import TaskFailure
 
 
 def build_standby_app(
@@ -46,34 +46,36 @@ def build_standby_app(
         return web.json_response(document, status=503 if missing else 200)
 
     async def metrics(request: web.Request) -> web.Response:
-        from bot.web.metric_families import StandbyFacts, exposition
+        from bot.web.prometheus import StandbyCollector, exposition
 
-        text, content_type = exposition(StandbyFacts(status()), accept=request.headers.get("Accept", ""))
+        text, content_type = exposition(StandbyCollector(status()), accept=request.headers.get("Accept", ""))
         return web.Response(body=text, headers={"Content-Type": content_type})
 
     async def elsewhere(request: web.Request) -> web.Response:
-        return _not_here(request, status())
+        return _unavailable(request, status())
 
     def refuse(request: web.Request, code: int, why: str) -> web.Response:
         # Who may come in to all the rest is for the other to say.
         if request.path == METRICS:
             return web.Response(status=code, text=f"{why}\n")
-        return _not_here(request, status())
+        return _unavailable(request, status())
 
     app = web.Application(
-        client_max_size=LARGEST_BODY,
-        middlewares=[note_request, guard(token, open_paths=[HEALTH], refuse=refuse)],
+        client_max_size=MAX_BODY_BYTES,
+        middlewares=[track_request, guard(token, open_paths=[HEALTH], refuse=refuse)],
     )
-    app[wrong_key] = WrongTokens(proxies=proxies)
+    app[wrong_key] = FailedLogins(proxies=proxies)
     app.on_response_prepare.append(add_headers)
     app.router.add_get(HEALTH, healthz)
     app.router.add_get(METRICS, metrics)
-    app.router.add_route("*", "/{rest:.*}", elsewhere, expect_handler=expect_later)
+    app.router.add_route("*", "/{rest:.*}", elsewhere, expect_handler=defer_expect)
     return app
 
 
-def _not_here(request: web.Request, status: "InstanceStatus") -> web.Response:
+def _unavailable(request: web.Request, status: "InstanceStatus") -> web.Response:
     why = phrases.STANDBY_UNKNOWN if status.problem else phrases.STANDBY
-    answer = rpc_refused(503, why) if request.path == RPC else web.Response(status=503, text=f"{why}\n")
+    answer = (
+        rpc_error_response(503, why) if request.path == RPC else web.Response(status=503, text=f"{why}\n")
+    )
     answer.headers["Retry-After"] = "10"
     return answer

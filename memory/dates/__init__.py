@@ -2,6 +2,6 @@
 
 from memory.dates.note_name import note_date
 from memory.dates.passage_dates import CORE_NOTE, passage_dates
-from memory.dates.reading import DateSpan, read_dates
+from memory.dates.query_dates import DateSpan, read_dates
 
 __all__ = ["CORE_NOTE", "DateSpan", "note_date", "passage_dates", "read_dates"]

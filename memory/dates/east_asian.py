@@ -7,20 +7,20 @@ from functools import cache
 from typing import TypeVar
 
 from memory.dates.periods import (
-    Days,
+    DateUnit,
+    DayRange,
     Opening,
-    Unit,
-    ago,
-    days_in,
+    days_in_month,
     latest_days,
     latest_month,
-    month_of,
+    month_range,
     near_unit,
     near_weekday,
-    opened,
-    year_of,
+    open_range,
+    units_ago,
+    year_range,
 )
-from memory.dates.western import Reading
+from memory.dates.western import DateMatch
 
 _Key = TypeVar("_Key")
 
@@ -40,7 +40,7 @@ _YEARS = {
 }
 _NEAR = {-1: "上个?|上個|先|지난 ?", 0: "这个?|這個?|本|今|이번 ?", 1: "下个?|下個|来|來|다음 ?"}
 _WEEK = "星期|礼拜|禮拜|周|週|주"
-_UNITS: dict[Unit, str] = {
+_UNITS: dict[DateUnit, str] = {
     "weekend": "周末|週末|주말",
     "day": "天|日間|日|일",
     "week": "周|週間|週|星期|礼拜|禮拜|주일|주",
@@ -60,34 +60,39 @@ _SIGNS = frozenset("年月日天周週星礼禮曜昨今明前后後去おきゆ
 """Each date has at least one of these, and few other texts do."""
 
 
-def read_east_asian(text: str, today: date) -> Iterator[Reading]:
+def read_east_asian(text: str, today: date) -> Iterator[DateMatch]:
     """Dates in folded text, in no order; they may overlap, and then the longest is meant."""
     if _SIGNS.isdisjoint(text):
         return
-    for pattern, read in _forms():
+    for pattern, read in _date_forms():
         for match in pattern.finditer(text):
             try:
                 span = read(match, today)
             except (ValueError, OverflowError):  # beyond the calendar
                 continue
-            opening = _opening().match(text, match.end())
+            opening = _opening_pattern().match(text, match.end())
             end = opening.end() if opening else match.end()
             if span and opening:
-                span = opened(span, _key(_OPENINGS, opening["opening"]))
+                span = open_range(span, _lookup(_OPENINGS, opening["opening"]))
             if span:
-                yield Reading((span,), match.start(), end)
+                yield DateMatch((span,), match.start(), end)
 
 
 @cache
-def _forms() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Days | None]], ...]:
+def _date_forms() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], DayRange | None]], ...]:
     day = rf"(?: ?の? ?(?P<day>{_NUMBER}) ?[日号號일](?![間间]))?"
     month = rf"(?P<month>{_NUMBER}) ?[月월](?![間间曜]|요)份?{day}"
-    year = rf"(?:(?P<year>[12][0-9]{{3}}|[〇零一二三四五六七八九]{{4}})[年년]|(?P<near>{_any(_YEARS)}))"
+    year = (
+        rf"(?:(?P<year>[12][0-9]{{3}}|[〇零一二三四五六七八九]{{4}})[年년]|(?P<near>{_alternatives(_YEARS)}))"
+    )
     weekday = "(?:[月火水木金土日]曜日?|[월화수목금토일]요일)"
-    near = rf"(?P<near>{_any(_NEAR)})"
+    near = rf"(?P<near>{_alternatives(_NEAR)})"
     return (
-        (re.compile(f"(?P<day>{_any(_DAYS)})"), _read_day),
-        (re.compile(rf"(?P<count>{_NUMBER}) ?(?P<unit>{_any(_UNITS)}) ?(?:以前|之前|前|まえ|전)"), _read_ago),
+        (re.compile(f"(?P<day>{_alternatives(_DAYS)})"), _read_day),
+        (
+            re.compile(rf"(?P<count>{_NUMBER}) ?(?P<unit>{_alternatives(_UNITS)}) ?(?:以前|之前|前|まえ|전)"),
+            _read_ago,
+        ),
         (re.compile(rf"{year}(?: ?の? ?{month})?(?![间間]|以?前)"), _read_year),
         (re.compile(month), _read_month),
         (re.compile(rf"{near}(?P<unit>周末|週末|주말|月(?!曜)|달|{_WEEK})"), _read_unit),
@@ -107,78 +112,78 @@ def _forms() -> tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], Day
 
 
 @cache
-def _opening() -> re.Pattern[str]:
-    return re.compile(rf" ?(?P<opening>{_any(_OPENINGS)})(?![天日年])")
+def _opening_pattern() -> re.Pattern[str]:
+    return re.compile(rf" ?(?P<opening>{_alternatives(_OPENINGS)})(?![天日年])")
 
 
-def _read_day(said: re.Match[str], today: date) -> Days:
-    return near_unit("day", _key(_DAYS, said["day"]), today)
+def _read_day(said: re.Match[str], today: date) -> DayRange:
+    return near_unit("day", _lookup(_DAYS, said["day"]), today)
 
 
-def _read_ago(said: re.Match[str], today: date) -> Days | None:
+def _read_ago(said: re.Match[str], today: date) -> DayRange | None:
     """3日前; but 三月前 is before March."""
     if said["unit"] == "月" and not said["count"].isdigit():
         return None
-    return ago(_key(_UNITS, said["unit"]), _number(said["count"]), today)
+    return units_ago(_lookup(_UNITS, said["unit"]), _parse_number(said["count"]), today)
 
 
-def _read_year(said: re.Match[str], today: date) -> Days | None:
+def _read_year(said: re.Match[str], today: date) -> DayRange | None:
     """2022年, 去年5月, 2022年6月3日."""
-    year = _number(said["year"]) if said["year"] else today.year + _key(_YEARS, said["near"])
+    year = _parse_number(said["year"]) if said["year"] else today.year + _lookup(_YEARS, said["near"])
     if not 1900 <= year <= 2099:
         return None
     if not said["month"]:
-        return year_of(year)
-    month = _number(said["month"])
+        return year_range(year)
+    month = _parse_number(said["month"])
     if said["day"]:
-        day = _number(said["day"])
-        return days_in(year, month, (day, day))
-    return month_of(year, month) if 1 <= month <= 12 else None
+        day = _parse_number(said["day"])
+        return days_in_month(year, month, (day, day))
+    return month_range(year, month) if 1 <= month <= 12 else None
 
 
-def _read_month(said: re.Match[str], today: date) -> Days | None:
+def _read_month(said: re.Match[str], today: date) -> DayRange | None:
     """6月3日, 十二月."""
-    month = _number(said["month"])
+    month = _parse_number(said["month"])
     if not 1 <= month <= 12:
         return None
     if not said["day"]:
         return latest_month(month, today)
-    day = _number(said["day"])
+    day = _parse_number(said["day"])
     return latest_days(month, (day, day), today)
 
 
-def _read_unit(said: re.Match[str], today: date) -> Days:
+def _read_unit(said: re.Match[str], today: date) -> DayRange:
     """上周末, 先月, 이번 주."""
-    return near_unit(_key(_UNITS, said["unit"]), _key(_NEAR, said["near"]), today)
+    return near_unit(_lookup(_UNITS, said["unit"]), _lookup(_NEAR, said["near"]), today)
 
 
-def _read_weekday_of_week(said: re.Match[str], today: date) -> Days:
+def _read_weekday_of_week(said: re.Match[str], today: date) -> DayRange:
     """上周五, 先週の金曜日, 지난주 금요일."""
-    monday, _ = near_unit("week", _key(_NEAR, said["near"]), today)
-    return near_weekday(_weekday(said["weekday"]), 0, monday)
+    monday, _ = near_unit("week", _lookup(_NEAR, said["near"]), today)
+    return near_weekday(_parse_weekday(said["weekday"]), 0, monday)
 
 
-def _read_weekday(said: re.Match[str], today: date) -> Days:
+def _read_weekday(said: re.Match[str], today: date) -> DayRange:
     """星期一, 月曜日, 지난 금요일."""
     near = {"이번": 0, "다음": 1}.get(said["near"] or "", -1)
-    return near_weekday(_weekday(said["weekday"]), near, today)
+    return near_weekday(_parse_weekday(said["weekday"]), near, today)
 
 
-def _weekday(said: str) -> int:
+def _parse_weekday(said: str) -> int:
     """By its own sign, which is the first of 金曜日 and 금요일, the last of 星期五."""
     sign = said[0] if said[1:2] in ("曜", "요") else said[-1].replace("天", "日")
     return next(signs.index(sign) for signs in _WEEKDAYS if sign in signs)
 
 
-def _any(table: Mapping[_Key, str]) -> str:
+def _alternatives(table: Mapping[_Key, str]) -> str:
     return "|".join(table.values())
 
 
-def _key(table: Mapping[_Key, str], said: str) -> _Key:
+def _lookup(table: Mapping[_Key, str], said: str) -> _Key:
     return next(key for key, words in table.items() if re.fullmatch(words, said))
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     """`2023`, `二零二三`, `十二`, `二十一`. Raises ValueError where it is none."""
     if text.isdigit() and text.isascii():
         return int(text)

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TypeVar
 
-import memory.dates.words as words
-from memory.dates.text import fold_letters
+import memory.dates.vocabulary as words
+from memory.dates.folding import fold_letters
 
 _Meaning = TypeVar("_Meaning")
 
@@ -15,14 +15,14 @@ class Lexicon:
     """Folded phrases and their meanings: the tables of `words.py` turned round."""
 
     def __init__(self) -> None:
-        self.months = _table(words.MONTHS)
-        self.weekdays = _table(words.WEEKDAYS)
-        self.days = _table(words.DAYS)
-        self.units = _table(words.UNITS)
-        self.numbers = _table(words.NUMBERS)
-        self.near = _table(words.NEAR)
-        self.near_behind = _table(words.NEAR_BEHIND)
-        self.openings = _table(words.OPENINGS)
+        self.months = _invert(words.MONTHS)
+        self.weekdays = _invert(words.WEEKDAYS)
+        self.days = _invert(words.DAYS)
+        self.units = _invert(words.UNITS)
+        self.numbers = _invert(words.NUMBERS)
+        self.near = _invert(words.NEAR)
+        self.near_behind = _invert(words.NEAR_AFTER)
+        self.openings = _invert(words.OPENINGS)
         self.ambiguous: dict[str, frozenset[str]] = {}
         for alike, before in words.AMBIGUOUS.items():
             for word in phrases(alike):
@@ -32,7 +32,7 @@ class Lexicon:
 
 
 @cache
-def lexicon() -> Lexicon:
+def load_lexicon() -> Lexicon:
     return Lexicon()
 
 
@@ -41,17 +41,17 @@ def phrases(alike: str) -> frozenset[str]:
     return frozenset(fold_letters(alike).split("/"))
 
 
-def _table(rows: Mapping[_Meaning, str]) -> dict[str, _Meaning]:
+def _invert(rows: Mapping[_Meaning, str]) -> dict[str, _Meaning]:
     return {phrase: meaning for meaning, alike in rows.items() for phrase in phrases(alike)}
 
 
-def may_name_dates(text: str) -> bool:
+def may_contain_dates(text: str) -> bool:
     """Whether folded text has a digit or a word without which there is no date; most questions have none."""
-    return not _triggers().isdisjoint(_digit_or_word().findall(text))
+    return not _trigger_words().isdisjoint(_digit_or_word_pattern().findall(text))
 
 
 @cache
-def _triggers() -> frozenset[str]:
+def _trigger_words() -> frozenset[str]:
     """The last words of phrases, which say more than their first: this morning, last week."""
     tables = (words.MONTHS, words.WEEKDAYS, words.DAYS, words.UNITS)
     last_words = (
@@ -61,5 +61,5 @@ def _triggers() -> frozenset[str]:
 
 
 @cache
-def _digit_or_word() -> re.Pattern[str]:
+def _digit_or_word_pattern() -> re.Pattern[str]:
     return re.compile(r"[0-9]|[^\W\d_]+")

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from memory.dates.note_name import note_date
-from memory.dates.periods import day_or_none
+from memory.dates.periods import make_day
 
 if TYPE_CHECKING:
     from memory.chunker import Passage
@@ -34,77 +34,77 @@ def passage_dates(path: str, passages: Sequence["Passage"]) -> list[date | None]
     if log := note_date(path):
         return [log] * len(passages)
     of_note = _front_matter_date(passages) or _name_date(path)
-    return [_own_date(each) or _heading_date(each.heading) or of_note for each in passages]
+    return [_passage_date(each) or _heading_date(each.heading) or of_note for each in passages]
 
 
-def _own_date(passage: "Passage") -> date | None:
-    if not _may_hold_date(passage.text[:80]):
+def _passage_date(passage: "Passage") -> date | None:
+    if not _may_contain_date(passage.text[:80]):
         return None
-    return _day(match) if (match := _beginning().match(passage.text)) else None
+    return _parse_day(match) if (match := _line_start_pattern().match(passage.text)) else None
 
 
 @lru_cache(maxsize=256)
 def _heading_date(heading: str) -> date | None:
-    return _last(_dates_in(heading)) if _may_hold_date(heading) else None
+    return _last_day(_find_dates(heading)) if _may_contain_date(heading) else None
 
 
 def _front_matter_date(passages: Sequence["Passage"]) -> date | None:
     """The latest day among the fields of a note's front matter that tell when it was written."""
     if not passages or passages[0].line_start != 1 or not passages[0].text.startswith("---\n"):
         return None
-    return max(filter(None, map(_day, _field().finditer(passages[0].text))), default=None)
+    return max(filter(None, map(_parse_day, _date_field_pattern().finditer(passages[0].text))), default=None)
 
 
 def _name_date(path: str) -> date | None:
     name = path.removesuffix(".md").replace("/", "-")
-    if not _may_hold_date(name):
+    if not _may_contain_date(name):
         return None
-    compact = (day_or_none(int(m[1]), int(m[2]), int(m[3])) for m in _compact().finditer(name))
-    return _last(_dates_in(name)) or _last(compact)
+    compact = (make_day(int(m[1]), int(m[2]), int(m[3])) for m in _compact_date_pattern().finditer(name))
+    return _last_day(_find_dates(name)) or _last_day(compact)
 
 
-def _dates_in(text: str) -> Iterator[date | None]:
-    return map(_day, _anywhere().finditer(text))
+def _find_dates(text: str) -> Iterator[date | None]:
+    return map(_parse_day, _date_pattern().finditer(text))
 
 
-def _last(found: Iterator[date | None]) -> date | None:
+def _last_day(found: Iterator[date | None]) -> date | None:
     days = [day for day in found if day]
     return days[-1] if days else None
 
 
-def _day(match: re.Match[str]) -> date | None:
+def _parse_day(match: re.Match[str]) -> date | None:
     for end in ("", "2", "3"):
         if match[f"y{end}"]:
-            return day_or_none(*(int(match[f"{part}{end}"]) for part in "ymd"))
+            return make_day(*(int(match[f"{part}{end}"]) for part in "ymd"))
     return None
 
 
-def _may_hold_date(text: str) -> bool:
+def _may_contain_date(text: str) -> bool:
     """Return False quickly for a text without four digits in a row."""
-    return _four_digits().search(text) is not None
+    return _four_digits_pattern().search(text) is not None
 
 
 @cache
-def _four_digits() -> re.Pattern[str]:
+def _four_digits_pattern() -> re.Pattern[str]:
     return re.compile(r"\d{4}")
 
 
 @cache
-def _beginning() -> re.Pattern[str]:
+def _line_start_pattern() -> re.Pattern[str]:
     """A day at the beginning of a line, behind what makes it an item, a row, a quotation, bold, or a task."""
     return re.compile(r"(?:\s|\[[ xX]\]\s|[-*+>|#(\[_~]|\d{1,3}[.)]\s(?!\d{1,2}\.\s?\d{4}))*+" + _DAY)
 
 
 @cache
-def _anywhere() -> re.Pattern[str]:
+def _date_pattern() -> re.Pattern[str]:
     return re.compile(_DAY)
 
 
 @cache
-def _compact() -> re.Pattern[str]:
+def _compact_date_pattern() -> re.Pattern[str]:
     return re.compile(r"(?<!\d)((?:19|20)\d{2})(\d{2})(\d{2})(?!\d)")
 
 
 @cache
-def _field() -> re.Pattern[str]:
+def _date_field_pattern() -> re.Pattern[str]:
     return re.compile(r"(?mi)^(?:date|created|updated|modified|last[_-]modified)\s*:\s*[\"']?" + _DAY)

@@ -10,29 +10,29 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
+from memory.embeddings.circuit_breaker import TRANSIENT_ERRORS, CircuitBreaker
 from memory.embeddings.errors import (
-    AnswerUnusable,
     EmbeddingError,
+    EmbeddingTimedOut,
     RequestRefused,
     RequestTooLarge,
+    ResponseUnusable,
     ServiceFailed,
-    TimedOut,
 )
-from memory.embeddings.options import Limits
-from memory.embeddings.protocol import AnswersPings, EmbeddingProvider, ModelId, Vector
-from memory.embeddings.recovery import PASSING, Recovery
-from memory.embeddings.silence import unless_silent
-from memory.embeddings.table import limits_of
+from memory.embeddings.liveness import wait_while_alive
+from memory.embeddings.options import RequestLimits
+from memory.embeddings.protocol import EmbeddingProvider, ModelId, PingableProvider, Vector
+from memory.embeddings.provider_table import request_limits
 
-HARMLESS = "A note."
+PROBE_TEXT = "A note."
 """What is asked to learn whose fault a failure is: the texts' or the provider's."""
 TRIES, SILENT_TRIES = 3, 2
 """How often a batch may meet a broken or silent service before it is suspected of being the cause."""
-BLANK = "nothing but white space"
+BLANK_REASON = "nothing but white space"
 STEP_OVER_SECONDS = 8.0
 """After this long, a provider that does not answer is skipped if there is a fallback."""
 
-Who = Literal["anyone", "primary", "fallback"]
+ProviderSelection = Literal["anyone", "primary", "fallback"]
 
 _ABOUT_TEXTS = (RequestRefused, RequestTooLarge)
 
@@ -87,10 +87,10 @@ class EmbedderState:
 
 
 @dataclass(slots=True)
-class _Lane:
+class _ProviderSlot:
     provider: EmbeddingProvider
-    limits: Limits
-    recovery: Recovery
+    limits: RequestLimits
+    recovery: CircuitBreaker
     most_bytes: int
     """What it is known to take at once; shrinks when it says that less would be better."""
     has_fallback: bool
@@ -110,7 +110,7 @@ class _Lane:
 
 
 @dataclass(slots=True)
-class _Run:
+class _EmbeddingRun:
     """One call of `embed_documents`."""
 
     texts: Sequence[str]
@@ -140,7 +140,7 @@ class Embedder:
         fallback: EmbeddingProvider | None = None,
         *,
         batch_size: int = 100,
-        limits: Callable[[str], Limits] = limits_of,
+        limits: Callable[[str], RequestLimits] = request_limits,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -148,10 +148,10 @@ class Embedder:
     ) -> None:
         self._batch_size = batch_size
         self._lanes = [
-            _Lane(
+            _ProviderSlot(
                 provider,
                 allowed := limits(provider.provider),
-                Recovery(
+                CircuitBreaker(
                     provider.provider,
                     clock=clock,
                     sleep=sleep,
@@ -174,7 +174,7 @@ class Embedder:
     @property
     def state(self) -> EmbedderState:
         """For status."""
-        return EmbedderState(*map(_state, self._lanes))
+        return EmbedderState(*map(_provider_state, self._lanes))
 
     async def close(self) -> None:
         """Let go of connections and memory."""
@@ -186,33 +186,33 @@ class Embedder:
         causes: list[EmbeddingError] = []
         for lane in self._lanes:
             try:
-                return await _ask_quickly(lane, text)
+                return await _request_query(lane, text)
             except EmbeddingError as error:
                 causes.append(error)
-        raise _joined(causes)
+        raise _combine_errors(causes)
 
-    async def identify(self, by: Who) -> ModelId:
+    async def identify(self, by: ProviderSelection) -> ModelId:
         """Return which model makes the vectors; a provider that does not know that yet is asked for one.
 
         Raises `EmbeddingError`.
         """
         lane = self._lanes[by == "fallback"]
         if not lane.model.is_known:
-            await self.embed_sample([HARMLESS], by=by)
+            await self.embed_sample([PROBE_TEXT], by=by)
         return lane.model
 
-    async def embed_sample(self, texts: Sequence[str], *, by: Who) -> list[Vector]:
+    async def embed_sample(self, texts: Sequence[str], *, by: ProviderSelection) -> list[Vector]:
         """Ask one provider once for all of a few texts. Raises `EmbeddingError`."""
         lane = self._lanes[by == "fallback"]
-        await _must_answer(lane)
-        return await _ask(lane, texts)
+        await _probe_service(lane)
+        return await _request(lane, texts)
 
     async def embed_documents(
         self,
         texts: Sequence[str],
         *,
         on_done: Callable[[EmbeddedBatch], Awaitable[None]],
-        by: Who = "anyone",
+        by: ProviderSelection = "anyone",
     ) -> None:
         """Get a vector for every text; `on_done` has each batch as it comes, in any order, one text once.
 
@@ -221,10 +221,10 @@ class Embedder:
         for an `on_done` that is at work.
         """
         lanes = {"anyone": self._lanes, "primary": self._lanes[:1], "fallback": self._lanes[1:]}[by]
-        run = _Run(
+        run = _EmbeddingRun(
             texts, [len(text.encode("utf-8", "replace")) for text in texts], on_done, set(range(len(texts)))
         )
-        blank = {index: BLANK for index, text in enumerate(texts) if not text.strip()}
+        blank = {index: BLANK_REASON for index, text in enumerate(texts) if not text.strip()}
         if blank:
             await run.deliver(EmbeddedBatch(lanes[0].model, {}, blank))
         causes: list[EmbeddingError] = []
@@ -232,12 +232,12 @@ class Embedder:
             if run.undone:
                 causes += await self._embed_all(lane, run)
         if run.undone:
-            raise _joined(causes)
+            raise _combine_errors(causes)
 
-    async def _embed_all(self, lane: _Lane, run: _Run) -> list[EmbeddingError]:
+    async def _embed_all(self, lane: _ProviderSlot, run: _EmbeddingRun) -> list[EmbeddingError]:
         """Do what is undone, as far as the provider lives; give back what it died of, if it did."""
         try:
-            await _must_answer(lane)
+            await _probe_service(lane)
         except EmbeddingError as error:
             return [error]
         batches = deque(self._batches(lane, run))
@@ -258,7 +258,7 @@ class Embedder:
             raise failures.exceptions[0] from None
         return deaths[-1:]
 
-    def _batches(self, lane: _Lane, run: _Run) -> Iterator[list[int]]:
+    def _batches(self, lane: _ProviderSlot, run: _EmbeddingRun) -> Iterator[list[int]]:
         most_texts = min(self._batch_size, lane.limits.texts)
         batch: list[int] = []
         size = 0
@@ -272,7 +272,9 @@ class Embedder:
             yield batch
 
 
-async def _embed_batch(lane: _Lane, run: _Run, batch: Sequence[int], *, suspected: bool = False) -> None:
+async def _embed_batch(
+    lane: _ProviderSlot, run: _EmbeddingRun, batch: Sequence[int], *, suspected: bool = False
+) -> None:
     """Get and deliver the vectors of a batch; where it is at fault, find the texts that are.
 
     `suspected`: it is known that the provider is well, and that one of these texts is not.
@@ -283,12 +285,10 @@ async def _embed_batch(lane: _Lane, run: _Run, batch: Sequence[int], *, suspecte
     tries = 0
     while True:
         try:
-            vectors = await _ask(lane, [run.texts[index] for index in batch])
+            vectors = await _request(lane, [run.texts[index] for index in batch])
         except EmbeddingError as error:
             tries += 1
-            if not await _texts_are_at_fault(
-                lane, error, tries=tries, alone=len(batch) == 1, suspected=suspected
-            ):
+            if not await _blame_texts(lane, error, tries=tries, alone=len(batch) == 1, suspected=suspected):
                 continue
             if len(batch) == 1:
                 return await run.deliver(EmbeddedBatch(lane.model, {}, {batch[0]: str(error)}))
@@ -300,42 +300,44 @@ async def _embed_batch(lane: _Lane, run: _Run, batch: Sequence[int], *, suspecte
         return await run.deliver(EmbeddedBatch(lane.model, dict(zip(batch, vectors, strict=True))))
 
 
-async def _embed_halves(lane: _Lane, run: _Run, batch: Sequence[int], *, suspected: bool) -> None:
+async def _embed_halves(
+    lane: _ProviderSlot, run: _EmbeddingRun, batch: Sequence[int], *, suspected: bool
+) -> None:
     middle = len(batch) // 2
     for half in (batch[:middle], batch[middle:]):
         await _embed_batch(lane, run, half, suspected=suspected)
 
 
-async def _texts_are_at_fault(
-    lane: _Lane, error: EmbeddingError, *, tries: int, alone: bool, suspected: bool
+async def _blame_texts(
+    lane: _ProviderSlot, error: EmbeddingError, *, tries: int, alone: bool, suspected: bool
 ) -> bool:
     """Tell them from a provider that may be asked again (False) and from one that may not (raises)."""
-    most_tries = 1 if suspected else SILENT_TRIES if isinstance(error, TimedOut) else TRIES
+    most_tries = 1 if suspected else SILENT_TRIES if isinstance(error, EmbeddingTimedOut) else TRIES
     match error:
         case RequestTooLarge() if not alone:
             return True
-        case AnswerUnusable() if alone and tries < TRIES and not lane.recovery.hopeless:
+        case ResponseUnusable() if alone and tries < TRIES and not lane.recovery.is_hopeless:
             # What stands between may have garbled it, and no vector would ever be asked for again.
             return False
-        case RequestRefused() | AnswerUnusable() | RequestTooLarge():
+        case RequestRefused() | ResponseUnusable() | RequestTooLarge():
             if suspected:
                 return True
-        case ServiceFailed() | TimedOut() if tries >= most_tries and not lane.recovery.hopeless:
+        case ServiceFailed() | EmbeddingTimedOut() if tries >= most_tries and not lane.recovery.is_hopeless:
             pass  # some services break on a text rather than refuse it
-        case _ if isinstance(error, PASSING) and not lane.recovery.hopeless:
+        case _ if isinstance(error, TRANSIENT_ERRORS) and not lane.recovery.is_hopeless:
             return False
         case _:
             raise error
     try:
-        await _ask(lane, [HARMLESS], about_texts=())
-    except PASSING:
-        if lane.recovery.hopeless:
+        await _request(lane, [PROBE_TEXT], about_texts=())
+    except TRANSIENT_ERRORS:
+        if lane.recovery.is_hopeless:
             raise
         return False
     return True
 
 
-async def _must_answer(lane: _Lane) -> None:
+async def _probe_service(lane: _ProviderSlot) -> None:
     """Ask a service that never answered for one short text, where another one can do its work.
 
     A full request may take a minute, so that a silent service would be told from a slow one only by then.
@@ -344,34 +346,36 @@ async def _must_answer(lane: _Lane) -> None:
     seconds = lane.limits.query_seconds
     if not lane.has_fallback or lane.has_answered or seconds > STEP_OVER_SECONDS:
         return
-    innocent = (*_ABOUT_TEXTS, AnswerUnusable)
+    innocent = (*_ABOUT_TEXTS, ResponseUnusable)
     while not lane.has_answered:
         try:
             async with lane.recovery.attempt(patient=True, innocent=innocent):
                 try:
                     async with asyncio.timeout(seconds):
-                        await lane.provider.embed([HARMLESS], purpose="document")
+                        await lane.provider.embed([PROBE_TEXT], purpose="document")
                 except TimeoutError as error:
-                    raise TimedOut(f"{lane.provider.provider} gave no answer within {seconds:g} s") from error
+                    raise EmbeddingTimedOut(
+                        f"{lane.provider.provider} gave no answer within {seconds:g} s"
+                    ) from error
         except innocent:
             pass  # it answers; the texts will tell more
-        except PASSING:
-            if lane.recovery.hopeless:
+        except TRANSIENT_ERRORS:
+            if lane.recovery.is_hopeless:
                 raise
             continue
         lane.has_answered = True
 
 
-async def _ask(
-    lane: _Lane,
+async def _request(
+    lane: _ProviderSlot,
     texts: Sequence[str],
     *,
-    about_texts: tuple[type[EmbeddingError], ...] = (*_ABOUT_TEXTS, AnswerUnusable),
+    about_texts: tuple[type[EmbeddingError], ...] = (*_ABOUT_TEXTS, ResponseUnusable),
 ) -> list[Vector]:
     async with lane.recovery.attempt(patient=True, innocent=about_texts):
         asking = lane.provider.embed(texts, purpose="document")
-        if lane.has_fallback and isinstance(lane.provider, AnswersPings):
-            asking = unless_silent(
+        if lane.has_fallback and isinstance(lane.provider, PingableProvider):
+            asking = wait_while_alive(
                 asking,
                 lane.provider.ping,
                 seconds=lane.limits.silent_seconds,
@@ -382,14 +386,14 @@ async def _ask(
     return vectors
 
 
-async def _ask_quickly(lane: _Lane, text: str) -> QueryVector:
+async def _request_query(lane: _ProviderSlot, text: str) -> QueryVector:
     seconds = lane.query_seconds
     deadline = asyncio.get_running_loop().time() + seconds
     late = f"{lane.provider.provider} gave no answer within {seconds:g} s"
     try:
         async with (
             asyncio.timeout_at(deadline) as waiting,
-            lane.recovery.attempt(patient=False, innocent=(*_ABOUT_TEXTS, AnswerUnusable)),
+            lane.recovery.attempt(patient=False, innocent=(*_ABOUT_TEXTS, ResponseUnusable)),
         ):
             waiting.reschedule(None)
             try:
@@ -398,19 +402,19 @@ async def _ask_quickly(lane: _Lane, text: str) -> QueryVector:
             except (
                 TimeoutError
             ) as error:  # counts as a failure, which waiting for somebody else's try does not
-                raise TimedOut(late) from error
+                raise EmbeddingTimedOut(late) from error
     except TimeoutError as error:
-        raise TimedOut(late) from error
+        raise EmbeddingTimedOut(late) from error
     lane.has_answered = True
     return QueryVector(lane.model, vector)
 
 
-def _state(lane: _Lane) -> ProviderState:
+def _provider_state(lane: _ProviderSlot) -> ProviderState:
     recovery = lane.recovery
     return ProviderState(
         lane.model, recovery.error is None, str(recovery.error or ""), recovery.since, recovery.next_try
     )
 
 
-def _joined(causes: Sequence[EmbeddingError]) -> EmbeddingError:
+def _combine_errors(causes: Sequence[EmbeddingError]) -> EmbeddingError:
     return causes[0] if len(causes) == 1 else NoProviderAnswered(causes)

@@ -24,7 +24,7 @@ class KeyRejected(EmbeddingError):
     """The key is missing or wrong, or may not use this model."""
 
 
-class OutOfCredit(EmbeddingError):
+class EmbeddingOutOfCredit(EmbeddingError):
     """The account has nothing left."""
 
 
@@ -60,15 +60,15 @@ class ServiceFailed(EmbeddingError):
         self.retry_after = retry_after
 
 
-class Unreachable(EmbeddingError):
+class EmbeddingUnreachable(EmbeddingError):
     """No connection, or one that was cut."""
 
 
-class TimedOut(EmbeddingError):
+class EmbeddingTimedOut(EmbeddingError):
     """No answer within the limit."""
 
 
-class AnswerUnusable(EmbeddingError):
+class ResponseUnusable(EmbeddingError):
     """The answer is not what was asked for."""
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memory.embeddings.errors import EmbeddingError, KeyRejected, OutOfCredit
+from memory.embeddings.errors import EmbeddingError, EmbeddingOutOfCredit, KeyRejected
 from memory.embeddings.http import HttpProvider
-from memory.embeddings.options import ProviderOptions, address_of
-from memory.embeddings.protocol import Purpose, version_of
-from memory.http_answers import Failure
+from memory.embeddings.options import ProviderOptions, vector_source_address
+from memory.embeddings.protocol import Purpose, digest_version
+from memory.http_responses import HttpFailure
 
 DIMENSIONS = 768
 VERSION = "v1beta"
@@ -18,12 +18,12 @@ _PROMPTS = {"query": "task: search result | query: {}", "document": "title: none
 _REASONS: Mapping[object, type[EmbeddingError]] = {
     "API_KEY_INVALID": KeyRejected,  # comes as 400
     "API_KEY_SERVICE_BLOCKED": KeyRejected,
-    "FAILED_PRECONDITION": OutOfCredit,  # 400: no free use in this country
+    "FAILED_PRECONDITION": EmbeddingOutOfCredit,  # 400: no free use in this country
 }
 
 
 @dataclass(frozen=True, slots=True)
-class GeminiDialect:
+class GeminiEmbeddingDialect:
     """`POST {host}/v1beta/models/{model}:batchEmbedContents`, at most 100 texts."""
 
     base_url: str
@@ -70,14 +70,19 @@ class GeminiDialect:
                 return [embedding["values"] for embedding in embeddings]
         raise LookupError("embeddings")
 
-    def kind_of(self, failure: Failure) -> type[EmbeddingError] | None:
+    def kind_of(self, failure: HttpFailure) -> type[EmbeddingError] | None:
         """By `error.details[].reason`, else by `error.status`."""
         return next(
-            (_REASONS[reason] for reason in _reasons(failure.fields.get("error")) if reason in _REASONS), None
+            (
+                _REASONS[reason]
+                for reason in _error_reasons(failure.fields.get("error"))
+                if reason in _REASONS
+            ),
+            None,
         )
 
 
-def _reasons(error: object) -> Iterator[str]:
+def _error_reasons(error: object) -> Iterator[str]:
     if isinstance(error, Mapping):
         details = error.get("details")
         for detail in details if isinstance(details, list) else []:
@@ -90,7 +95,7 @@ def _reasons(error: object) -> Iterator[str]:
 def open_gemini(options: ProviderOptions) -> HttpProvider:
     """Open Gemini; vectors have 768 numbers unless told otherwise."""
     dimensions = options.dimensions or DIMENSIONS
-    dialect = GeminiDialect(
+    dialect = GeminiEmbeddingDialect(
         base_url=options.base_url,
         name=options.model,
         key=options.api_key,
@@ -101,6 +106,6 @@ def open_gemini(options: ProviderOptions) -> HttpProvider:
         dialect,
         dimensions=dimensions,
         key=options.api_key,
-        version=version_of(address_of(options)),
+        version=digest_version(vector_source_address(options)),
         needs_key=options.needs_key,
     )

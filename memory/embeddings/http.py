@@ -10,35 +10,35 @@ from urllib.parse import urlsplit
 import httpx
 
 from memory.embeddings.errors import (
-    AnswerUnusable,
     EmbeddingError,
+    EmbeddingOutOfCredit,
+    EmbeddingTimedOut,
+    EmbeddingUnreachable,
     KeyRejected,
     LimitReached,
     ModelUnknown,
-    OutOfCredit,
     RequestRefused,
     RequestTooLarge,
+    ResponseUnusable,
     ServiceFailed,
-    TimedOut,
-    Unreachable,
 )
 from memory.embeddings.protocol import Purpose, Vector
-from memory.embeddings.vectors import BYTES_A_NUMBER, unit_vectors
-from memory.http_answers import (
-    Failure,
-    certificates,
-    failure_of,
-    message_of,
+from memory.embeddings.unit_vectors import BYTES_PER_NUMBER, to_unit_vectors
+from memory.http_responses import (
+    HttpFailure,
+    explain_bad_key,
+    find_error_message,
     one_line,
+    parse_failure,
     read_bounded,
-    what_is_wrong_with,
+    ssl_context_for,
 )
-from memory.redaction import secret_of_address
+from memory.redaction import find_url_password
 
 CONNECT_SECONDS = 6.0
 CONNECTIONS = 8
-ANSWER_BYTES = 1 << 20
-ANSWER_BYTES_A_TEXT = 1 << 18  # 8,192 numbers, written out
+RESPONSE_BYTES = 1 << 20
+RESPONSE_BYTES_PER_TEXT = 1 << 18  # 8,192 numbers, written out
 ERROR_BYTES = 1 << 16
 VALUES_A_TEXT = 1 << 14
 """Twice the numbers of the longest vectors there are. A body of nothing but brackets takes twenty times as long to read
@@ -46,17 +46,17 @@ as one of numbers, and nobody else is served meanwhile."""
 
 _STATUS: Mapping[int, type[EmbeddingError]] = {
     401: KeyRejected,
-    402: OutOfCredit,
+    402: EmbeddingOutOfCredit,
     403: KeyRejected,
     404: ModelUnknown,
-    408: TimedOut,
+    408: EmbeddingTimedOut,
     413: RequestTooLarge,
     429: LimitReached,
     431: RequestTooLarge,
 }
 
 
-class Dialect(Protocol):
+class EmbeddingDialect(Protocol):
     """What is a service's own: where it is asked, how, and what its answers and errors look like."""
 
     @property
@@ -97,7 +97,7 @@ class Dialect(Protocol):
         """The vectors of an answer in the order of the texts; raises LookupError or TypeError at will."""
         ...
 
-    def kind_of(self, failure: Failure) -> type[EmbeddingError] | None:
+    def kind_of(self, failure: HttpFailure) -> type[EmbeddingError] | None:
         """What the service's own error code means; None leaves it to the status."""
         ...
 
@@ -107,7 +107,7 @@ class HttpProvider:
 
     def __init__(
         self,
-        dialect: Dialect,
+        dialect: EmbeddingDialect,
         *,
         dimensions: int,
         key: str,
@@ -121,15 +121,15 @@ class HttpProvider:
         self._dimensions = dimensions
         self._version = version
         self._host = address.netloc.rpartition("@")[2]
-        self._secrets = (key, secret_of_address(dialect.url))
-        self._bad_key = what_is_wrong_with(key) or ("has no key" if needs_key and not key else "")
+        self._secrets = (key, find_url_password(dialect.url))
+        self._bad_key = explain_bad_key(key) or ("has no key" if needs_key and not key else "")
         self._seconds = seconds
         self._now = now
         self._base64: bool | None = None if dialect.offers_base64 else False
         self._closed = False
         self._asking: set[asyncio.Task[bytes]] = set()
         self._client = httpx.AsyncClient(
-            verify=certificates(dialect.url),
+            verify=ssl_context_for(dialect.url),
             headers={
                 # Packing pays for text; packed floats cost both sides more CPU than they save.
                 "Accept-Encoding": "identity",
@@ -164,14 +164,14 @@ class HttpProvider:
     async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[Vector]:
         """Ask once for all texts, or twice while it is not known whether the server has base64."""
         if self._bad_key:
-            raise self._error(KeyRejected, self._bad_key)
+            raise self._make_error(KeyRejected, self._bad_key)
         if self._base64 is not None:
-            return await self._ask(texts, purpose, base64=self._base64)
+            return await self._request_vectors(texts, purpose, base64=self._base64)
         try:
-            vectors = await self._ask(texts, purpose, base64=True)
+            vectors = await self._request_vectors(texts, purpose, base64=True)
             self._base64 = True
-        except (RequestRefused, AnswerUnusable):
-            vectors = await self._ask(texts, purpose, base64=False)
+        except (RequestRefused, ResponseUnusable):
+            vectors = await self._request_vectors(texts, purpose, base64=False)
             self._base64 = False
         return vectors
 
@@ -185,35 +185,35 @@ class HttpProvider:
             await asyncio.wait(self._asking)
         await self._client.aclose()
 
-    async def _ask(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> list[Vector]:
+    async def _request_vectors(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> list[Vector]:
         request = self._dialect.body(texts, purpose, base64=base64)
         content = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
-        most_bytes = ANSWER_BYTES + len(texts) * ANSWER_BYTES_A_TEXT
+        most_bytes = RESPONSE_BYTES + len(texts) * RESPONSE_BYTES_PER_TEXT
         most_values = (1 + len(texts)) * VALUES_A_TEXT
-        answer = await self._answer(
+        answer = await self._request_json(
             "POST", self._dialect.url, content, most_bytes=most_bytes, most_values=most_values
         )
         try:
             items = self._dialect.items(answer)
         except (LookupError, TypeError, AttributeError) as error:
-            raise self._error(AnswerUnusable, "sent JSON without vectors in it") from error
+            raise self._make_error(ResponseUnusable, "sent JSON without vectors in it") from error
         try:
-            vectors = unit_vectors(items, count=len(texts), dimensions=self._dimensions)
-        except AnswerUnusable as error:
-            raise self._error(AnswerUnusable, f"sent {error}") from error
-        self._dimensions = len(vectors[0]) // BYTES_A_NUMBER
+            vectors = to_unit_vectors(items, count=len(texts), dimensions=self._dimensions)
+        except ResponseUnusable as error:
+            raise self._make_error(ResponseUnusable, f"sent {error}") from error
+        self._dimensions = len(vectors[0]) // BYTES_PER_NUMBER
         return vectors
 
-    async def _get(self, url: str) -> object:
+    async def _get_json(self, url: str) -> object:
         """Return the JSON that the server has at another address of its own."""
-        return await self._answer("GET", url, b"", most_bytes=ANSWER_BYTES)
+        return await self._request_json("GET", url, b"", most_bytes=RESPONSE_BYTES)
 
-    async def _answer(
+    async def _request_json(
         self, method: str, url: str, content: bytes, *, most_bytes: int, most_values: int = 1 << 17
     ) -> object:
         if self._closed:
-            raise self._error(Unreachable, "was closed")
-        asking = asyncio.create_task(self._exchange(method, url, content, most_bytes))
+            raise self._make_error(EmbeddingUnreachable, "was closed")
+        asking = asyncio.create_task(self._request_bytes(method, url, content, most_bytes))
         self._asking.add(asking)
         try:
             body = await asking
@@ -221,49 +221,52 @@ class HttpProvider:
             me = asyncio.current_task()
             if not self._closed or (me and me.cancelling()):
                 raise
-            raise self._error(Unreachable, "was closed") from error
+            raise self._make_error(EmbeddingUnreachable, "was closed") from error
         finally:
             self._asking.discard(asking)
         if len(body) > most_bytes:
-            raise self._error(AnswerUnusable, f"sent more than {most_bytes >> 20} MB")
+            raise self._make_error(ResponseUnusable, f"sent more than {most_bytes >> 20} MB")
         if sum(map(body.count, (b",", b"[", b"{"))) > most_values:
-            raise self._error(AnswerUnusable, "sent more values than there can be in vectors")
+            raise self._make_error(ResponseUnusable, "sent more values than there can be in vectors")
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise self._error(AnswerUnusable, "sent something that is no JSON") from error
+            raise self._make_error(ResponseUnusable, "sent something that is no JSON") from error
 
-    async def _exchange(self, method: str, url: str, content: bytes, most_bytes: int) -> bytes:
+    async def _request_bytes(self, method: str, url: str, content: bytes, most_bytes: int) -> bytes:
         try:
             async with (
                 asyncio.timeout(self._seconds),
                 self._client.stream(method, url, content=content) as response,
             ):
                 if not response.is_success:
-                    raise self._refusal(response, await read_bounded(response, ERROR_BYTES))
+                    raise self._make_refusal(response, await read_bounded(response, ERROR_BYTES))
                 return await read_bounded(response, most_bytes)
         except httpx.DecodingError as error:
-            raise self._error(AnswerUnusable, "sent an answer packed in a way that cannot be read") from error
+            raise self._make_error(
+                ResponseUnusable, "sent an answer packed in a way that cannot be read"
+            ) from error
         except (httpx.ConnectTimeout, httpx.PoolTimeout) as error:
-            raise self._error(
-                Unreachable, f"cannot be reached at {self._host}: no connection in time"
+            raise self._make_error(
+                EmbeddingUnreachable, f"cannot be reached at {self._host}: no connection in time"
             ) from error
         except (TimeoutError, httpx.TimeoutException) as error:
-            raise self._error(TimedOut, f"gave no answer within {self._seconds:g} s") from error
+            raise self._make_error(EmbeddingTimedOut, f"gave no answer within {self._seconds:g} s") from error
         except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise self._error(
-                Unreachable, f"cannot be reached at {self._host}: {str(error) or type(error).__name__}"
+            raise self._make_error(
+                EmbeddingUnreachable,
+                f"cannot be reached at {self._host}: {str(error) or type(error).__name__}",
             ) from error
 
-    def _refusal(self, response: httpx.Response, body: bytes) -> EmbeddingError:
-        failure = failure_of(response.status_code, response.headers, body, now=self._now())
-        kind = self._dialect.kind_of(failure) or kind_of_status(failure.status)
+    def _make_refusal(self, response: httpx.Response, body: bytes) -> EmbeddingError:
+        failure = parse_failure(response.status_code, response.headers, body, now=self._now())
+        kind = self._dialect.kind_of(failure) or error_for_status(failure.status)
         if kind is KeyRejected:  # what they say repeats parts of the key
             said = ""
         elif response.is_redirect:
             said = "sent us elsewhere: check memory.embedding.base_url"
         else:
-            said = message_of(failure.fields)
+            said = find_error_message(failure.fields)
         words = f"answered {failure.status}" + (f" ({said})" if said else "")
         if kind is ModelUnknown and not failure.fields:  # the address is wrong; no model is spoken of
             at = f"there is nothing at {response.url.path}"
@@ -272,9 +275,9 @@ class HttpProvider:
                     f"{self.provider} {words}: {at}: check memory.embedding.base_url", secrets=self._secrets
                 )
             )
-        return self._error(kind, words, retry_after=failure.retry_after)
+        return self._make_error(kind, words, retry_after=failure.retry_after)
 
-    def _error(
+    def _make_error(
         self,
         kind: type[EmbeddingError],
         words: str,
@@ -288,6 +291,6 @@ class HttpProvider:
         return kind(text)
 
 
-def kind_of_status(status: int) -> type[EmbeddingError]:
+def error_for_status(status: int) -> type[EmbeddingError]:
     """What an HTTP status alone says."""
     return _STATUS.get(status) or (ServiceFailed if status >= 500 else RequestRefused)

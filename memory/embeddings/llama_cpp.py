@@ -19,8 +19,14 @@ from memory.embeddings.llama_model import (
     StopFlag,
     prefixes_version,
 )
-from memory.embeddings.model_files import Progress, content_version, fetch, local_path, model_name
-from memory.embeddings.protocol import Purpose, Vector, version_of
+from memory.embeddings.model_files import (
+    DownloadProgress,
+    content_version,
+    download_model,
+    find_local_path,
+    model_name,
+)
+from memory.embeddings.protocol import Purpose, Vector, digest_version
 
 _EXIT_SECONDS = 5.0
 _CLOSED = "The local embedding model was closed."
@@ -31,7 +37,7 @@ def is_installed() -> bool:
     return find_spec("llama_cpp") is not None
 
 
-def usable_cores() -> int:
+def count_usable_cores() -> int:
     """Count the processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -53,7 +59,7 @@ class LlamaCppProvider:
         cache_dir: str | Path,
         dimensions: int = 0,
         threads: int = 0,
-        report: Callable[[Progress], None] = lambda _: None,
+        report: Callable[[DownloadProgress], None] = lambda _: None,
     ) -> None:
         """Remember the settings. `dimensions` cuts the vectors (for models trained for it), 0 leaves them whole.
 
@@ -63,15 +69,15 @@ class LlamaCppProvider:
         self._reference = model_path
         self._cache_dir = cache_dir
         self._wanted_dimensions = dimensions
-        self._threads = threads or usable_cores()
+        self._threads = threads or count_usable_cores()
         self._report = report
         self._model = model_name(model_path)
         self._dimensions = dimensions
         self._version: str | None = None
         self._seen = (0, 0)
-        self._fetching: Progress | None = None
+        self._fetching: DownloadProgress | None = None
         self._changed = threading.Condition()
-        self._waiting: list[_Request] = []
+        self._waiting: list[_EmbeddingRequest] = []
         self._stop = StopFlag()
         self._thread: threading.Thread | None = None
         self._ended: Future[None] = Future()
@@ -91,7 +97,7 @@ class LlamaCppProvider:
         """The file's content and the prefixes: two files of one name are two models; None while it is not here."""
         if self._thread is None:
             with contextlib.suppress(OSError, RuntimeError, ModelUnusable):  # RuntimeError: a ~ of nobody
-                self._look_at(local_path(self._reference, self._cache_dir))
+                self._read_version(find_local_path(self._reference, self._cache_dir))
         return self._version
 
     @property
@@ -100,26 +106,26 @@ class LlamaCppProvider:
         return self._dimensions
 
     @property
-    def fetching(self) -> Progress | None:
+    def fetching(self) -> DownloadProgress | None:
         """How far the file is on its way, None while none is fetched."""
         return self._fetching
 
     async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[Vector]:
         """See `EmbeddingProvider`. Waits while the model is fetched and loaded; what failed is tried anew."""
-        request = _Request(texts, purpose)
+        request = _EmbeddingRequest(texts, purpose)
         with self._changed:
             if self._stop.is_set():
                 raise ModelUnusable(_CLOSED)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="local-embedding", daemon=True)
+                self._thread = threading.Thread(target=self._run_worker, name="local-embedding", daemon=True)
                 self._thread.start()
-                atexit.register(self._end)
+                atexit.register(self._stop_at_exit)
             self._waiting.append(request)
             self._changed.notify()
         try:
             return await asyncio.wrap_future(request.answer)
         finally:
-            self._drop(request)
+            self._remove_request(request)
 
     async def close(self) -> None:
         """Stop in the middle of what is running, and give the memory back; a silent hub is not waited for."""
@@ -131,7 +137,7 @@ class LlamaCppProvider:
                 async with asyncio.timeout(_EXIT_SECONDS):
                     await asyncio.shield(asyncio.wrap_future(self._ended))
 
-    def _end(self) -> None:
+    def _stop_at_exit(self) -> None:
         """Before Python goes: nothing of it may be missing while C is still at work."""
         self._stop.set()
         with self._changed:
@@ -139,32 +145,32 @@ class LlamaCppProvider:
         if self._thread is not None:
             self._thread.join(_EXIT_SECONDS)
 
-    def _drop(self, request: "_Request") -> None:
+    def _remove_request(self, request: "_EmbeddingRequest") -> None:
         with self._changed:
             if request in self._waiting:
                 self._waiting.remove(request)
 
-    def _work(self) -> None:
+    def _run_worker(self) -> None:
         model: LlamaModel | None = None
         try:
-            while request := self._next():
+            while request := self._wait_for_request():
                 try:
                     model = model or self._load()
                     if request.advance(model):
-                        self._drop(request)
+                        self._remove_request(request)
                 except EmbeddingError as error:
-                    self._fail([request] if model else self._all(), error)
+                    self._fail_requests([request] if model else self._waiting_requests(), error)
                 except Exception as error:  # noqa: BLE001 - nobody else hears of it, and callers wait
                     failure = ModelUnusable(f"The local embedding model failed: {error!r}")
-                    self._fail([request] if model else self._all(), failure)
+                    self._fail_requests([request] if model else self._waiting_requests(), failure)
         finally:
             if model:
                 model.close()
-            self._fail(self._all(), ModelUnusable(_CLOSED))
-            atexit.unregister(self._end)
+            self._fail_requests(self._waiting_requests(), ModelUnusable(_CLOSED))
+            atexit.unregister(self._stop_at_exit)
             self._ended.set_result(None)
 
-    def _next(self) -> "_Request | None":
+    def _wait_for_request(self) -> "_EmbeddingRequest | None":
         """Wait for work: queries first, since somebody waits for them; None once closed."""
         with self._changed:
             while True:
@@ -179,37 +185,39 @@ class LlamaCppProvider:
         if not is_installed():  # else a file of 100 MB and more would be fetched that nothing can read
             raise ModelUnusable(NOT_INSTALLED.format(name="llama_cpp"))
         try:
-            path = fetch(self._reference, self._cache_dir, report=self._note, stopped=self._stop.is_set)
+            path = download_model(
+                self._reference, self._cache_dir, report=self._report_progress, stopped=self._stop.is_set
+            )
         finally:
             self._fetching = None
         with contextlib.suppress(OSError):  # what cannot be read cannot be loaded either
-            self._look_at(path)
+            self._read_version(path)
         model = LlamaModel(path, dimensions=self._wanted_dimensions, threads=self._threads, stop=self._stop)
         self._dimensions = model.dimensions
         return model
 
-    def _look_at(self, path: Path) -> None:
+    def _read_version(self, path: Path) -> None:
         """Tell the version by the file, again where it is another one. Raises OSError."""
         stat = path.stat()
         if self._seen != (seen := (stat.st_ino, stat.st_mtime_ns)):
-            self._version = version_of(content_version(path), prefixes_version())
+            self._version = digest_version(content_version(path), prefixes_version())
             self._seen = seen
 
-    def _note(self, progress: Progress) -> None:
+    def _report_progress(self, progress: DownloadProgress) -> None:
         self._fetching = progress
         self._report(progress)
 
-    def _all(self) -> "list[_Request]":
+    def _waiting_requests(self) -> "list[_EmbeddingRequest]":
         with self._changed:
             return [*self._waiting]
 
-    def _fail(self, requests: "Iterable[_Request]", error: EmbeddingError) -> None:
+    def _fail_requests(self, requests: "Iterable[_EmbeddingRequest]", error: EmbeddingError) -> None:
         for request in requests:
             request.fail(error)
-            self._drop(request)
+            self._remove_request(request)
 
 
-class _Request:
+class _EmbeddingRequest:
     """Texts of one caller, and what has become of them."""
 
     def __init__(self, texts: Sequence[str], purpose: Purpose) -> None:
@@ -223,7 +231,7 @@ class _Request:
         """Embed some of the texts, as many as go well at once; True when all are done. Raises EmbeddingError."""
         if self._batches is None:
             tokens = (model.tokens(text, self.purpose) for text in self.texts)
-            self._batches = batches(tokens, most_tokens=MOST_TOKENS, most_texts=MOST_TEXTS)
+            self._batches = make_batches(tokens, most_tokens=MOST_TOKENS, most_texts=MOST_TEXTS)
         self._vectors += model.vectors(next(self._batches))
         if len(self._vectors) < len(self.texts):
             return False
@@ -236,7 +244,9 @@ class _Request:
             self.answer.set_exception(error)
 
 
-def batches(texts: Iterable[list[int]], *, most_tokens: int, most_texts: int) -> Iterator[list[list[int]]]:
+def make_batches(
+    texts: Iterable[list[int]], *, most_tokens: int, most_texts: int
+) -> Iterator[list[list[int]]]:
     """Put texts together while they stay within both limits; a text that is too long for that stands alone."""
     batch: list[list[int]] = []
     size = 0

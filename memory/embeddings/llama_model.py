@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory.disk import reason
-from memory.embeddings.errors import AnswerUnusable, ModelUnusable
+from memory.embeddings.errors import ModelUnusable, ResponseUnusable
 from memory.embeddings.model_files import GGUF, SETTING
 from memory.embeddings.protocol import Purpose, Vector
 
@@ -76,7 +76,7 @@ class StopFlag:
         return ctypes.cast(ctypes.CDLL(None).atoi, kind), ctypes.cast(self._digit, ctypes.c_void_p)
 
 
-class Stopped(ModelUnusable):
+class EmbeddingStopped(ModelUnusable):
     """The flag was set while llama.cpp was at work."""
 
 
@@ -96,15 +96,15 @@ class LlamaModel:
 
     def __init__(self, path: Path, *, dimensions: int = 0, threads: int, stop: StopFlag) -> None:
         """Load it; `dimensions` cuts its vectors, 0 leaves them whole. Raises ModelUnusable, Stopped."""
-        _must_be_gguf(path)
+        _check_is_gguf(path)
         self._stop = stop
         self._path = path
-        self._c = _library()
+        self._c = _load_library()
         self._model: Any = None
         self._context: Any = None
         try:
             self._load()
-            self._open(threads)
+            self._open_context(threads)
             self.dimensions = self._cut(dimensions)
         except BaseException:
             self.close()
@@ -127,7 +127,7 @@ class LlamaModel:
         found = (ctypes.c_int32 * room)()
         count = self._c.llama_tokenize(self._vocabulary, data, len(data), found, room, True, False)
         if count < 0:
-            raise AnswerUnusable("The local embedding model cannot read a text.")
+            raise ResponseUnusable("The local embedding model cannot read a text.")
         tokens = list(found[:count])
         if count > self.limit:
             last = tokens[-1]
@@ -140,18 +140,18 @@ class LlamaModel:
 
         Raises AnswerUnusable, ModelUnusable, Stopped.
         """
-        batch, _arrays = self._batch(texts)
+        batch, _arrays = self._make_batch(texts)
         cache = self._c.llama_get_memory(self._context)
         if cache:
             self._c.llama_memory_clear(cache, False)
         code = (self._c.llama_decode if cache else self._c.llama_encode)(self._context, batch)
         if self._stop.is_set():
-            raise Stopped("The local embedding model was closed.")
+            raise EmbeddingStopped("The local embedding model was closed.")
         if code:
             raise ModelUnusable(
                 f"The local embedding model {self._path.name} failed (llama.cpp says {code})."
             )
-        return [self._vector(number) for number in range(len(texts))]
+        return [self._read_vector(number) for number in range(len(texts))]
 
     def _load(self) -> None:
         settings = self._c.llama_model_default_params()
@@ -164,21 +164,21 @@ class LlamaModel:
         _log.lines = []
         self._model = self._c.llama_model_load_from_file(bytes(self._path), settings)
         if self._stop.is_set():
-            raise Stopped("The local embedding model was closed.")
+            raise EmbeddingStopped("The local embedding model was closed.")
         if not self._model:
             raise ModelUnusable(
-                f"{self._path} cannot be loaded{_why()}. Fetch or copy the file again, or name another one in "
-                f"{SETTING}."
+                f"{self._path} cannot be loaded{_collected_errors()}. Fetch or copy the file again, or name another "
+                f"one in {SETTING}."
             )
         self._vocabulary = self._c.llama_model_get_vocab(self._model)
-        name = f"{self._said('general.architecture')} {self._said('general.name')} {self._path.stem}"
+        name = f"{self._read_metadata('general.architecture')} {self._read_metadata('general.name')} {self._path.stem}"
         self._prefixes = prefixes(name)
 
-    def _open(self, threads: int) -> None:
+    def _open_context(self, threads: int) -> None:
         c = self._c
-        architecture = self._said("general.architecture")
-        pooling = self._said(f"{architecture}.pooling_type")
-        is_encoder = self._said(f"{architecture}.attention.causal") == "false"
+        architecture = self._read_metadata("general.architecture")
+        pooling = self._read_metadata(f"{architecture}.pooling_type")
+        is_encoder = self._read_metadata(f"{architecture}.attention.causal") == "false"
         trained = c.llama_model_n_ctx_train(self._model)
         self.limit: int = min(trained, LONGEST_TEXT) if trained > 0 else LONGEST_TEXT
         self.room: int = max(self.limit, MOST_TOKENS)
@@ -200,7 +200,9 @@ class LlamaModel:
         _log.lines = []
         self._context = c.llama_init_from_model(self._model, settings)
         if not self._context:
-            raise ModelUnusable(f"{self._path} cannot be used{_why()}. Name another model in {SETTING}.")
+            raise ModelUnusable(
+                f"{self._path} cannot be used{_collected_errors()}. Name another model in {SETTING}."
+            )
         self._width: int = c.llama_model_n_embd_out(self._model)
 
     def _cut(self, dimensions: int) -> int:
@@ -211,13 +213,13 @@ class LlamaModel:
             )
         return dimensions or self._width
 
-    def _said(self, key: str) -> str:
+    def _read_metadata(self, key: str) -> str:
         """What the file itself says under `key`, "" for nothing."""
         value = ctypes.create_string_buffer(256)
         size = self._c.llama_model_meta_val_str(self._model, key.encode(), value, len(value))
         return value.value.decode("utf-8", "replace") if size >= 0 else ""
 
-    def _batch(self, texts: Sequence[Sequence[int]]) -> "tuple[Any, list[np.ndarray[Any, Any]]]":
+    def _make_batch(self, texts: Sequence[Sequence[int]]) -> "tuple[Any, list[np.ndarray[Any, Any]]]":
         """Lay the tokens out as llama.cpp wants them; the arrays must live as long as the batch is used."""
         import numpy as np
 
@@ -243,7 +245,7 @@ class LlamaModel:
                 setattr(batch, name, ctypes.cast(arrays[name].ctypes.data, kind))
         return batch, [owners, *arrays.values()]
 
-    def _vector(self, number: int) -> Vector:
+    def _read_vector(self, number: int) -> Vector:
         import numpy as np
 
         found = self._c.llama_get_embeddings_seq(self._context, number)
@@ -252,13 +254,13 @@ class LlamaModel:
         raw = np.ctypeslib.as_array(found, (self._width,))[: self.dimensions].astype(np.float64)
         length = float(np.linalg.norm(raw))
         if not np.isfinite(length) or not length:
-            raise AnswerUnusable(
+            raise ResponseUnusable(
                 f"The local embedding model {self._path.name} gives no usable vector for a text."
             )
         return (raw / length).astype("<f4").tobytes()
 
 
-def _must_be_gguf(path: Path) -> None:
+def _check_is_gguf(path: Path) -> None:
     try:
         with path.open("rb") as file:
             start = file.read(len(GGUF))
@@ -272,7 +274,7 @@ def _must_be_gguf(path: Path) -> None:
         )
 
 
-def _library() -> Any:
+def _load_library() -> Any:
     """Load llama.cpp, and make it silent: what it has to say would go to standard error."""
     with _loading:
         if "OMP_WAIT_POLICY" not in os.environ:
@@ -288,23 +290,23 @@ def _library() -> Any:
                 f"llama-cpp-python is installed but does not run here ({error}); build it again: "
                 "pip install --force-reinstall --no-binary llama-cpp-python 'commonplace[local]'"
             ) from error
-        global _silent
-        if _silent is None:
-            _silent = library.llama_log_callback(_keep_errors)
-            library.llama_log_set(_silent, None)
+        global _log_callback
+        if _log_callback is None:
+            _log_callback = library.llama_log_callback(_collect_error)
+            library.llama_log_set(_log_callback, None)
             library.llama_backend_init()
     return library
 
 
-_silent: Any = None  # C holds no reference to it
+_log_callback: Any = None  # C holds no reference to it
 
 
-def _keep_errors(level: int, text: bytes, _nothing: object) -> None:
+def _collect_error(level: int, text: bytes, _nothing: object) -> None:
     if level == _ERROR_LEVEL:
         _log.__dict__.setdefault("lines", []).append(text.decode("utf-8", "replace").strip())
 
 
-def _why() -> str:
+def _collected_errors() -> str:
     """What llama.cpp has complained of on this thread, for the middle of a sentence."""
     lines = [line.rpartition("error loading model: ")[2] for line in _log.lines]
     return f": {lines[0]}" if lines else ""

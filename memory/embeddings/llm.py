@@ -10,7 +10,7 @@ from memory.embeddings.options import ProviderOptions
 if TYPE_CHECKING:
     from memory.embeddings.http import HttpProvider
 
-USUAL_MODELS: Mapping[str, str] = {
+DEFAULT_MODELS: Mapping[str, str] = {
     "api.openai.com": "text-embedding-3-small",
     "api.mistral.ai": "mistral-embed",
     "api.siliconflow.cn": "BAAI/bge-m3",
@@ -26,19 +26,19 @@ OLLAMA_PORT = 11434
 _ZHIPU_HOSTS = frozenset({"open.bigmodel.cn", "api.z.ai"})
 
 
-def usual_model(base_url: str, default: str) -> str:
+def default_model(base_url: str, default: str) -> str:
     """Return the usual embedding model of the service at this address, "" where it has none."""
-    return USUAL_MODELS.get(_host(base_url), default)
+    return DEFAULT_MODELS.get(_hostname(base_url), default)
 
 
-def own_provider(name: str, base_url: str) -> str:
+def find_provider(name: str, base_url: str) -> str:
     """Return the row of `PROVIDERS` for a chat provider: one of its own if there is one, else "llm"."""
     if name == "ollama" or urlsplit(base_url).port == OLLAMA_PORT:
         return "ollama"
-    return "zhipu" if name == "zhipu" or _host(base_url) in _ZHIPU_HOSTS else "llm"
+    return "zhipu" if name == "zhipu" or _hostname(base_url) in _ZHIPU_HOSTS else "llm"
 
 
-def _host(base_url: str) -> str:
+def _hostname(base_url: str) -> str:
     return urlsplit(base_url).hostname or ""
 
 

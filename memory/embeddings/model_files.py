@@ -14,18 +14,18 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
-from memory.disk import opened_private, reason, sync_folder
+from memory.disk import open_private_folder, reason, sync_folder
 from memory.embeddings.errors import (
-    AnswerUnusable,
+    EmbeddingTimedOut,
+    EmbeddingUnreachable,
     KeyRejected,
     LimitReached,
     ModelUnknown,
     ModelUnusable,
+    ResponseUnusable,
     ServiceFailed,
-    TimedOut,
-    Unreachable,
 )
-from memory.redaction import secret_of_address, without_secrets
+from memory.redaction import find_url_password, remove_secrets
 
 if TYPE_CHECKING:
     import httpx
@@ -64,7 +64,7 @@ class HubFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class DownloadProgress:
     """How far a file is on its way."""
 
     done: int
@@ -75,7 +75,7 @@ class Progress:
     seconds_left: float | None
 
 
-class FetchStopped(ModelUnusable):
+class DownloadStopped(ModelUnusable):
     """Whoever asked for the file no longer wants it; what has come is kept for the next time."""
 
 
@@ -102,7 +102,7 @@ def parse_reference(reference: str) -> Path | HubFile:
     return HubFile(f"{owner}/{name}", path)
 
 
-def local_path(reference: str, cache_dir: str | Path) -> Path:
+def find_local_path(reference: str, cache_dir: str | Path) -> Path:
     """Say where the file is, or will be once it is fetched. Raises ModelUnusable as `parse_reference`."""
     found = parse_reference(reference)
     if isinstance(found, Path):
@@ -110,10 +110,10 @@ def local_path(reference: str, cache_dir: str | Path) -> Path:
     return Path(cache_dir).expanduser() / found.repository / found.path
 
 
-def exists_locally(reference: str, cache_dir: str | Path) -> bool:
+def is_downloaded(reference: str, cache_dir: str | Path) -> bool:
     """Tell whether the model can be loaded without fetching anything; False for a broken reference too."""
     try:
-        return local_path(reference, cache_dir).is_file()
+        return find_local_path(reference, cache_dir).is_file()
     except (ModelUnusable, OSError, RuntimeError):  # RuntimeError: a ~ of nobody
         return False
 
@@ -135,11 +135,11 @@ def content_version(path: Path) -> str:
     return digest.hexdigest()
 
 
-def fetch(
+def download_model(
     reference: str,
     cache_dir: str | Path,
     *,
-    report: Callable[[Progress], None] = lambda _: None,
+    report: Callable[[DownloadProgress], None] = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
     environment: Mapping[str, str] = os.environ,
     pause: float = 1.0,
@@ -155,7 +155,7 @@ def fetch(
     doubled from try to try, `silence` is how long nothing may come. Raises `EmbeddingError`.
     """
     found = parse_reference(reference)
-    path = local_path(reference, cache_dir)
+    path = find_local_path(reference, cache_dir)
     if isinstance(found, Path) or path.is_file():
         return path
     endpoint = environment.get("HF_ENDPOINT", "").strip().rstrip("/") or HUB
@@ -166,17 +166,17 @@ def fetch(
     if not (token.isascii() and token.isprintable()):
         raise ModelUnusable("HF_TOKEN holds something that cannot be part of a token.")
     try:
-        with opened_private(path.parent), _only_one(path, stopped):
+        with open_private_folder(path.parent), _lock_download(path, stopped):
             if not path.is_file():
                 with _Hub(endpoint, token, found, silence=silence) as hub:
-                    _download(hub, path, _Wish(report, stopped, pause))
+                    _download(hub, path, _DownloadOptions(report, stopped, pause))
     except OSError as error:
         raise ModelUnusable(f"{path} could not be written: {reason(error)}.") from error
     return path
 
 
 @contextmanager
-def _only_one(path: Path, stopped: Callable[[], bool]) -> Iterator[None]:
+def _lock_download(path: Path, stopped: Callable[[], bool]) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     lock = FileLock(path.with_name(f".{path.name}.lock"))
@@ -185,7 +185,7 @@ def _only_one(path: Path, stopped: Callable[[], bool]) -> Iterator[None]:
             lock.acquire(timeout=0.2, poll_interval=0.05)
             break
         except Timeout:
-            _go_on(stopped)
+            _check_not_stopped(stopped)
         except NotImplementedError:
             raise ModelUnusable(
                 f"The file system of {path.parent} has no locks; set memory.embedding.local.cache_dir "
@@ -197,13 +197,13 @@ def _only_one(path: Path, stopped: Callable[[], bool]) -> Iterator[None]:
         lock.release()
 
 
-def _go_on(stopped: Callable[[], bool]) -> None:
+def _check_not_stopped(stopped: Callable[[], bool]) -> None:
     if stopped():
-        raise FetchStopped("The model was no longer wanted.")
+        raise DownloadStopped("The model was no longer wanted.")
 
 
 @dataclass(frozen=True, slots=True)
-class _Content:
+class _RemoteFile:
     """What the hub says of the file before sending it."""
 
     size: int | None
@@ -215,8 +215,10 @@ class _Content:
         return self.tag if _SHA256.fullmatch(self.tag) else ""
 
 
-def _content(size: str, tag: str) -> _Content:
-    return _Content(int(size) if _SIZE.fullmatch(size) else None, tag.removeprefix("W/").strip('"').lower())
+def _parse_remote_file(size: str, tag: str) -> _RemoteFile:
+    return _RemoteFile(
+        int(size) if _SIZE.fullmatch(size) else None, tag.removeprefix("W/").strip('"').lower()
+    )
 
 
 class _Hub:
@@ -244,18 +246,22 @@ class _Hub:
     def __exit__(self, *_: object) -> None:
         self._client.close()
 
-    def describe(self) -> _Content:
+    def describe(self) -> _RemoteFile:
         """Ask for size and hash. Raises EmbeddingError."""
         with self._answer("HEAD", {}) as (response, hops):
             for hop in hops:
                 # The hub's own answer knows the file; the last one only the copy that it points to.
                 headers = hop.headers
                 if "x-linked-etag" in headers or "x-linked-size" in headers:
-                    return _content(headers.get("x-linked-size", ""), headers.get("x-linked-etag", ""))
+                    return _parse_remote_file(
+                        headers.get("x-linked-size", ""), headers.get("x-linked-etag", "")
+                    )
             if response.is_error and _origin(response.url) != self._origin:
-                return _Content(None, "")  # the copy's address was signed for GET alone
-            self._must_be_good(response)
-            return _content(response.headers.get("content-length", ""), response.headers.get("etag", ""))
+                return _RemoteFile(None, "")  # the copy's address was signed for GET alone
+            self._check_response(response)
+            return _parse_remote_file(
+                response.headers.get("content-length", ""), response.headers.get("etag", "")
+            )
 
     @contextmanager
     def content(self, start: int) -> Iterator[tuple[int, Iterator[bytes]]]:
@@ -264,7 +270,7 @@ class _Hub:
             if start and response.status_code == 416:
                 yield -1, iter(())
                 return
-            self._must_be_good(response)
+            self._check_response(response)
             found = _CONTENT_RANGE.match(response.headers.get("content-range", ""))
             begin = int(found[1]) if response.status_code == 206 and found else 0
             yield begin, response.iter_raw()
@@ -293,116 +299,122 @@ class _Hub:
                         return
                 before, url = url, url.join(target)
                 if len(hops) > _MAX_REDIRECTS or (before.scheme, url.scheme) == ("https", "http"):
-                    raise self.wrong(f"{self._host} sends us round in circles, or away from https")
+                    raise self.wrong_file_error(f"{self._host} sends us round in circles, or away from https")
         except httpx.TimeoutException:
-            raise TimedOut(f"{self._failed} no answer from {self._host} in time.{_MEND}") from None
+            raise EmbeddingTimedOut(
+                f"{self._failure_text} no answer from {self._host} in time.{_MEND}"
+            ) from None
         except (httpx.TransportError, httpx.InvalidURL) as error:
             # The address of a copy may hold a signature: only the hub's own is told.
-            secrets = (self._token, secret_of_address(self._endpoint))
-            detail = f" ({without_secrets(str(error), secrets)})" if len(hops) == 0 and str(error) else ""
-            raise Unreachable(f"{self._failed} no connection to {self._host}{detail}.{_MEND}") from None
+            secrets = (self._token, find_url_password(self._endpoint))
+            detail = f" ({remove_secrets(str(error), secrets)})" if len(hops) == 0 and str(error) else ""
+            raise EmbeddingUnreachable(
+                f"{self._failure_text} no connection to {self._host}{detail}.{_MEND}"
+            ) from None
 
     @property
     def _host(self) -> str:
         return self._endpoint.partition("://")[2].rpartition("@")[2]
 
     @property
-    def _failed(self) -> str:
+    def _failure_text(self) -> str:
         return f"The embedding model {self._file.path} could not be fetched:"
 
-    def wrong(self, why: str) -> AnswerUnusable:
-        return AnswerUnusable(f"{self._failed} {why}.{_MEND}")
+    def wrong_file_error(self, why: str) -> ResponseUnusable:
+        return ResponseUnusable(f"{self._failure_text} {why}.{_MEND}")
 
-    def cut(self) -> Unreachable:
-        return Unreachable(f"{self._failed} the connection to {self._host} is cut again and again.{_MEND}")
+    def cut_off_error(self) -> EmbeddingUnreachable:
+        return EmbeddingUnreachable(
+            f"{self._failure_text} the connection to {self._host} is cut again and again.{_MEND}"
+        )
 
-    def _must_be_good(self, response: "httpx.Response") -> None:
+    def _check_response(self, response: "httpx.Response") -> None:
         status = response.status_code
         if status in {200, 206}:
             return
         if status in {401, 403}:
             # The hub says 401 also of a repository that does not exist.
             raise KeyRejected(
-                f"{self._failed} {self._host} refuses {self._file.repository}. Check its name; if it is "
+                f"{self._failure_text} {self._host} refuses {self._file.repository}. Check its name; if it is "
                 "private or asks for consent, set HF_TOKEN to a token that may read it."
             )
         if status in {404, 410}:
             raise ModelUnknown(
-                f"{self._failed} {self._host} has no such file in {self._file.repository}. Check {SETTING}."
+                f"{self._failure_text} {self._host} has no such file in {self._file.repository}. Check {SETTING}."
             )
         seconds = response.headers.get("retry-after", "")
         if status == 429:
             raise LimitReached(
-                f"{self._failed} {self._host} wants fewer requests; it is tried again later.",
+                f"{self._failure_text} {self._host} wants fewer requests; it is tried again later.",
                 retry_after=float(seconds) if seconds.isdecimal() else None,
             )
         if status >= 500:
             raise ServiceFailed(
-                f"{self._failed} {self._host} answers with {status}; it is tried again later."
+                f"{self._failure_text} {self._host} answers with {status}; it is tried again later."
             )
-        raise AnswerUnusable(f"{self._failed} {self._host} answers with {status}.{_MEND}")
+        raise ResponseUnusable(f"{self._failure_text} {self._host} answers with {status}.{_MEND}")
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _DownloadOptions:
     """What whoever waits for the file wants to know, and may say."""
 
-    report: Callable[[Progress], None]
+    report: Callable[[DownloadProgress], None]
     stopped: Callable[[], bool]
     pause: float
 
 
-def _download(hub: _Hub, path: Path, wish: _Wish) -> None:
+def _download(hub: _Hub, path: Path, wish: _DownloadOptions) -> None:
     """Bring the file under its name, going on after cuts. Raises EmbeddingError, OSError."""
     tries = 0
     while True:
-        _go_on(wish.stopped)
-        before = _unfinished_bytes(path)
+        _check_not_stopped(wish.stopped)
+        before = _count_part_bytes(path)
         try:
             content = hub.describe()
-            part = _part(path, content)
-            _must_fit(content, part)
-            resumed = _size(part) > 0
-            _receive(hub, content, part, wish)
-            if _verified(hub, content, part, last_chance=not resumed):
+            part = _part_path(path, content)
+            _check_free_space(content, part)
+            resumed = _file_size(part) > 0
+            _download_rest(hub, content, part, wish)
+            if _verify(hub, content, part, last_chance=not resumed):
                 break
-        except (Unreachable, TimedOut, ServiceFailed):
-            tries = 1 if _unfinished_bytes(path) > before else tries + 1
+        except (EmbeddingUnreachable, EmbeddingTimedOut, ServiceFailed):
+            tries = 1 if _count_part_bytes(path) > before else tries + 1
             if tries == _MAX_TRIES:
                 raise
             _wait(wish.pause * 2 ** (tries - 1), wish.stopped)
-    with opened_private(path.parent) as folder:
+    with open_private_folder(path.parent) as folder:
         part.replace(path)
         sync_folder(folder)
 
 
-def _part(path: Path, content: _Content) -> Path:
+def _part_path(path: Path, content: _RemoteFile) -> Path:
     """Name the unfinished file after its content; those of other content are dropped, as is one of none."""
     key = hashlib.sha256(content.tag.encode()).hexdigest()[:16]
     part = path.with_name(f".{path.name}.{key}.part")
-    for other in _unfinished(path):
+    for other in _find_part_files(path):
         if other != part or not content.tag:
             other.unlink()
     return part
 
 
-def _unfinished(path: Path) -> list[Path]:
+def _find_part_files(path: Path) -> list[Path]:
     start = f".{path.name}."
     return [
         other for other in path.parent.iterdir() if other.name.startswith(start) and other.suffix == ".part"
     ]
 
 
-def _unfinished_bytes(path: Path) -> int:
-    return sum(map(_size, _unfinished(path)))
+def _count_part_bytes(path: Path) -> int:
+    return sum(map(_file_size, _find_part_files(path)))
 
 
-def _size(path: Path) -> int:
+def _file_size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _must_fit(content: _Content, part: Path) -> None:
-    missing = (content.size or 0) - _size(part)
+def _check_free_space(content: _RemoteFile, part: Path) -> None:
+    missing = (content.size or 0) - _file_size(part)
     free = shutil.disk_usage(part.parent).free
     if missing > free:
         raise ModelUnusable(
@@ -411,16 +423,16 @@ def _must_fit(content: _Content, part: Path) -> None:
         )
 
 
-def _receive(hub: _Hub, content: _Content, part: Path, wish: _Wish) -> None:
+def _download_rest(hub: _Hub, content: _RemoteFile, part: Path, wish: _DownloadOptions) -> None:
     """Add to the unfinished file what is missing. Raises EmbeddingError, OSError."""
-    here = _size(part)
+    here = _file_size(part)
     if here and here == content.size:
         return
     with hub.content(here) as (start, pieces):
         if start != here:
             part.unlink(missing_ok=True)  # the server does not send from the middle
         if start not in {0, here}:
-            raise hub.cut()
+            raise hub.cut_off_error()
         began = reported = time.monotonic()
         done = start
         with part.open("ab") as file:
@@ -430,41 +442,41 @@ def _receive(hub: _Hub, content: _Content, part: Path, wish: _Wish) -> None:
                 now = time.monotonic()
                 if now - reported >= _REPORT_SECONDS:
                     reported = now
-                    wish.report(_progress(done, done - start, content.size, now - began))
-                _go_on(wish.stopped)
+                    wish.report(_estimate_progress(done, done - start, content.size, now - began))
+                _check_not_stopped(wish.stopped)
                 if content.size is not None and done > content.size:
                     break
             file.flush()
             os.fsync(file.fileno())
-        wish.report(_progress(done, done - start, content.size, time.monotonic() - began))
+        wish.report(_estimate_progress(done, done - start, content.size, time.monotonic() - began))
     if content.size is not None and done < content.size:
-        raise hub.cut()
+        raise hub.cut_off_error()
 
 
-def _progress(done: int, received: int, total: int | None, seconds: float) -> Progress:
+def _estimate_progress(done: int, received: int, total: int | None, seconds: float) -> DownloadProgress:
     rate = received / seconds if seconds else 0.0
-    return Progress(done, total, rate, (total - done) / rate if total is not None and rate else None)
+    return DownloadProgress(done, total, rate, (total - done) / rate if total is not None and rate else None)
 
 
-def _verified(hub: _Hub, content: _Content, part: Path, *, last_chance: bool) -> bool:
+def _verify(hub: _Hub, content: _RemoteFile, part: Path, *, last_chance: bool) -> bool:
     """Tell whether the file is what the hub described, and delete it where it is not."""
     with part.open("rb") as file:
         is_gguf = file.read(len(GGUF)) == GGUF
         file.seek(0)
         digest = hashlib.file_digest(file, "sha256").hexdigest() if content.sha256 else ""
-    right_size = content.size in {None, _size(part)}
+    right_size = content.size in {None, _file_size(part)}
     if is_gguf and right_size and digest == content.sha256:
         return True
     part.unlink()
     if last_chance:
-        raise hub.wrong("what came is damaged" if is_gguf else "what came is not a GGUF file")
+        raise hub.wrong_file_error("what came is damaged" if is_gguf else "what came is not a GGUF file")
     return False
 
 
 def _wait(seconds: float, stopped: Callable[[], bool]) -> None:
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
-        _go_on(stopped)
+        _check_not_stopped(stopped)
         time.sleep(min(left, 0.1))
 
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.options import USUAL_ADDRESSES
-from memory.embeddings.protocol import Purpose, version_of
+from memory.embeddings.protocol import Purpose, digest_version
 
 if TYPE_CHECKING:
-    from memory.http_answers import Failure
+    from memory.http_responses import HttpFailure
 
 
 # What these models were trained to be told; the server adds nothing by itself.
@@ -24,7 +24,7 @@ _PREFIXES: Mapping[str, Mapping[Purpose, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class OllamaDialect:
+class OllamaEmbeddingDialect:
     """`POST {host}/api/embed`; `dimensions` is sent where it is not 0."""
 
     base_url: str
@@ -44,8 +44,8 @@ class OllamaDialect:
     def version(self) -> str:
         """The address, where it is not the usual one, and what stands before each text."""
         root = ollama_root(self.base_url)
-        prefixes = _PREFIXES.get(_plain(self.model), {})
-        return version_of("" if root == USUAL_ADDRESSES["ollama"] else root, *prefixes.values())
+        prefixes = _PREFIXES.get(_base_name(self.model), {})
+        return digest_version("" if root == USUAL_ADDRESSES["ollama"] else root, *prefixes.values())
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -54,7 +54,7 @@ class OllamaDialect:
 
     def body(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> Mapping[str, object]:
         """What is longer than the model's window is cut there rather than lost."""
-        prefix = _PREFIXES.get(_plain(self.model), {}).get(purpose, "")
+        prefix = _PREFIXES.get(_base_name(self.model), {}).get(purpose, "")
         body: dict[str, object] = {
             "model": self.model,
             "input": [prefix + text for text in texts],
@@ -71,12 +71,12 @@ class OllamaDialect:
                 return embeddings
         raise LookupError("embeddings")
 
-    def kind_of(self, failure: "Failure") -> type[EmbeddingError] | None:
+    def kind_of(self, failure: "HttpFailure") -> type[EmbeddingError] | None:
         """The status says it all."""
         return None
 
 
-def _plain(model: str) -> str:
+def _base_name(model: str) -> str:
     return model.rpartition("/")[2].partition(":")[0]
 
 
@@ -85,6 +85,6 @@ def ollama_root(base_url: str) -> str:
     return base_url.strip().rstrip("/").removesuffix("/v1").removesuffix("/api").rstrip("/")
 
 
-def how_to_pull(model: str) -> str:
+def pull_hint(model: str) -> str:
     """Return what to do about a model that the server does not have."""
     return f"run `ollama pull {model}`"

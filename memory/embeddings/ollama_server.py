@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from memory.embeddings.errors import ModelUnknown, NoModelInstalled
 from memory.embeddings.http import HttpProvider
-from memory.embeddings.ollama import OllamaDialect, how_to_pull, ollama_root
+from memory.embeddings.ollama import OllamaEmbeddingDialect, ollama_root, pull_hint
 from memory.embeddings.options import ProviderOptions
 from memory.embeddings.protocol import Purpose, Vector
 
-USUAL_MODEL = "nomic-embed-text"
+DEFAULT_MODEL = "nomic-embed-text"
 SECONDS = 300.0
 """A model may first have to be loaded, and then computes on this very machine."""
 KNOWN_MODELS = (
@@ -31,14 +31,14 @@ KNOWN_MODELS = (
 class OllamaModel(HttpProvider):
     """An `EmbeddingProvider` that can be asked whether it is there while it computes."""
 
-    _dialect: OllamaDialect
+    _dialect: OllamaEmbeddingDialect
 
     async def ping(self) -> None:
         """Ask for the server's version, a constant that it gives at once, whatever model it loads or runs meanwhile.
 
         Raises EmbeddingError.
         """
-        await self._get(f"{ollama_root(self._dialect.base_url)}/api/version")
+        await self._get_json(f"{ollama_root(self._dialect.base_url)}/api/version")
 
 
 class InstalledOllamaModel(OllamaModel):
@@ -47,7 +47,7 @@ class InstalledOllamaModel(OllamaModel):
     Raises `NoModelInstalled` while it has none for embeddings; it is asked again with the next text.
     """
 
-    def __init__(self, dialect: OllamaDialect, *, dimensions: int, seconds: float) -> None:
+    def __init__(self, dialect: OllamaEmbeddingDialect, *, dimensions: int, seconds: float) -> None:
         """Ask nobody yet."""
         super().__init__(dialect, dimensions=dimensions, key=dialect.key, version=None, seconds=seconds)
         self._wanted_dimensions = dimensions
@@ -60,7 +60,7 @@ class InstalledOllamaModel(OllamaModel):
     async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[Vector]:
         """Ask once for all texts, and before that, while it is not known, for the installed models."""
         if not self._dialect.model:
-            self._dialect = replace(self._dialect, model=await self._installed_model())
+            self._dialect = replace(self._dialect, model=await self._find_installed_model())
         try:
             return await super().embed(texts, purpose=purpose)
         except ModelUnknown:  # it was removed since
@@ -68,9 +68,9 @@ class InstalledOllamaModel(OllamaModel):
             self._dimensions = self._wanted_dimensions
             raise
 
-    async def _installed_model(self) -> str:
+    async def _find_installed_model(self) -> str:
         """Return the name of an embedding model that the server has; raises `NoModelInstalled`."""
-        answer = await self._get(f"{ollama_root(self._dialect.base_url)}/api/tags")
+        answer = await self._get_json(f"{ollama_root(self._dialect.base_url)}/api/tags")
         match answer:
             case {"models": list(models)}:
                 names = [
@@ -78,12 +78,12 @@ class InstalledOllamaModel(OllamaModel):
                 ]
             case _:
                 names = []
-        if model := embedding_model_of(names):
+        if model := find_embedding_model(names):
             return model
-        raise self._error(NoModelInstalled, "has no embedding model")
+        raise self._make_error(NoModelInstalled, "has no embedding model")
 
 
-def embedding_model_of(names: Sequence[str]) -> str:
+def find_embedding_model(names: Sequence[str]) -> str:
     """Return which of the installed models makes vectors, without `:latest`; "" where none is known to."""
     plain = {name.rpartition("/")[2].partition(":")[0]: name for name in reversed(names)}
     found = next((plain[known] for known in KNOWN_MODELS if known in plain), "")
@@ -97,8 +97,8 @@ def open_ollama(options: ProviderOptions) -> OllamaModel:
     The length of the vectors is known after the first answer.
     """
     if not options.model:
-        return InstalledOllamaModel(dialect_of(options), dimensions=options.dimensions, seconds=SECONDS)
-    dialect = dialect_of(options)
+        return InstalledOllamaModel(make_dialect(options), dimensions=options.dimensions, seconds=SECONDS)
+    dialect = make_dialect(options)
     return OllamaModel(
         dialect,
         dimensions=options.dimensions,
@@ -108,10 +108,10 @@ def open_ollama(options: ProviderOptions) -> OllamaModel:
     )
 
 
-def dialect_of(options: ProviderOptions) -> OllamaDialect:
+def make_dialect(options: ProviderOptions) -> OllamaEmbeddingDialect:
     """The server, with the model that is asked for."""
-    pull = how_to_pull(options.model or USUAL_MODEL)
-    return OllamaDialect(
+    pull = pull_hint(options.model or DEFAULT_MODEL)
+    return OllamaEmbeddingDialect(
         base_url=options.base_url,
         model=options.model,
         key=options.api_key,

@@ -3,11 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from memory.embeddings.errors import EmbeddingError, KeyRejected, ModelUnknown, OutOfCredit, RequestTooLarge
-from memory.embeddings.http import Dialect, HttpProvider
-from memory.embeddings.options import ProviderOptions, address_of
-from memory.embeddings.protocol import Purpose, version_of
-from memory.http_answers import Failure
+from memory.embeddings.errors import (
+    EmbeddingError,
+    EmbeddingOutOfCredit,
+    KeyRejected,
+    ModelUnknown,
+    RequestTooLarge,
+)
+from memory.embeddings.http import EmbeddingDialect, HttpProvider
+from memory.embeddings.options import ProviderOptions, vector_source_address
+from memory.embeddings.protocol import Purpose, digest_version
+from memory.http_responses import HttpFailure
 
 DIMENSIONS = {
     "text-embedding-3-small": 1536,
@@ -17,10 +23,10 @@ DIMENSIONS = {
 """Length of the vectors of known models; others tell it by their first answer."""
 
 _CODES: Mapping[object, type[EmbeddingError]] = {
-    "insufficient_quota": OutOfCredit,
-    "credit_balance_exhausted": OutOfCredit,
-    "billing_hard_limit_reached": OutOfCredit,
-    "billing_not_active": OutOfCredit,
+    "insufficient_quota": EmbeddingOutOfCredit,
+    "credit_balance_exhausted": EmbeddingOutOfCredit,
+    "billing_hard_limit_reached": EmbeddingOutOfCredit,
+    "billing_not_active": EmbeddingOutOfCredit,
     "invalid_api_key": KeyRejected,
     "model_not_found": ModelUnknown,
     "max_tokens_per_request": RequestTooLarge,
@@ -28,7 +34,7 @@ _CODES: Mapping[object, type[EmbeddingError]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAIDialect:
+class OpenAIEmbeddingDialect:
     """`POST {base_url}/embeddings`; `dimensions` is sent where it is not 0."""
 
     provider: str
@@ -60,9 +66,9 @@ class OpenAIDialect:
 
     def items(self, answer: object) -> Sequence[object]:
         """Each vector says which text it belongs to."""
-        return items_of_data(answer)
+        return parse_data_items(answer)
 
-    def kind_of(self, failure: Failure) -> type[EmbeddingError] | None:
+    def kind_of(self, failure: HttpFailure) -> type[EmbeddingError] | None:
         """By `error.code`, else by `error.type`; an empty account comes as 429 too."""
         match failure.fields.get("error"):
             case {"code": str(code), **rest} if code in _CODES or "type" not in rest:
@@ -72,7 +78,7 @@ class OpenAIDialect:
         return None
 
 
-def items_of_data(answer: object) -> Sequence[object]:
+def parse_data_items(answer: object) -> Sequence[object]:
     """The vectors of `{"data": [{"index": 0, "embedding": …}]}` in the order of their texts."""
     match answer:
         case {"data": list(data)}:
@@ -87,25 +93,25 @@ def items_of_data(answer: object) -> Sequence[object]:
     raise LookupError("data")
 
 
-def asked_dimensions(options: ProviderOptions, *, model: str) -> int:
+def dimensions_to_request(options: ProviderOptions, *, model: str) -> int:
     """What to send as `dimensions`: nothing where it is not asked for, or the model would refuse it."""
     return options.dimensions if "text-embedding-3" in model else 0
 
 
 def open_openai(options: ProviderOptions) -> HttpProvider:
     """Open OpenAI, or the server at `base_url`, which may want no key."""
-    dialect: Dialect = OpenAIDialect(
+    dialect: EmbeddingDialect = OpenAIEmbeddingDialect(
         provider=options.provider,
         base_url=options.base_url,
         model=options.model,
         key=options.api_key,
-        dimensions=asked_dimensions(options, model=options.model),
+        dimensions=dimensions_to_request(options, model=options.model),
         mends=options.mends,
     )
     return HttpProvider(
         dialect,
         dimensions=options.dimensions or DIMENSIONS.get(options.model.rpartition("/")[2], 0),
         key=options.api_key,
-        version=version_of(address_of(options)),
+        version=digest_version(vector_source_address(options)),
         needs_key=options.needs_key,
     )

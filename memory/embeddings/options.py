@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError
 
-TEXTS = 2048
-BYTES_A_TOKEN = 3
+MAX_TEXTS = 2048
+BYTES_PER_TOKEN = 3
 """Fewer than a token has in any language but English, where it has four to five: a careful estimate."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """What may be asked of a service at once; `query_seconds` is how long a person waits for it.
 
     `silent_seconds`: after so long, a server of which not even a ping is answered is taken for silent.
     """
 
-    texts: int = TEXTS
+    texts: int = MAX_TEXTS
     tokens: int = 300_000
     requests: int = 4
     query_seconds: float = 5.0
@@ -26,7 +26,7 @@ class Limits:
     @property
     def bytes(self) -> int:
         """`tokens`, as far as they can be told from outside."""
-        return self.tokens * BYTES_A_TOKEN
+        return self.tokens * BYTES_PER_TOKEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,6 @@ USUAL_ADDRESSES: Mapping[str, str] = {
 """By provider."""
 
 
-def address_of(options: ProviderOptions) -> str:
+def vector_source_address(options: ProviderOptions) -> str:
     """Return where vectors come from, "" for the service's usual address: one model name may stand for two models."""
     return "" if options.base_url == USUAL_ADDRESSES.get(options.provider) else options.base_url

@@ -9,8 +9,8 @@ from typing import Literal, Protocol, runtime_checkable
 Purpose = Literal["query", "document"]
 
 VERSION_MARK = "@"
-VERSION_LETTERS = 16
-_VERSION = re.compile(rf"{VERSION_MARK}([0-9a-f]{{{VERSION_LETTERS}}})$")
+VERSION_LENGTH = 16
+_VERSION = re.compile(rf"{VERSION_MARK}([0-9a-f]{{{VERSION_LENGTH}}})$")
 
 Vector = bytes
 """float32, little-endian, of length 1: as it is stored, compared and cached."""
@@ -50,11 +50,11 @@ def split_stored_name(stored_name: str) -> tuple[str, str]:
     return (stored_name[: found.start()], found[1]) if found else (stored_name, "")
 
 
-def version_of(*parts: str) -> str:
+def digest_version(*parts: str) -> str:
     """Return a digest of what vectors depend on; "" where that is nothing."""
     if not any(parts):
         return ""
-    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:VERSION_LETTERS]
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:VERSION_LENGTH]
 
 
 class EmbeddingProvider(Protocol):
@@ -93,7 +93,7 @@ class EmbeddingProvider(Protocol):
 
 
 @runtime_checkable
-class AnswersPings(Protocol):
+class PingableProvider(Protocol):
     """An `EmbeddingProvider` whose server says at once whether it is there, whatever it computes."""
 
     async def ping(self) -> None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.http import HttpProvider
-from memory.embeddings.openai import items_of_data
-from memory.embeddings.options import ProviderOptions, address_of
-from memory.embeddings.protocol import Purpose, version_of
-from memory.http_answers import Failure
+from memory.embeddings.openai import parse_data_items
+from memory.embeddings.options import ProviderOptions, vector_source_address
+from memory.embeddings.protocol import Purpose, digest_version
+from memory.http_responses import HttpFailure
 
 DIMENSIONS = {
     "voyage-4-large": 1024,
@@ -23,7 +23,7 @@ DIMENSIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class VoyageDialect:
+class VoyageEmbeddingDialect:
     """`POST {base_url}/embeddings` with `input_type`; `output_dimension` is sent where it is not 0."""
 
     base_url: str
@@ -55,16 +55,16 @@ class VoyageDialect:
 
     def items(self, answer: object) -> Sequence[object]:
         """As OpenAI's."""
-        return items_of_data(answer)
+        return parse_data_items(answer)
 
-    def kind_of(self, failure: Failure) -> type[EmbeddingError] | None:
+    def kind_of(self, failure: HttpFailure) -> type[EmbeddingError] | None:
         """Errors have no code, only `detail` for people: a batch that is too large is a 400 like others."""
         return None
 
 
 def open_voyage(options: ProviderOptions) -> HttpProvider:
     """Open Voyage."""
-    dialect = VoyageDialect(
+    dialect = VoyageEmbeddingDialect(
         base_url=options.base_url,
         model=options.model,
         key=options.api_key,
@@ -75,6 +75,6 @@ def open_voyage(options: ProviderOptions) -> HttpProvider:
         dialect,
         dimensions=options.dimensions or DIMENSIONS.get(options.model, 0),
         key=options.api_key,
-        version=version_of(address_of(options)),
+        version=digest_version(vector_source_address(options)),
         needs_key=options.needs_key,
     )

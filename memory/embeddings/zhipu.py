@@ -3,30 +3,36 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memory.embeddings.errors import EmbeddingError, KeyRejected, LimitReached, ModelUnknown, OutOfCredit
+from memory.embeddings.errors import (
+    EmbeddingError,
+    EmbeddingOutOfCredit,
+    KeyRejected,
+    LimitReached,
+    ModelUnknown,
+)
 from memory.embeddings.http import HttpProvider
-from memory.embeddings.openai import OpenAIDialect
-from memory.embeddings.options import ProviderOptions, address_of
-from memory.embeddings.protocol import version_of
-from memory.http_answers import Failure
+from memory.embeddings.openai import OpenAIEmbeddingDialect
+from memory.embeddings.options import ProviderOptions, vector_source_address
+from memory.embeddings.protocol import digest_version
+from memory.http_responses import HttpFailure
 
 DIMENSIONS = {"embedding-3": 2048, "embedding-2": 1024}
 
 _CODES: Mapping[object, type[EmbeddingError]] = {
     **dict.fromkeys(("1000", "1001", "1002", "1003", "1004", "1110", "1111", "1112", "1220"), KeyRejected),
-    "1113": OutOfCredit,  # comes as 429
+    "1113": EmbeddingOutOfCredit,  # comes as 429
     **dict.fromkeys(("1211", "1212", "1221", "1222"), ModelUnknown),  # come as 400
     **dict.fromkeys(("1302", "1303", "1305"), LimitReached),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class ZhipuDialect(OpenAIDialect):
+class ZhipuEmbeddingDialect(OpenAIEmbeddingDialect):
     """Has no base64, and its own error codes."""
 
     offers_base64: bool = False
 
-    def kind_of(self, failure: Failure) -> type[EmbeddingError] | None:
+    def kind_of(self, failure: HttpFailure) -> type[EmbeddingError] | None:
         """By `error.code`, a number as text."""
         match failure.fields.get("error"):
             case {"code": code}:
@@ -36,7 +42,7 @@ class ZhipuDialect(OpenAIDialect):
 
 def open_zhipu(options: ProviderOptions) -> HttpProvider:
     """Open Zhipu; embedding-2 knows no `dimensions`."""
-    dialect = ZhipuDialect(
+    dialect = ZhipuEmbeddingDialect(
         provider="zhipu",
         base_url=options.base_url,
         model=options.model,
@@ -48,6 +54,6 @@ def open_zhipu(options: ProviderOptions) -> HttpProvider:
         dialect,
         dimensions=options.dimensions or DIMENSIONS.get(options.model, 0),
         key=options.api_key,
-        version=version_of(address_of(options)),
+        version=digest_version(vector_source_address(options)),
         needs_key=options.needs_key,
     )

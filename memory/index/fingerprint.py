@@ -1,6 +1,6 @@
 """What an index depends on beside the notes, and how two such differ."""
 
-from memory import chunker, words
+from memory import chunker, tokenizer
 from memory.settings import ChunkSettings
 
 _PARTS = (
@@ -11,12 +11,12 @@ _PARTS = (
 )
 
 
-def fingerprint_of(chunk: ChunkSettings) -> str:
+def compute_fingerprint(chunk: ChunkSettings) -> str:
     """What an index depends on beside the notes: made by another version, or otherwise, it is made anew."""
-    return f"{words.VERSION}/{chunker.VERSION}/{chunk.target_tokens}/{chunk.overlap_tokens}"
+    return f"{tokenizer.VERSION}/{chunker.VERSION}/{chunk.target_tokens}/{chunk.overlap_tokens}"
 
 
-def difference(mine: str, theirs: str) -> str:
+def describe_difference(mine: str, theirs: str) -> str:
     """What differs, for people: `memory.chunk.target_tokens is 400 here and 300 there`."""
     here, there = mine.split("/"), theirs.split("/")
     if not len(here) == len(there) == len(_PARTS):

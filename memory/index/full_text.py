@@ -15,9 +15,9 @@ from itertools import combinations, islice
 
 import apsw
 
-from memory.index.sqlite_schema import Tables, data
-from memory.search import ELSEWHERE, band_floor, score_band
-from memory.words import Term
+from memory.index.sqlite_schema import SqliteTables, check_bytes
+from memory.search import ASSUMED_OTHER_CHUNKS, band_floor, score_band
+from memory.tokenizer import Term
 
 READ_AHEAD = 2_000
 """Hits that are read with their scores before it is known that all of them will be wanted: 2 ms at most."""
@@ -91,18 +91,18 @@ class Proposal:
     """How many chunks there are."""
 
 
-def register(db: apsw.Connection) -> None:
+def register_functions(db: apsw.Connection) -> None:
     """Give a connection the functions that `propose` ranks by; once, since they stay for its life."""
-    db.register_fts5_function("relevance", _relevance)
-    db.register_fts5_function("closeness", _closeness)
+    db.register_fts5_function("relevance", _score_relevance)
+    db.register_fts5_function("closeness", _score_closeness)
 
 
-def tidy(tables: Tables) -> None:
+def merge_deleted(tables: SqliteTables) -> None:
     """Have the words of chunks that are gone leave the file: FTS5 only marks them as deleted."""
     tables.run("INSERT INTO chunk_words@ (chunk_words@) VALUES ('optimize')")
 
 
-def propose(tables: Tables, terms: Sequence[Term], *, most: int, today: date = date.max) -> Proposal:
+def propose(tables: SqliteTables, terms: Sequence[Term], *, most: int, today: date = date.max) -> Proposal:
     """At most `most` chunks for any of the terms.
 
     Of those that are about equally good the newest are taken. Within a transaction; raises apsw's errors, and
@@ -118,28 +118,30 @@ def propose(tables: Tables, terms: Sequence[Term], *, most: int, today: date = d
     hits = sum(frequencies[term] for term in present)
     if read is not None:
         return Proposal(
-            tuple(_best_of(tables, _added([read[term] for term in present]), most, today)), frequencies, total
+            tuple(_best_hits(tables, _sum_scores([read[term] for term in present]), most, today)),
+            frequencies,
+            total,
         )
     if hits <= EXACT_HITS:
         chunks = (
-            _all(tables, present)
+            _all_matches(tables, present)
             if hits <= most
-            else _best(tables, _by_bm25(tables, present, most), most, today)
+            else _best_rows(tables, _rank_by_bm25(tables, present, most), most, today)
         )
         return Proposal(tuple(chunks), frequencies, total)
-    rare, common = _split(present, frequencies, total)
+    rare, common = _split_by_rarity(present, frequencies, total)
     common = common[:CLOSE_TERMS]
     found: set[int] = set()
-    for scored in _in_turn(tables, rare, common, frequencies, total, most):
+    for scored in _propose_in_order(tables, rare, common, frequencies, total, most):
         new = [item for item in scored if item[1] not in found]
-        found.update(_best(tables, new, most - len(found), today))
+        found.update(_best_rows(tables, new, most - len(found), today))
         if len(found) >= most:
             break
     return Proposal(tuple(found), frequencies, total)
 
 
-def _in_turn(
-    tables: Tables,
+def _propose_in_order(
+    tables: SqliteTables,
     rare: Sequence[Term],
     common: Sequence[Term],
     frequencies: Mapping[Term, int],
@@ -147,18 +149,18 @@ def _in_turn(
     most: int,
 ) -> Iterator[list[_Scored]]:
     """Scores and chunks, the likelier chunks before the others: at least the `most` best of each kind."""
-    weights = {term: _weight(frequencies[term], total) for term in (*rare, *common)}
+    weights = {term: _term_weight(frequencies[term], total) for term in (*rare, *common)}
     if rare:
-        expression = f"({_any_of(rare)}) AND ({_any_of(weights)})"
-        yield _scored(tables, _BY_RELEVANCE, len(rare), list(weights.values()), expression)
-    for expression, asked in _together(common, frequencies, total):
-        yield _scored(tables, _BY_CLOSENESS, most, [weights[term] for term in asked], expression)
+        expression = f"({_any_of_query(rare)}) AND ({_any_of_query(weights)})"
+        yield _run_scored(tables, _BY_RELEVANCE, len(rare), list(weights.values()), expression)
+    for expression, asked in _all_but_one_queries(common, frequencies, total):
+        yield _run_scored(tables, _BY_CLOSENESS, most, [weights[term] for term in asked], expression)
     if common and (not rare or frequencies[common[0]] <= EXACT_HITS):
-        yield _by_bm25(tables, common[:1], most)
+        yield _rank_by_bm25(tables, common[:1], most)
 
 
 def _look_up(
-    tables: Tables, terms: Sequence[Term], total: int
+    tables: SqliteTables, terms: Sequence[Term], total: int
 ) -> tuple[dict[Term, int], dict[Term, _Hits] | None]:
     """In how many chunks each term stands; and which, with their scores, where they are few for all terms.
 
@@ -170,51 +172,51 @@ def _look_up(
     left = READ_AHEAD
     for term in terms:
         if read is None:
-            frequencies[term] = tables.count(f"SELECT count(*) {_MATCHING}", (_phrase(term),))
+            frequencies[term] = tables.count(f"SELECT count(*) {_MATCHING}", (_phrase_query(term),))
             continue
-        hits, is_whole = _read_ahead(tables, term, total, left)
+        hits, is_whole = _read_first_hits(tables, term, total, left)
         if is_whole:
             frequencies[term], read[term] = len(hits), hits
             left -= len(hits)
         else:
-            frequencies[term], read = _frequency_behind(tables, term, *hits[0], total), None
+            frequencies[term], read = _frequency_from_score(tables, term, *hits[0], total), None
     return frequencies, read
 
 
-def _read_ahead(tables: Tables, term: Term, total: int, most: int) -> tuple[_Hits, bool]:
+def _read_first_hits(tables: SqliteTables, term: Term, total: int, most: int) -> tuple[_Hits, bool]:
     """Hits of a term, and whether they are all: where they seem to be many, only a few are read."""
-    cursor = tables.run(_BY_BM25, (_phrase(term),))
+    cursor = tables.run(_BY_BM25, (_phrase_query(term),))
     hits: _Hits = list(islice(cursor, FIRST_LOOK))
     if len(hits) < FIRST_LOOK:
         return hits, True
     is_whole = False
-    if 2 * _with_idf(-sum(score for _, score in hits) / len(hits), total) <= most:
+    if 2 * _frequency_from_idf(-sum(score for _, score in hits) / len(hits), total) <= most:
         hits += islice(cursor, max(0, most - len(hits)))
         is_whole = next(cursor, None) is None
     cursor.close()
     return hits, is_whole
 
 
-def _frequency_behind(tables: Tables, term: Term, row: int, score: float, total: int) -> int:
+def _frequency_from_score(tables: SqliteTables, term: Term, row: int, score: float, total: int) -> int:
     """In how many chunks a term stands, from its bm25() for one of them.
 
     FTS5 has counted them for it, which is all that is slow about it: to count them again would cost as much.
     """
-    relevance = tables.run(_RELEVANCE_OF_ONE, (_phrase(term), row)).fetchone()
+    relevance = tables.run(_RELEVANCE_OF_ONE, (_phrase_query(term), row)).fetchone()
     idf = -score / (relevance[0] * (_K1 + 1)) if relevance and relevance[0] else 0.0
-    frequency = _with_idf(idf, total)
+    frequency = _frequency_from_idf(idf, total)
     if idf < _LEAST_IDF or abs(frequency - round(frequency)) > 0.01:
-        return tables.count(f"SELECT count(*) {_MATCHING}", (_phrase(term),))
+        return tables.count(f"SELECT count(*) {_MATCHING}", (_phrase_query(term),))
     return round(frequency)
 
 
-def _with_idf(idf: float, total: int) -> float:
+def _frequency_from_idf(idf: float, total: int) -> float:
     """In how many chunks a term stands that has this inverse document frequency in bm25()."""
     odds = math.exp(idf)
     return (total + 0.5 - 0.5 * odds) / (1 + odds)
 
 
-def _added(parts: Sequence[_Hits]) -> dict[int, float]:
+def _sum_scores(parts: Sequence[_Hits]) -> dict[int, float]:
     """The sums, in the order of the parts: as FTS5 adds them."""
     sums = dict(parts[0])
     for part in parts[1:]:
@@ -223,21 +225,21 @@ def _added(parts: Sequence[_Hits]) -> dict[int, float]:
     return sums
 
 
-def _count_chunks(tables: Tables) -> int:
+def _count_chunks(tables: SqliteTables) -> int:
     """How many rows FTS5 says it has: the first number of its averages record; 0 in an empty one.
 
     Counting those of a table reads them all. https://www.sqlite.org/fts5.html, "Averages Record Format".
     """
     row = tables.run("SELECT block FROM chunk_words@_data WHERE id = 1").fetchone()
     count = 0
-    for byte in data(row and row[0]):
+    for byte in check_bytes(row and row[0]):
         count = count << 7 | byte & 0x7F
         if byte < 0x80:
             break
     return count
 
 
-def _split(
+def _split_by_rarity(
     present: Sequence[Term], frequencies: Mapping[Term, int], total: int
 ) -> tuple[list[Term], list[Term]]:
     """Of terms in the order of their frequencies those that choose alone, and the others."""
@@ -249,30 +251,30 @@ def _split(
     return list(present), []
 
 
-def _together(
+def _all_but_one_queries(
     common: Sequence[Term], frequencies: Mapping[Term, int], total: int
 ) -> Iterator[tuple[str, Sequence[Term]]]:
     """Queries for chunks with all of the terms, then with all but one; the terms that each asks for."""
     for asked in (choice for count in range(len(common), 1, -1) for choice in combinations(common, count)):
         expected = total * math.prod(frequencies[term] / total for term in asked)
         distance = FAR if expected <= MANY_TOGETHER else NEAR
-        yield f"NEAR({' '.join(map(_phrase, asked))}, {distance})", asked
-        yield " AND ".join(map(_phrase, asked)), asked
+        yield f"NEAR({' '.join(map(_phrase_query, asked))}, {distance})", asked
+        yield " AND ".join(map(_phrase_query, asked)), asked
 
 
-def _best_of(tables: Tables, hits: Mapping[int, float], most: int, today: date) -> list[int]:
+def _best_hits(tables: SqliteTables, hits: Mapping[int, float], most: int, today: date) -> list[int]:
     if len(hits) <= most:
         return list(hits)
-    return _best(tables, [(-score, row) for row, score in hits.items()], most, today)
+    return _best_rows(tables, [(-score, row) for row, score in hits.items()], most, today)
 
 
-def _all(tables: Tables, terms: Sequence[Term]) -> list[int]:
-    return [row for (row,) in tables.run(f"SELECT rowid {_MATCHING}", (_any_of(terms),))]
+def _all_matches(tables: SqliteTables, terms: Sequence[Term]) -> list[int]:
+    return [row for (row,) in tables.run(f"SELECT rowid {_MATCHING}", (_any_of_query(terms),))]
 
 
-def _by_bm25(tables: Tables, terms: Sequence[Term], most: int) -> list[_Scored]:
+def _rank_by_bm25(tables: SqliteTables, terms: Sequence[Term], most: int) -> list[_Scored]:
     """Scores and chunks by FTS5's own ranking: the best, and whatever is about as good as the last of them."""
-    expression = _any_of(terms)
+    expression = _any_of_query(terms)
     # By the function's name and not by `rank`, for which FTS5 would prepare a statement of its own each time.
     rows = list(tables.run(f"{_BY_BM25} ORDER BY score LIMIT ?", (expression, most + _TIED)))
     if len(rows) == most + _TIED:
@@ -282,17 +284,19 @@ def _by_bm25(tables: Tables, terms: Sequence[Term], most: int) -> list[_Scored]:
     return [(-score, row) for row, score in rows]
 
 
-def _weight(frequency: int, total: int) -> float:
+def _term_weight(frequency: int, total: int) -> float:
     """As the search weighs it: what stands everywhere still counts a little."""
-    return math.log1p((total + ELSEWHERE - frequency + 0.5) / (frequency + 0.5))
+    return math.log1p((total + ASSUMED_OTHER_CHUNKS - frequency + 0.5) / (frequency + 0.5))
 
 
-def _scored(tables: Tables, sql: str, first: int, weights: Sequence[float], expression: str) -> list[_Scored]:
+def _run_scored(
+    tables: SqliteTables, sql: str, first: int, weights: Sequence[float], expression: str
+) -> list[_Scored]:
     found = tables.run(sql, (first, " ".join(map(repr, weights)), expression))
     return [(score, row) for row, score in found]
 
 
-def _best(tables: Tables, scored: list[_Scored], most: int, today: date) -> list[int]:
+def _best_rows(tables: SqliteTables, scored: list[_Scored], most: int, today: date) -> list[int]:
     """The rows with the highest scores; of those that are about as good as the last, the newest."""
     if len(scored) <= most:
         return [row for _, row in scored]
@@ -306,7 +310,7 @@ def _best(tables: Tables, scored: list[_Scored], most: int, today: date) -> list
     return sure + tied
 
 
-def _relevance(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
+def _score_relevance(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
     """BM25 as FTS5 has it, over the phrases from the given number on, which have the given weights."""
     if api.aux_data is None:
         first, packed = arguments
@@ -323,7 +327,7 @@ def _relevance(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
     return score
 
 
-def _closeness(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
+def _score_closeness(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
     """The most that any `WINDOW` words hold of the phrases, by their weights.
 
     0 where it cannot be among the given number of best.
@@ -338,7 +342,7 @@ def _closeness(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
         highest += weight * len(offsets) / (len(offsets) + _K1)
     if len(best) >= most and highest < best[0]:
         return 0.0
-    score = _densest(places, weights, highest)
+    score = _best_window_score(places, weights, highest)
     if len(best) < most:
         heapq.heappush(best, score)
     elif score > best[0]:
@@ -346,7 +350,7 @@ def _closeness(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
     return score
 
 
-def _densest(places: Sequence[Sequence[int]], weights: Sequence[float], highest: float) -> float:
+def _best_window_score(places: Sequence[Sequence[int]], weights: Sequence[float], highest: float) -> float:
     """The best score of a window; `highest` is that of all places together."""
     events = sorted((offset, phrase) for phrase, offsets in enumerate(places) for offset in offsets)
     if events[-1][0] - events[0][0] <= WINDOW:
@@ -365,10 +369,10 @@ def _densest(places: Sequence[Sequence[int]], weights: Sequence[float], highest:
     return densest
 
 
-def _any_of(terms: Iterable[Term]) -> str:
+def _any_of_query(terms: Iterable[Term]) -> str:
     """An FTS5 query for any of the terms; tokens are letters, digits and marks, so quoting is enough."""
-    return " OR ".join(map(_phrase, terms))
+    return " OR ".join(map(_phrase_query, terms))
 
 
-def _phrase(term: Term) -> str:
+def _phrase_query(term: Term) -> str:
     return f'"{" ".join(term.tokens)}"'

@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol
 
 from memory.chunker import Chunk, Passage, Segment
 from memory.embeddings.protocol import ModelId, Vector
-from memory.search import Candidates, Days
-from memory.words import Term
+from memory.search import DayRange, SearchCandidates
+from memory.tokenizer import Term
 
 CLAIM_SECONDS = 15
 """So long a note stays claimed by an instance that was not heard of again: until then no other one indexes it."""
@@ -51,7 +51,7 @@ class KnownNote:
 
 
 @dataclass(frozen=True, slots=True)
-class IndexNumbers:
+class IndexCounts:
     """How much the index holds."""
 
     notes: int
@@ -61,7 +61,7 @@ class IndexNumbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Unembedded:
+class UnembeddedText:
     """A text that wants a vector."""
 
     digest: bytes
@@ -69,19 +69,19 @@ class Unembedded:
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class VectorQuery:
     """A question's vector, and which notes count as alike."""
 
     model: ModelId
     vector: Vector
-    most: int
+    limit: int
     """How many segments to propose."""
-    least: float
+    min_similarity: float
     """The cosine below which none is proposed."""
 
 
 @dataclass(frozen=True, slots=True)
-class VectorNumbers:
+class VectorCounts:
     """How much of what the index holds has vectors of one model."""
 
     segments: int
@@ -110,7 +110,7 @@ class Index(Protocol):
     and `IndexUnavailable` where waiting or a person may.
     """
 
-    def want(self, model: ModelId | None) -> None:
+    def track_model(self, model: ModelId | None) -> None:
         """From now on count for how many texts that come there is a vector of `model`; of None, nothing."""
         ...
 
@@ -138,11 +138,11 @@ class Index(Protocol):
         """
         ...
 
-    def give_back(self, paths: Collection[str]) -> None:
+    def release(self, paths: Collection[str]) -> None:
         """Claims that come to nothing."""
         ...
 
-    def apply(
+    def write_batch(
         self,
         notes: Sequence[IndexedNote],
         *,
@@ -170,10 +170,10 @@ class Index(Protocol):
         terms: Sequence[Term],
         *,
         most: int,
-        likeness: Likeness | None = None,
-        days: Sequence[Days] = (),
+        likeness: VectorQuery | None = None,
+        days: Sequence[DayRange] = (),
         today: date = date.max,
-    ) -> Candidates:
+    ) -> SearchCandidates:
         """Passages of the `most` chunks that match any of the terms best, with their neighbours.
 
         Of chunks, and of segments, that are equally good, the newest are taken (see `memory.search.newest_first`);
@@ -185,11 +185,11 @@ class Index(Protocol):
         """
         ...
 
-    def unembedded(self, model: ModelId, *, most: int) -> list[Unembedded]:
+    def list_unembedded(self, model: ModelId, *, most: int) -> list[UnembeddedText]:
         """Texts without a vector of `model`, newest notes first, without those that were refused."""
         ...
 
-    def keep_vectors(
+    def store_vectors(
         self, model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str] | None = None
     ) -> None:
         """Keep vectors by the digest of their text, and why there is none for others."""
@@ -199,7 +199,7 @@ class Index(Protocol):
         """Forget which texts were refused, so that they are asked for again."""
         ...
 
-    def complete(self, model: ModelId) -> ModelId:
+    def resolve_dimensions(self, model: ModelId) -> ModelId:
         """`model` with its dimensions as last seen, where they are not known (0) yet.
 
         While it is not known which model it is, the one that the provider had last; of this name where it has one.
@@ -210,19 +210,19 @@ class Index(Protocol):
         """The same model in other versions, the latest first; none where `model` has vectors of its own."""
         ...
 
-    def sample(self, model: ModelId, *, most: int) -> list[tuple[Unembedded, Vector]]:
+    def sample_vectors(self, model: ModelId, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
         """Texts of notes with the vectors that `model` made of them, evenly chosen."""
         ...
 
-    def adopt(self, other: ModelId, model: ModelId) -> None:
+    def adopt_vectors(self, other: ModelId, model: ModelId) -> None:
         """Count the vectors of `other` as those of `model` from now on, unless that has some of its own."""
         ...
 
-    def vector_numbers(self, model: ModelId) -> VectorNumbers:
+    def count_vectors(self, model: ModelId) -> VectorCounts:
         """How far the vectors of `model` have come."""
         ...
 
-    def forget_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
+    def evict_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
         """Keep at most `most` vectors, the longest unused go first; gives back how many went.
 
         Those of a `wanted` model whose text is in a note stay in any case.
@@ -236,7 +236,7 @@ class Index(Protocol):
         """
         ...
 
-    def numbers(self) -> IndexNumbers:
+    def numbers(self) -> IndexCounts:
         """How much it holds."""
         ...
 
@@ -252,6 +252,6 @@ class Index(Protocol):
 class Shadow(Index, Protocol):
     """An index in the making."""
 
-    def take_over(self) -> None:
+    def promote(self) -> None:
         """Become the index, in one step: searches find the old state or the new one. It is closed after."""
         ...

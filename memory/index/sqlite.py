@@ -8,27 +8,27 @@ from functools import partial
 from pathlib import Path
 
 from memory.embeddings.protocol import ModelId, Vector
-from memory.errors import IndexBroken, IndexUnavailable
-from memory.index import full_text, sqlite_vectors, sqlite_versions
-from memory.index.nearest.protocol import Nearest
-from memory.index.nearest.sign_bits import SignBitsNearest
+from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.index import full_text, sqlite_model_versions, sqlite_vectors
+from memory.index.mean_centering import MeanVector
 from memory.index.protocol import (
     IndexChanged,
+    IndexCounts,
     IndexedNote,
-    IndexNumbers,
     KnownNote,
-    Likeness,
     Stamp,
-    Unembedded,
-    VectorNumbers,
+    UnembeddedText,
+    VectorCounts,
+    VectorQuery,
 )
-from memory.index.sqlite_file import IndexFile, Moment
-from memory.index.sqlite_notes import change_notes, known_notes, known_stamps
-from memory.index.sqlite_runs import chunk_places, places_of_days, read_runs
-from memory.index.sqlite_schema import Tables, count_uses, text
-from memory.index.typical import Typical
-from memory.search import Candidates, Days
-from memory.words import Term
+from memory.index.sqlite_file import FileTransaction, IndexFile
+from memory.index.sqlite_notes import read_notes, read_stamps, write_notes
+from memory.index.sqlite_passage_runs import read_chunk_spans, read_day_spans, read_runs
+from memory.index.sqlite_schema import SqliteTables, check_text, count_uses
+from memory.index.vector_search.binary_quantization import BinaryVectorSearcher
+from memory.index.vector_search.protocol import VectorSearcher
+from memory.search import DayRange, SearchCandidates
+from memory.tokenizer import Term
 
 
 class SqliteIndex:
@@ -37,7 +37,7 @@ class SqliteIndex:
     _is_live = True
     """Whether it is the index, and not one in the making."""
 
-    def __init__(self, file: Path, *, fingerprint: str, nearest: Nearest | None = None) -> None:
+    def __init__(self, file: Path, *, fingerprint: str, nearest: VectorSearcher | None = None) -> None:
         """Open nothing yet; `fingerprint` names whatever makes the indexed words or chunks wrong when it changes.
 
         `nearest` compares vectors; it is this index's alone.
@@ -45,14 +45,14 @@ class SqliteIndex:
         self._path = file
         self._fingerprint = fingerprint
         self._file = IndexFile(file, fingerprint=fingerprint)
-        self._nearest: Nearest = nearest or SignBitsNearest()
+        self._nearest: VectorSearcher = nearest or BinaryVectorSearcher()
         self._wanted: ModelId | None = None
         self._own_changes = (0, 0)
-        self._numbers: tuple[str, ModelId, VectorNumbers] | None = None
+        self._numbers: tuple[str, ModelId, VectorCounts] | None = None
         self._all_embedded: tuple[str, ModelId] | None = None
-        self._typical: tuple[str, int, Typical | None] = ("", 0, None)
+        self._typical: tuple[str, int, MeanVector | None] = ("", 0, None)
 
-    def want(self, model: ModelId | None) -> None:
+    def track_model(self, model: ModelId | None) -> None:
         """From now on count for how many texts that come there is a vector of `model`; of None, nothing."""
         self._wanted = model
 
@@ -69,21 +69,21 @@ class SqliteIndex:
     def stamps(self) -> tuple[Mapping[str, tuple[int, int, int]], Mapping[str, str]]:
         """See `Index.stamps`."""
         with self._file.reading() as moment:
-            return known_stamps(self._tables(moment))
+            return read_stamps(self._tables(moment))
 
     def known(self, paths: Collection[str] | None = None) -> Mapping[str, KnownNote]:
         """See `Index.known`."""
         with self._file.reading() as moment:
-            return known_notes(self._tables(moment), paths)
+            return read_notes(self._tables(moment), paths)
 
     def claim(self, paths: Sequence[str]) -> Collection[str]:
         """See `Index.claim`: all of them, since a change by another process is seen by the `version`."""
         return paths
 
-    def give_back(self, paths: Collection[str]) -> None:
+    def release(self, paths: Collection[str]) -> None:
         """See `Index.give_back`."""
 
-    def apply(
+    def write_batch(
         self,
         notes: Sequence[IndexedNote],
         *,
@@ -96,7 +96,7 @@ class SqliteIndex:
             if version and version != self._version(moment):
                 raise IndexChanged
             wanted = sqlite_vectors.find_model(moment.db, self._wanted) or 0 if self._wanted else None
-            asked = change_notes(
+            asked = write_notes(
                 self._tables(moment),
                 notes,
                 gone=gone,
@@ -108,7 +108,7 @@ class SqliteIndex:
             moment.add("hits", asked.hits)
             moment.add("misses", asked.misses)
             if self._is_live:
-                moment.notes_changed()
+                moment.count_note_change()
         self._own_changes = (self._file.openings, self._known_own_changes() + 1)
 
     def shadow(self) -> "SqliteShadow":
@@ -120,119 +120,123 @@ class SqliteIndex:
         terms: Sequence[Term],
         *,
         most: int,
-        likeness: Likeness | None = None,
-        days: Sequence[Days] = (),
+        likeness: VectorQuery | None = None,
+        days: Sequence[DayRange] = (),
         today: date = date.max,
-    ) -> Candidates:
+    ) -> SearchCandidates:
         """See `Index.candidates`."""
         if not terms and not likeness and not days:
-            return Candidates((), {}, 0)
+            return SearchCandidates((), {}, 0)
         with self._file.reading() as moment:
             tables = self._tables(moment)
             proposal = full_text.propose(tables, terms, most=most, today=today)
             frequencies, chunks = proposal.frequencies, proposal.total
-            found = chunk_places(tables, proposal.chunks) + places_of_days(tables, days)
+            found = read_chunk_spans(tables, proposal.chunks) + read_day_spans(tables, days)
             model = sqlite_vectors.find_model(moment.db, likeness.model) if likeness else None
             if not likeness or model is None:
-                return Candidates(tuple(read_runs(tables, found)), frequencies, chunks)
+                return SearchCandidates(tuple(read_runs(tables, found)), frequencies, chunks)
             state = self._state(moment)
-            found += sqlite_vectors.alike_segments(
+            found += sqlite_vectors.most_similar_segments(
                 tables, self._nearest, model, likeness, version=state, today=today
             )
             if self._typical[:2] != (state, model):
-                self._typical = (state, model, sqlite_vectors.read_typical(moment.db, model))
+                self._typical = (state, model, sqlite_vectors.read_mean_vector(moment.db, model))
             compare = partial(
-                sqlite_vectors.similarities, moment.db, self._nearest, model, likeness, self._typical[2]
+                sqlite_vectors.read_similarities, moment.db, self._nearest, model, likeness, self._typical[2]
             )
-            return Candidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
+            return SearchCandidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
 
-    def unembedded(self, model: ModelId, *, most: int) -> list[Unembedded]:
+    def list_unembedded(self, model: ModelId, *, most: int) -> list[UnembeddedText]:
         """See `Index.unembedded`."""
         with self._file.reading() as moment:
             state = self._state(moment)
             if self._all_embedded == (state, model):
                 return []
-            found = sqlite_vectors.unembedded(self._tables(moment), model, most=most)
+            found = sqlite_vectors.list_unembedded(self._tables(moment), model, most=most)
         if not found and most > 0:
             self._all_embedded = (state, model)
         return found
 
-    def keep_vectors(
+    def store_vectors(
         self, model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str] | None = None
     ) -> None:
         """See `Index.keep_vectors`. Raises ValueError where a vector has another length than the model's."""
         with self._file.writing() as moment:
-            sqlite_vectors.keep_vectors(moment.db, model, vectors, refused or {}, clock=moment.clock)
+            sqlite_vectors.store_vectors(moment.db, model, vectors, refused or {}, clock=moment.clock)
 
     def retry_refused(self, model: ModelId) -> None:
         """See `Index.retry_refused`."""
         with self._file.writing() as moment:
             sqlite_vectors.retry_refused(moment.db, model)
 
-    def complete(self, model: ModelId) -> ModelId:
+    def resolve_dimensions(self, model: ModelId) -> ModelId:
         """See `Index.complete`."""
         if model.dimensions and model.is_known:
             return model
         with self._file.reading() as moment:
             if not model.is_known:
-                return sqlite_versions.last_model(moment.db, model)
+                return sqlite_model_versions.last_model(moment.db, model)
             return replace(model, dimensions=sqlite_vectors.last_dimensions(moment.db, model))
 
     def other_versions(self, model: ModelId) -> list[ModelId]:
         """See `Index.other_versions`."""
         with self._file.reading() as moment:
-            return sqlite_versions.other_versions(moment.db, model)
+            return sqlite_model_versions.other_versions(moment.db, model)
 
-    def sample(self, model: ModelId, *, most: int) -> list[tuple[Unembedded, Vector]]:
+    def sample_vectors(self, model: ModelId, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
         """See `Index.sample`."""
         with self._file.reading() as moment:
             model_id = sqlite_vectors.find_model(moment.db, model)
-            return sqlite_versions.sample(self._tables(moment), model_id, most=most) if model_id else []
+            return (
+                sqlite_model_versions.sample_vectors(self._tables(moment), model_id, most=most)
+                if model_id
+                else []
+            )
 
-    def adopt(self, other: ModelId, model: ModelId) -> None:
+    def adopt_vectors(self, other: ModelId, model: ModelId) -> None:
         """See `Index.adopt`."""
         with self._file.writing() as moment:
             other_id = sqlite_vectors.find_model(moment.db, other)
             if other_id and sqlite_vectors.find_model(moment.db, model) is None:
-                sqlite_versions.adopt(moment.db, other_id, model)
+                sqlite_model_versions.adopt_vectors(moment.db, other_id, model)
 
-    def vector_numbers(self, model: ModelId) -> VectorNumbers:
+    def count_vectors(self, model: ModelId) -> VectorCounts:
         """See `Index.vector_numbers`."""
         with self._file.reading() as moment:
             state = self._state(moment)
             if self._numbers and self._numbers[:2] == (state, model):
                 return self._numbers[2]
-            numbers = sqlite_vectors.vector_numbers(
+            numbers = sqlite_vectors.count_vectors(
                 self._tables(moment), model, hits=moment.count("hits"), misses=moment.count("misses")
             )
         self._numbers = (state, model, numbers)
         return numbers
 
-    def forget_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
+    def evict_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
         """See `Index.forget_unused`."""
         with self._file.writing() as moment:
             # A shadow knows texts that have no use yet.
             if self._file.is_rebuilt(moment):
                 return 0
-            return sqlite_vectors.forget_unused(moment.db, most=most, wanted=wanted)
+            return sqlite_vectors.evict_unused(moment.db, most=most, wanted=wanted)
 
     def purge(self) -> None:
         """See `Index.purge`."""
         with self._file.writing() as moment:
             if self._file.is_rebuilt(moment):
                 raise IndexUnavailable("the index is being built anew just now")
-            sqlite_vectors.forget_every_unused(moment.db)
-            full_text.tidy(self._tables(moment))
+            sqlite_vectors.delete_all_unused(moment.db)
+            full_text.merge_deleted(self._tables(moment))
         self._file.vacuum()
 
-    def numbers(self) -> IndexNumbers:
+    def numbers(self) -> IndexCounts:
         """See `Index.numbers`."""
         with self._file.reading() as moment:
             tables = self._tables(moment)
-            return IndexNumbers(
+            return IndexCounts(
                 notes=tables.count("SELECT count(*) FROM notes@"),
                 chunks=tables.count("SELECT count(*) FROM chunks@"),
-                last_indexed_at=text(moment.about.get("last_indexed_at", "")),
+                last_indexed_at=check_text(moment.about.get("last_indexed_at", "")),
             )
 
     def reset(self) -> None:
@@ -243,17 +247,17 @@ class SqliteIndex:
         """See `Index.close`."""
         self._file.close()
 
-    def _tables(self, moment: Moment) -> Tables:
-        return Tables(moment.db, moment.generation)
+    def _tables(self, moment: FileTransaction) -> SqliteTables:
+        return SqliteTables(moment.db, moment.generation)
 
-    def _version(self, moment: Moment) -> str:
+    def _version(self, moment: FileTransaction) -> str:
         return f"{self._file.openings}:{moment.count('changes') - self._known_own_changes()}"
 
     def _known_own_changes(self) -> int:
         opening, changes = self._own_changes
         return changes if opening == self._file.openings else 0
 
-    def _state(self, moment: Moment) -> str:
+    def _state(self, moment: FileTransaction) -> str:
         """Another one with every change of the file, by whomever."""
         return f"{self._file.identity}/{moment.clock}"
 
@@ -270,29 +274,29 @@ class SqliteShadow(SqliteIndex):
     def __init__(self, file: Path, *, fingerprint: str, wanted: ModelId | None) -> None:
         """Begin empty. Raises IndexUnavailable where another process has one."""
         super().__init__(file, fingerprint=fingerprint)
-        self.want(wanted)
+        self.track_model(wanted)
         self._identity = ""
         self._lock = self._file.lock_rebuild()
         try:
             with self._file.writing() as moment:
                 if "shadow" in moment.about:
-                    moment.end_shadow()
-                Tables(moment.db, moment.other_generation).create()
+                    moment.drop_shadow()
+                SqliteTables(moment.db, moment.other_generation).create()
                 moment.put("shadow", moment.clock)
             self._identity = self._file.identity
         except BaseException:
             self.close()
             raise
 
-    def take_over(self) -> None:
+    def promote(self) -> None:
         """See `Shadow.take_over`."""
         with self._file.writing() as moment:
             mine = self._tables(moment).generation
-            Tables(moment.db, moment.generation).drop()
+            SqliteTables(moment.db, moment.generation).drop()
             moment.put("generation", mine)
             moment.db.execute("DELETE FROM about WHERE key = 'shadow'")
             count_uses(moment.db, mine, clock=moment.clock)
-            moment.notes_changed()
+            moment.count_note_change()
         self._identity = ""
         self.close()
 
@@ -307,17 +311,17 @@ class SqliteShadow(SqliteIndex):
         """Let go of it; it is removed, unless it has become the index."""
         if self._identity:
             # What cannot be removed now, the next opening will.
-            with contextlib.suppress(IndexBroken, IndexUnavailable), self._file.writing() as moment:
+            with contextlib.suppress(IndexCorrupted, IndexUnavailable), self._file.writing() as moment:
                 self._tables(moment)
-                moment.end_shadow()
+                moment.drop_shadow()
             self._identity = ""
         super().close()
         self._lock.release()
 
-    def _tables(self, moment: Moment) -> Tables:
+    def _tables(self, moment: FileTransaction) -> SqliteTables:
         if self._file.identity != self._identity or "shadow" not in moment.about:
             raise IndexUnavailable("the index was begun anew while it was being built again")
-        return Tables(moment.db, moment.other_generation)
+        return SqliteTables(moment.db, moment.other_generation)
 
-    def _version(self, moment: Moment) -> str:
+    def _version(self, moment: FileTransaction) -> str:
         return "shadow"  # nobody else can change it

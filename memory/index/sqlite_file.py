@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memory.disk import make_private, reason, sync_folder
-from memory.errors import IndexBroken, IndexUnavailable
+from memory.disk import make_private_folder, reason, sync_folder
+from memory.errors import IndexCorrupted, IndexUnavailable
 from memory.index import full_text
 from memory.index.sqlite_rescue import rescue_vectors
 from memory.index.sqlite_schema import (
     GENERATIONS,
     NOTES_VERSION,
     VECTORS_VERSION,
-    Misshapen,
-    Tables,
-    Value,
+    SqliteTables,
+    SqlValue,
+    UnexpectedType,
+    check_integer,
+    check_text,
     create_common,
-    number,
-    text,
 )
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 BUSY_TIMEOUT_MS = 10_000
 _TRIES = 5
 # What tells of the file itself: no fault of the disk or of the system, which may be over in a moment.
-_BROKEN = (
+_DAMAGE_ERRORS = (
     apsw.CorruptError,
     apsw.NotADBError,
     apsw.SQLError,
@@ -43,12 +43,12 @@ _BROKEN = (
     apsw.NoFTS5Error,
 )
 # A file may be damaged and still be a database, with something else where a number or a text should be.
-_NOT_OURS = (TypeError, UnicodeDecodeError, OverflowError)
-_Inode = tuple[int, int]
+_FOREIGN_VALUE_ERRORS = (TypeError, UnicodeDecodeError, OverflowError)
+_InodeKey = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class FileTransaction:
     """One transaction, and what the file says of itself in it."""
 
     db: apsw.Connection
@@ -58,7 +58,7 @@ class Moment:
     @property
     def generation(self) -> str:
         """The one that is the index."""
-        return text(self.about.get("generation"))
+        return check_text(self.about.get("generation"))
 
     @property
     def other_generation(self) -> str:
@@ -68,13 +68,13 @@ class Moment:
     @property
     def clock(self) -> int:
         """Rises with each write."""
-        return number(self.about.get("clock"))
+        return check_integer(self.about.get("clock"))
 
     def count(self, key: str) -> int:
         """A number; 0 where there is none yet."""
-        return number(self.about.get(key, 0))
+        return check_integer(self.about.get(key, 0))
 
-    def put(self, key: str, value: Value) -> None:
+    def put(self, key: str, value: SqlValue) -> None:
         """Say something else of the file."""
         self.about[key] = value
         self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
@@ -84,14 +84,14 @@ class Moment:
         if more:
             self.put(key, self.count(key) + more)
 
-    def notes_changed(self) -> None:
+    def count_note_change(self) -> None:
         """Count a change of the notes, which is what `Index.version` is about."""
         self.add("changes", 1)
         self.put("last_indexed_at", datetime.now(UTC).isoformat(timespec="seconds"))
 
-    def end_shadow(self) -> None:
+    def drop_shadow(self) -> None:
         """Remove the tables beside the index's own."""
-        Tables(self.db, self.other_generation).drop()
+        SqliteTables(self.db, self.other_generation).drop()
         self.about.pop("shadow", None)
         self.db.execute("DELETE FROM about WHERE key = 'shadow'")
 
@@ -117,23 +117,23 @@ class IndexFile:
         return f"{self._inode}{self._named}"
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Moment]:
+    def reading(self) -> Iterator[FileTransaction]:
         """Look at one state of the file, whatever others write meanwhile."""
-        with _errors_typed(), self._letting_go():
+        with _translate_errors(), self._close_on_fault():
             moment = self._begin("BEGIN")
             try:
-                with _ending(moment.db):
+                with _commit_or_roll_back(moment.db):
                     yield moment
-            except _NOT_OURS as error:
-                raise IndexBroken(f"the index is damaged ({error})") from error
+            except _FOREIGN_VALUE_ERRORS as error:
+                raise IndexCorrupted(f"the index is damaged ({error})") from error
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[Moment]:
+    def writing(self) -> Iterator[FileTransaction]:
         """Change the file: all or nothing."""
-        with _errors_typed(), self._letting_go():
+        with _translate_errors(), self._close_on_fault():
             # Deferred, a transaction that first reads would fail at once beside another writer.
             moment = self._begin("BEGIN IMMEDIATE")
-            with _ending(moment.db):
+            with _commit_or_roll_back(moment.db):
                 moment.add("clock", 1)
                 yield moment
 
@@ -144,23 +144,23 @@ class IndexFile:
         """
         from filelock import Timeout
 
-        with _errors_typed():
-            lock = self._rebuild_lock()
+        with _translate_errors():
+            lock = self._make_rebuild_lock()
             try:
                 lock.acquire()
             except Timeout:
                 raise IndexUnavailable("another process is rebuilding the index") from None
             return lock
 
-    def is_rebuilt(self, moment: Moment) -> bool:
+    def is_rebuilt(self, moment: FileTransaction) -> bool:
         """Return whether somebody is building the index anew; within `writing`, remove what a dead process has left."""
         if "shadow" not in moment.about:
             return False
         from filelock import Timeout
 
         try:
-            with self._rebuild_lock():
-                moment.end_shadow()
+            with self._make_rebuild_lock():
+                moment.drop_shadow()
         except Timeout:
             return True
         return False
@@ -168,12 +168,12 @@ class IndexFile:
     def reset(self) -> None:
         """Put an empty file in its place, with the vectors of the old one where they can be had."""
         self.close()
-        with _errors_typed():
+        with _translate_errors():
             self._create(only_if_broken=False)
 
     def vacuum(self) -> None:
         """Write the file anew, so that nothing is left in it of what was deleted; nor in its journal."""
-        with _errors_typed():
+        with _translate_errors():
             db = self._connection()
             db.execute("VACUUM")
             busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -190,7 +190,7 @@ class IndexFile:
         self._shm = (0, 0)
 
     @contextlib.contextmanager
-    def _letting_go(self) -> Iterator[None]:
+    def _close_on_fault(self) -> Iterator[None]:
         """Close the file after a fault of the disk: opened again, it may be well."""
         try:
             yield
@@ -198,7 +198,7 @@ class IndexFile:
             self.close()
             raise
 
-    def _begin(self, begin: str) -> Moment:
+    def _begin(self, begin: str) -> FileTransaction:
         for _ in range(_TRIES):
             db = self._connection()
             db.execute(begin)
@@ -208,7 +208,7 @@ class IndexFile:
                 _roll_back(db)
                 raise
             if about.get("identity") == self._named:
-                return Moment(db, about)
+                return FileTransaction(db, about)
             # Begun anew in the same file, by a program with other settings or of another version.
             _roll_back(db)
             self.close()
@@ -222,11 +222,13 @@ class IndexFile:
         opened = self._open_existing()
         if opened is None:
             return self._create(only_if_broken=True)
-        return self._keep(*opened)
+        return self._adopt_connection(*opened)
 
-    def _keep(self, db: apsw.Connection, inode: _Inode, about: dict[object, object]) -> apsw.Connection:
+    def _adopt_connection(
+        self, db: apsw.Connection, inode: _InodeKey, about: dict[object, object]
+    ) -> apsw.Connection:
         try:
-            full_text.register(db)
+            full_text.register_functions(db)
         except BaseException:
             db.close()
             raise
@@ -243,13 +245,13 @@ class IndexFile:
         try:
             with (
                 contextlib.suppress(apsw.Error, OSError, NotImplementedError),
-                self._rebuild_lock(),
+                self._make_rebuild_lock(),
                 _transaction(db, "BEGIN IMMEDIATE"),
             ):
-                moment = Moment(db, dict(db.execute("SELECT key, value FROM about")))
+                moment = FileTransaction(db, dict(db.execute("SELECT key, value FROM about")))
                 if "shadow" in moment.about:
                     moment.add("clock", 1)
-                    moment.end_shadow()
+                    moment.drop_shadow()
         finally:
             db.set_busy_timeout(BUSY_TIMEOUT_MS)
 
@@ -261,12 +263,12 @@ class IndexFile:
         """
         if self._shm == (0, 0) or _inode(self._file) in {(0, 0), self._inode}:
             return
-        with self._creating():
+        with self._lock_creation():
             if self._shm == _inode(Path(f"{self._file}-shm")):
                 for suffix in ("-wal", "-shm"):
                     Path(f"{self._file}{suffix}").unlink(missing_ok=True)
 
-    def _open_existing(self) -> tuple[apsw.Connection, _Inode, dict[object, object]] | None:
+    def _open_existing(self) -> tuple[apsw.Connection, _InodeKey, dict[object, object]] | None:
         """A connection to the file as it is, its inode and what it says; None where it cannot be used as it is."""
         inode = _inode(self._file)
         if inode == (0, 0):
@@ -276,7 +278,7 @@ class IndexFile:
         try:
             _configure(db)
             about.update(db.execute("SELECT key, value FROM about"))
-        except (*_BROKEN, *_NOT_OURS):
+        except (*_DAMAGE_ERRORS, *_FOREIGN_VALUE_ERRORS):
             pass
         except BaseException:
             db.close()
@@ -288,33 +290,33 @@ class IndexFile:
         db.close()
         return None
 
-    def _rebuild_lock(self) -> "BaseFileLock":
+    def _make_rebuild_lock(self) -> "BaseFileLock":
         from filelock import FileLock
 
-        return FileLock(self._locks() / "rebuild.lock", timeout=0, thread_local=False)
+        return FileLock(self._lock_folder() / "rebuild.lock", timeout=0, thread_local=False)
 
-    def _locks(self) -> Path:
+    def _lock_folder(self) -> Path:
         locks = self._file.parent / "locks"
-        make_private(locks)
+        make_private_folder(locks)
         return locks
 
-    def _creating(self) -> AbstractContextManager[object]:
+    def _lock_creation(self) -> AbstractContextManager[object]:
         from filelock import FileLock
 
-        return FileLock(self._locks() / "index.lock", timeout=BUSY_TIMEOUT_MS / 1000)
+        return FileLock(self._lock_folder() / "index.lock", timeout=BUSY_TIMEOUT_MS / 1000)
 
     def _create(self, *, only_if_broken: bool) -> apsw.Connection:
-        with self._creating():
+        with self._lock_creation():
             new = Path(f"{self._file}.new")
             if not self._file.exists() and _is_finished(new):
                 # Who made it died before it could take its place, and the vectors are nowhere else.
-                self._put_in_place(new)
+                self._replace_file(new)
             if only_if_broken:
                 opened = self._open_existing()
-                if opened is None and self._begin_anew():
+                if opened is None and self._recreate_notes():
                     opened = self._open_existing()
                 if opened:
-                    return self._keep(*opened)
+                    return self._adopt_connection(*opened)
             _unlink_database(new)
             try:
                 self._build(new)
@@ -322,13 +324,13 @@ class IndexFile:
             except BaseException:
                 _unlink_database(new)  # on a full disk it would stand in the way of all others
                 raise
-            self._put_in_place(new)
+            self._replace_file(new)
             opened = self._open_existing()
             if opened is None:
                 raise IndexUnavailable("the index was replaced while it was begun")
-            return self._keep(*opened)
+            return self._adopt_connection(*opened)
 
-    def _put_in_place(self, new: Path) -> None:
+    def _replace_file(self, new: Path) -> None:
         # A journal left behind would be played into the new file.
         _unlink_database(self._file)
         new.replace(self._file)
@@ -340,18 +342,18 @@ class IndexFile:
             db.execute("PRAGMA journal_mode = WAL")
             with _transaction(db, "BEGIN IMMEDIATE"):
                 create_common(db)
-                moment = Moment(db, {})
+                moment = FileTransaction(db, {})
                 moment.put("vectors", VECTORS_VERSION)
                 moment.put("clock", 1)
                 self._begin_notes(moment)
             rescue_vectors(db, self._file)
             with _transaction(db, "BEGIN IMMEDIATE"):
                 # From here on it may take the index's place, whoever puts it there.
-                Moment(db, {}).put("finished", 1)
+                FileTransaction(db, {}).put("finished", 1)
         finally:
             db.close()
 
-    def _begin_anew(self) -> bool:
+    def _recreate_notes(self) -> bool:
         """Keep the file with its vectors, and begin empty tables of notes in it; False where that cannot be."""
         if not self._file.exists():
             return False
@@ -359,23 +361,23 @@ class IndexFile:
         try:
             _configure(db)
             with _transaction(db, "BEGIN IMMEDIATE"):
-                moment = Moment(db, dict(db.execute("SELECT key, value FROM about")))
+                moment = FileTransaction(db, dict(db.execute("SELECT key, value FROM about")))
                 if moment.about.get("vectors") != VECTORS_VERSION:
                     return False
                 moment.add("clock", 1)
                 for generation in GENERATIONS:
-                    Tables(db, generation).drop()
+                    SqliteTables(db, generation).drop()
                 db.execute("DELETE FROM about WHERE key IN ('shadow', 'last_indexed_at')")
                 db.execute("UPDATE texts SET uses = 0, unused_since = ? WHERE uses > 0", (moment.clock,))
                 self._begin_notes(moment)
             return True
-        except (*_BROKEN, *_NOT_OURS):
+        except (*_DAMAGE_ERRORS, *_FOREIGN_VALUE_ERRORS):
             return False
         finally:
             db.close()
 
-    def _begin_notes(self, moment: Moment) -> None:
-        Tables(moment.db, GENERATIONS[0]).create()
+    def _begin_notes(self, moment: FileTransaction) -> None:
+        SqliteTables(moment.db, GENERATIONS[0]).create()
         moment.put("generation", GENERATIONS[0])
         moment.put("fingerprint", self._fingerprint)
         moment.put("identity", os.urandom(8).hex())
@@ -388,11 +390,11 @@ def _configure(db: apsw.Connection) -> None:
 
 
 @contextlib.contextmanager
-def _errors_typed() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
-    except (*_BROKEN, Misshapen) as error:
-        raise IndexBroken(f"the index is damaged ({error})") from error
+    except (*_DAMAGE_ERRORS, UnexpectedType) as error:
+        raise IndexCorrupted(f"the index is damaged ({error})") from error
     except OSError as error:
         raise IndexUnavailable(f"the index cannot be used ({reason(error)})") from error
     except NotImplementedError as error:
@@ -404,12 +406,12 @@ def _errors_typed() -> Iterator[None]:
 @contextlib.contextmanager
 def _transaction(db: apsw.Connection, begin: str) -> Iterator[None]:
     db.execute(begin)
-    with _ending(db):
+    with _commit_or_roll_back(db):
         yield
 
 
 @contextlib.contextmanager
-def _ending(db: apsw.Connection) -> Iterator[None]:
+def _commit_or_roll_back(db: apsw.Connection) -> Iterator[None]:
     try:
         yield
         db.execute("COMMIT")
@@ -430,7 +432,7 @@ def _is_finished(new: Path) -> bool:
     db = apsw.Connection(str(new))
     try:
         return db.execute("SELECT 1 FROM about WHERE key = 'finished'").fetchone() is not None
-    except (*_BROKEN, *_NOT_OURS):
+    except (*_DAMAGE_ERRORS, *_FOREIGN_VALUE_ERRORS):
         return False
     finally:
         db.close()
@@ -449,7 +451,7 @@ def _unlink_database(file: Path) -> None:
         Path(f"{file}{suffix}").unlink(missing_ok=True)
 
 
-def _inode(file: Path) -> _Inode:
+def _inode(file: Path) -> _InodeKey:
     try:
         found = os.stat(file)  # noqa: PTH116 - asked before every search
     except FileNotFoundError:

@@ -8,43 +8,43 @@ from typing import Any
 import apsw
 
 from memory.dates import note_date, passage_dates
-from memory.index.places import newest_day
+from memory.index.passage_spans import latest_day
 from memory.index.protocol import IndexedNote, KnownNote, Stamp
-from memory.index.sqlite_schema import POSITIONS, Misshapen, Tables, number, text
-from memory.words import cut
+from memory.index.sqlite_schema import POSITIONS, SqliteTables, UnexpectedType, check_integer, check_text
+from memory.tokenizer import tokenize
 
 
 @dataclass(slots=True)
-class Asked:
+class CacheLookups:
     """How often a text that came had its vector already, and how often not."""
 
     hits: int = 0
     misses: int = 0
 
 
-def known_stamps(tables: Tables) -> tuple[dict[str, tuple[int, int, int]], dict[str, str]]:
+def read_stamps(tables: SqliteTables) -> tuple[dict[str, tuple[int, int, int]], dict[str, str]]:
     """Every note's stamp by its path, and the faults; plain tuples, since there may be ten thousand."""
     rows: list[Any] = tables.run("SELECT path, size, mtime_ns, ctime_ns FROM notes@").fetchall()
     stamps = {path: (size, mtime_ns, ctime_ns) for path, size, mtime_ns, ctime_ns in rows}
     if not {*map(type, stamps)} <= {str}:
-        raise Misshapen("a path is missing")
+        raise UnexpectedType("a path is missing")
     faults = tables.run("SELECT path, fault FROM notes@ WHERE fault <> ''")
-    return stamps, {text(path): text(fault) for path, fault in faults}
+    return stamps, {check_text(path): check_text(fault) for path, fault in faults}
 
 
-def known_notes(tables: Tables, paths: Collection[str] | None) -> dict[str, KnownNote]:
+def read_notes(tables: SqliteTables, paths: Collection[str] | None) -> dict[str, KnownNote]:
     """These notes, or all, by their paths."""
     sql = "SELECT path, size, mtime_ns, ctime_ns, digest, fault FROM notes@"
     one = f"{sql} WHERE path = ?"
     rows = tables.run(sql) if paths is None else tables.run_each(one, ((path,) for path in paths))
     return {
-        text(path): KnownNote(Stamp(size, mtime_ns, ctime_ns), digest, text(fault))
+        check_text(path): KnownNote(Stamp(size, mtime_ns, ctime_ns), digest, check_text(fault))
         for path, size, mtime_ns, ctime_ns, digest, fault in rows
     }
 
 
-def change_notes(
-    tables: Tables,
+def write_notes(
+    tables: SqliteTables,
     notes: Sequence[IndexedNote],
     *,
     gone: Collection[str],
@@ -52,7 +52,7 @@ def change_notes(
     clock: int,
     wanted: int | None,
     counts_uses: bool,
-) -> Asked:
+) -> CacheLookups:
     """Replace, drop and restamp; where it `counts_uses`, those of the texts follow.
 
     `wanted` is the model to look for vectors of.
@@ -66,53 +66,53 @@ def change_notes(
             (stamp.size, stamp.mtime_ns, stamp.ctime_ns, path),
         )
     uses = Counter(segment.digest for note in notes for segment in note.segments)
-    texts = _use_texts(tables.db, uses) if counts_uses else _know_texts(tables.db, uses, clock)
+    texts = _count_new_uses(tables.db, uses) if counts_uses else _add_texts(tables.db, uses, clock)
     come: list[int] = []
     for note in notes:
         before = _remove(tables, note.path)
         left.update(before)
         _insert(tables, note, texts)
         if wanted is not None:
-            come += _new_ones([texts[segment.digest] for segment in note.segments], before)
+            come += _added_texts([texts[segment.digest] for segment in note.segments], before)
     if counts_uses:
-        _end_uses(tables.db, left, clock)
-    return _look_for_vectors(tables.db, come, wanted)
+        _remove_uses(tables.db, left, clock)
+    return _count_cache_hits(tables.db, come, wanted)
 
 
-def _use_texts(db: apsw.Connection, uses: Mapping[bytes, int]) -> dict[bytes, int]:
+def _count_new_uses(db: apsw.Connection, uses: Mapping[bytes, int]) -> dict[bytes, int]:
     """Count uses of texts, by digest; gives back each text's id."""
     ids = db.executemany(
         "INSERT INTO texts (digest, uses) VALUES (?, ?) ON CONFLICT (digest)"
         " DO UPDATE SET uses = uses + excluded.uses, unused_since = NULL RETURNING id",
         uses.items(),
     )
-    return {digest: number(row[0]) for digest, row in zip(uses, ids, strict=True)}
+    return {digest: check_integer(row[0]) for digest, row in zip(uses, ids, strict=True)}
 
 
-def _know_texts(db: apsw.Connection, digests: Iterable[bytes], clock: int) -> dict[bytes, int]:
+def _add_texts(db: apsw.Connection, digests: Iterable[bytes], clock: int) -> dict[bytes, int]:
     """Give back each text's id, and leave its uses; one that is new has none."""
     ids: dict[bytes, int] = {}
     for digest in digests:
         row = db.execute("SELECT id FROM texts WHERE digest = ?", (digest,)).fetchone()
         if row is None:
             db.execute("INSERT INTO texts (digest, uses, unused_since) VALUES (?, 0, ?)", (digest, clock))
-        ids[digest] = number(row[0]) if row else db.last_insert_rowid()
+        ids[digest] = check_integer(row[0]) if row else db.last_insert_rowid()
     return ids
 
 
-def _end_uses(db: apsw.Connection, left: Mapping[int, int], clock: int) -> None:
+def _remove_uses(db: apsw.Connection, left: Mapping[int, int], clock: int) -> None:
     db.executemany(
         "UPDATE texts SET uses = uses - ?1, unused_since = CASE WHEN uses = ?1 THEN ?2 END WHERE id = ?3",
         [(uses, clock, text_id) for text_id, uses in left.items()],
     )
 
 
-def _new_ones(texts: Sequence[int], before: Iterable[int]) -> Iterable[int]:
+def _added_texts(texts: Sequence[int], before: Iterable[int]) -> Iterable[int]:
     return (Counter(texts) - Counter(before)).elements()
 
 
-def _look_for_vectors(db: apsw.Connection, texts: Sequence[int], model: int | None) -> Asked:
-    asked = Asked()
+def _count_cache_hits(db: apsw.Connection, texts: Sequence[int], model: int | None) -> CacheLookups:
+    asked = CacheLookups()
     for text_id, times in Counter(texts).items():
         if db.execute("SELECT 1 FROM vectors WHERE model = ? AND text = ?", (model, text_id)).fetchone():
             asked.hits += times
@@ -121,25 +121,26 @@ def _look_for_vectors(db: apsw.Connection, texts: Sequence[int], model: int | No
     return asked
 
 
-def _remove(tables: Tables, path: str) -> list[int]:
+def _remove(tables: SqliteTables, path: str) -> list[int]:
     """Take a note out, and give back the texts of its segments."""
     row = tables.run("SELECT id FROM notes@ WHERE path = ?", (path,)).fetchone()
     if row is None:
         return []
-    note = number(row[0])
+    note = check_integer(row[0])
     here = (note * POSITIONS, (note + 1) * POSITIONS)
     tables.run("DELETE FROM chunk_words@ WHERE rowid IN (SELECT id FROM chunks@ WHERE note = ?)", (note,))
     tables.run("DELETE FROM chunks@ WHERE note = ?", (note,))
     tables.run("DELETE FROM passages@ WHERE id >= ? AND id < ?", here)
     texts = [
-        number(row[0]) for row in tables.run("SELECT text FROM segments@ WHERE id >= ? AND id < ?", here)
+        check_integer(row[0])
+        for row in tables.run("SELECT text FROM segments@ WHERE id >= ? AND id < ?", here)
     ]
     tables.run("DELETE FROM segments@ WHERE id >= ? AND id < ?", here)
     tables.run("DELETE FROM notes@ WHERE id = ?", (note,))
     return texts
 
 
-def _insert(tables: Tables, note: IndexedNote, texts: Mapping[bytes, int]) -> None:
+def _insert(tables: SqliteTables, note: IndexedNote, texts: Mapping[bytes, int]) -> None:
     stamp, day = note.stamp, note_date(note.path)
     tables.run(
         "INSERT INTO notes@ (path, size, mtime_ns, ctime_ns, digest, fault, day) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -166,7 +167,7 @@ def _insert(tables: Tables, note: IndexedNote, texts: Mapping[bytes, int]) -> No
     tables.run_each(
         "INSERT INTO segments@ VALUES (?, ?, ?, ?, ?)",
         [
-            (base + s.first, s.last, texts[s.digest], s.heading, newest_day(days[s.first : s.last + 1]))
+            (base + s.first, s.last, texts[s.digest], s.heading, latest_day(days[s.first : s.last + 1]))
             for s in note.segments
         ],
     )
@@ -176,15 +177,15 @@ def _insert(tables: Tables, note: IndexedNote, texts: Mapping[bytes, int]) -> No
     tables.run_each(
         "INSERT INTO chunks@ VALUES (?, ?, ?, ?, ?)",
         [
-            (chunk_id, note_id, chunk.first, chunk.last, newest_day(days[chunk.first : chunk.last + 1]))
+            (chunk_id, note_id, chunk.first, chunk.last, latest_day(days[chunk.first : chunk.last + 1]))
             for chunk_id, chunk in enumerate(note.chunks, first_id)
         ],
     )
-    name = " ".join(cut(note.path.removesuffix(".md")))
+    name = " ".join(tokenize(note.path.removesuffix(".md")))
     tables.run_each(
         "INSERT INTO chunk_words@ (rowid, words) VALUES (?, ?)",
         [
-            (chunk_id, " ".join([name, *cut(chunk.heading), *note.words[chunk.first : chunk.last + 1]]))
+            (chunk_id, " ".join([name, *tokenize(chunk.heading), *note.words[chunk.first : chunk.last + 1]]))
             for chunk_id, chunk in enumerate(note.chunks, first_id)
         ],
     )

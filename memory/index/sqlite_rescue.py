@@ -13,7 +13,7 @@ WHERE typeof(embedding) <> 'blob' OR text NOT IN (SELECT id FROM old.texts) OR l
     <> coalesce((SELECT 4 * dimensions FROM old.models WHERE models.id = vectors.model), -1)
 """
 # What tells of the file. A fault of the disk, or too many open files, does not, and is raised.
-_DAMAGED = (
+_DAMAGE_ERRORS = (
     apsw.CorruptError,
     apsw.NotADBError,
     apsw.SQLError,
@@ -38,7 +38,7 @@ def rescue_vectors(db: apsw.Connection, old: Path) -> None:
     if not old.exists():
         return
     is_whole = False
-    with contextlib.suppress(*_DAMAGED):
+    with contextlib.suppress(*_DAMAGE_ERRORS):
         db.execute("ATTACH ? AS old", (str(old),))
         is_whole = _is_whole(db)
     # What fails from here on (a full disk) is no reason to throw away what was paid for: it is raised.

@@ -91,36 +91,36 @@ CREATE TABLE segments@ (
     day INTEGER  -- as of chunks
 );
 CREATE INDEX segments_of_text@ ON segments@ (text);
--- Words are cut by memory.words; `ascii` only parts them at the spaces, so any SQLite can read the file.
+-- Words are cut by memory.tokenizer; `ascii` only parts them at the spaces, so any SQLite can read the file.
 CREATE VIRTUAL TABLE chunk_words@ USING fts5 (words, content = '', contentless_delete = 1, tokenize = 'ascii');
 """
 
-Value = str | int | float | bytes | None
+SqlValue = str | int | float | bytes | None
 
 
-class Misshapen(TypeError):
+class UnexpectedType(TypeError):
     """Something else stands where a number or a text should: a damaged file may still be a database."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class SqliteTables:
     """The tables of one generation. In their statements `notes@` stands for `notes_a` or `notes_b`."""
 
     db: apsw.Connection
     generation: str
 
-    def run(self, sql: str, values: tuple[Value, ...] = ()) -> apsw.Cursor:
+    def run(self, sql: str, values: tuple[SqlValue, ...] = ()) -> apsw.Cursor:
         """Run one statement, or several without values."""
         return self.db.execute(sql.replace("@", f"_{self.generation}"), values)
 
-    def run_each(self, sql: str, rows: Iterable[tuple[Value, ...]]) -> apsw.Cursor:
+    def run_each(self, sql: str, rows: Iterable[tuple[SqlValue, ...]]) -> apsw.Cursor:
         """Run one statement for each row of values."""
         return self.db.executemany(sql.replace("@", f"_{self.generation}"), rows)
 
-    def count(self, sql: str, values: tuple[Value, ...] = ()) -> int:
+    def count(self, sql: str, values: tuple[SqlValue, ...] = ()) -> int:
         """The one number that a statement gives."""
         row = self.run(sql, values).fetchone()
-        return number(row and row[0])
+        return check_integer(row and row[0])
 
     def create(self) -> None:
         """Make them, empty."""
@@ -138,7 +138,7 @@ def create_common(db: apsw.Connection) -> None:
 
 def count_uses(db: apsw.Connection, generation: str, *, clock: int) -> None:
     """Count the uses of all texts anew, in this generation; only what is different is written."""
-    Tables(db, generation).run(
+    SqliteTables(db, generation).run(
         "UPDATE texts SET uses = counted.uses, unused_since = CASE WHEN counted.uses = 0 THEN ? END"
         " FROM (SELECT texts.id, (SELECT count(*) FROM segments@ WHERE text = texts.id) AS uses FROM texts)"
         " AS counted WHERE counted.id = texts.id AND counted.uses <> texts.uses",
@@ -146,22 +146,22 @@ def count_uses(db: apsw.Connection, generation: str, *, clock: int) -> None:
     )
 
 
-def number(value: object) -> int:
+def check_integer(value: object) -> int:
     """`value`, which must be one."""
     if not isinstance(value, int):
-        raise Misshapen("a number is missing")
+        raise UnexpectedType("a number is missing")
     return value
 
 
-def text(value: object) -> str:
+def check_text(value: object) -> str:
     """`value`, which must be one."""
     if not isinstance(value, str):
-        raise Misshapen("a text is missing")
+        raise UnexpectedType("a text is missing")
     return value
 
 
-def data(value: object) -> bytes:
+def check_bytes(value: object) -> bytes:
     """`value`, which must be such."""
     if not isinstance(value, bytes):
-        raise Misshapen("bytes are missing")
+        raise UnexpectedType("bytes are missing")
     return value

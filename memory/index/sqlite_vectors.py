@@ -7,13 +7,13 @@ import apsw
 
 from memory.chunker import segment_text
 from memory.embeddings.protocol import ModelId, Vector
-from memory.embeddings.vectors import BYTES_A_NUMBER
-from memory.index.likeness import Standing, alike_places, similarities_of
-from memory.index.nearest.protocol import Nearest
-from memory.index.places import Place, day_of
-from memory.index.protocol import Likeness, Unembedded, VectorNumbers
-from memory.index.sqlite_schema import POSITIONS, Tables, data, number, text
-from memory.index.typical import SAMPLE, Typical, typical
+from memory.embeddings.unit_vectors import BYTES_PER_NUMBER
+from memory.index.mean_centering import SAMPLE, MeanVector, mean_vector
+from memory.index.passage_spans import PassageSpan, parse_day
+from memory.index.protocol import UnembeddedText, VectorCounts, VectorQuery
+from memory.index.similarity import TextLocation, compute_similarities, most_similar_spans
+from memory.index.sqlite_schema import POSITIONS, SqliteTables, check_bytes, check_integer, check_text
+from memory.index.vector_search.protocol import VectorSearcher
 from memory.search import Similarity
 
 
@@ -23,7 +23,7 @@ def find_model(db: apsw.Connection, model: ModelId) -> int | None:
         "SELECT id FROM models WHERE provider = ? AND model = ? AND dimensions = ?",
         (model.provider, model.stored_name, model.dimensions),
     ).fetchone()
-    return number(row[0]) if row else None
+    return check_integer(row[0]) if row else None
 
 
 def last_dimensions(db: apsw.Connection, model: ModelId) -> int:
@@ -33,10 +33,10 @@ def last_dimensions(db: apsw.Connection, model: ModelId) -> int:
         " ORDER BY seen DESC, id DESC",
         (model.provider, model.stored_name),
     ).fetchone()
-    return number(row[0]) if row else 0
+    return check_integer(row[0]) if row else 0
 
 
-def unembedded(tables: Tables, model: ModelId, *, most: int) -> list[Unembedded]:
+def list_unembedded(tables: SqliteTables, model: ModelId, *, most: int) -> list[UnembeddedText]:
     """See `Index.unembedded`."""
     model_id = find_model(tables.db, model) or 0
     # The subquery keeps its order because of its LIMIT, and CROSS JOIN goes through it in this order.
@@ -53,21 +53,27 @@ def unembedded(tables: Tables, model: ModelId, *, most: int) -> list[Unembedded]
     for segment, last, text_id, heading in rows:
         if len(places) >= most:
             break
-        places.setdefault(number(text_id), (number(segment), number(last), text(heading)))
-    return [read_unembedded(tables, text_id, *place) for text_id, place in places.items()]
+        places.setdefault(
+            check_integer(text_id), (check_integer(segment), check_integer(last), check_text(heading))
+        )
+    return [read_unembedded_text(tables, text_id, *place) for text_id, place in places.items()]
 
 
-def read_unembedded(tables: Tables, text_id: int, segment: int, last: int, heading: str) -> Unembedded:
+def read_unembedded_text(
+    tables: SqliteTables, text_id: int, segment: int, last: int, heading: str
+) -> UnembeddedText:
     """Read a text from its passages: those from `segment` on, to the position `last`."""
     digest = tables.db.execute("SELECT digest FROM texts WHERE id = ?", (text_id,)).fetchone()
     passages = tables.run(
         "SELECT text FROM passages@ WHERE id BETWEEN ? AND ? ORDER BY id",
         (segment, segment - segment % POSITIONS + last),
     )
-    return Unembedded(data(digest and digest[0]), segment_text(heading, [text(row[0]) for row in passages]))
+    return UnembeddedText(
+        check_bytes(digest and digest[0]), segment_text(heading, [check_text(row[0]) for row in passages])
+    )
 
 
-def keep_vectors(
+def store_vectors(
     db: apsw.Connection,
     model: ModelId,
     vectors: Mapping[bytes, Vector],
@@ -77,11 +83,11 @@ def keep_vectors(
 ) -> None:
     """See `Index.keep_vectors`. Raises ValueError where a vector has another length than the model's."""
     for vector in vectors.values():
-        if len(vector) != BYTES_A_NUMBER * model.dimensions:
+        if len(vector) != BYTES_PER_NUMBER * model.dimensions:
             raise ValueError(
-                f"a vector of {len(vector) / BYTES_A_NUMBER:g} numbers; {model.model} has {model.dimensions}"
+                f"a vector of {len(vector) / BYTES_PER_NUMBER:g} numbers; {model.model} has {model.dimensions}"
             )
-    texts = _text_ids(db, [*vectors, *refused])
+    texts = _find_text_ids(db, [*vectors, *refused])
     if not texts:
         return
     db.execute(
@@ -100,15 +106,15 @@ def keep_vectors(
     )
 
 
-def _text_ids(db: apsw.Connection, digests: Iterable[bytes]) -> dict[bytes, int]:
+def _find_text_ids(db: apsw.Connection, digests: Iterable[bytes]) -> dict[bytes, int]:
     return {
-        digest: number(row[0])
+        digest: check_integer(row[0])
         for digest in digests
         for row in db.execute("SELECT id FROM texts WHERE digest = ?", (digest,))
     }
 
 
-def vector_numbers(tables: Tables, model: ModelId, *, hits: int, misses: int) -> VectorNumbers:
+def count_vectors(tables: SqliteTables, model: ModelId, *, hits: int, misses: int) -> VectorCounts:
     """See `Index.vector_numbers`; costs about as much as looking every text up once."""
     model_id = find_model(tables.db, model) or 0
     segments = tables.count("SELECT count(*) FROM texts WHERE uses > 0")
@@ -126,18 +132,18 @@ def vector_numbers(tables: Tables, model: ModelId, *, hits: int, misses: int) ->
         " CROSS JOIN notes@ ON notes@.id = s.id >> 24 WHERE model = ? ORDER BY path, reason",
         (model_id,),
     )
-    return VectorNumbers(
+    return VectorCounts(
         segments=segments,
         missing=segments - have - refusals,
-        chunks_with_embedding=_whole_chunks(tables, model_id, have, segments),
-        refused=tuple((text(path), text(why)) for path, why in refused),
+        chunks_with_embedding=_count_whole_chunks(tables, model_id, have, segments),
+        refused=tuple((check_text(path), check_text(why)) for path, why in refused),
         kept=tables.count("SELECT count(*) FROM vectors"),
         hits=hits,
         misses=misses,
     )
 
 
-def _whole_chunks(tables: Tables, model_id: int, have: int, segments: int) -> int:
+def _count_whole_chunks(tables: SqliteTables, model_id: int, have: int, segments: int) -> int:
     if have == segments:
         return tables.count("SELECT count(*) FROM chunks@")
     if not have:
@@ -158,11 +164,11 @@ def retry_refused(db: apsw.Connection, model: ModelId) -> None:
     db.execute("DELETE FROM refusals WHERE model = ?", (find_model(db, model) or 0,))
 
 
-def forget_unused(db: apsw.Connection, *, most: int, wanted: Collection[ModelId]) -> int:
+def evict_unused(db: apsw.Connection, *, most: int, wanted: Collection[ModelId]) -> int:
     """See `Index.forget_unused`; also forgets texts that have neither use nor vector."""
     row = db.execute("SELECT count(*) FROM vectors").fetchone()
-    spare = number(row and row[0]) - most
-    unwanted = dict(_unwanted(db, wanted))
+    spare = check_integer(row and row[0]) - most
+    unwanted = dict(_find_unwanted(db, wanted))
     gone = 0
     if spare > 0:
         longest_unused = _longest_unused(db, unwanted, most=spare)
@@ -176,7 +182,7 @@ def forget_unused(db: apsw.Connection, *, most: int, wanted: Collection[ModelId]
     return gone
 
 
-def forget_every_unused(db: apsw.Connection) -> None:
+def delete_all_unused(db: apsw.Connection) -> None:
     """Forget all texts that are in no note, with their vectors."""
     unused = "(SELECT id FROM texts WHERE uses = 0)"
     db.execute(f"DELETE FROM vectors WHERE text IN {unused}")  # noqa: S608
@@ -184,19 +190,19 @@ def forget_every_unused(db: apsw.Connection) -> None:
     db.execute("DELETE FROM texts WHERE uses = 0")
 
 
-def _unwanted(db: apsw.Connection, wanted: Collection[ModelId]) -> Iterable[tuple[int, int]]:
+def _find_unwanted(db: apsw.Connection, wanted: Collection[ModelId]) -> Iterable[tuple[int, int]]:
     stored = {(model.provider, model.stored_name, model.dimensions) for model in wanted}
     for model_id, provider, model, dimensions, seen in db.execute(
         "SELECT id, provider, model, dimensions, seen FROM models"
     ):
         if (provider, model, dimensions) not in stored:
-            yield number(model_id), number(seen)
+            yield check_integer(model_id), check_integer(seen)
 
 
 def _longest_unused(db: apsw.Connection, unwanted: Mapping[int, int], *, most: int) -> list[tuple[int]]:
     """Vectors that nobody needs: their text is in no note, or their model, last heard of then, is not wanted."""
     unused = {
-        number(row[0]): number(row[1])
+        check_integer(row[0]): check_integer(row[1])
         for row in db.execute(
             "SELECT vectors.id, coalesce(unused_since, 0) FROM texts"
             " CROSS JOIN models CROSS JOIN vectors ON vectors.model = models.id AND vectors.text = texts.id"
@@ -205,57 +211,63 @@ def _longest_unused(db: apsw.Connection, unwanted: Mapping[int, int], *, most: i
     }
     for model_id, seen in unwanted.items():
         for row in db.execute("SELECT id FROM vectors WHERE model = ?", (model_id,)):
-            unused[number(row[0])] = min(seen, unused.get(number(row[0]), seen))
+            unused[check_integer(row[0])] = min(seen, unused.get(check_integer(row[0]), seen))
     return [(vector,) for vector in sorted(unused, key=lambda vector: (unused[vector], vector))[:most]]
 
 
-def read_typical(db: apsw.Connection, model_id: int) -> Typical | None:
+def read_mean_vector(db: apsw.Connection, model_id: int) -> MeanVector | None:
     """The mean of the vectors in use, of a sample that depends on the texts alone."""
     sample = db.execute(
         "SELECT embedding FROM texts CROSS JOIN vectors ON vectors.model = ? AND vectors.text = texts.id"
         " WHERE uses > 0 ORDER BY digest LIMIT ?",
         (model_id, SAMPLE),
     )
-    vectors = [data(row[0]) for row in sample]
-    return typical(vectors)
+    vectors = [check_bytes(row[0]) for row in sample]
+    return mean_vector(vectors)
 
 
-def similarities(
+def read_similarities(
     db: apsw.Connection,
-    nearest: Nearest,
+    nearest: VectorSearcher,
     model_id: int,
-    likeness: Likeness,
-    typical: Typical | None,
+    likeness: VectorQuery,
+    mean_vector: MeanVector | None,
     texts: Sequence[int],
 ) -> dict[int, Similarity]:
     """How like the question each of these texts is; those without a vector are left out."""
     cosines = nearest.similarities(db, model_id, likeness.vector, texts)
-    if typical is None:
-        return similarities_of(likeness, None, {text_id: (found,) for text_id, found in cosines.items()})
-    to_typical = nearest.similarities(db, model_id, typical.direction, list(cosines))
-    return similarities_of(
-        likeness, typical, {text_id: (found, to_typical[text_id]) for text_id, found in cosines.items()}
+    if mean_vector is None:
+        return compute_similarities(likeness, None, {text_id: (found,) for text_id, found in cosines.items()})
+    to_typical = nearest.similarities(db, model_id, mean_vector.direction, list(cosines))
+    return compute_similarities(
+        likeness, mean_vector, {text_id: (found, to_typical[text_id]) for text_id, found in cosines.items()}
     )
 
 
-def alike_segments(
-    tables: Tables, nearest: Nearest, model_id: int, likeness: Likeness, *, version: str, today: date
-) -> list[Place]:
+def most_similar_segments(
+    tables: SqliteTables,
+    nearest: VectorSearcher,
+    model_id: int,
+    likeness: VectorQuery,
+    *,
+    version: str,
+    today: date,
+) -> list[PassageSpan]:
     """The places of the segments that are most like the question, best first; equals by age, path and place."""
 
     def search(most: int) -> list[tuple[int, float]]:
         return nearest.search(tables.db, model_id, likeness.vector, most=most, version=version)
 
-    def standing(texts: Collection[int]) -> Iterable[Standing]:
+    def standing(texts: Collection[int]) -> Iterable[TextLocation]:
         for text_id in texts:
             for path, segment, last, day, mtime_ns in tables.run(
                 "SELECT path, segments@.id, last, segments@.day, mtime_ns FROM segments@"
                 " CROSS JOIN notes@ ON notes@.id = segments@.id >> 24 WHERE text = ?",
                 (text_id,),
             ):
-                note, first = divmod(number(segment), POSITIONS)
-                place = (note, first, number(last))
-                yield Standing(text_id, text(path), place, day_of(day), number(mtime_ns))
+                note, first = divmod(check_integer(segment), POSITIONS)
+                place = (note, first, check_integer(last))
+                yield TextLocation(text_id, check_text(path), place, parse_day(day), check_integer(mtime_ns))
 
-    most = min(likeness.most, tables.count("SELECT count(*) FROM segments@"))
-    return alike_places(search, standing, most=most, least=likeness.least, today=today)
+    most = min(likeness.limit, tables.count("SELECT count(*) FROM segments@"))
+    return most_similar_spans(search, standing, most=most, least=likeness.min_similarity, today=today)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from memory.errors import IndexUnavailable
-from memory.postgres.keys import lock_key
+from memory.postgres.lock_keys import lock_key
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from memory.errors import IndexBroken, IndexUnavailable, NoteUnwritable
-from memory.locks import LOCK_SECONDS, SharedLock, same_name
-from memory.postgres.answers import answered_within
-from memory.postgres.faults import ServerAway, ServerClosed, faults_of
-from memory.postgres.keys import lock_key
+from memory.errors import IndexCorrupted, IndexUnavailable, NoteUnwritable
+from memory.locks import LOCK_SECONDS, SharedLock, name_key
+from memory.postgres.errors import ServerClosed, ServerUnreachable, translate_errors
+from memory.postgres.lock_keys import lock_key
 from memory.postgres.server import Server
+from memory.postgres.timeouts import cut_after
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -27,7 +27,7 @@ _SESSION = (
     " set_config('tcp_keepalives_count', '3', false)"
 )
 _TAKE = "SELECT pg_try_advisory_lock(%s)"
-_LEAVE = "SELECT pg_advisory_unlock(%s)"
+_RELEASE = "SELECT pg_advisory_unlock(%s)"
 # Also tells of a pooler that has given our statements another backend.
 _IS_OURS = (
     "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid()"
@@ -53,9 +53,9 @@ class NoteLocks:
     @contextmanager
     def held(self, path: str, *, timeout: float = LOCK_SECONDS) -> Iterator[SharedLock]:
         """See `SharedLocks.held`."""
-        lock = _NoteLock(self, lock_key("note", same_name(path)))
+        lock = _NoteLock(self, lock_key("note", name_key(path)))
         deadline = time.monotonic() + timeout
-        while not lock.take():
+        while not lock.acquire():
             if time.monotonic() >= deadline:
                 raise NoteUnwritable(
                     f"{path} is being written by another instance for more than {timeout:g} seconds; try again."
@@ -65,15 +65,15 @@ class NoteLocks:
         try:
             yield lock
         finally:
-            lock.leave()
+            lock.release()
 
     def close(self) -> None:
         """Let go of the session, and of all locks with it; who writes after that does so as without the server."""
         with self._turn:
             self._closed = True
-            self._drop()
+            self._close_session()
 
-    def _ask(self, statement: str, *values: int, session: "_Session | None") -> "tuple[_Session, bool]":
+    def _query(self, statement: str, *values: int, session: "_Session | None") -> "tuple[_Session, bool]":
         """Ask this session, or any where that is None; give back which one it was, and its answer.
 
         Raises IndexUnavailable, `ServerClosed` once this was closed.
@@ -82,22 +82,22 @@ class NoteLocks:
             if self._closed:
                 raise ServerClosed
             if session and session is not self._session:
-                raise ServerAway(f"the connection to {self._server.shown} was lost")
+                raise ServerUnreachable(f"the connection to {self._server.shown} was lost")
             asked = self._session = self._session or _Session(self._server)
             try:
-                return asked, asked.ask(statement, values, seconds=self._answer_seconds)
-            except (IndexUnavailable, IndexBroken):
-                self._drop()
+                return asked, asked.query(statement, values, seconds=self._answer_seconds)
+            except (IndexUnavailable, IndexCorrupted):
+                self._close_session()
                 raise
 
-    def _drop(self) -> None:
+    def _close_session(self) -> None:
         session, self._session = self._session, None
         if session:
             session.close()
 
 
 class _NoteLock:
-    """`SharedLock`: while it is held, or while it cannot be asked for, which `why_not_ours` tells."""
+    """`SharedLock`: while it is held, or while it cannot be asked for, which `explain_lost` tells."""
 
     def __init__(self, locks: NoteLocks, key: int) -> None:
         self._locks = locks
@@ -105,51 +105,51 @@ class _NoteLock:
         self._session: _Session | None = None
         self._problem = ""
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Whether somebody else has it not; it need not be ours where the server is away."""
         for left in (1, 0):
             try:
-                self._session, taken = self._locks._ask(_TAKE, self._key, session=None)
-            except (IndexUnavailable, IndexBroken) as error:
+                self._session, taken = self._locks._query(_TAKE, self._key, session=None)
+            except (IndexUnavailable, IndexCorrupted) as error:
                 # The first time it may only be the session that has grown old.
-                if not left or not isinstance(error, ServerAway):
-                    self._session, self._problem = None, _why(error)
+                if not left or not isinstance(error, ServerUnreachable):
+                    self._session, self._problem = None, _describe_error(error)
             else:
                 if not taken:
                     self._session = None
                 return taken
         return True
 
-    def why_not_ours(self) -> str:
+    def explain_lost(self) -> str:
         """See `SharedLock.why_not_ours`."""
         if self._session:
             # As in pg_locks: two halves without a sign.
             high, low = (self._key >> 32) & 0xFFFFFFFF, self._key & 0xFFFFFFFF
             try:
-                ours = self._locks._ask(_IS_OURS, high, low, session=self._session)[1]
+                ours = self._locks._query(_IS_OURS, high, low, session=self._session)[1]
                 self._problem = (
                     "" if ours else "its lock was lost (locks do not pass a pooler that parts transactions)"
                 )
-            except (IndexUnavailable, IndexBroken) as error:
-                self._problem = _why(error)
+            except (IndexUnavailable, IndexCorrupted) as error:
+                self._problem = _describe_error(error)
             if self._problem:
                 self._session = None
         return self._problem
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Whoever waits for it may have it."""
         if self._session:
             # Where the session is lost, so is the lock.
-            with suppress(IndexUnavailable, IndexBroken):
-                self._locks._ask(_LEAVE, self._key, session=self._session)
+            with suppress(IndexUnavailable, IndexCorrupted):
+                self._locks._query(_RELEASE, self._key, session=self._session)
 
 
-def _why(error: IndexUnavailable | IndexBroken) -> str:
+def _describe_error(error: IndexUnavailable | IndexCorrupted) -> str:
     """Without where the server is: it is told in chats, and to models, what became of a note."""
     match error:
         case ServerClosed():
             return str(error)
-        case ServerAway():
+        case ServerUnreachable():
             return "the index's server does not answer"
         case _:
             return "the index's server cannot be used"
@@ -163,18 +163,18 @@ class _Session:
         self._opened = ExitStack()
         self._connection: Connection[tuple[Any, ...]] = self._opened.enter_context(server.session())
         try:
-            self.ask(_SESSION, ())
+            self.query(_SESSION, ())
         except BaseException:
             self.close()
             raise
 
-    def ask(self, statement: str, values: tuple[int, ...], *, seconds: float = ANSWER_SECONDS) -> bool:
+    def query(self, statement: str, values: tuple[int, ...], *, seconds: float = ANSWER_SECONDS) -> bool:
         """Whether the answer begins with something true."""
-        with faults_of(self._server.shown), answered_within(self._connection, seconds):
+        with translate_errors(self._server.shown), cut_after(self._connection, seconds):
             found = self._connection.execute(statement.encode(), values).fetchone()
         return bool(found and found[0])
 
     def close(self) -> None:
         """End it. That it was lost says nothing of the server, which the next one is to ask."""
-        with suppress(IndexUnavailable, IndexBroken):
+        with suppress(IndexUnavailable, IndexCorrupted):
             self._opened.close()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from memory.errors import IndexUnavailable
-from memory.postgres.address import shown_address
-from memory.postgres.answers import SILENT_SECONDS, answered_within, looked_after
-from memory.postgres.faults import ServerAway, ServerClosed, faults_of
+from memory.postgres.errors import ServerClosed, ServerUnreachable, translate_errors
+from memory.postgres.timeouts import SILENT_SECONDS, cut_after, make_watched_connection
+from memory.postgres.url import format_url
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -38,9 +38,10 @@ _KEEPALIVES: dict[str, Any] = {
 class Server:
     """One database, for any thread. It is asked for the first time when somebody wants a connection.
 
-    Every error of its connections is an `IndexUnavailable` (`ServerAway` where it cannot be reached, `ServerClosed`
-    once this was closed) or `IndexBroken`. A server that hangs in the middle of a statement is waited for for
-    `silent_seconds`, a third of that and up to twelve more; twice as long where only this connection of it does.
+    Every error of its connections is an `IndexUnavailable` (`ServerUnreachable` where it cannot be reached,
+    `ServerClosed` once this was closed) or `IndexCorrupted`. A server that hangs in the middle of a statement is waited
+    for for `silent_seconds`, a third of that and up to twelve more; twice as long where only this connection of it
+    does.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Server:
     @property
     def shown(self) -> str:
         """Its address, without secrets."""
-        return shown_address(self._url)
+        return format_url(self._url)
 
     @property
     def problem(self) -> str:
@@ -77,15 +78,15 @@ class Server:
     @contextmanager
     def transaction(self) -> "Iterator[Connection[tuple[Any, ...]]]":
         """One transaction: committed at the end, rolled back where the block raises."""
-        pool = self._opened()
-        with self._watched(), pool.connection() as connection:
+        pool = self._open_pool()
+        with self._track_health(), pool.connection() as connection:
             yield connection
 
     @contextmanager
     def session(self) -> "Iterator[Connection[tuple[Any, ...]]]":
         """A connection of one's own, where each statement is committed by itself: for LISTEN and advisory locks."""
         self._check()
-        with self._watched(), self._connect() as connection:
+        with self._track_health(), self._connect() as connection:
             if self._closed:
                 raise ServerClosed
             connection.autocommit = True
@@ -99,7 +100,7 @@ class Server:
         if pool:
             pool.close()
 
-    def _opened(self) -> "ConnectionPool[Connection[tuple[Any, ...]]]":
+    def _open_pool(self) -> "ConnectionPool[Connection[tuple[Any, ...]]]":
         """The pool, once the server has let us in."""
         self._check()
         with self._opening:
@@ -108,7 +109,7 @@ class Server:
             if self._pool and not self._away[1]:
                 return self._pool
             # Asked directly first: a pool tells that nobody came in time, and not why.
-            with self._watched():
+            with self._track_health():
                 self._connect().close()
             if self._pool is None:
                 self._pool = self._new_pool()
@@ -118,14 +119,14 @@ class Server:
         try:
             from psycopg_pool import ConnectionPool
         except ImportError as error:
-            raise library_is_missing() from error
+            raise missing_library_error() from error
 
         return ConnectionPool(
             self._url,
-            connection_class=self._connections(),
+            connection_class=self._connection_class(),
             kwargs=self._options(),
             configure=self._configure,
-            check=_check_answers,
+            check=_check_connection,
             min_size=0,
             max_size=self._most,
             timeout=CONNECT_SECONDS + 2,
@@ -137,9 +138,9 @@ class Server:
 
     def _connect(self) -> "Connection[tuple[Any, ...]]":
         try:
-            connection = self._connections().connect(self._url, **self._options())
+            connection = self._connection_class().connect(self._url, **self._options())
         except ImportError as error:
-            raise library_is_missing() from error
+            raise missing_library_error() from error
         try:
             self._configure(connection)
         except BaseException:
@@ -147,8 +148,8 @@ class Server:
             raise
         return connection
 
-    def _connections(self) -> "type[Connection[tuple[Any, ...]]]":
-        self._class = self._class or looked_after(self._is_at_it, after=self._silent_seconds)
+    def _connection_class(self) -> "type[Connection[tuple[Any, ...]]]":
+        self._class = self._class or make_watched_connection(self._is_working, after=self._silent_seconds)
         return self._class
 
     def _configure(self, connection: "Connection[tuple[Any, ...]]") -> None:
@@ -163,7 +164,7 @@ class Server:
         if row:
             self._processes[connection] = row[0]  # a pooler in between tells another number of its own
 
-    def _is_at_it(self, asked: "Connection[tuple[Any, ...]]") -> bool:
+    def _is_working(self, asked: "Connection[tuple[Any, ...]]") -> bool:
         """Whether the server's process has something to do; raises OperationalError where nobody answers."""
         import psycopg
 
@@ -172,7 +173,7 @@ class Server:
         try:
             with (
                 psycopg.connect(self._url, **self._options()) as connection,
-                answered_within(connection, CONNECT_SECONDS),
+                cut_after(connection, CONNECT_SECONDS),
             ):
                 return connection.execute(sql, [process]).fetchone() is not None
         except psycopg.OperationalError as error:
@@ -193,15 +194,15 @@ class Server:
             raise ServerClosed
         until, why = self._away
         if time.monotonic() < until:
-            raise ServerAway(why)
+            raise ServerUnreachable(why)
 
     @contextmanager
-    def _watched(self) -> Iterator[None]:
+    def _track_health(self) -> Iterator[None]:
         """Note whether the server answers."""
         try:
-            with faults_of(self.shown):
+            with translate_errors(self.shown):
                 yield
-        except ServerAway as error:
+        except ServerUnreachable as error:
             self._away = (time.monotonic() + REST_SECONDS, str(error))
             raise
         else:
@@ -215,19 +216,19 @@ def check_library() -> None:
         import psycopg  # noqa: F401
         import psycopg_pool  # noqa: F401
     except ImportError as error:
-        raise library_is_missing() from error
+        raise missing_library_error() from error
 
 
-def library_is_missing() -> IndexUnavailable:
+def missing_library_error() -> IndexUnavailable:
     """What is said where psycopg is not there."""
     return IndexUnavailable(
         "the library for PostgreSQL is not installed: pip install 'commonplace[postgres]' (from a clone: make postgres)"
     )
 
 
-def _check_answers(connection: "Connection[tuple[Any, ...]]") -> None:
+def _check_connection(connection: "Connection[tuple[Any, ...]]") -> None:
     """See that a connection from the pool still answers; one to a server that hangs would be waited at for ever."""
     from psycopg_pool import ConnectionPool
 
-    with answered_within(connection, CONNECT_SECONDS):
+    with cut_after(connection, CONNECT_SECONDS):
         ConnectionPool.check_connection(connection)

@@ -34,9 +34,8 @@ from telegram.error import (
 )
 from telegram.request import HTTPXRequest
 
-from tests.fakes.bot_api.beside import running_beside
 from tests.fakes.bot_api.chats import Chat
-from tests.fakes.bot_api.entities import mark, part, units
+from tests.fakes.bot_api.entities import entity_text, parse_entities, utf16_length
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.limits import Limits, Meter
 from tests.fakes.bot_api.methods import REACTIONS
@@ -44,6 +43,7 @@ from tests.fakes.bot_api.people import Person, from_channel, from_chat, from_hid
 from tests.fakes.bot_api.receiving import DEFAULT_KINDS
 from tests.fakes.bot_api.refusals import Refusal
 from tests.fakes.bot_api.server import BotApi
+from tests.fakes.bot_api.threaded import run_in_thread
 
 pytestmark = pytest.mark.thorough  # of the stand-in alone: what it stands in for is tested everywhere
 
@@ -200,7 +200,7 @@ async def test_updates_wait_until_they_are_confirmed(api: BotApi, bot: Bot, anna
     ]
     assert len(api.bot.inbox.pending) == 1
     await bot.get_updates(offset=again[2].update_id + 1)
-    await api.confirmed()
+    await api.wait_until_confirmed()
 
 
 async def test_a_negative_offset_forgets_all_but_the_last(bot: Bot, anna: Person) -> None:
@@ -213,7 +213,7 @@ async def test_a_negative_offset_forgets_all_but_the_last(bot: Bot, anna: Person
 
 async def test_a_poll_waits_for_the_next_update(api: BotApi, bot: Bot, anna: Person) -> None:
     poll = asyncio.create_task(bot.get_updates(timeout=5))
-    await api.polled()
+    await api.wait_until_polling()
     await anna.say("hi")
     async with asyncio.timeout(4):
         assert len(await poll) == 1
@@ -234,7 +234,7 @@ async def test_a_bot_that_asks_the_same_again_at_once_may_be_held_back(
 
 async def test_a_second_poll_ends_the_first(api: BotApi, bot: Bot, anna: Person) -> None:
     first = asyncio.create_task(bot.get_updates(timeout=10))
-    await api.polled()
+    await api.wait_until_polling()
     async with connected(api) as other:
         second = asyncio.create_task(other.get_updates(timeout=10))
         with pytest.raises(Conflict, match="make sure that only one bot instance is running"):
@@ -314,8 +314,8 @@ async def test_a_webhook_gets_updates_with_its_secret(
     await anna.say("before")
     await bot.set_webhook(url, secret_token="s3cret", max_connections=2)
     await anna.say("after")
-    await api.until(lambda: len(hook.got) == 2)
-    await api.confirmed()
+    await api.wait_until(lambda: len(hook.got) == 2)
+    await api.wait_until_confirmed()
     assert [secret for _, secret in hook.got] == ["s3cret", "s3cret"]
     info = await bot.get_webhook_info()
     assert (info.url, info.pending_update_count, info.max_connections) == (url, 0, 2)
@@ -329,7 +329,7 @@ async def test_a_webhook_that_fails_is_tried_again_in_order(
     await bot.set_webhook(url)
     await anna.say("one")
     await anna.say("two")
-    await api.confirmed()
+    await api.wait_until_confirmed()
     first = hook.got[0][0]
     assert [number for number, _ in hook.got] == [first, first, first, first + 1]
     assert "503" in ((await bot.get_webhook_info()).last_error_message or "")
@@ -344,7 +344,7 @@ async def test_a_webhook_gets_one_chat_while_it_is_slow_with_another(
     await anna.say("one")
     await anna.say("two")
     await api.person(8, "Ben").say("three")
-    await api.until(lambda: len(hook.got) == 3)
+    await api.wait_until(lambda: len(hook.got) == 3)
     first = min(number for number, _ in hook.got)
     assert [number - first for number, _ in hook.got] == [2, 0, 1]
 
@@ -353,7 +353,7 @@ async def test_a_webhook_and_a_poll_exclude_each_other(
     api: BotApi, bot: Bot, anna: Person, receiver: tuple[Receiver, str]
 ) -> None:
     poll = asyncio.create_task(bot.get_updates(timeout=10))
-    await api.polled()
+    await api.wait_until_polling()
     await bot.set_webhook(receiver[1])
     with pytest.raises(Conflict, match="terminated by setWebhook request"):
         await poll
@@ -450,24 +450,24 @@ def shape(entities: list[dict[str, Any]]) -> list[tuple[str, int, int]]:
 def test_entities_that_overlap_are_mended_or_dropped(
     given: list[tuple[str, int, int]], kept: list[tuple[str, int, int]], dropped: list[tuple[str, int, int]]
 ) -> None:
-    marked = mark("abcdefgh", [entity(*one) for one in given])
+    marked = parse_entities("abcdefgh", [entity(*one) for one in given])
     assert (shape(marked.entities), shape(marked.dropped)) == (sorted(kept, key=lambda one: one[1]), dropped)
 
 
 def test_entities_move_with_what_is_cleaned_away() -> None:
-    marked = mark("\n a\r\nb\u202ec \n", [entity("bold", 2, 8), entity("italic", 8, 10)])
+    marked = parse_entities("\n a\r\nb\u202ec \n", [entity("bold", 2, 8), entity("italic", 8, 10)])
     assert marked.text == "a\nbc"
     assert shape(marked.entities) == [("bold", 0, 4)]
 
 
 def test_only_the_first_hundred_entities_are_shown() -> None:
-    marked = mark("x " * 120, [entity("bold", 2 * at, 2 * at + 1) for at in range(120)])
+    marked = parse_entities("x " * 120, [entity("bold", 2 * at, 2 * at + 1) for at in range(120)])
     assert (len(marked.entities), len(marked.dropped)) == (100, 20)
 
 
 def test_a_text_that_is_no_unicode_is_refused() -> None:
     with pytest.raises(Refusal, match="UTF-8"):
-        mark("\ud83d")
+        parse_entities("\ud83d")
 
 
 async def test_telegram_finds_links_in_file_names(bot: Bot, anna: Person) -> None:
@@ -475,7 +475,7 @@ async def test_telegram_finds_links_in_file_names(bot: Bot, anna: Person) -> Non
     sent = await bot.send_message(7, "README.md and see README.md, /help", entities=code)
     assert [kind.type for kind in sent.entities] == ["code", "url", "bot_command"]
     message = await anna.chat.answer()
-    assert [part(message.text, one) for one in message.found] == ["README.md", "/help"]
+    assert [entity_text(message.text, one) for one in message.found] == ["README.md", "/help"]
 
 
 async def test_a_parse_mode_is_noticed(api: BotApi, bot: Bot, anna: Person) -> None:
@@ -740,7 +740,7 @@ async def test_a_long_paste_comes_in_pieces_with_nothing_lost(bot: Bot, anna: Pe
     text = " ".join(f"wörd{at}😀" for at in range(1500))
     pieces = await anna.paste(text)
     assert len(pieces) > 3
-    assert max(units(piece.text) for piece in pieces) <= 4096
+    assert max(utf16_length(piece.text) for piece in pieces) <= 4096
     assert " ".join(piece.text for piece in pieces) == text
 
 
@@ -974,7 +974,7 @@ async def test_a_fault_may_be_for_one_chat_and_later(api: BotApi, bot: Bot, anna
     for _ in range(2):
         with pytest.raises(NetworkError):
             await bot.send_message(7, "three")
-    api.mend()
+    api.clear_faults()
     await bot.send_message(7, "four")
     assert anna.chat.texts == ["one", "four"]
 
@@ -1003,11 +1003,11 @@ async def test_a_wait_ends_at_once_when_it_is_over(api: BotApi, bot: Bot, anna: 
     waiting = asyncio.create_task(anna.chat.answer(question))
     await bot.send_message(7, "hello")
     async with asyncio.timeout(8):
-        assert (await api.settled(await waiting, quiet=0.05)).text == "hello"
+        assert (await api.wait_until_unchanged(await waiting, quiet=0.05)).text == "hello"
 
 
 def test_it_runs_in_a_thread_beside_a_test() -> None:
-    with running_beside(BotApi()) as api:
+    with run_in_thread(BotApi()) as api:
         anna = api.person(7, "Anna", started=True)
 
         async def bot_life() -> None:

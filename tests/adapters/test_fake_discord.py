@@ -17,7 +17,6 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
 from tests.fakes.discord_api import wire
-from tests.fakes.discord_api.beside import running_beside
 from tests.fakes.discord_api.chats import Channel, Interaction, Message
 from tests.fakes.discord_api.faults import Fault
 from tests.fakes.discord_api.limits import Limits, Meter
@@ -25,6 +24,7 @@ from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.permissions import USUAL, Permission
 from tests.fakes.discord_api.requests import Upload
 from tests.fakes.discord_api.server import DiscordApi
+from tests.fakes.discord_api.threaded import run_in_thread
 
 pytestmark = pytest.mark.thorough  # of the stand-in alone: what it stands in for is tested everywhere
 
@@ -180,11 +180,11 @@ async def asked(
 async def test_a_direct_message_is_heard_and_answered(api: DiscordApi, anna: Person) -> None:
     async with connected(api) as client:
         await anna.say("hi")
-        await api.until(lambda: client.heard)
+        await api.wait_until(lambda: client.heard)
         assert isinstance(client.heard[0].channel, discord.DMChannel)
         await client.heard[0].channel.send("Hello.", nonce="n1")
         assert (await anna.dm.answer()).content == "Hello."
-        await api.until(lambda: len(client.heard) == 2)
+        await api.wait_until(lambda: len(client.heard) == 2)
         assert client.texts == ["hi", "Hello."]
         assert client.heard[1].nonce == "n1"
         assert not api.refusals
@@ -210,12 +210,12 @@ async def test_mentions_and_replies_are_told_apart(api: DiscordApi, anna: Person
     async with connected(api) as client:
         await anna.say("nobody", general)
         first = await anna.ask("you", general)
-        await api.until(lambda: len(client.heard) == 2)
+        await api.wait_until(lambda: len(client.heard) == 2)
         sent = await client.heard[1].reply("yes?", mention_author=False)
         answer = await general.answer(first)
         await anna.say("loud", reply_to=answer)
         await anna.say("quiet", reply_to=answer, ping=False)
-        await api.until(lambda: len(client.heard) == 5)
+        await api.wait_until(lambda: len(client.heard) == 5)
         assert [client.user in one.mentions for one in client.heard] == [False, True, False, True, False]
         for message in client.heard[3:]:
             assert message.reference
@@ -235,7 +235,7 @@ async def test_without_the_intent_content_is_empty_but_for_what_is_meant_for_the
         await anna.ask("open", general)
         await anna.say("private")
         await place(client, general).send("own")
-        await api.until(lambda: len(client.heard) == 4)
+        await api.wait_until(lambda: len(client.heard) == 4)
         assert client.texts == ["", f"{api.bot.mention} open", "private", "own"]
         assert client.heard[0].attachments == []
         # HTTP goes by what is switched on, whatever was asked of the gateway.
@@ -254,7 +254,7 @@ async def test_edits_deletions_and_reactions_are_told(
         await anna.edit(message, "two")
         await anna.react(message, "👍")
         await anna.delete(message)
-        await api.until(lambda: len(client.raw) == 3)
+        await api.wait_until(lambda: len(client.raw) == 3)
         # Each in a task of its own: their order is luck.
         assert sorted(client.raw) == [
             ("delete", message.id),
@@ -378,7 +378,7 @@ async def test_files_go_both_ways_and_their_addresses_end(
     async with connected(api) as client:
         await anna.say("look", general, files=[Upload("a.png", "image/png", b"PNG", size=99_000_000)])
         await anna.voice(b"OggS hello", general, seconds=2.5)
-        await api.until(lambda: len(client.heard) == 2)
+        await api.wait_until(lambda: len(client.heard) == 2)
         picture, sound = (message.attachments[0] for message in client.heard)
         assert (picture.filename, picture.content_type, picture.size) == ("a.png", "image/png", 99_000_000)
         assert await picture.read() == b"PNG"
@@ -404,7 +404,7 @@ async def test_a_preview_is_an_update_that_is_no_edit(
     async with connected(api) as client:
         message = await anna.say("see https://example.org and <https://example.com>", general)
         api.unfurl(message)
-        await api.until(lambda: client.raw)
+        await api.wait_until(lambda: client.raw)
         assert client.raw == [("edit", message.id, message.content)]
         there = await place(client, general).fetch_message(message.id)
         assert (len(there.embeds), there.edited_at) == (1, None)
@@ -415,7 +415,7 @@ async def test_a_preview_is_an_update_that_is_no_edit(
 async def test_typing_is_seen(api: DiscordApi, anna: Person) -> None:
     async with logged_in(api) as client:
         async with place(client, anna.dm).typing():
-            await api.until(lambda: anna.dm.typing)
+            await api.wait_until(lambda: anna.dm.typing)
         assert len(api.calls_of("typing", channel=anna.dm.id)) == 1
 
 
@@ -430,14 +430,14 @@ async def test_threads_and_posts_are_opened_by_both_sides(
     async with connected(api) as client:
         post = await anna.post(forum, "It breaks", "Why?")
         message = await anna.say("root", general)
-        await api.until(lambda: "root" in client.texts)
+        await api.wait_until(lambda: "root" in client.texts)
         opened = await client.heard[-1].create_thread(name="about it")
         assert opened.id == message.id
         assert message.thread
         await opened.send("here")
         assert (await message.thread.answer(containing="here")).content == "here"
         await anna.say("in the thread", message.thread)
-        await api.until(lambda: "in the thread" in client.texts)
+        await api.wait_until(lambda: "in the thread" in client.texts)
         heard = {one.content: one for one in client.heard}
         assert isinstance(heard["in the thread"].channel, discord.Thread)
         first = heard["Why?"]
@@ -497,7 +497,7 @@ async def test_permissions_are_those_of_the_channel(api: DiscordApi, anna: Perso
         other.allow(anna, "view_channel")
         await anna.say("not for bots", other)
         await anna.say("for all", general)
-        await api.until(lambda: "for all" in client.texts)
+        await api.wait_until(lambda: "for all" in client.texts)
         assert "not for bots" not in client.texts
         other.allow(api.bot, "view_channel")
         general.deny(api.bot, "attach_files")
@@ -672,12 +672,12 @@ async def test_what_the_library_does_not_retry(api: DiscordApi, anna: Person) ->
 async def test_after_these_codes_a_session_goes_on(api: DiscordApi, anna: Person, code: int) -> None:
     async with connected(api) as client:
         await anna.say("before")
-        await api.until(lambda: client.heard)
+        await api.wait_until(lambda: client.heard)
         await api.gateway.close(code)
         await anna.say("meanwhile")
-        await api.until(lambda: "meanwhile" in client.texts)
+        await api.wait_until(lambda: "meanwhile" in client.texts)
         await anna.say("after")
-        await api.until(lambda: len(client.heard) == 3)
+        await api.wait_until(lambda: len(client.heard) == 3)
         assert client.texts == ["before", "meanwhile", "after"]
         assert (len(api.gateway.identified), len(api.gateway.resumed)) == (1, 1)
         assert api.gateway.resumed[0].path == "/resume"
@@ -690,13 +690,13 @@ async def test_after_these_codes_a_session_is_new_and_what_was_missed_is_in_the_
 ) -> None:
     async with connected(api) as client:
         await anna.say("before")
-        await api.until(lambda: client.heard)
+        await api.wait_until(lambda: client.heard)
         await api.gateway.close(code)
         await anna.say("meanwhile")
-        await api.until(lambda: len(api.gateway.identified) == 2)
-        await api.connected()
+        await api.wait_until(lambda: len(api.gateway.identified) == 2)
+        await api.wait_until_connected()
         await anna.say("after")
-        await api.until(lambda: "after" in client.texts)
+        await api.wait_until(lambda: "after" in client.texts)
         assert client.texts == ["before", "after"]
         history = place(client, anna.dm).history(after=discord.Object(client.heard[0].id))
         assert [one.content async for one in history] == ["meanwhile", "after"]
@@ -727,28 +727,28 @@ async def test_an_intent_that_is_not_switched_on_is_refused(api: DiscordApi) -> 
 async def test_a_gateway_may_ask_to_reconnect_or_end_a_session(api: DiscordApi, anna: Person) -> None:
     async with connected(api) as client:
         await api.gateway.reconnect()
-        await api.until(lambda: len(api.gateway.resumed) == 1)
-        await api.connected()
+        await api.wait_until(lambda: len(api.gateway.resumed) == 1)
+        await api.wait_until_connected()
         await api.gateway.invalidate(resumable=True)
-        await api.until(lambda: len(api.gateway.resumed) == 2)
-        await api.connected()
+        await api.wait_until(lambda: len(api.gateway.resumed) == 2)
+        await api.wait_until_connected()
         await api.gateway.invalidate()
-        await api.until(lambda: len(api.gateway.identified) == 2)
-        await api.connected()
+        await api.wait_until(lambda: len(api.gateway.identified) == 2)
+        await api.wait_until_connected()
         await anna.say("hi")
-        await api.until(lambda: client.texts == ["hi"])
+        await api.wait_until(lambda: client.texts == ["hi"])
 
 
 async def test_a_zombie_is_noticed_when_nothing_comes_any_more(api: DiscordApi, anna: Person) -> None:
     api.gateway.heartbeat_interval = 0.05
     async with connected(api, heartbeat_timeout=1.0) as client:
-        await api.until(lambda: api.gateway.open[0].heartbeats)
+        await api.wait_until(lambda: api.gateway.open[0].heartbeats)
         # Heartbeats alone do not matter to it: any event shows life.
         api.gateway.silent = True
         await anna.say("into the void")
-        await api.until(lambda: len(api.gateway.connections) == 2)
+        await api.wait_until(lambda: len(api.gateway.connections) == 2)
         api.gateway.silent = False
-        await api.until(lambda: client.texts == ["into the void"])
+        await api.wait_until(lambda: client.texts == ["into the void"])
 
 
 async def test_sessions_outlive_an_outage(
@@ -758,12 +758,12 @@ async def test_sessions_outlive_an_outage(
     async with connected(api) as client:
         async with api.outage():
             await anna.say("is anybody there?")
-        await api.until(lambda: client.texts == ["is anybody there?"])
+        await api.wait_until(lambda: client.texts == ["is anybody there?"])
         assert len(api.gateway.identified) == 1
         api.fail("connect", Fault.status(503), times=2)
         await api.gateway.close(4000)
         await anna.say("and now?")
-        await api.until(lambda: client.texts[1:] == ["and now?"])
+        await api.wait_until(lambda: client.texts[1:] == ["and now?"])
 
 
 async def test_a_session_is_kept_for_some_minutes(api: DiscordApi, anna: Person, clock: Clock) -> None:
@@ -771,10 +771,10 @@ async def test_a_session_is_kept_for_some_minutes(api: DiscordApi, anna: Person,
         api.fail("connect", Fault.delay(0.05))
         await api.gateway.close(4000)
         clock.ahead = 200
-        await api.until(lambda: len(api.gateway.identified) == 2)
-        await api.connected()
+        await api.wait_until(lambda: len(api.gateway.identified) == 2)
+        await api.wait_until_connected()
         await anna.say("hi")
-        await api.until(lambda: client.texts == ["hi"])
+        await api.wait_until(lambda: client.texts == ["hi"])
 
 
 async def spoken(
@@ -862,18 +862,18 @@ async def test_a_bot_is_thrown_out_and_asked_in_again(
     assert guild
     async with connected(api) as client:
         guild.kick(api.bot)
-        await api.until(lambda: not client.guilds)
+        await api.wait_until(lambda: not client.guilds)
         with pytest.raises(discord.Forbidden) as refused:
             await place(client, general).send("hi")
         assert refused.value.code == 50001
         guild.join(api.bot)
-        await api.until(lambda: client.guilds)
+        await api.wait_until(lambda: client.guilds)
         guild.lose()
-        await api.until(lambda: "GUILD_DELETE" in client.events and client.guilds[0].unavailable)
+        await api.wait_until(lambda: "GUILD_DELETE" in client.events and client.guilds[0].unavailable)
         guild.recover()
-        await api.until(lambda: not client.guilds[0].unavailable)
+        await api.wait_until(lambda: not client.guilds[0].unavailable)
         api.remove_channel(general)
-        await api.until(lambda: client.get_channel(general.id) is None)
+        await api.wait_until(lambda: client.get_channel(general.id) is None)
         with pytest.raises(discord.NotFound):
             await place(client, general).send("hi")
 
@@ -1102,7 +1102,7 @@ async def test_buttons_and_selects_are_pressed_and_picked(
         await picked.acknowledgement()
         assert (message.content, message.labels, picked.callback) == ("openai/gpt it is", [], 7)
         forged = await anna.press(message, "later", forged=True)
-        await api.until(lambda: message.content == "edited later")
+        await api.wait_until(lambda: message.content == "edited later")
         assert (forged.callback, len(general.replies)) == (6, 1)
 
 
@@ -1139,13 +1139,13 @@ def test_it_runs_beside_a_bot_that_has_a_thread_of_its_own() -> None:
         return client.heard[0].content
 
     began = time.monotonic()
-    with running_beside(DiscordApi()) as api:
+    with run_in_thread(DiscordApi()) as api:
         assert time.monotonic() - began < 10
         anna = api.person("anna")
         room = api.call(lambda: api.guild("Home", anna).text())
 
         async def speak() -> str:
-            await api.connected()
+            await api.wait_until_connected()
             await anna.say("hello", room)
             return (await room.answer()).content
 

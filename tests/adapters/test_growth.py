@@ -9,8 +9,8 @@ from rich.console import Console
 
 from adapters.discord.markdown import messages as discord
 from adapters.telegram.markdown import messages as telegram
-from adapters.terminal.screen import show
-from tests.adapters.text.shapes import QUICK, REPEATED, SHAPES
+from adapters.terminal.rendering import show
+from tests.adapters.markdown.shapes import QUICK, REPEATED, SHAPES
 from tests.growth import QUICK_SIZES, Case, assert_grows_linearly, cases, nested, repeated
 
 
@@ -18,9 +18,9 @@ def shown_in_terminal(markdown: str) -> None:
     show(Console(file=io.StringIO(), force_terminal=True, width=80), markdown)
 
 
-CHANNELS = (("Telegram", telegram.messages_of), ("Discord", discord.messages_of))
+CHANNELS = (("Telegram", telegram.render_messages), ("Discord", discord.render_messages))
 TERMINAL = (("the terminal", shown_in_terminal),)
-GROWING = (("Telegram, growing", telegram.preview_of), ("Discord, growing", discord.preview_of))
+GROWING = (("Telegram, growing", telegram.render_preview), ("Discord, growing", discord.render_preview))
 quick_shapes = {name: SHAPES[name] for name in QUICK}
 pieces = st.lists(st.sampled_from(sorted(set(REPEATED.values()))), min_size=1, max_size=4).map("".join)
 

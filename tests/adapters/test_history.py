@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from prompt_toolkit.history import FileHistory
 
-from adapters.terminal.history import forget_typed
-from memory.forgetting import Wanted
+from adapters.terminal.history import delete_lines
+from memory.forgetting import WordsToForget
 from tests.fakes.commonplace import Commonplace
 
 
@@ -27,19 +27,19 @@ def test_only_what_is_to_be_forgotten_goes(tmp_path: Path) -> None:
     inputs = ["# no comment", "Anna's beetle\nis called Quentin", "+1", "", "beetle", "Ben likes tea"]
     path = history(tmp_path / "history", *inputs)
     path.chmod(0o600)
-    assert forget_typed(path, Wanted("beetle quentin")) == 1
+    assert delete_lines(path, WordsToForget("beetle quentin")) == 1
     assert typed(path) == [each for each in inputs if "Quentin" not in each]
     assert "Quentin" not in path.read_text()
     assert path.stat().st_mode & 0o777 == 0o600
-    assert forget_typed(path, Wanted("beetle quentin")) == 0
-    assert forget_typed(path, Wanted("tea beetle", ["Ben likes tea"])) == 1
+    assert delete_lines(path, WordsToForget("beetle quentin")) == 0
+    assert delete_lines(path, WordsToForget("tea beetle", ["Ben likes tea"])) == 1
     history(path, "more")
     assert typed(path) == ["# no comment", "+1", "", "beetle", "more"]
     assert [file.name for file in tmp_path.iterdir()] == ["history"]
 
 
 def test_without_a_history_there_is_nothing_to_forget(tmp_path: Path) -> None:
-    assert forget_typed(tmp_path / "none", Wanted("beetle")) == 0
+    assert delete_lines(tmp_path / "none", WordsToForget("beetle")) == 0
     assert list(tmp_path.iterdir()) == []
 
 

@@ -10,15 +10,15 @@ import pytest
 import tests.adapters.discord.life as on_discord
 import tests.adapters.telegram.life as on_telegram
 from adapters.long_reply import LONGEST_IN_CHAT
-from adapters.telegram.pace import Pace
+from adapters.telegram.rate_limiter import RateLimiter
 from bot import phrases
-from tests.adapters.text.story import story as told
+from tests.adapters.markdown.story import story as told
 from tests.fakes.bot_api.chats import Chat
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.discord_api.chats import Channel
 from tests.fakes.discord_api.faults import Fault
 from tests.fakes.discord_api.server import DiscordApi
-from tests.fakes.house import House
+from tests.fakes.harness import Harness
 
 UNHURRIED = replace(on_telegram.QUICK, chat_seconds=0.7)
 
@@ -27,7 +27,7 @@ UNHURRIED = replace(on_telegram.QUICK, chat_seconds=0.7)
 class Talk:
     """Somebody's private chat with the assistant, whatever the channel."""
 
-    house: House
+    house: Harness
     say: Callable[[str], Awaitable[object]]
     chat: Chat | Channel
     name: str
@@ -44,7 +44,7 @@ class Talk:
 
     async def quiet(self) -> None:
         await self.is_taken_in()
-        await self.house.quiet()
+        await self.house.wait_until_idle()
 
     async def history(self) -> list[str]:
         return await self.house.history(self.name)
@@ -56,7 +56,7 @@ Open = Callable[..., AbstractAsyncContextManager[Talk]]
 
 @asynccontextmanager
 async def telegram(folder: Path, *, slow: bool = False) -> AsyncIterator[Talk]:
-    pace = Pace(UNHURRIED) if slow else None
+    pace = RateLimiter(UNHURRIED) if slow else None
     async with BotApi() as api, on_telegram.life(api, folder, pace=pace) as here:
         anna = api.person(2, "Anna")
         yield Talk(
@@ -64,7 +64,7 @@ async def telegram(folder: Path, *, slow: bool = False) -> AsyncIterator[Talk]:
             anna.say,
             anna.chat,
             f"telegram:{anna.id}",
-            api.confirmed,
+            api.wait_until_confirmed,
             lambda: [
                 (one.document.name, one.document.data.decode()) for one in anna.chat.replies if one.document
             ],
@@ -84,7 +84,7 @@ async def discord(folder: Path, *, slow: bool = False) -> AsyncIterator[Talk]:
                 anna.say,
                 anna.dm,
                 f"discord:@{anna.id}",
-                here.house.quiet,
+                here.house.wait_until_idle,
                 lambda: [(file.name, file.text) for one in anna.dm.replies for file in one.attachments],
             )
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from adapters.terminal.plain import PlainTerminal
-from adapters.terminal.screen import show
+from adapters.terminal.rendering import show
 from bot.messages import ChatId, IncomingMessage, PersonId, ReplyPart
-from tests.fakes.talking import notice, reply_to
 from tests.fakes.terminal_window import TerminalWindow
+from tests.fakes.turns import notice, reply_to
 
 ROOT = Path(__file__).parent.parent.parent
 CHAT = ChatId("terminal", "main")
@@ -275,10 +275,10 @@ PROGRAM = """
 import asyncio, sys
 from datetime import datetime, UTC
 from pathlib import Path
-from adapters.terminal.live import LiveTerminal
+from adapters.terminal.interactive import InteractiveTerminal
 from bot.messages import ChatId, PersonId, ReplyPart
-from bot.turn import Turn
-from tests.fakes.talking import notice, reply_to
+from bot.reply_task import ReplyTask
+from tests.fakes.turns import notice, reply_to
 
 LONG = "\\n\\n".join(f"Paragraph {number} " + "lorem ipsum " * 10 for number in range(15))
 
@@ -302,9 +302,9 @@ async def main():
     async def stop(chat):
         return turns[-1].stop()
     async def accept(message):
-        turns.append(Turn(reply(message), in_words=str))
-        tasks.add(asyncio.create_task(terminal.render(reply_to(message, turns[-1].parts()))))
-    terminal = LiveTerminal(
+        turns.append(ReplyTask(reply(message), in_words=str))
+        tasks.add(asyncio.create_task(terminal.render(reply_to(message, turns[-1].stream_parts()))))
+    terminal = InteractiveTerminal(
         chat=ChatId("terminal", "main"), sender=PersonId("terminal", "owner"), now=lambda: datetime.now(UTC),
         stop=stop, commands={"help": "lists the commands", "hello": "greets"},
         history=Path(sys.argv[1]), greeting="Welcome",
@@ -339,17 +339,17 @@ def window(tmp_path: Path) -> Callable[..., TerminalWindow]:
 
 def test_a_talk_in_a_terminal(window: Callable[..., TerminalWindow], tmp_path: Path) -> None:
     with window() as terminal:
-        terminal.until("›")
+        terminal.wait_for("›")
         terminal.type("hello\r")
-        assert "\nheard 'hello'\n" in terminal.until("›", times=2)
+        assert "\nheard 'hello'\n" in terminal.wait_for("›", times=2)
         terminal.type("\x1b[A\r")  # the arrow brings back the last line
-        terminal.until("heard 'hello'", times=2)
-        terminal.until("›", times=3)
+        terminal.wait_for("heard 'hello'", times=2)
+        terminal.wait_for("›", times=3)
         terminal.type("\x1b[200~two\nlines\x1b[201~\r")  # pasted
-        terminal.until(r"heard 'two\nlines'")
-        terminal.until("›", times=4)
+        terminal.wait_for(r"heard 'two\nlines'")
+        terminal.wait_for("›", times=4)
         terminal.type("\x04")
-        assert terminal.leave() == 0
+        assert terminal.wait_exit() == 0
     assert "+hello" in (tmp_path / "history").read_text("utf-8")
     assert (tmp_path / "history").stat().st_mode & 0o077 == 0
 
@@ -360,18 +360,18 @@ def test_a_talk_in_a_terminal(window: Callable[..., TerminalWindow], tmp_path: P
 )
 def test_a_word_leaves(window: Callable[..., TerminalWindow], line: str) -> None:
     with window() as terminal:
-        terminal.until("›")
+        terminal.wait_for("›")
         terminal.type(f"{line}\r")
-        assert terminal.leave() == 0
+        assert terminal.wait_exit() == 0
         assert "heard" not in terminal.screen.text()
 
 
 @pytest.mark.thorough
 def test_alt_enter_starts_a_new_line(window: Callable[..., TerminalWindow]) -> None:
     with window() as terminal:
-        terminal.until("›")
+        terminal.wait_for("›")
         terminal.type("milk\x1b\reggs\r")
-        terminal.until(r"heard 'milk\neggs'")
+        terminal.wait_for(r"heard 'milk\neggs'")
 
 
 @pytest.mark.thorough
@@ -379,9 +379,9 @@ def test_a_long_reply_is_whole_in_the_scrollback_and_there_just_once(
     window: Callable[..., TerminalWindow],
 ) -> None:
     with window() as terminal:
-        terminal.until("›")
+        terminal.wait_for("›")
         terminal.type("long\r")
-        shown = terminal.until("›", times=2, seconds=60)
+        shown = terminal.wait_for("›", times=2, seconds=60)
         assert terminal.screen.text() == shown
         numbers = re.findall(r"Paragraph (\d+)", shown)
         assert numbers == [str(number) for number in range(15)]
@@ -395,14 +395,14 @@ def test_a_long_reply_is_whole_in_the_scrollback_and_there_just_once(
 )
 def test_a_reply_is_stopped_and_the_talk_goes_on(window: Callable[..., TerminalWindow], keys: str) -> None:
     with window() as terminal:
-        terminal.until("›")
+        terminal.wait_for("›")
         terminal.type("hang\r")
-        terminal.until("It began")
+        terminal.wait_for("It began")
         terminal.type(keys)
-        terminal.until("(stopped)")
-        terminal.until("›", times=2)
+        terminal.wait_for("(stopped)")
+        terminal.wait_for("›", times=2)
         terminal.type("still there?\r")
-        terminal.until("heard 'still there?'")
+        terminal.wait_for("heard 'still there?'")
 
 
 @pytest.mark.parametrize(
@@ -416,14 +416,14 @@ def test_lines_that_were_entered_during_a_reply_that_is_stopped_are_said_next(
     window: Callable[..., TerminalWindow], keys: str
 ) -> None:
     with window() as terminal:
-        terminal.until("›")
+        terminal.wait_for("›")
         terminal.type("hang\r")
-        terminal.until("It began")
+        terminal.wait_for("It began")
         terminal.type(f"another line\r{keys}")
-        terminal.until("(stopped)")
-        shown = terminal.until("heard 'another line'")
+        terminal.wait_for("(stopped)")
+        shown = terminal.wait_for("heard 'another line'")
         terminal.type("the next\r")
-        assert "not entered" not in shown + terminal.until("heard 'the next'")
+        assert "not entered" not in shown + terminal.wait_for("heard 'the next'")
 
 
 @pytest.mark.thorough
@@ -431,15 +431,15 @@ def test_ctrl_c_at_the_prompt_clears_the_line_and_then_tells_how_to_leave(
     window: Callable[..., TerminalWindow],
 ) -> None:
     with window() as terminal:
-        terminal.until("›")
+        terminal.wait_for("›")
         terminal.type("a line that is not sent")
-        terminal.until("not sent")
+        terminal.wait_for("not sent")
         terminal.type("\x03")
         terminal.type("sent\r")
-        assert "heard 'sent'" in terminal.until("heard")
-        terminal.until("›", times=2)
+        assert "heard 'sent'" in terminal.wait_for("heard")
+        terminal.wait_for("›", times=2)
         terminal.type("\x03")
-        terminal.until("To leave, type exit or press Ctrl-D.")
+        terminal.wait_for("To leave, type exit or press Ctrl-D.")
 
 
 @pytest.mark.thorough
@@ -447,11 +447,11 @@ def test_what_is_typed_during_a_reply_is_the_next_line_and_is_not_mixed_into_the
     window: Callable[..., TerminalWindow],
 ) -> None:
     with window() as terminal:
-        terminal.until("›")
+        terminal.wait_for("›")
         terminal.type("long\r")
-        terminal.until("Paragraph 1 ")
+        terminal.wait_for("Paragraph 1 ")
         terminal.type("typed ahead\r")
-        shown = terminal.until("heard 'typed ahead'", seconds=60)
+        shown = terminal.wait_for("heard 'typed ahead'", seconds=60)
         assert shown.count("lorem") == 15 * 10
         assert "› typed ahead" in shown
 
@@ -459,11 +459,11 @@ def test_what_is_typed_during_a_reply_is_the_next_line_and_is_not_mixed_into_the
 @pytest.mark.thorough
 def test_commands_are_completed(window: Callable[..., TerminalWindow]) -> None:
     with window() as terminal:
-        terminal.until("›")
+        terminal.wait_for("›")
         terminal.type("/hel")
-        terminal.until("lists the commands")
+        terminal.wait_for("lists the commands")
         terminal.type("\t\t\r")
-        terminal.until("heard '/hello'")
+        terminal.wait_for("heard '/hello'")
 
 
 @pytest.mark.thorough
@@ -471,15 +471,15 @@ def test_a_message_nobody_asked_for_appears_above_the_line_being_typed(
     window: Callable[..., TerminalWindow],
 ) -> None:
     with window("0.6") as terminal:
-        terminal.until("›")
+        terminal.wait_for("›")
         terminal.type("half a li")
-        terminal.until("a reminder")
-        terminal.until("› half a li")
+        terminal.wait_for("a reminder")
+        terminal.wait_for("› half a li")
         shown = terminal.screen.text()
         assert "half a lia reminder" not in shown
         assert shown.index("a reminder") < shown.index("› half a li")
         terminal.type("ne\r")
-        shown = terminal.until("heard 'half a line'")
+        shown = terminal.wait_for("heard 'half a line'")
         assert shown.index("a reminder") < shown.index("heard")
 
 
@@ -490,11 +490,11 @@ def test_a_plain_terminal_is_served_plainly(
     window: Callable[..., TerminalWindow], environment: dict[str, str]
 ) -> None:
     with window(**environment) as terminal:
-        terminal.until("›")
+        terminal.wait_for("›")
         terminal.type("hello\r")
-        terminal.until("heard 'hello'")
+        terminal.wait_for("heard 'hello'")
         terminal.type("\x04")
-        assert terminal.leave() == 0
+        assert terminal.wait_exit() == 0
         if environment == {"TERM": "dumb"}:
             assert terminal.screen.escapes == []
         assert not [each for each in terminal.screen.escapes if re.match(rb"\x1b\[(3[0-8]|4[0-8])", each)], (
@@ -508,15 +508,15 @@ def test_a_history_that_cannot_be_written_costs_nothing_else(
 ) -> None:
     (tmp_path / "history").mkdir()
     with window() as terminal:
-        terminal.until("›")
+        terminal.wait_for("›")
         terminal.type("hello\r")
-        terminal.until("heard 'hello'")
+        terminal.wait_for("heard 'hello'")
 
 
 @pytest.mark.thorough
 def test_a_terminal_that_is_closed_ends_the_program(window: Callable[..., TerminalWindow]) -> None:
     terminal = window()
-    terminal.until("›")
+    terminal.wait_for("›")
     os.close(terminal._master)
     terminal._master = os.open(os.devnull, os.O_RDWR)
     with terminal:

@@ -16,22 +16,22 @@ from bot import phrases
 from bot.access import (
     CODE_LENGTH,
     CODE_LETTERS,
-    STRANGERS_TOLD,
+    MAX_REFUSED_STRANGERS,
     Access,
     Standing,
-    harmless_name,
-    new_code,
-    plain_code,
+    generate_code,
+    normalize_code,
+    sanitize_name,
     standing_of,
 )
 from bot.config.settings import AccessSettings
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.state import access, inbox
 from bot.state.access import Decision
-from bot.state.database import MIGRATIONS, State, stored
-from bot.state.inbox import Notice
+from bot.state.database import MIGRATIONS, State, format_timestamp
+from bot.state.inbox import QueuedNotice
 from tests.fakes.clock import FakeClock
-from tests.fakes.first_start import laid_state
+from tests.fakes.fresh_state import copy_fresh_state
 
 RULES = AccessSettings(
     owners=("telegram:1",),
@@ -152,15 +152,21 @@ class Door:
         return await self.access.make_owner(person_of(person), by=by, key=f"message-{self.count}")
 
     async def notices(self) -> list[tuple[str, str]]:
-        return [(str(each.chat), each.text) for _, each in await self.state.read(inbox.undelivered)]
+        return [
+            (str(each.chat), each.text) for _, each in await self.state.read(inbox.read_undelivered_notices)
+        ]
 
-    async def told(self) -> list[Notice]:
+    async def told(self) -> list[QueuedNotice]:
         """What owners were told that is not delivered yet."""
-        return [each for _, each in await self.state.read(inbox.undelivered) if each.text != phrases.LET_IN]
+        return [
+            each
+            for _, each in await self.state.read(inbox.read_undelivered_notices)
+            if each.text != phrases.LET_IN
+        ]
 
     async def delivered(self) -> None:
-        numbers = [each.number for _, each in await self.state.read(inbox.undelivered)]
-        await self.state.change(lambda db: inbox.deliver_notices(db, numbers))
+        numbers = [each.number for _, each in await self.state.read(inbox.read_undelivered_notices)]
+        await self.state.change(lambda db: inbox.mark_notices_delivered(db, numbers))
 
     async def rows(self) -> int:
         def count(db: apsw.Connection) -> int:
@@ -183,7 +189,7 @@ def home_of(person: PersonId) -> ChatId | None:
 
 @pytest.fixture
 async def state(tmp_path: Path) -> AsyncIterator[State]:
-    async with State(laid_state(tmp_path / "state.db")) as opened:
+    async with State(copy_fresh_state(tmp_path / "state.db")) as opened:
         yield opened
 
 
@@ -238,7 +244,7 @@ async def test_what_is_no_code_is_answered_with_the_form_and_not_counted(door: D
         assert await door.pair(text) == phrases.PAIR_FORM.format(length=CODE_LENGTH)
     for text in ("ＣＤＦＨＪＫＭＮ", "\ud800DFHJKMN", "ÄÄÄÄÄÄÄÄ", "'; DROP "):
         assert await door.pair(text) in (phrases.PAIR_WRONG, phrases.PAIR_FORM.format(length=CODE_LENGTH))
-    assert await door.rows() == 4 - (plain_code("'; DROP ") != "'; DROP ")
+    assert await door.rows() == 4 - (normalize_code("'; DROP ") != "'; DROP ")
 
 
 async def test_who_asks_again_is_told_the_same_code_whose_hour_begins_anew(door: Door) -> None:
@@ -291,7 +297,7 @@ async def test_an_owner_empties_the_list_so_that_others_can_ask(watched: Door) -
     )
     assert await watched.clear(key="clear-1") == phrases.PAIR_CLEARED.format(count=3), "after a crash too"
     assert await watched.clear() == phrases.PAIR_NOBODY
-    assert await watched.access.asking() == ()
+    assert await watched.access.list_pending() == ()
     assert await watched.knock("telegram:70") == phrases.STRANGER, "their turn has been"
     code = code_in(await watched.knock("telegram:77"))
     assert "cleared" in await watched.pair(codes[0])
@@ -324,9 +330,9 @@ async def test_in_a_room_a_stranger_meets_silence(door: Door) -> None:
 async def test_a_flood_of_strangers_leaves_no_trace(state: State, clock: FakeClock, pairing: bool) -> None:
     door = door_of(state, clock, AccessSettings(pairing=pairing))
     told = [await door.knock(f"telegram:{number}", name="x" * 10_000) for number in range(3000)]
-    assert sum(map(bool, told)) == STRANGERS_TOLD + (3 if pairing else 0)
+    assert sum(map(bool, told)) == MAX_REFUSED_STRANGERS + (3 if pairing else 0)
     assert await door.rows() == (3 if pairing else 0)
-    assert len(door.access._refused) == STRANGERS_TOLD
+    assert len(door.access._refused) == MAX_REFUSED_STRANGERS
     clock.seconds += 600
     assert await door.knock("telegram:2999") == phrases.STRANGER
     assert len(door.access._refused) == 1
@@ -389,8 +395,8 @@ async def test_who_has_become_an_owner_since_asks_no_more(state: State, clock: F
     for person in ("telegram:1", "telegram:77"):
         await before.knock(person)
     now = door_of(state, clock, AccessSettings(owners=("telegram:1",)))
-    assert [each.person for each in await before.access.asking()] == ["telegram:1", "telegram:77"]
-    assert [each.person for each in await now.access.asking()] == ["telegram:77"]
+    assert [each.person for each in await before.access.list_pending()] == ["telegram:1", "telegram:77"]
+    assert [each.person for each in await now.access.list_pending()] == ["telegram:77"]
 
 
 async def test_who_has_become_an_owner_since_takes_no_place_of_those_who_ask(
@@ -523,7 +529,7 @@ async def test_who_was_let_in_before_becomes_an_owner_by_id(door: Door) -> None:
 async def test_who_was_made_an_owner_while_a_message_came_in_gets_no_code(door: Door) -> None:
     await door.pair(code_in(await door.knock("telegram:77")), owner=True, by=OTHER_OWNER)
     assert await door.knock("telegram:77") == "", "it was looked up before who that is"
-    assert await door.access.asking() == ()
+    assert await door.access.list_pending() == ()
     assert await door.standing("telegram:77") is Standing.OWNER
 
 
@@ -551,7 +557,7 @@ async def test_the_log_says_how_to_become_an_owner_until_the_channel_has_one(
 
 
 async def test_codes_that_an_earlier_version_gave_still_count(tmp_path: Path, clock: FakeClock) -> None:
-    file, at = tmp_path / "earlier.db", stored(clock.now())
+    file, at = tmp_path / "earlier.db", format_timestamp(clock.now())
     earlier = MIGRATIONS[: MIGRATIONS.index(access.m016_owners)]
     db = apsw.Connection(str(file))
     for migration in earlier:
@@ -629,7 +635,7 @@ async def test_owners_are_told_once_an_hour_that_others_were_turned_away(
 ) -> None:
     for number in range(72, 75):
         await watched.knock(f"telegram:{number}")
-    assert not await watched.access.has_turned_away()
+    assert not await watched.access.has_turned_someone_away()
     await watched.delivered()
     for number in range(75, 80):
         await watched.knock(f"telegram:{number}")
@@ -640,12 +646,12 @@ async def test_owners_are_told_once_an_hour_that_others_were_turned_away(
     assert [str(first.chat), str(second.chat)] == ["discord:private-1", "discord:private-2"]
     assert first.text == phrases.ASKS_TURNED_AWAY.format(count=3)
     assert first.choices == (Choice("Turn all away", "/pair clear"),)
-    assert await watched.access.has_turned_away()
+    assert await watched.access.has_turned_someone_away()
     await watched.delivered()
     clock.seconds += 3599
-    assert await watched.access.has_turned_away()
+    assert await watched.access.has_turned_someone_away()
     clock.seconds += 1
-    assert not await watched.access.has_turned_away()
+    assert not await watched.access.has_turned_someone_away()
     for number in range(72, 76):
         await watched.knock(f"telegram:{number}")
     assert [each.text for each in await watched.told()][-1] == first.text
@@ -674,13 +680,13 @@ async def test_a_flood_of_accounts_does_not_flood_an_owner_who_says_no_to_each(
 
 
 async def test_who_asks_is_listed_until_the_code_is_too_old(watched: Door) -> None:
-    assert await watched.access.asking() == ()
+    assert await watched.access.list_pending() == ()
     await watched.knock("telegram:77", name="Ann")
     watched.clock.seconds += 60
     await watched.knock("telegram:78")
-    assert [each.person for each in await watched.access.asking()] == ["telegram:77", "telegram:78"]
+    assert [each.person for each in await watched.access.list_pending()] == ["telegram:77", "telegram:78"]
     watched.clock.seconds += 3540
-    assert [each.person for each in await watched.access.asking()] == ["telegram:78"]
+    assert [each.person for each in await watched.access.list_pending()] == ["telegram:78"]
 
 
 async def test_answers_are_not_kept_for_ever(door: Door) -> None:
@@ -692,18 +698,18 @@ async def test_answers_are_not_kept_for_ever(door: Door) -> None:
 
 
 def test_codes_have_no_look_alikes_and_no_order() -> None:
-    codes = {new_code() for _ in range(1000)}
+    codes = {generate_code() for _ in range(1000)}
     assert len(codes) == 1000
     assert set("".join(codes)) == set(CODE_LETTERS)
     for alike in ("0OQD", "1IL", "2Z", "5S", "6GC", "8B", "UV"):
         assert len(set(alike) & set(CODE_LETTERS)) <= 1
-    assert all(plain_code(code.lower()) == code for code in codes)
+    assert all(normalize_code(code.lower()) == code for code in codes)
 
 
 def test_a_strangers_name_cannot_pass_for_words_of_ours() -> None:
-    assert harmless_name("Ann\n\n**Owner** [yes](http://x)\u202e `/pair`") == "Ann Owner yeshttp://x /pair"
-    assert len(harmless_name("x" * 1000)) == 40
-    assert harmless_name("\ud800\x1b[31m") == ""
+    assert sanitize_name("Ann\n\n**Owner** [yes](http://x)\u202e `/pair`") == "Ann Owner yeshttp://x /pair"
+    assert len(sanitize_name("x" * 1000)) == 40
+    assert sanitize_name("\ud800\x1b[31m") == ""
 
 
 # -- rooms --------------------------------------------------------------------------------------------------
@@ -711,13 +717,13 @@ def test_a_strangers_name_cannot_pass_for_words_of_ours() -> None:
 
 async def test_the_memory_is_closed_in_a_room_until_an_owner_opens_it(door: Door) -> None:
     room = door.message("telegram:1", room=True)
-    assert await door.access.memory_is_open(door.message("telegram:1"))
-    assert not await door.access.memory_is_open(room)
+    assert await door.access.is_memory_open(door.message("telegram:1"))
+    assert not await door.access.is_memory_open(room)
     await door.access.open_memory(room.chat, memory=True)
-    assert await door.access.memory_is_open(room)
+    assert await door.access.is_memory_open(room)
     await door.access.open_memory(room.chat, memory=False)
-    assert not await door.access.memory_is_open(room)
-    assert await door.access.memory_is_open(door.message("telegram:1"))
+    assert not await door.access.is_memory_open(room)
+    assert await door.access.is_memory_open(door.message("telegram:1"))
 
 
 # -- any sequence -------------------------------------------------------------------------------------------
@@ -776,7 +782,7 @@ async def follow(steps: list[tuple[str, int]]) -> None:
             wrong.append(clock.seconds)
 
     with TemporaryDirectory() as folder:
-        async with State(laid_state(Path(folder) / "state.db")) as state:
+        async with State(copy_fresh_state(Path(folder) / "state.db")) as state:
             door = door_of(state, clock, AccessSettings(owners=("telegram:1",)))
             for what, number in steps:
                 person = f"telegram:{number + 70}"

@@ -7,8 +7,8 @@ import pytest
 from bot.access import Standing, standing_of
 from bot.config.settings import AccessSettings, Settings
 from bot.messages import PersonId
-from tests.fakes.house import open_house
-from tests.fakes.talking import message
+from tests.fakes.harness import open_harness
+from tests.fakes.turns import message
 
 ANNA = PersonId("discord", "7")
 RULES = AccessSettings(
@@ -60,10 +60,10 @@ def test_what_names_nobody_on_discord_is_refused(entry: str) -> None:
 async def test_a_role_opens_the_room_in_which_it_is_held_and_no_other(tmp_path: Path) -> None:
     from dataclasses import replace
 
-    async with open_house(tmp_path, access=AccessSettings(allow=("slack:100/@20",))) as house:
+    async with open_harness(tmp_path, access=AccessSettings(allow=("slack:100/@20",))) as house:
         house.model.enqueue("Hello.")
         said = message("hello", chat="slack:5", sender="slack:9", in_room=True)
         assert await house.assistant.accept(replace(said, groups=("100/@20",)))
-        await house.quiet()
+        await house.wait_until_idle()
         assert not await house.assistant.accept(replace(said, id="2", groups=("200/@20",)))
         assert len(house.model.history) == 1

@@ -16,22 +16,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot import agent as agent_module
-from bot.agent import CALLS_AT_ONCE, CALLS_PER_TURN, LAST_STEP, OUT_OF_STEPS, Agent
+from bot.agent import LAST_STEP_PROMPT, MAX_CALLS_PER_STEP, MAX_CALLS_PER_TURN, OUT_OF_STEPS, Agent
 from bot.conversations.conversation import INTERRUPTED_RESULT, INTERRUPTED_TEXT, Conversation
-from bot.journal import Journal
 from bot.messages import ChatId, ReplyPart
 from bot.models.errors import EmptyAnswer, Overloaded
 from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
+from bot.note_writes import OnceWriter
 from bot.state.database import State, StateUnusable
 from bot.tools.memory import memory_tools
 from bot.tools.toolbox import Toolbox, tool
 from memory.memory import Memory
 from memory.settings import MemorySettings
-from tests.fakes.first_start import laid_state
-from tests.fakes.house import open_house
-from tests.fakes.kept_conversation import end_conversation, entries, open_conversation
+from tests.fakes.fresh_state import copy_fresh_state
+from tests.fakes.harness import open_harness
 from tests.fakes.scripted_model import ScriptedModel
-from tests.fakes.talking import run_turn
+from tests.fakes.stored_conversation import end_conversation, entries, open_conversation
+from tests.fakes.turns import run_turn
 
 CHAT = ChatId("terminal", "main")
 
@@ -99,7 +99,7 @@ def bench() -> Bench:
 
 @pytest.fixture
 async def state(tmp_path: Path) -> AsyncIterator[State]:
-    async with State(laid_state(tmp_path / "state.db")) as opened:
+    async with State(copy_fresh_state(tmp_path / "state.db")) as opened:
         yield opened
 
 
@@ -222,13 +222,13 @@ async def test_a_model_that_was_talked_into_a_flood_of_calls_is_held_back(
     model: ScriptedModel, conversation: Conversation, bench: Bench, state: State
 ) -> None:
     agent = Agent(model, bench.toolbox(), prompt=lambda _: "the prompt", steps_per_turn=1000)
-    steps = -(-CALLS_PER_TURN // CALLS_AT_ONCE)
+    steps = -(-MAX_CALLS_PER_TURN // MAX_CALLS_PER_STEP)
     for _ in range(steps):
         model.enqueue("", calls=[("quick", {})] * 1000)
     model.enqueue("Enough.")
     await turn(agent, conversation)
-    assert len(bench.ended) == steps * CALLS_AT_ONCE < 2 * CALLS_PER_TURN
-    assert (LAST_STEP in model.history[-1].system, model.history[-1].tools) == (True, ())
+    assert len(bench.ended) == steps * MAX_CALLS_PER_STEP < 2 * MAX_CALLS_PER_TURN
+    assert (LAST_STEP_PROMPT in model.history[-1].system, model.history[-1].tools) == (True, ())
     assert_valid(await on_disk(state))
 
 
@@ -307,7 +307,7 @@ async def test_an_id_that_only_a_summary_stands_for_is_not_used_again(state: Sta
         model.enqueue("", calls=[ToolCall("same00000", "sets", "{}")])
         model.enqueue("Set.")
         await turn(agent, conversation)
-        await conversation.fold(conversation.last_seq, "something was set", "")
+        await conversation.compact(conversation.last_seq, "something was set", "")
     ids = [call["id"] for kind, fields in await raw(state) if kind == "assistant" for call in fields["calls"]]
     assert len(set(ids)) == 2
 
@@ -320,7 +320,7 @@ async def test_the_memory_is_written_and_found_in_a_turn(
     ) as memory:
         agent = Agent(
             model,
-            Toolbox(memory_tools(memory, Journal(memory, state))),
+            Toolbox(memory_tools(memory, OnceWriter(memory, state))),
             prompt=lambda _: "",
             steps_per_turn=5,
         )
@@ -347,7 +347,7 @@ async def test_the_last_step_has_no_tools_and_says_so(
     assert parts[-1] == ReplyPart("This far I came.", final=True)
     assert len(model.history) == 5
     assert [bool(request.tools) for request in model.history] == [True] * 4 + [False]
-    assert [LAST_STEP in request.system for request in model.history] == [False] * 4 + [True]
+    assert [LAST_STEP_PROMPT in request.system for request in model.history] == [False] * 4 + [True]
 
 
 async def test_a_model_that_calls_to_the_end_is_stopped_with_a_sentence(
@@ -635,7 +635,7 @@ async def cancelled_at(path: Path, *suspensions: int) -> bool:
     enqueue_all(model)
     agent = Agent(model, bench.toolbox(), prompt=lambda _: "", steps_per_turn=5)
     shown: list[str] = []
-    async with State(laid_state(path)) as state:
+    async with State(copy_fresh_state(path)) as state:
 
         async def run() -> None:
             await CancelledAt(show(agent, Conversation(state, CHAT), shown), *suspensions)
@@ -680,7 +680,7 @@ async def closed_after(folder: Path, parts: int) -> bool:
     enqueue_all(model)
     agent = Agent(model, bench.toolbox(), prompt=lambda _: "", steps_per_turn=5)
     seen = 0
-    async with State(laid_state(folder / f"closed{parts}.db")) as state:
+    async with State(copy_fresh_state(folder / f"closed{parts}.db")) as state:
         async with aclosing(run_turn(agent, Conversation(state, CHAT), "where?")) as reply:
             async for _ in reply:
                 seen += 1
@@ -712,7 +712,7 @@ steps = st.lists(
 @given(st.lists(st.tuples(steps, st.integers(0, 60)), min_size=1, max_size=3))
 def test_any_turns_with_any_failures_and_stops_leave_a_valid_history(turns: list[Any]) -> None:
     async def main(folder: Path) -> None:
-        async with State(laid_state(folder / "state.db")) as state:
+        async with State(copy_fresh_state(folder / "state.db")) as state:
             conversation = Conversation(state, CHAT)
             for script, patience in turns:
                 model, bench = ScriptedModel(), Bench()
@@ -753,7 +753,7 @@ from bot.messages import ChatId
 from bot.state.database import State
 from bot.tools.toolbox import Toolbox, tool
 from tests.fakes.scripted_model import ScriptedModel
-from tests.fakes.talking import run_turn
+from tests.fakes.turns import run_turn
 
 @tool
 async def slow():
@@ -804,7 +804,7 @@ THREE_CALLS = """
 import asyncio, sys
 from pathlib import Path
 from bot.tools.toolbox import tool
-from tests.fakes.house import open_house
+from tests.fakes.harness import open_harness
 
 folder = Path(sys.argv[1])
 
@@ -817,7 +817,7 @@ async def runs(name: str, waits: bool = False):
     return {"done": name}
 
 async def main():
-    async with open_house(folder, tools=[runs]) as house:
+    async with open_harness(folder, tools=[runs]) as house:
         calls = [("first", False), ("second", True), ("third", False)]
         house.model.enqueue("", calls=[("runs", {"name": name, "waits": waits}) for name, waits in calls])
         await house.accept("go", chat="telegram:1", sender="telegram:1", alone=False)
@@ -853,9 +853,9 @@ async def test_kill_9_in_a_step_of_three_calls_runs_only_the_unfinished_one_agai
 
     model = ScriptedModel()
     model.enqueue("All three are done.")
-    async with open_house(tmp_path, tools=[runs], model=model) as house:
-        await house.asked(1)
-        await house.quiet()
+    async with open_harness(tmp_path, tools=[runs], model=model) as house:
+        await house.wait_until_asked(1)
+        await house.wait_until_idle()
         assert list(house.telegram.replies().values()) == ["All three are done."]
     assert (tmp_path / "runs").read_text().split()[3:] == ["second"]
     shown = model.history[0].messages
@@ -881,7 +881,7 @@ async def test_a_turn_that_is_parked_in_a_step_of_two_calls_runs_the_unfinished_
         await leaves.wait()
         return {}
 
-    async with open_house(tmp_path, tools=[quick, waits]) as house:
+    async with open_harness(tmp_path, tools=[quick, waits]) as house:
         house.model.enqueue("", calls=[("waits", {}), ("quick", {})])
         await house.accept("go", chat="telegram:1", sender="telegram:1", alone=False)
         async with asyncio.timeout(10):
@@ -890,9 +890,9 @@ async def test_a_turn_that_is_parked_in_a_step_of_two_calls_runs_the_unfinished_
     leaves.set()
     model = ScriptedModel()
     model.enqueue("Done.")
-    async with open_house(tmp_path, tools=[quick, waits], model=model) as house:
-        await house.asked(1)
-        await house.quiet()
+    async with open_harness(tmp_path, tools=[quick, waits], model=model) as house:
+        await house.wait_until_asked(1)
+        await house.wait_until_idle()
         assert list(house.telegram.replies().values()) == ["Done."]
     assert ran[2:] == ["waits"]
     assert_valid(model.history[0].messages)

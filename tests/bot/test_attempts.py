@@ -10,9 +10,9 @@ import pytest
 
 from bot import phrases
 from bot.attempts import READING_ATTEMPTS
-from bot.messages import Attachment, ChatId, Write
+from bot.messages import Attachment, ChatId, WriteChunk
 from bot.state import inbox
-from tests.fakes.house import House, open_house
+from tests.fakes.harness import Harness, open_harness
 from tests.fakes.recording_adapter import RecordingAdapter
 
 
@@ -23,20 +23,20 @@ class Files(RecordingAdapter):
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     asked: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
 
-    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
         self.asked.put_nowait(attachment.handle)
         await self.gate.wait()
         await write(attachment.handle.encode())
 
 
 @asynccontextmanager
-async def with_files(folder: Path) -> AsyncIterator[tuple[House, Files]]:
+async def with_files(folder: Path) -> AsyncIterator[tuple[Harness, Files]]:
     files = Files("telegram")
-    async with open_house(folder, channels=[files]) as house:
+    async with open_harness(folder, channels=[files]) as house:
         yield house, files
 
 
-async def send(house: House, name: str, *, chat: str = "telegram:3", text: str = "Read this") -> None:
+async def send(house: Harness, name: str, *, chat: str = "telegram:3", text: str = "Read this") -> None:
     await house.accept(
         text,
         chat=chat,
@@ -46,14 +46,14 @@ async def send(house: House, name: str, *, chat: str = "telegram:3", text: str =
     )
 
 
-async def attempts(house: House) -> list[int]:
-    found = await house.state.read(inbox.unfinished)
+async def attempts(house: Harness) -> list[int]:
+    found = await house.state.read(inbox.read_undelivered)
     return [received.attempts for _, received in found]
 
 
-async def dies_over(house: House, *numbers: int) -> None:
+async def dies_over(house: Harness, *numbers: int) -> None:
     """Have it look as if a process had died while it read these."""
-    await house.inbox.tried(*numbers)
+    await house.inbox.count_attempt(*numbers)
 
 
 async def first(files: Files) -> str:
@@ -68,7 +68,7 @@ async def test_it_is_counted_before_a_file_is_touched_and_a_stop_takes_it_off_ag
         assert await attempts(house) == [1]
     async with with_files(tmp_path) as (house, files):
         files.gate.set()
-        await house.quiet()
+        await house.wait_until_idle()
         assert phrases.FILES_SET_ASIDE not in files.replies().values()
         assert "a.txt" in (await house.history("telegram:3"))[0]
 
@@ -77,7 +77,7 @@ async def test_a_message_without_files_costs_no_count(tmp_path: Path) -> None:
     async with with_files(tmp_path) as (house, _):
         house.model.enqueue(hang=True)
         await house.accept("Hi", chat="telegram:3", sender="telegram:3", alone=False)
-        await house.asked(1)
+        await house.wait_until_asked(1)
         assert await attempts(house) == [0]
 
 
@@ -91,15 +91,15 @@ async def test_what_killed_the_process_again_and_again_is_set_aside_and_stays_on
     async with with_files(tmp_path) as (house, files):
         files.gate.set()
         house.model.enqueue("Read.")
-        await house.quiet()
+        await house.wait_until_idle()
         await send(house, "fine.txt", text="And this one?")
-        await house.quiet()
+        await house.wait_until_idle()
         assert list(files.replies().values()) == [phrases.FILES_SET_ASIDE, "Read."]
         assert files.asked.get_nowait() == "fine.txt"
         bomb, _, _ = await house.history("telegram:3")
         assert bomb.startswith("What is in it?")
         assert f"bomb.pdf (9 bytes). {phrases.NOT_READ_AGAIN}" in bomb
-        assert await house.unfinished() == 0
+        assert await house.count_undelivered() == 0
 
 
 async def test_what_was_being_read_beside_it_is_read_one_by_one(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ async def test_what_was_being_read_beside_it_is_read_one_by_one(tmp_path: Path) 
         assert await first(files) == "new.txt", "what is new waits for none of them"
         assert sorted(await attempts(house)) == [1, 1, 1, 2], "only the one that is read is counted again"
         files.gate.set()
-        await house.quiet()
+        await house.wait_until_idle()
         assert phrases.FILES_SET_ASIDE not in files.replies().values()
         assert len(files.replies()) == 4
 
@@ -126,7 +126,7 @@ async def test_what_joins_a_turn_is_counted_too(tmp_path: Path) -> None:
         stack.push_async_callback(house.assistant.stop, ChatId.parse("telegram:3"))
         house.model.enqueue("Let me see.", calls=[("nothing", {})], delay=0.2)
         await house.accept("Hi", chat="telegram:3", sender="telegram:3", alone=False)
-        await house.asked(1)
+        await house.wait_until_asked(1)
         await send(house, "bomb.pdf")
         assert await first(files) == "bomb.pdf"
         assert await attempts(house) == [0, 1]
@@ -144,9 +144,9 @@ async def test_a_command_for_files_is_set_aside_too(tmp_path: Path, times: int) 
         )
         await first(files)
         await dies_over(house, *[1] * times)
-        await house.inbox.not_tried(1)  # as it was counted itself
+        await house.inbox.uncount_attempt(1)  # as it was counted itself
     async with with_files(tmp_path) as (house, files):
         files.gate.set()
-        await house.quiet()
+        await house.wait_until_idle()
         (reply,) = files.replies().values()
         assert (reply == phrases.FILES_SET_ASIDE) is (times >= READING_ATTEMPTS)

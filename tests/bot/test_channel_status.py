@@ -11,14 +11,14 @@ import pytest
 from bot.access import Standing
 from bot.channel_store import ChannelStore
 from bot.channels import Channels
+from bot.cluster.lease import LeaseState
+from bot.cluster.status import InstanceStatus
 from bot.commands.command import CommandCall
-from bot.commands.everyday import show_status
-from bot.instances.lease import LeaseState
-from bot.instances.status import InstanceStatus
+from bot.commands.general import show_status
 from bot.messages import ChannelHealth
-from tests.fakes.house import House, open_house
+from tests.fakes.harness import Harness, open_harness
 from tests.fakes.services import ChannelsAt
-from tests.fakes.talking import message
+from tests.fakes.turns import message
 
 NOW = datetime.now(UTC)
 LATER = NOW + timedelta(minutes=1)
@@ -26,19 +26,19 @@ CONFLICT = ChannelHealth("down", "another program polls with this token:\nend on
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    async with open_house(tmp_path) as house:
+async def house(tmp_path: Path) -> AsyncIterator[Harness]:
+    async with open_harness(tmp_path) as house:
         yield house
 
 
 async def status(
-    house: House, channels: Mapping[str, ChannelHealth], standing: Standing = Standing.OWNER
+    house: Harness, channels: Mapping[str, ChannelHealth], standing: Standing = Standing.OWNER
 ) -> list[str]:
     services = replace(house.assistant.services, channels=cast(Channels, ChannelsAt(lambda: channels)))
     return (await show_status(CommandCall(message("/status"), standing, {}, "k"), services)).splitlines()
 
 
-async def test_an_owner_is_told_of_each_channel_with_which_something_is_wrong(house: House) -> None:
+async def test_an_owner_is_told_of_each_channel_with_which_something_is_wrong(house: Harness) -> None:
     usual = await status(house, {})
     channels = {
         "terminal": ChannelHealth("up"),
@@ -53,23 +53,23 @@ async def test_an_owner_is_told_of_each_channel_with_which_something_is_wrong(ho
     assert "Telegram: up, but it cannot answer (in 2 chats)" in await status(house, hampered)
 
 
-async def test_an_owner_is_told_how_much_of_a_channel_could_not_be_read(house: House) -> None:
+async def test_an_owner_is_told_how_much_of_a_channel_could_not_be_read(house: Harness) -> None:
     channels = {"telegram": ChannelHealth("up"), "terminal": ChannelHealth("up")}
     usual = await status(house, channels)
     store = ChannelStore(house.state, "telegram")
     for number in ("7", "8"):
-        await store.set_aside(number, "{}", "no date")
+        await store.keep_unreadable(number, "{}", "no date")
     (line,) = [line for line in await status(house, channels) if line not in usual]
     assert line == "Kept from Telegram, but I could not read it (why is in the log): 2"
 
 
 @pytest.mark.parametrize("standing", [Standing.GUEST, Standing.ALLOWED])
-async def test_nobody_else_is_told_anything_of_channels(house: House, standing: Standing) -> None:
-    await ChannelStore(house.state, "telegram").set_aside("7", "{}", "no date")
+async def test_nobody_else_is_told_anything_of_channels(house: Harness, standing: Standing) -> None:
+    await ChannelStore(house.state, "telegram").keep_unreadable("7", "{}", "no date")
     assert await status(house, {"telegram": CONFLICT}, standing) == await status(house, {}, standing)
 
 
-async def test_an_owner_is_told_which_instance_answers_and_which_has_a_channel(house: House) -> None:
+async def test_an_owner_is_told_which_instance_answers_and_which_has_a_channel(house: Harness) -> None:
     usual = await status(house, {})
     channels = {"telegram": ChannelHealth("standby", "cellar has it")}
     assert [line for line in await status(house, channels) if line not in usual] == [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.channel_store import ChannelStore
-from bot.state.channels import UNREAD_KEPT
+from bot.state.channels import MAX_UNREAD
 from bot.state.database import State
 
 
@@ -24,7 +24,7 @@ async def test_facts_are_kept_by_channel(state: State) -> None:
     await telegram.put("seen_1", "no")
     await discord.put("seen:1", "99")
     assert await telegram.get("seen:1") == "10"
-    assert await telegram.starting_with("seen:") == {"seen:1": "10", "seen:2": "20"}
+    assert await telegram.list_prefix("seen:") == {"seen:1": "10", "seen:2": "20"}
     assert await discord.get("seen:2") == ""
 
 
@@ -34,19 +34,19 @@ async def test_a_fact_is_replaced_and_forgotten(state: State) -> None:
     await store.put("me", "two")
     assert await store.get("me") == "two"
     await store.put("me", "")
-    assert await store.starting_with("") == {}
+    assert await store.list_prefix("") == {}
 
 
 async def test_what_cannot_be_read_is_set_aside_once(state: State) -> None:
     store = ChannelStore(state, "telegram")
-    assert await store.set_aside("7", "{}", "KeyError")
-    assert not await store.set_aside("7", "{}", "KeyError")
-    assert await store.count_unread() == 1
+    assert await store.keep_unreadable("7", "{}", "KeyError")
+    assert not await store.keep_unreadable("7", "{}", "KeyError")
+    assert await store.count_unreadable() == 1
 
 
 async def test_only_the_latest_of_what_cannot_be_read_is_kept(state: State) -> None:
     store = ChannelStore(state, "telegram")
-    for number in range(UNREAD_KEPT + 5):
-        await store.set_aside(str(number), "{}", "KeyError")
-    assert await store.count_unread() == UNREAD_KEPT
-    assert not await store.set_aside(str(UNREAD_KEPT + 4), "{}", "KeyError")
+    for number in range(MAX_UNREAD + 5):
+        await store.keep_unreadable(str(number), "{}", "KeyError")
+    assert await store.count_unreadable() == MAX_UNREAD
+    assert not await store.keep_unreadable(str(MAX_UNREAD + 4), "{}", "KeyError")

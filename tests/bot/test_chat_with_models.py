@@ -11,12 +11,12 @@ import pytest
 from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.commonplace import Commonplace, CommonplaceHere
 from tests.fakes.gemini_server import GeminiServer
-from tests.fakes.in_thread import in_thread
-from tests.fakes.model_server import KEY, Says, drops, proxy_error
+from tests.fakes.model_server import KEY, ModelAnswer, drops, proxy_error
 from tests.fakes.openai_server import MODEL, OpenAIServer
+from tests.fakes.threaded_server import run_in_thread
 
 CLAUDE, GEMINI = "claude-sonnet-4-5", "gemini-2.5-flash"
-NOTES = Says(
+NOTES = ModelAnswer(
     calls=[("memory_write", {"content": "Anna's passport is in the blue folder.", "target": "daily"})]
 )
 
@@ -26,9 +26,9 @@ class House:
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.commonplace: Commonplace = CommonplaceHere(folder)
-        self.openai = stack.enter_context(in_thread(OpenAIServer()))
-        self.anthropic = stack.enter_context(in_thread(AnthropicServer()))
-        self.gemini = stack.enter_context(in_thread(GeminiServer()))
+        self.openai = stack.enter_context(run_in_thread(OpenAIServer()))
+        self.anthropic = stack.enter_context(run_in_thread(AnthropicServer()))
+        self.gemini = stack.enter_context(run_in_thread(GeminiServer()))
         self.configure(f'"openai/{MODEL}", "anthropic/{CLAUDE}", "gemini/{GEMINI}"')
 
     def configure(self, chain: str, more: str = "") -> None:
@@ -40,7 +40,7 @@ class House:
         )
 
     def say(self, text: str) -> str:
-        return self.commonplace.says("chat", "-m", text)
+        return self.commonplace.output_of("chat", "-m", text)
 
     def note(self) -> str:
         (file,) = (self.commonplace.folder / "workspace/memory").glob("2*.md")
@@ -54,7 +54,7 @@ def house(tmp_path: Path) -> Iterator[House]:
 
 
 def test_a_tool_runs_and_the_model_hears_of_it(house: House) -> None:
-    house.openai.enqueue(NOTES, Says("I noted it."))
+    house.openai.enqueue(NOTES, ModelAnswer("I noted it."))
     assert house.say("Remember where Anna's passport is: in the blue folder.") == "I noted it.\n"
     assert house.note().count("Anna's passport is in the blue folder.") == 1
     result = house.openai.requests[1].body["messages"][-1]
@@ -66,7 +66,7 @@ def test_a_reply_in_a_pipe_is_the_markdown_that_the_model_wrote(house: House) ->
     wrote = (
         "# *Why*\n\n- `a_b` costs 2*3 \\$5, [see](https://example.org)\n\n| a | b |\n|---|---|\n| <b> | \\* |"
     )
-    house.openai.enqueue(Says(wrote + "\x1b[31m\n\n"))
+    house.openai.enqueue(ModelAnswer(wrote + "\x1b[31m\n\n"))
     assert house.say("Why?") == f"{wrote}\n"
 
 
@@ -81,7 +81,7 @@ def test_a_turn_that_changes_models_in_the_middle_does_nothing_twice(house: Hous
     """The first writes a note and is gone; the second goes on with what the first has begun."""
     house.openai.enqueue(NOTES)
     house.openai.always(proxy_error(503))
-    house.anthropic.enqueue(Says("It is noted."))
+    house.anthropic.enqueue(ModelAnswer("It is noted."))
     assert house.say("Remember where Anna's passport is.") == "It is noted.\n"
     assert house.note().count("blue folder") == 1
     assert len(house.openai.requests) == 3
@@ -95,7 +95,8 @@ def test_a_conversation_goes_on_with_whichever_provider_answers(house: House) ->
     for number in range(6):
         house.say(f"/model {names[number % 3]}")
         servers[number % 3].enqueue(
-            Says(calls=[("memory_search", {"query": "passport"})], thought="Hm."), Says(f"Answer {number}.")
+            ModelAnswer(calls=[("memory_search", {"query": "passport"})], thought="Hm."),
+            ModelAnswer(f"Answer {number}."),
         )
         assert house.say(f"Question {number}?") == f"Answer {number}.\n"
     for server in servers:
@@ -103,7 +104,7 @@ def test_a_conversation_goes_on_with_whichever_provider_answers(house: House) ->
 
 
 def test_with_all_providers_gone_the_notebook_still_finds_things_and_says_who_it_is(house: House) -> None:
-    house.commonplace.says("memory", "write", "Anna's passport is in the blue folder.")
+    house.commonplace.output_of("memory", "write", "Anna's passport is in the blue folder.")
     for server in (house.openai, house.anthropic):
         server.always(drops())
     house.configure(f'"openai/{MODEL}", "anthropic/{CLAUDE}", "builtin/notebook"')
@@ -119,7 +120,7 @@ def test_when_nobody_answers_one_line_lists_every_try_and_no_secret(house: House
     house.openai.always(house.openai.fails(401, f"Incorrect API key: {KEY}", code="invalid_api_key"))
     house.anthropic.always(house.anthropic.fails(529, "Overloaded", code="overloaded_error"))
     house.gemini.always(drops())
-    line = house.commonplace.fails("chat", "-m", "Hi")
+    line = house.commonplace.error_of("chat", "-m", "Hi")
     assert re.search(
         rf"no model answered: openai/{MODEL}: answered 401.*; anthropic/{CLAUDE}: answered 529 \(Overloaded\) "
         rf"\(2 times\); gemini/{GEMINI}: cannot be reached at 127.0.0.1:\d+: .*\(2 times\)",
@@ -147,7 +148,7 @@ def test_with_every_key_refused_the_status_names_the_failure_and_the_remedy(hous
 
 def test_a_breaker_is_open_also_for_the_next_process(house: House) -> None:
     house.openai.always(proxy_error())
-    house.anthropic.always(Says("From Claude."))
+    house.anthropic.always(ModelAnswer("From Claude."))
     for _ in range(2):
         assert house.say("Hi") == "From Claude.\n"
     assert len(house.openai.requests) == 4
@@ -155,7 +156,7 @@ def test_a_breaker_is_open_also_for_the_next_process(house: House) -> None:
     assert len(house.openai.requests) == 4
     assert "left to rest until" in house.say("/models")
     house.say("/models reset")
-    house.openai.always(Says("From GPT."))
+    house.openai.always(ModelAnswer("From GPT."))
     assert house.say("Hi") == "From GPT.\n"
 
 
@@ -164,7 +165,7 @@ def test_a_hang_costs_the_first_token_limit_once(house: House) -> None:
 
     house.configure(f'"openai/{MODEL}", "anthropic/{CLAUDE}"', "first_token_timeout = 0.2")
     house.openai.always(hangs())
-    house.anthropic.always(Says("From Claude."))
+    house.anthropic.always(ModelAnswer("From Claude."))
     assert house.say("Hi") == "From Claude.\n"
     assert house.say("Hi") == "From Claude.\n"
     assert len(house.openai.requests) == 1

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from bot import phrases
-from bot.attempts import ATTEMPTS
+from bot.attempts import MAX_TURN_ATTEMPTS
 from bot.messages import ChannelFault, ChatId, Reply
-from tests.fakes.house import open_house
+from tests.fakes.harness import open_harness
 from tests.fakes.recording_adapter import RecordingAdapter
-from tests.fakes.talking import message
+from tests.fakes.turns import message
 
 POISON = "poison"
 MORTAL = f"""
 import asyncio, os, signal, sys
 from pathlib import Path
-import tests.fakes.house
-from tests.fakes.house import open_house
+import tests.fakes.harness
+from tests.fakes.harness import open_harness
 from tests.fakes.recording_adapter import RecordingAdapter
 
 class Mortal(RecordingAdapter):
@@ -31,9 +31,9 @@ class Mortal(RecordingAdapter):
                 print(part.text, flush=True)
 
 async def run():
-    tests.fakes.house.RecordingAdapter = Mortal
+    tests.fakes.harness.RecordingAdapter = Mortal
     async with open_house(Path(sys.argv[1])) as house:
-        await house.quiet()
+        await house.wait_until_idle()
 
 asyncio.run(run())
 """
@@ -54,21 +54,21 @@ async def live(folder: Path) -> tuple[int, list[str]]:
 async def test_what_kills_each_process_that_shows_it_is_given_up_and_the_rest_is_shown(
     kind: str, tmp_path: Path
 ) -> None:
-    async with open_house(tmp_path) as house:
+    async with open_harness(tmp_path) as house:
         for number, text in enumerate(["one", POISON, "three"]):
             chat = ChatId("terminal", f"chat{number}")
             if kind == "notice":
-                notice = await house.inbox.put(chat, text, key=f"notice {number}")
+                notice = await house.inbox.queue_notice(chat, text, key=f"notice {number}")
                 assert notice
                 if text == POISON:
-                    for _ in range(ATTEMPTS - 3):  # as often as it has been the death of one before
+                    for _ in range(MAX_TURN_ATTEMPTS - 3):  # as often as it has been the death of one before
                         await house.inbox.notice_tried(notice.number)
             else:
                 received = await house.inbox.accept(message(text, chat=str(chat)))
                 assert received
-                await house.inbox.answer(received.number, text)
+                await house.inbox.record_answer(received.number, text)
                 if text == POISON:
-                    await house.inbox.tried(*[received.number] * (ATTEMPTS - 3))
+                    await house.inbox.count_attempt(*[received.number] * (MAX_TURN_ATTEMPTS - 3))
     shown: list[str] = []
     deaths = 0
     for _ in range(6):
@@ -85,11 +85,11 @@ async def test_what_kills_each_process_that_shows_it_is_given_up_and_the_rest_is
 async def test_what_a_silent_platform_keeps_waiting_is_not_counted_when_the_program_stops(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with open_house(tmp_path) as house:
+    async with open_harness(tmp_path) as house:
         received = await house.inbox.accept(message("hello", chat="terminal:1"))
         assert received
-        await house.inbox.answer(received.number, "the answer")
-        await house.inbox.put(ChatId("terminal", "2"), "the notice", key="a notice")
+        await house.inbox.record_answer(received.number, "the answer")
+        await house.inbox.queue_notice(ChatId("terminal", "2"), "the notice", key="a notice")
     tried = asyncio.Event()
 
     class Silent(RecordingAdapter):
@@ -98,14 +98,14 @@ async def test_what_a_silent_platform_keeps_waiting_is_not_counted_when_the_prog
             raise ChannelFault("the platform is gone")
 
     with monkeypatch.context() as patched:
-        patched.setattr("tests.fakes.house.RecordingAdapter", Silent)
+        patched.setattr("tests.fakes.harness.RecordingAdapter", Silent)
         for _ in range(2):
-            async with open_house(tmp_path, pauses=(0.01,)) as house:
+            async with open_harness(tmp_path, pauses=(0.01,)) as house:
                 async with asyncio.timeout(20):
                     await tried.wait()
                 tried.clear()
-    async with open_house(tmp_path) as house:
-        await house.quiet()
+    async with open_harness(tmp_path) as house:
+        await house.wait_until_idle()
         assert sorted(parts[-1].text for _, parts in house.terminal.shown) == ["the answer", "the notice"]
         counted = (
             "SELECT sum(attempts) FROM (SELECT attempts FROM inbox UNION ALL SELECT attempts FROM outbox)"

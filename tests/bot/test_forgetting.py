@@ -19,26 +19,26 @@ from pydantic import SecretStr
 
 from bot import phrases
 from bot.access import Standing
-from bot.attachments.wording import heading, with_content
-from bot.commands.command import Told, run_command
-from bot.commands.table import COMMANDS
+from bot.attachments.markup import format_content, heading
+from bot.commands.command import CommandReply, run_command
+from bot.commands.registry import COMMANDS
 from bot.conversations.conversation import Conversation
-from bot.forgetting import MOST_LINES, Forgetting
-from bot.journal import Journal
+from bot.forgetting import MAX_LINES, ForgetService
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.models.protocol import AssistantMessage, Image, RawStep, ToolCall, ToolResult, UserMessage
-from bot.state import inbox, journal
+from bot.note_writes import OnceWriter
+from bot.state import inbox, note_effects
 from bot.state.database import State
-from bot.state.forgetting import ENTRIES, PLACES, is_unfinished, texts
-from memory.embeddings.opening import open_embedding
+from bot.state.forgetting import ENTRIES, STORED_TEXTS, is_unfinished, read_texts
+from memory.embeddings.factory import open_embedding
 from memory.errors import NoteUnwritable
-from memory.forgetting import FORGOTTEN, Wanted
+from memory.forgetting import FORGOTTEN, WordsToForget
 from memory.memory import Memory
 from memory.settings import EmbeddingSettings, MemorySettings
 from tests.fakes.clock import FakeClock
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.services import services
-from tests.fakes.talking import HERE, NOW, OWNER, message
+from tests.fakes.turns import HERE, NOW, OWNER, message
 
 SECRET = "xylophagous"
 """A word that stands nowhere by chance."""
@@ -52,7 +52,7 @@ class House:
     memory: Memory
     state: State
     clock: FakeClock
-    forgetting: Forgetting
+    forgetting: ForgetService
     said: int = 0
     offered: tuple[Choice, ...] = ()
     """With the latest answer."""
@@ -77,8 +77,8 @@ class House:
             key=key or f"message-{self.said}",
             services=given,
         )
-        told = Told(reply) if isinstance(reply, str) else reply
-        assert isinstance(told, Told)
+        told = CommandReply(reply) if isinstance(reply, str) else reply
+        assert isinstance(told, CommandReply)
         self.offered = told.choices
         return told.text
 
@@ -119,7 +119,7 @@ async def opened(base: Path, server: EmbeddingServer | None = None) -> AsyncIter
         State(base / ".commonplace" / "state.db", now=clock.now) as state,
         Memory(MemorySettings(embedding=embedding), workspace=base, now=clock.now, embedding=made) as memory,
     ):
-        yield House(base, memory, state, clock, Forgetting(memory, state, now=clock.now))
+        yield House(base, memory, state, clock, ForgetService(memory, state, now=clock.now))
 
 
 @pytest.fixture
@@ -142,8 +142,8 @@ async def fill_state(state: State) -> None:
         UserMessage("Ben likes tea."),
         AssistantMessage("I know.", (), "openai/x", RawStep("openai", {"content": "I know."})),
     )
-    await talk.remember(f"# Memory\n\n- {LINE}\n- Ben likes tea")
-    await talk.fold(4, f"They spoke. {LINE}. Ben came.", f"- {LINE}\n- Ben likes tea")
+    await talk.save_recalled(f"# Memory\n\n- {LINE}\n- Ben likes tea")
+    await talk.compact(4, f"They spoke. {LINE}. Ben came.", f"- {LINE}\n- Ben likes tea")
     other = Conversation(state, ELSEWHERE)
     await other.load()
     await other.append(UserMessage("Ben likes coffee too."))
@@ -152,10 +152,10 @@ async def fill_state(state: State) -> None:
     def write(db: apsw.Connection) -> None:
         waits = message(f"What about the {SECRET} beetle of Anna, called Quentin?", chat="telegram:7")
         inbox.add(db, waits, owner="", at=at)
-        inbox.put(db, "telegram:7", f"Reminder: {LINE}", key="r", owner="", at=at)
-        inbox.put(db, "telegram:7", "Reminder: tea", key="s", owner="", at=at)
+        inbox.add_notice(db, "telegram:7", f"Reminder: {LINE}", key="r", owner="", at=at)
+        inbox.add_notice(db, "telegram:7", "Reminder: tea", key="s", owner="", at=at)
         block = {"append": {"block": f"- {LINE}", "title": "T"}, "before": {}}
-        journal.intend(db, "call-9", "b.md", block, at=at)
+        note_effects.save_intent(db, "call-9", "b.md", block, at=at)
         db.execute(
             "INSERT INTO flushes (conversation, chat, after, upto, cause, key, stage, began_at, note, heading,"
             " section, core) VALUES (1, 'c', 0, 4, 'asked', '', 'done', ?, 'n', 'h', ?, ?)"
@@ -231,7 +231,7 @@ async def test_a_crash_before_the_file_is_written_anew_leaves_no_trace_in_it(tmp
         await talk.append(UserMessage(f"{LINE}. " * 2000))
         found = await house.forgetting.find(SECRET, chat=HERE, person=OWNER)
         # What `confirm` does first.
-        await house.forgetting._forget_in_state(Wanted(found.query))
+        await house.forgetting._remove_from_state(WordsToForget(found.query))
     assert house.files_with(SECRET) == []
 
 
@@ -268,7 +268,7 @@ async def test_conversations_can_still_be_read_and_say_nothing_of_it(house: Hous
             list(db.execute("SELECT text, state FROM reminders ORDER BY number")),
             list(db.execute("SELECT section, core FROM flushes")),
             list(db.execute("SELECT key FROM effects")),
-            inbox.unfinished(db)[0][1].message.text,
+            inbox.read_undelivered(db)[0][1].message.text,
         )
     )
     assert texts == (
@@ -284,7 +284,7 @@ async def test_a_picture_goes_with_its_caption_and_for_no_words_of_its_own(house
     cat = Image("image/jpeg", b64decode("+Rex/" * 4 + "AAAA"))
     talk = Conversation(house.state, HERE)
     await talk.load()
-    await talk.hear([(UserMessage("my cat Ottokar", (cat,)), OWNER)])
+    await talk.add_user_messages([(UserMessage("my cat Ottokar", (cat,)), OWNER)])
     for words in ("jpeg", "rex"):
         assert "nothing" in await house.say(f"/forget {words}")
     await house.forget("Ottokar")
@@ -298,7 +298,7 @@ async def test_long_texts_are_looked_at_a_few_at_a_time(house: House) -> None:
     await talk.append(*[UserMessage(f"{LINE} {number}") for number in range(5)])
     seen = list[int]()
     while found := await house.state.read(
-        lambda db: texts(db, ENTRIES, after=sum(seen), most=500, most_length=100)
+        lambda db: read_texts(db, ENTRIES, after=sum(seen), most=500, most_length=100)
     ):
         seen.append(len(found))
     assert seen == [2, 2, 1]
@@ -378,7 +378,7 @@ async def test_what_is_not_known_is_said_so(house: House) -> None:
 
 
 async def test_more_than_can_be_looked_over_is_not_forgotten(house: House) -> None:
-    text = "".join(f"- tea {number}\n" for number in range(MOST_LINES + 1))
+    text = "".join(f"- tea {number}\n" for number in range(MAX_LINES + 1))
     house.note("a.md").write_text(text)
     shown = await house.say("/forget tea")
     assert "More than 50" in shown
@@ -409,8 +409,10 @@ async def test_lines_of_a_removed_bullet_are_forgotten_elsewhere_too(house: Hous
     assert "such a line: 1." in shown
     await house.say(f"/forget yes {code(shown)}")
     assert house.note("a.md").read_text() == "- yes\n"
-    texts = await house.state.read(lambda db: list(db.execute("SELECT payload FROM entries ORDER BY seq")))
-    assert [json.loads(text)["text"] for (text,) in texts] == [FORGOTTEN, "yes"]
+    read_texts = await house.state.read(
+        lambda db: list(db.execute("SELECT payload FROM entries ORDER BY seq"))
+    )
+    assert [json.loads(text)["text"] for (text,) in read_texts] == [FORGOTTEN, "yes"]
 
 
 async def test_a_note_that_cannot_be_read_is_told(house: House) -> None:
@@ -440,7 +442,7 @@ async def test_an_index_in_use_is_told_and_the_notes_are_clean(house: House) -> 
 async def test_a_journal_goes_on_after_its_open_write_was_forgotten(house: House) -> None:
     await fill_state(house.state)
     await house.forget(SECRET)
-    written = await Journal(house.memory, house.state).append("b.md", "- tea", key="k", title="T")
+    written = await OnceWriter(house.memory, house.state).append("b.md", "- tea", key="k", title="T")
     assert house.note(written.path).read_text() == "# T\n\n- tea\n"
 
 
@@ -501,10 +503,10 @@ async def test_what_a_crash_before_the_index_is_cleaned_has_left_goes_with_the_n
         await house.memory.sync()
         shown = await house.say(f"/forget {SECRET}")
 
-        def killed(wanted: Wanted) -> int:
+        def killed(wanted: WordsToForget) -> int:
             raise Killed
 
-        house.memory._notes.forget_removed = killed  # type: ignore[method-assign]
+        house.memory._notes.delete_in_trash = killed  # type: ignore[method-assign]
         with pytest.raises(Killed):
             await house.say(f"/forget yes {code(shown)}", key="message-77")
         assert house.note("a.md").read_text() == ""
@@ -574,9 +576,9 @@ async def test_examples_are_what_somebody_said_each_once_cut_around_what_is_look
         AssistantMessage("I see.", (), "mine/small", raw),
         UserMessage("the wombat is  called Ottokar"),
         AssistantMessage(long, (), "mine/small"),
-        UserMessage(f"Who is it?\n\n{with_content(heading('document'), 'Ottokar, a wombat of paper')}"),
+        UserMessage(f"Who is it?\n\n{format_content(heading('document'), 'Ottokar, a wombat of paper')}"),
     )
-    await talk.remember("Ottokar is a wombat")
+    await talk.save_recalled("Ottokar is a wombat")
     shown = await house.say("/forget wombat ottokar")
     assert "these words or with such a line: 7. For example:\n- the wombat is called Ottokar\n" in shown
     excerpts = [line for line in shown.split("\n") if line.startswith("- ")]
@@ -627,7 +629,7 @@ async def test_no_column_for_texts_is_overlooked(house: House) -> None:
         }
 
     known = {(table, name) for table, names in KNOWN_COLUMNS.items() for name in names}
-    searched = {(place.table, place.column) for place in PLACES}
+    searched = {(place.table, place.column) for place in STORED_TEXTS}
     found = await house.state.read(columns)
     assert found - known - searched == set(), "does /forget have to look there (PLACES), or not (here)?"
     assert searched <= found

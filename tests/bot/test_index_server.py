@@ -6,7 +6,7 @@ from pydantic import SecretStr
 
 from bot.config.settings import Settings, load_settings
 from bot.index_server import index_server
-from bot.log import secrets_of
+from bot.log import collect_secrets
 from memory.errors import IndexUnavailable
 from memory.settings import IndexSettings
 from tests.fakes.commonplace import Commonplace
@@ -28,12 +28,14 @@ def test_without_an_address_there_is_no_server(tmp_path: Path) -> None:
 
 
 def test_every_secret_of_the_address_is_known_to_the_log(tmp_path: Path) -> None:
-    assert {URL, "s3cret-Value", "0ther-Secret"} <= set(secrets_of(load_settings(put_settings(tmp_path))))
+    assert {URL, "s3cret-Value", "0ther-Secret"} <= set(
+        collect_secrets(load_settings(put_settings(tmp_path)))
+    )
 
 
 def test_an_address_without_a_password_stays_readable_and_so_does_its_user() -> None:
     settings = Settings(index=IndexSettings(url=SecretStr("postgresql://commonplace@db/commonplace")))
-    assert not any("commonplace" in secret for secret in secrets_of(settings))
+    assert not any("commonplace" in secret for secret in collect_secrets(settings))
 
 
 def test_without_the_library_one_line_says_how_to_have_it(
@@ -51,12 +53,12 @@ def test_without_the_library_one_line_says_how_to_have_it(
 def test_commands_go_on_without_the_server_and_tell_no_secret(tmp_path: Path) -> None:
     put_settings(tmp_path)
     commonplace = Commonplace(tmp_path)
-    told = commonplace.says("memory", "write", "the boiler is blue")
-    told += commonplace.says("memory", "search", "boiler")
+    told = commonplace.output_of("memory", "write", "the boiler is blue")
+    told += commonplace.output_of("memory", "search", "boiler")
     assert "Searched the files one by one" in told
-    told += commonplace.says("memory", "status")
+    told += commonplace.output_of("memory", "status")
     assert "127.0.0.1:1/notes does not answer" in told
-    line = commonplace.fails("memory", "index")
+    line = commonplace.error_of("memory", "index")
     assert "does not answer" in line
     doctor = commonplace("doctor")
     for text in (told, line, doctor.stdout, doctor.stderr):
@@ -74,5 +76,5 @@ def test_the_service_does_not_start_without_the_library(tmp_path: Path) -> None:
         "PYTHONPATH": f"{commonplace.environment['PYTHONPATH']}:{tmp_path}",
         "COMMONPLACE_SERVER__PORT": "0",
     }
-    line = commonplace.fails("run", "--config", "config.toml")
+    line = commonplace.error_of("run", "--config", "config.toml")
     assert "pip install 'commonplace[postgres]'" in line

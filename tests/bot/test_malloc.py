@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[3]
 GROWTH = """
 import sys, threading
 from pathlib import Path
-from bot.malloc import give_memory_back
+from bot.malloc import tune_malloc
 
 def megabytes():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
@@ -21,7 +21,7 @@ def work(held):
         held.append(bytes(1000))
 
 if "tamed" in sys.argv:
-    give_memory_back()
+    tune_malloc()
 before = megabytes()
 held = []
 turns = [threading.Barrier(9), threading.Barrier(9)]
@@ -63,17 +63,17 @@ def test_what_threads_have_let_go_of_goes_back_to_the_system() -> None:
 
 PIECES = """
 from pathlib import Path
-from bot.malloc import give_memory_back, trim
+from bot.malloc import tune_malloc, trim_heap
 
 def megabytes():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
 
-give_memory_back()
+tune_malloc()
 before = megabytes()
 pieces = [bytes(600) for _ in range(60_000)]
 pieces = pieces[::200]
 kept = megabytes() - before
-trim()
+trim_heap()
 print(kept, megabytes() - before)
 """
 

@@ -13,19 +13,19 @@ import pytest
 
 from bot.access import Standing
 from bot.commands.command import run_command
-from bot.commands.table import COMMANDS
-from bot.config.reload import Current
+from bot.commands.registry import COMMANDS
+from bot.config.reload import LiveSettings
 from bot.config.settings import Settings
+from bot.maintenance.background import Background
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.state.database import State
-from bot.supervision import TaskFailure
-from bot.upkeep.upkeep import Upkeep
+from bot.supervisor import TaskFailure
 from memory.embeddings.embedder import Embedder
-from memory.embeddings.opening import Embedding, open_embedding
+from memory.embeddings.factory import Embedding, open_embedding
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.embedding_server import KEY, EmbeddingServer
-from tests.fakes.first_start import laid_state
+from tests.fakes.fresh_state import copy_fresh_state
 from tests.fakes.scripted_model import ScriptedModel, alone
 from tests.fakes.services import ChannelsAt, services
 
@@ -57,21 +57,21 @@ def by(server: EmbeddingServer, key: str = KEY) -> dict[str, Any]:
 async def told(
     memory: Memory,
     *,
-    upkeep: Upkeep | None = None,
+    upkeep: Background | None = None,
     failures: Sequence[TaskFailure] = (),
     standing: Standing = Standing.OWNER,
     command: str = "status",
 ) -> list[str]:
     name, _, rest = command.partition(" ")
     with TemporaryDirectory() as folder:
-        async with State(laid_state(Path(folder) / "state.db")) as state:
+        async with State(copy_fresh_state(Path(folder) / "state.db")) as state:
             given = services(
                 commands=COMMANDS,
                 memory=memory,
                 state=state,
                 upkeep=upkeep,
                 channels=ChannelsAt(dict),
-                current=Current(Settings()),
+                current=LiveSettings(Settings()),
                 supervisor=SimpleNamespace(failures=failures),
                 now=lambda: datetime.now(OWNERS),
                 model=alone(ScriptedModel()),
@@ -142,11 +142,11 @@ async def test_a_provider_that_fails_is_told_to_the_owner_alone(
 
 async def test_the_owner_sees_the_watch_and_the_regular_look(tmp_path: Path) -> None:
     memory = memory_in(tmp_path)
-    async with memory, Upkeep(memory, reindex_minutes=60, settle=0) as upkeep:
+    async with memory, Background(memory, reindex_minutes=60, settle=0) as upkeep:
         (before,) = (line for line in await told(memory, upkeep=upkeep) if line.startswith("Last look"))
         assert re.fullmatch(rf"Last look at all notes: (never|{CLOCK}); next: {CLOCK}", before)
     memory = memory_in(tmp_path)
-    async with memory, Upkeep(memory, reindex_minutes=0.005, settle=0) as upkeep:
+    async with memory, Background(memory, reindex_minutes=0.005, settle=0) as upkeep:
         async with asyncio.timeout(20):
             while not (upkeep.reindex and upkeep.reindex.last_outcome):
                 await memory.search("anything")

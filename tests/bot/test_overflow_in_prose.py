@@ -12,9 +12,9 @@ from aiohttp import web
 from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.commonplace import CommonplaceHere
 from tests.fakes.gemini_server import GeminiServer
-from tests.fakes.in_thread import in_thread
-from tests.fakes.model_server import KEY, Asked, ModelServer, Reply, Says, answers, streams
+from tests.fakes.model_server import KEY, ModelAnswer, ModelServer, ReceivedRequest, Reply, answers, streams
 from tests.fakes.openai_server import MODEL, OpenAIServer
+from tests.fakes.threaded_server import run_in_thread
 
 BYTES_A_TOKEN = 4
 """As these servers count."""
@@ -86,13 +86,13 @@ class House:
     refused: int = 0
 
     def say(self, text: str) -> str:
-        return self.commonplace.says("chat", "-m", text)
+        return self.commonplace.output_of("chat", "-m", text)
 
     def configure(self, more: str) -> None:
         file = self.commonplace.folder / "config.toml"
         file.write_text(file.read_text() + more)
 
-    async def reply(self, request: web.Request, asked: Asked) -> web.StreamResponse:
+    async def reply(self, request: web.Request, asked: ReceivedRequest) -> web.StreamResponse:
         tokens = len(json.dumps(asked.body, ensure_ascii=False)) // BYTES_A_TOKEN
         self.window = self.window or tokens + ROOM  # of the first request, which is short
         if tokens > self.window:
@@ -100,7 +100,7 @@ class House:
             return await self.refuses(tokens, self.window)(request, asked)
         if objection := self.server.objection(asked):
             return objection
-        return await self.server.stream(request, asked, Says(ANSWER))
+        return await self.server.stream(request, asked, ModelAnswer(ANSWER))
 
 
 Opens = Callable[[str, Refuses], House]
@@ -113,7 +113,7 @@ def opens(tmp_path: Path) -> Iterator[Opens]:
         def opens(kind: str, refuses: Refuses) -> House:
             servers = {"openai": OpenAIServer, "anthropic": AnthropicServer, "gemini": GeminiServer}
             models = {"openai": MODEL, "anthropic": "claude-sonnet-4-5", "gemini": "gemini-2.5-flash"}
-            server = stack.enter_context(in_thread(servers[kind]()))
+            server = stack.enter_context(run_in_thread(servers[kind]()))
             (tmp_path / "config.toml").write_text(
                 f'[models]\nchain = ["{kind}/{models[kind]}"]\nmax_retries = 0\n'
                 "[memory.flush]\ntoken_threshold = 100000\n"
@@ -172,10 +172,10 @@ def test_a_model_that_refuses_everything_is_asked_twice_at_most(opens: Opens) ->
     house = opens("openai", unexplained)
     house.server.always(unexplained(0, 0))
     before = len(house.server.requests)
-    line = house.commonplace.fails("chat", "-m", "What is this about? " + "It is about sheep. " * 1500)
+    line = house.commonplace.error_of("chat", "-m", "What is this about? " + "It is about sheep. " * 1500)
     assert "answered 400 (Bad Request)" in line
     assert len(house.server.requests) - before == 2
-    house.commonplace.fails("chat", "-m", "/retry")
+    house.commonplace.error_of("chat", "-m", "/retry")
 
 
 def test_a_room_number_is_nothing(opens: Opens) -> None:
@@ -188,14 +188,14 @@ def test_a_room_number_is_nothing(opens: Opens) -> None:
     }
     house.server.always(_as_json(said))
     before = len(house.server.requests)
-    assert "answered 400" in house.commonplace.fails("chat", "-m", "Hello again. " + "And again. " * 2000)
+    assert "answered 400" in house.commonplace.error_of("chat", "-m", "Hello again. " + "And again. " * 2000)
     assert len(house.server.requests) - before == 1
 
 
 def test_what_is_too_long_goes_to_the_model_that_is_named_for_it(opens: Opens) -> None:
     house = opens("openai", openai_prose)
-    with in_thread(GeminiServer()) as gemini:
-        gemini.always(Says("I have more room."))
+    with run_in_thread(GeminiServer()) as gemini:
+        gemini.always(ModelAnswer("I have more room."))
         house.configure(
             '[models.on_error]\ncontext_length = ["gemini/gemini-2.5-flash"]\n'
             + f'[providers.gemini]\nkind = "gemini"\nbase_url = "{gemini.base_url}"\napi_key = "{KEY}"\n'

@@ -2,7 +2,7 @@ from datetime import date
 
 import pytest
 
-from bot.prompt import in_a_room, system_prompt
+from bot.prompt import room_prompt, system_prompt
 
 DAY = date(2026, 11, 21)
 
@@ -39,7 +39,7 @@ def test_what_others_wrote_is_said_to_be_information_and_never_an_instruction(me
 
 
 def test_in_a_room_a_name_within_a_message_is_said_to_be_nobody_who_speaks() -> None:
-    assert "further down" in in_a_room(prompt())
+    assert "further down" in room_prompt(prompt())
 
 
 def test_without_the_memory_nothing_is_said_of_it() -> None:
@@ -68,6 +68,6 @@ def test_what_is_recalled_is_shown_as_notes_where_the_memory_may_be_used() -> No
 
 
 def test_in_a_room_it_says_that_names_stand_before_what_is_said() -> None:
-    text = in_a_room(prompt())
+    text = room_prompt(prompt())
     assert text.startswith(prompt())
     assert "Each message begins with the name of who sent it" in text

@@ -14,15 +14,22 @@ import pytest
 
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.protocol import ToolCall
-from bot.reminders import MOST_CHARACTERS, MOST_IN_A_CHAT, MOST_OF_A_PERSON, Asked, NotSet, Reminders
+from bot.reminders import (
+    MAX_CHARACTERS,
+    MAX_PER_CHAT,
+    MAX_PER_PERSON,
+    ReminderNotSet,
+    ReminderRequest,
+    Reminders,
+)
 from bot.state import access, inbox
 from bot.state import reminders as stored_reminders
-from bot.state.database import MIGRATIONS, State, stored
-from bot.state.inbox import Notice
+from bot.state.database import MIGRATIONS, State, format_timestamp
+from bot.state.inbox import QueuedNotice
 from bot.state.reminders import ReminderRow
 from bot.tools.reminders import reminder_tools
 from bot.tools.toolbox import Toolbox, ToolUse
-from tests.fakes.first_start import laid_state
+from tests.fakes.fresh_state import copy_fresh_state
 
 BERLIN = ZoneInfo("Europe/Berlin")
 HERE, THERE = ChatId("telegram", "1"), ChatId("discord", "2")
@@ -55,7 +62,7 @@ def wall() -> Wall:
 
 @pytest.fixture
 async def state(tmp_path: Path, wall: Wall) -> AsyncIterator[State]:
-    async with State(laid_state(tmp_path / "state.db"), now=wall.now) as state:
+    async with State(copy_fresh_state(tmp_path / "state.db"), now=wall.now) as state:
         yield state
 
 
@@ -77,28 +84,28 @@ async def add(
     person: PersonId = ANNA,
     prompt: bool = False,
 ) -> int:
-    when, text = reminders.read(line)
-    return (await reminders.add(Asked(key or line, chat, person), when, text, prompt=prompt)).number
+    when, text = reminders.parse(line)
+    return (await reminders.add(ReminderRequest(key or line, chat, person), when, text, prompt=prompt)).number
 
 
 async def notices(state: State) -> list[str]:
     return [notice.text for notice in await waiting_notices(state)]
 
 
-async def waiting_notices(state: State) -> list[Notice]:
-    return [notice for _, notice in await state.read(inbox.undelivered)]
+async def waiting_notices(state: State) -> list[QueuedNotice]:
+    return [notice for _, notice in await state.read(inbox.read_undelivered_notices)]
 
 
 async def reach_the_chats(state: State) -> None:
     """Have all notices be delivered, and all messages answered."""
     notices = [notice.number for notice in await waiting_notices(state)]
-    await state.change(lambda db: inbox.deliver_notices(db, notices))
-    for received in [received for _, received in await state.read(inbox.unfinished)]:
-        await state.change(partial(inbox.deliver, turn=received.number))
+    await state.change(lambda db: inbox.mark_notices_delivered(db, notices))
+    for received in [received for _, received in await state.read(inbox.read_undelivered)]:
+        await state.change(partial(inbox.mark_delivered, turn=received.number))
 
 
 async def prompts(state: State) -> list[IncomingMessage]:
-    return [received.message for _, received in await state.read(inbox.unfinished)]
+    return [received.message for _, received in await state.read(inbox.read_undelivered)]
 
 
 async def row(state: State, number: int) -> ReminderRow:
@@ -150,9 +157,9 @@ async def test_a_reminder_is_delivered_once_when_it_is_due(
 async def test_who_is_kept_out_is_reminded_of_nothing(reminders: Reminders, state: State, wall: Wall) -> None:
     async with running(reminders):
         number = await add(reminders, "every day 9:00 tea")
-        at = stored(wall.now())
+        at = format_timestamp(wall.now())
         await state.change(
-            lambda db: access.decide(db, str(ANNA), "denied", name="", by="terminal:owner", at=at)
+            lambda db: access.save_decision(db, str(ANNA), "denied", name="", by="terminal:owner", at=at)
         )
         wall.pass_(days=1)
         await settled(wall)
@@ -212,8 +219,8 @@ async def test_one_that_was_missed_often_comes_once_and_goes_on(
 async def test_a_prompt_becomes_a_message_of_who_scheduled_it(
     reminders: Reminders, state: State, wall: Wall
 ) -> None:
-    when, text = reminders.read("every day at 18:00 what is planned?")
-    asked = Asked("k", HERE, ANNA, "Anna", "Family", in_room=True)
+    when, text = reminders.parse("every day at 18:00 what is planned?")
+    asked = ReminderRequest("k", HERE, ANNA, "Anna", "Family", in_room=True)
     number = (await reminders.add(asked, when, text, prompt=True)).number
     wall.time = datetime(2026, 11, 18, 18, 0, tzinfo=BERLIN)
     async with running(reminders):
@@ -271,7 +278,7 @@ async def test_the_same_key_adds_nothing(reminders: Reminders, wall: Wall) -> No
     first = await add(reminders, "20m tea", key="message-1")
     wall.pass_(minutes=5)
     assert await add(reminders, "20m tea", key="message-1") == first
-    (kept,) = await reminders.active(HERE)
+    (kept,) = await reminders.list_active(HERE)
     assert kept.due_at.startswith("2026-11-18T09:35:00")
 
 
@@ -284,7 +291,7 @@ async def test_one_is_ended_by_its_chat_or_by_an_owner(reminders: Reminders) -> 
     assert await reminders.cancel(first, chat=HERE, owner=False, key="c"), "told again after a crash"
     assert await reminders.cancel(first, chat=HERE, owner=False, key="d") is None
     assert await reminders.cancel(second, chat=THERE, owner=True, key="e")
-    assert [each.number for each in await reminders.active(HERE)] == [prompt]
+    assert [each.number for each in await reminders.list_active(HERE)] == [prompt]
 
 
 async def test_what_is_ended_does_not_come(reminders: Reminders, state: State, wall: Wall) -> None:
@@ -326,7 +333,7 @@ async def test_a_prompt_that_still_runs_is_not_asked_a_second_time(
             wall.pass_(minutes=1)
             await settled(wall)
         (first,) = await prompts(state)
-        await state.change(lambda db: inbox.begin(db, 1, [(1, 1, 1)]))
+        await state.change(lambda db: inbox.mark_running(db, 1, [(1, 1, 1)]))
         wall.pass_(minutes=1)
         await settled(wall)
         assert await prompts(state) == [first], "it runs"
@@ -340,31 +347,31 @@ async def test_a_prompt_that_still_runs_is_not_asked_a_second_time(
 async def test_two_hundred_every_minute_keep_no_more_than_that_waiting(
     reminders: Reminders, state: State, wall: Wall
 ) -> None:
-    for each in range(MOST_OF_A_PERSON):
+    for each in range(MAX_PER_PERSON):
         await add(reminders, f"every minute number {each}")
     async with running(reminders):
         for _ in range(5):
             wall.pass_(minutes=1)
             await settled(wall)
             await settled(wall)
-    assert len(await notices(state)) == MOST_OF_A_PERSON
+    assert len(await notices(state)) == MAX_PER_PERSON
 
 
 async def test_there_is_a_limit_for_a_chat_for_a_person_and_for_a_text(reminders: Reminders) -> None:
-    for each in range(MOST_IN_A_CHAT):
+    for each in range(MAX_PER_CHAT):
         await add(reminders, "20m tea", key=f"key-{each}")
-    with pytest.raises(NotSet, match="200"):
+    with pytest.raises(ReminderNotSet, match="200"):
         await add(reminders, "20m tea", key="one more")
     assert await add(reminders, "20m tea", key="key-0"), "it stands already"
-    with pytest.raises(NotSet, match="You already have 200"):
+    with pytest.raises(ReminderNotSet, match="You already have 200"):
         await add(reminders, "20m tea", key="elsewhere", chat=THERE)
     assert await add(reminders, "20m tea", key="Ben's", chat=THERE, person=BEN), (
         "it is a bound for each person"
     )
     await reminders.cancel(1, chat=HERE, owner=False, key="k")
     assert await add(reminders, "20m tea", key="elsewhere", chat=THERE)
-    with pytest.raises(NotSet, match="2001"):
-        await add(reminders, f"20m {'x' * (MOST_CHARACTERS + 1)}", chat=THERE)
+    with pytest.raises(ReminderNotSet, match="2001"):
+        await add(reminders, f"20m {'x' * (MAX_CHARACTERS + 1)}", chat=THERE)
 
 
 @pytest.mark.parametrize(
@@ -489,7 +496,7 @@ async def test_reminders_keep_their_time_of_day_in_another_time_zone(
         for expected in filter(None, (due, following)):
             stored_due = datetime.fromisoformat((await row(state, number)).due_at)
             assert f"{stored_due.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M}" == expected
-            assert expected[-5:] in moved.moment(await row(state, number))
+            assert expected[-5:] in moved.next_due(await row(state, number))
             wall.time = stored_due
             await settled(wall)
             assert len(await notices(state)) == 1
@@ -560,7 +567,7 @@ async def test_a_moment_that_was_stored_before_its_kind_was_stays_in_another_zon
         await settled(wall)
         now_due = (await row(state, 1)).due_at
     on_the_clock = datetime.fromisoformat(due).astimezone(BERLIN).replace(tzinfo=ZoneInfo("America/New_York"))
-    assert now_due == (due if stays else stored(on_the_clock))
+    assert now_due == (due if stays else format_timestamp(on_the_clock))
 
 
 async def test_only_the_chats_that_are_served_follow_the_zone(state: State, wall: Wall) -> None:
@@ -615,7 +622,7 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 from bot.reminders import Reminders
-from bot.state.database import State, stored
+from bot.state.database import State, format_timestamp
 
 claims = []
 
@@ -647,7 +654,7 @@ async def test_processes_that_are_killed_deliver_each_once(tmp_path: Path) -> No
                 person = PersonId(chat.channel, chat.name)
                 await add(far, f"{each + 1}s number {each}", key=f"{chat} {each}", chat=chat, person=person)
         rounds = 0
-        while [chat for chat in chats if await far.active(chat)]:
+        while [chat for chat in chats if await far.list_active(chat)]:
             rounds += 1
             assert rounds < 50
             two = [await started(file), await started(file)]
@@ -679,7 +686,7 @@ async def test_what_has_ended_is_forgotten_after_a_while(
     wall.pass_(days=40)
     await state.change(lambda db: stored_reminders.prune(db, before=state.at()))
     assert await reminders.find("1m past") is None
-    assert [each.number for each in await reminders.active(HERE)] == [to_come]
+    assert [each.number for each in await reminders.list_active(HERE)] == [to_come]
 
 
 # -- the tool -----------------------------------------------------------------------------------------------
@@ -707,14 +714,14 @@ async def test_a_model_sets_a_reminder_and_is_told_the_moment(reminders: Reminde
         "at": "2026-11-23T08:00:00+01:00",
         "every": "every week on Monday at 08:00",
     }
-    assert [each.text for each in await reminders.active(HERE)] == ["bins", "call mum"]
+    assert [each.text for each in await reminders.list_active(HERE)] == ["bins", "call mum"]
 
 
 async def test_a_call_that_is_run_again_sets_no_second_one(reminders: Reminders, wall: Wall) -> None:
     first = await call(reminders, "today 11:00", "tea")
     wall.pass_(hours=2)
     assert await call(reminders, "today 11:00", "tea") == first
-    assert len(await reminders.active(HERE)) == 1
+    assert len(await reminders.list_active(HERE)) == 1
 
 
 @pytest.mark.parametrize(
@@ -729,11 +736,11 @@ async def test_a_call_that_is_run_again_sets_no_second_one(reminders: Reminders,
 )
 async def test_a_model_is_told_how_to_write_it(reminders: Reminders, when: str, text: str, why: str) -> None:
     assert why in str((await call(reminders, when, text))["error"])
-    assert await reminders.active(HERE) == ()
+    assert await reminders.list_active(HERE) == ()
 
 
 async def test_a_model_is_told_that_the_person_has_as_many_as_may_be(reminders: Reminders) -> None:
-    for each in range(MOST_OF_A_PERSON):
+    for each in range(MAX_PER_PERSON):
         await add(reminders, f"20m tea {each}", chat=HERE if each % 2 else THERE)
     told = await call(reminders, "20m", "one more")
     assert str(told["error"]).startswith("You already have 200 reminders")

@@ -14,11 +14,11 @@ import pytest
 from aiohttp import web
 
 from bot.state.database import State
-from memory.redaction import Redaction, redact_by
+from memory.redaction import Redaction, set_redaction
 from tests.fakes.commonplace import Commonplace
-from tests.fakes.in_thread import in_thread
-from tests.fakes.model_server import Asked, Reply, answers, streams
+from tests.fakes.model_server import ReceivedRequest, Reply, answers, streams
 from tests.fakes.openai_server import MODEL, OpenAIServer
+from tests.fakes.threaded_server import run_in_thread
 
 SECRETS = {
     "server.token": "Kx7pQ-vT4mZ-w9Lr2",
@@ -59,7 +59,7 @@ def _replies() -> Iterator[Reply]:
 def _no_http(said: str) -> Reply:
     """A header that is none, which a client's error may quote."""
 
-    async def reply(request: web.Request, _: Asked) -> web.StreamResponse:
+    async def reply(request: web.Request, _: ReceivedRequest) -> web.StreamResponse:
         assert request.transport
         request.transport.write(f"HTTP/1.1 200 OK\r\n{said}\r\n\r\n".encode())
         request.transport.close()
@@ -102,7 +102,7 @@ def _files_in(folder: Path) -> Iterator[tuple[str, bytes]]:
 @pytest.fixture
 def server() -> Iterator[OpenAIServer]:
     with ExitStack() as stack:
-        yield stack.enter_context(in_thread(OpenAIServer()))
+        yield stack.enter_context(run_in_thread(OpenAIServer()))
 
 
 @pytest.mark.thorough
@@ -172,12 +172,12 @@ async def state_with_secrets(folder: Path) -> Path:
 async def test_what_an_earlier_version_has_kept_is_blanked_out_at_the_next_start(tmp_path: Path) -> None:
     file = await state_with_secrets(tmp_path)
     assert found_in(tmp_path)
-    before = redact_by(Redaction(SECRETS.values()))
+    before = set_redaction(Redaction(SECRETS.values()))
     try:
         async with State(file) as state:
-            assert {each.last_error for each in await state.model_health()} == {"answered 500 (no ***)"}
+            assert {each.last_error for each in await state.read_model_health()} == {"answered 500 (no ***)"}
     finally:
-        redact_by(before)
+        set_redaction(before)
     assert found_in(tmp_path) == []
 
 
@@ -186,17 +186,19 @@ async def test_no_room_to_write_the_file_anew_keeps_nobody_from_starting(tmp_pat
     with apsw.Connection(str(file)) as db:
         db.execute("INSERT INTO chosen_models VALUES ('terminal:main', hex(zeroblob(1000000)))")
     db.close()
-    before = redact_by(Redaction(SECRETS.values()))
+    before = set_redaction(Redaction(SECRETS.values()))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, limits[1]))
         try:
             async with State(file) as state:
-                assert {each.last_error for each in await state.model_health()} == {"answered 500 (no ***)"}
+                assert {each.last_error for each in await state.read_model_health()} == {
+                    "answered 500 (no ***)"
+                }
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     finally:
-        redact_by(before)
+        set_redaction(before)
 
 
 async def test_what_was_overwritten_is_not_left_in_the_file(tmp_path: Path) -> None:

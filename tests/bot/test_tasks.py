@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from bot.tasks import Tasks
+from bot.tasks import BackgroundTasks
 
 
 async def fails() -> None:
@@ -10,9 +10,9 @@ async def fails() -> None:
 
 
 async def test_a_short_task_that_fails_is_logged_at_once(caplog: pytest.LogCaptureFixture) -> None:
-    tasks = Tasks()
+    tasks = BackgroundTasks()
     tasks.start(fails())
-    assert await tasks.ended(5)
+    assert await tasks.wait(5)
     (record,) = caplog.records
     assert (record.levelno, record.getMessage()) == (logging.ERROR, "a short task failed: fails")
     assert record.exc_info
@@ -20,8 +20,8 @@ async def test_a_short_task_that_fails_is_logged_at_once(caplog: pytest.LogCaptu
 
 
 async def test_a_short_task_that_is_cancelled_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
-    tasks = Tasks()
+    tasks = BackgroundTasks()
     tasks.start(fails())
     tasks.cancel()
-    assert await tasks.ended(5)
+    assert await tasks.wait(5)
     assert caplog.records == []

@@ -6,9 +6,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bot.when import NoMoment, Rule, due_before, moment_in_full, moment_in_short, read_when, rule_in_words
-from bot.when.rule import LAST, Unit, months_later, nth_weekday, on_wall
-from tests.fakes.each_row import each_row
+from bot.timeparse import (
+    Recurrence,
+    TimeParseError,
+    due_before,
+    moment_in_full,
+    moment_in_short,
+    read_when,
+    rule_in_words,
+)
+from bot.timeparse.recurrence import LAST, RecurrenceUnit, months_later, nth_weekday, on_wall
+from tests.fakes.table_test import table_test
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)  # a Wednesday
@@ -332,23 +340,23 @@ def rows(table: str) -> list[tuple[str, ...]]:
     return [tuple(cell.strip() for cell in line.split("|")) for line in table.splitlines()]
 
 
-@each_row(("phrase", "due"), rows(ONCE))
+@table_test(("phrase", "due"), rows(ONCE))
 def test_a_moment_is_read(phrase: str, due: str) -> None:
     when, rest = read_when(f"{phrase} x", NOW, BERLIN)
     assert (when.due.replace(tzinfo=None), when.rule, rest) == (datetime.fromisoformat(due), "", "x")
     assert when.due.tzinfo is BERLIN
 
 
-@each_row(("phrase", "due", "rule"), rows(AGAIN))
+@table_test(("phrase", "due", "rule"), rows(AGAIN))
 def test_what_comes_again_is_read(phrase: str, due: str, rule: str) -> None:
     when, rest = read_when(f"{phrase} x", NOW, BERLIN)
     assert (when.due.replace(tzinfo=None), when.rule, rest) == (datetime.fromisoformat(due), rule, "x")
-    assert str(Rule.parse(rule)) == rule
+    assert str(Recurrence.parse(rule)) == rule
 
 
-@each_row(("phrase", "why"), rows(REFUSED))
+@table_test(("phrase", "why"), rows(REFUSED))
 def test_what_cannot_be_meant_is_refused_with_the_mend(phrase: str, why: str) -> None:
-    with pytest.raises(NoMoment) as refused:
+    with pytest.raises(TimeParseError) as refused:
         read_when(f"{phrase} x", NOW, BERLIN)
     assert why in str(refused.value)
 
@@ -359,7 +367,7 @@ def test_what_is_behind_the_moment_is_the_text(line: str, rest: str) -> None:
 
 
 def test_what_cannot_be_read_is_answered_with_examples() -> None:
-    with pytest.raises(NoMoment) as refused:
+    with pytest.raises(TimeParseError) as refused:
         read_when("whenever you like", NOW, BERLIN)
     for example in ("20m", "tomorrow 9:00", "every monday 8:00"):
         assert f"`{example}`" in str(refused.value)
@@ -370,12 +378,12 @@ def test_what_cannot_be_read_is_answered_with_examples() -> None:
     "line", ["in 999999999.5 weeks x", "in 999999999.5 days 999999999.5 days x", "x in 999999999.5 weeks"]
 )
 def test_what_is_farther_away_than_any_calendar_goes_is_refused(line: str) -> None:
-    with pytest.raises(NoMoment):
+    with pytest.raises(TimeParseError):
         read_when(line, NOW, BERLIN)
 
 
 def test_an_hour_with_thousands_of_digits_is_refused() -> None:
-    with pytest.raises(NoMoment):
+    with pytest.raises(TimeParseError):
         read_when(f"every day at {'9' * 5000} x", NOW, BERLIN)
 
 
@@ -387,7 +395,7 @@ def test_the_text_keeps_its_lines_and_spaces() -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         when, rest = read_when(text, NOW, BERLIN)
-    except NoMoment:
+    except TimeParseError:
         return
     assert when.due > NOW
     assert rest in text
@@ -402,18 +410,18 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 def test_any_words_of_time_are_read_or_refused(words: list[str]) -> None:
     try:
         when, _ = read_when(" ".join(words), NOW, BERLIN)
-    except NoMoment:
+    except TimeParseError:
         return
     assert when.due > NOW
     if when.rule:
-        following = Rule.parse(when.rule).next_after(NOW, BERLIN)
+        following = Recurrence.parse(when.rule).next_after(NOW, BERLIN)
         assert following == when.due
-        assert rule_in_words(Rule.parse(when.rule))
+        assert rule_in_words(Recurrence.parse(when.rule))
 
 
 def test_a_long_text_is_read_quickly() -> None:
     began = datetime.now(UTC)
-    with pytest.raises(NoMoment):
+    with pytest.raises(TimeParseError):
         read_when("every 9 at 9 monday and " * 20_000, NOW, BERLIN)
     read_when("20m " + "at 9 and " * 20_000, NOW, BERLIN)
     assert datetime.now(UTC) - began < timedelta(seconds=1)
@@ -437,12 +445,12 @@ ZONES = ("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Beiru
 
 
 @st.composite
-def rules(draw: st.DrawFn) -> Rule:
-    unit: Unit = draw(st.sampled_from(get_args(Unit)))
+def rules(draw: st.DrawFn) -> Recurrence:
+    unit: RecurrenceUnit = draw(st.sampled_from(get_args(RecurrenceUnit)))
     count = draw(st.integers(1, 5))
     start = draw(st.datetimes(datetime(2009, 1, 1), datetime(2012, 6, 1)))  # noqa: DTZ001
     if unit == "minutes":
-        return Rule("minutes", draw(st.integers(1, 3000)), start.replace(microsecond=0, tzinfo=UTC))
+        return Recurrence("minutes", draw(st.integers(1, 3000)), start.replace(microsecond=0, tzinfo=UTC))
     times = draw(
         st.sets(
             st.times(time(0), time(23, 59)).map(lambda at: at.replace(second=0, microsecond=0)),
@@ -458,10 +466,10 @@ def rules(draw: st.DrawFn) -> Rule:
         weekdays = {min(weekdays)} if nth else set()
     kept = tuple(sorted(weekdays)) if unit in ("weeks", "months") else ()
     midnight = datetime.combine(start.date(), time())
-    return Rule(unit, count, midnight, tuple(sorted(times)), kept, day)
+    return Recurrence(unit, count, midnight, tuple(sorted(times)), kept, day)
 
 
-def every_moment(rule: Rule, zone: ZoneInfo, last: datetime) -> list[datetime]:
+def every_moment(rule: Recurrence, zone: ZoneInfo, last: datetime) -> list[datetime]:
     """All moments of a rule up to one, by walking over each day: slow, and simple enough to be believed."""
     if rule.unit == "minutes":
         count = int((last - rule.start) / timedelta(minutes=rule.count)) + 1
@@ -495,7 +503,7 @@ def every_moment(rule: Rule, zone: ZoneInfo, last: datetime) -> list[datetime]:
 
 @settings(deadline=None)
 @given(rules(), st.sampled_from(ZONES), st.integers(0, 400 * 24 * 60))
-def test_the_next_moment_is_later_and_none_is_skipped(rule: Rule, name: str, minutes: int) -> None:
+def test_the_next_moment_is_later_and_none_is_skipped(rule: Recurrence, name: str, minutes: int) -> None:
     zone = ZoneInfo(name)
     moment = rule.start.replace(tzinfo=UTC) + timedelta(minutes=minutes)
     last = moment + timedelta(days=3 if rule.unit == "minutes" else 800)
@@ -507,11 +515,11 @@ def test_the_next_moment_is_later_and_none_is_skipped(rule: Rule, name: str, min
         assert following.astimezone(UTC) > moment.astimezone(UTC)
         assert following.astimezone(UTC) == each
         moment = following
-    assert Rule.parse(str(rule)) == rule
+    assert Recurrence.parse(str(rule)) == rule
 
 
 def test_what_the_clock_shows_twice_comes_once() -> None:
-    rule = Rule.parse("every 1 days from 2026-10-24 at 02:30")
+    rule = Recurrence.parse("every 1 days from 2026-10-24 at 02:30")
     first = rule.next_after(datetime(2026, 10, 24, 12, tzinfo=UTC), BERLIN)
     assert first is not None
     assert first.astimezone(UTC) == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
@@ -520,14 +528,14 @@ def test_what_the_clock_shows_twice_comes_once() -> None:
 
 def test_a_moment_that_is_jumped_over_midnight_comes_behind_one_of_the_next_day() -> None:
     greenland = ZoneInfo("America/Scoresbysund")  # on 27 March 2027 its clocks go from 23:00 to 0:00
-    rule = Rule.parse("every 1 days from 2027-03-20 at 00:10,23:50")
+    rule = Recurrence.parse("every 1 days from 2027-03-20 at 00:10,23:50")
     first = rule.next_after(datetime(2027, 3, 27, 12, tzinfo=greenland), greenland)
     assert first == datetime(2027, 3, 28, 0, 10, tzinfo=greenland)
     assert rule.next_after(first, greenland) == datetime(2027, 3, 28, 0, 50, tzinfo=greenland)
 
 
 def test_the_31st_is_the_last_day_of_a_shorter_month() -> None:
-    rule = Rule.parse("every 1 months from 2027-01-01 on 31 at 09:00")
+    rule = Recurrence.parse("every 1 months from 2027-01-01 on 31 at 09:00")
     moment: datetime | None = datetime(2027, 1, 1, tzinfo=UTC)
     days = []
     for _ in range(4):
@@ -539,7 +547,7 @@ def test_the_31st_is_the_last_day_of_a_shorter_month() -> None:
 
 
 def test_a_rule_ends_with_the_calendar() -> None:
-    rule = Rule.parse("every 5 years from 9990-01-01 at 09:00")
+    rule = Recurrence.parse("every 5 years from 9990-01-01 at 09:00")
     assert rule.next_after(datetime(9996, 1, 1, tzinfo=UTC), BERLIN) is None
 
 
@@ -564,7 +572,7 @@ def test_a_rule_ends_with_the_calendar() -> None:
 )
 def test_what_is_no_rule_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        Rule.parse(text)
+        Recurrence.parse(text)
 
 
 # -- in words -----------------------------------------------------------------------------------------------
@@ -591,7 +599,7 @@ def test_what_is_no_rule_is_refused(text: str) -> None:
     ],
 )
 def test_a_rule_is_told_in_words(rule: str, told: str) -> None:
-    assert rule_in_words(Rule.parse(rule)) == told
+    assert rule_in_words(Recurrence.parse(rule)) == told
 
 
 def test_a_moment_is_told_in_full() -> None:

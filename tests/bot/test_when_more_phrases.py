@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.when import NoMoment, read_when
-from tests.fakes.each_row import each_row
+from bot.timeparse import TimeParseError, read_when
+from tests.fakes.table_test import table_test
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)  # a Wednesday
@@ -461,7 +461,7 @@ at nine and at ten call
 """
 
 
-@each_row("row", UNDERSTOOD.splitlines())
+@table_test("row", UNDERSTOOD.splitlines())
 def test_what_people_write_is_understood_as_meant(row: str) -> None:
     phrase, due, *more = (cell.strip() for cell in row.split("|"))
     rule, text = [*more, "", ""][:2]
@@ -469,8 +469,8 @@ def test_what_people_write_is_understood_as_meant(row: str) -> None:
     assert (when.due.replace(tzinfo=None), when.rule, rest) == (datetime.fromisoformat(due), rule, text)
 
 
-@each_row("phrase", REFUSED.splitlines())
+@table_test("phrase", REFUSED.splitlines())
 def test_what_is_only_half_understood_is_refused_with_an_example(phrase: str) -> None:
-    with pytest.raises(NoMoment) as refused:
+    with pytest.raises(TimeParseError) as refused:
         read_when(phrase, NOW, BERLIN)
     assert any(mend in str(refused.value) for mend in ("`", "past"))

@@ -5,13 +5,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.when import NoMoment, read_when
-from bot.when.ambiguity.check import AmbiguityCheck, ReadMoment
-from bot.when.ambiguity.table import AT_THE_BEGINNING, AT_THE_END
-from bot.when.grammar import Grammar
-from bot.when.said import Said
-from bot.when.tokens import Line
-from tests.fakes.each_row import each_row
+from bot.timeparse import TimeParseError, read_when
+from bot.timeparse.ambiguity.check import AmbiguityCheck, ReadMoment
+from bot.timeparse.ambiguity.table import AT_THE_BEGINNING, AT_THE_END
+from bot.timeparse.grammar import Grammar
+from bot.timeparse.lexer import TokenLine
+from bot.timeparse.parsed import ParsedTime
+from tests.fakes.table_test import table_test
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)  # a Wednesday
@@ -675,7 +675,7 @@ domani alle 9 ora italiana chiamare | ora italiana
 """
 
 
-@each_row("row", UNDERSTOOD.splitlines())
+@table_test("row", UNDERSTOOD.splitlines())
 def test_what_people_write_is_understood_as_meant(row: str) -> None:
     phrase, due, *more = (cell.strip() for cell in row.split("|"))
     rule, text = [*more, "", ""][:2]
@@ -683,9 +683,9 @@ def test_what_people_write_is_understood_as_meant(row: str) -> None:
     assert (when.due.replace(tzinfo=None), when.rule, rest) == (datetime.fromisoformat(due), rule, text)
 
 
-@each_row("phrase", REFUSED.splitlines())
+@table_test("phrase", REFUSED.splitlines())
 def test_what_is_only_half_understood_is_refused_with_an_example(phrase: str) -> None:
-    with pytest.raises(NoMoment) as refused:
+    with pytest.raises(TimeParseError) as refused:
         read_when(phrase, NOW, BERLIN)
     assert any(mend in str(refused.value) for mend in ("`", "past"))
 
@@ -697,16 +697,16 @@ def test_each_check_finds_a_phrase(check: AmbiguityCheck) -> None:
 
 
 def finds(check: AmbiguityCheck, phrase: str) -> bool:
-    grammar = Grammar(Line(phrase))
+    grammar = Grammar(TokenLine(phrase))
     begins = range(1, len(grammar.line.tokens)) if check in AT_THE_END else [0]
     try:
         moments = [ReadMoment(grammar, *_read_at(grammar, begin)) for begin in begins]
-    except NoMoment:
+    except TimeParseError:
         return False
     return any(moment.end > moment.begin and check.find(moment) for moment in moments)
 
 
-def _read_at(grammar: Grammar, begin: int) -> tuple[Said, int, int]:
+def _read_at(grammar: Grammar, begin: int) -> tuple[ParsedTime, int, int]:
     said, end = grammar.read(begin)
     return said, begin, end
 
@@ -715,21 +715,21 @@ def _read_at(grammar: Grammar, begin: int) -> tuple[Said, int, int]:
     "phrase", ["除了星期天每天8点吃药", "日曜日を除いて毎日8時に薬", "except sundays, every day at 8 run"]
 )
 def test_days_that_are_left_out_first_are_the_reason(phrase: str) -> None:
-    with pytest.raises(NoMoment) as refused:
+    with pytest.raises(TimeParseError) as refused:
         read_when(phrase, NOW, BERLIN)
     assert refused.value.refusal == "except"
 
 
-@each_row("row", IN_ANOTHER_ZONE.splitlines())
+@table_test("row", IN_ANOTHER_ZONE.splitlines())
 def test_a_time_in_another_zone_is_refused_by_its_name(row: str) -> None:
     phrase, zone = row.split(" | ")
-    with pytest.raises(NoMoment) as refused:
+    with pytest.raises(TimeParseError) as refused:
         read_when(phrase, NOW, BERLIN)
     assert (refused.value.refusal, refused.value.fields) == ("zone", {"zone": zone})
     assert "`tomorrow 9:00`" in str(refused.value)
 
 
-@each_row(
+@table_test(
     "line",
     [
         "20:00 Bed time",

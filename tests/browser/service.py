@@ -22,15 +22,15 @@ from urllib.request import ProxyHandler, build_opener
 from aiohttp import web
 
 from bot.models.errors import Overloaded
-from bot.models.health import Outcome, RouteName
-from bot.models.opening import fingerprint
+from bot.models.factory import fingerprint
+from bot.models.health import CallOutcome, RouteName
 from bot.models.protocol import Usage
 from bot.state.database import State
-from memory.words import query_terms
+from memory.tokenizer import parse_query
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.discord_api.server import DiscordApi
-from tests.fakes.embedding_server import KEY, Asked, EmbeddingServer, answer, vector_of
+from tests.fakes.embedding_server import KEY, EmbeddingRequest, EmbeddingServer, answer, vector_of
 from tests.fakes.openai_server import OpenAIServer
 
 TOKEN = "correct-horse-battery-staple"
@@ -97,7 +97,7 @@ class Outside:
         }
 
 
-async def _by_words(_: web.Request, asked: Asked) -> web.StreamResponse:
+async def _by_words(_: web.Request, asked: EmbeddingRequest) -> web.StreamResponse:
     """Vectors that lie the nearer, the more words two texts share: what a model does, only worse."""
     vectors = []
     alike = {_stems(word)[0]: _stems(means)[0] for words, means in ALIKE.items() for word in words}
@@ -111,7 +111,7 @@ async def _by_words(_: web.Request, asked: Asked) -> web.StreamResponse:
 
 
 def _stems(text: str) -> list[str]:
-    return [token for term in query_terms(text) for token in term.tokens]
+    return [token for term in parse_query(text) for token in term.tokens]
 
 
 async def write_past(private: Path, now: float) -> None:
@@ -126,7 +126,9 @@ async def write_past(private: Path, now: float) -> None:
                 failed = hour and chance.random() < 0.06 + 0.1 * number
                 error = Overloaded("Overloaded, try again later", model=model) if failed else None
                 waited = chance.lognormvariate(-0.4 + number, 0.4)
-                outcomes.append(Outcome(route, now - 3600 * hour, error, Usage(900, 180), waited, waited + 3))
+                outcomes.append(
+                    CallOutcome(route, now - 3600 * hour, error, Usage(900, 180), waited, waited + 3)
+                )
     async with State(private / "state.db") as state:
         await state.record_outcomes(outcomes)
 

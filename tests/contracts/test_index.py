@@ -15,14 +15,14 @@ import pytest
 from memory.chunker import Segment, segment_text, split_chunks, split_passages, split_segments
 from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexUnavailable
+from memory.index.mean_centering import SAMPLE, mean_vector
+from memory.index.mean_centering import cosine as vector_cosine
 from memory.index.postgres.index import PostgresIndex
-from memory.index.protocol import Index, IndexChanged, IndexedNote, KnownNote, Likeness, Stamp
+from memory.index.protocol import Index, IndexChanged, IndexedNote, KnownNote, Stamp, VectorQuery
 from memory.index.sqlite import SqliteIndex
-from memory.index.typical import SAMPLE, typical
-from memory.index.typical import cosine as vector_cosine
 from memory.postgres.server import Server
-from memory.search import Candidates, rank
-from memory.words import cut, query_terms
+from memory.search import SearchCandidates, rank
+from memory.tokenizer import parse_query, tokenize
 from tests.fakes.index_checks import assert_sound
 from tests.fakes.postgres_index_checks import assert_sound_on_server
 
@@ -60,7 +60,7 @@ def index(open_index: Open) -> Index:
 def note(path: str, text: str, *, target: int = 30) -> IndexedNote:
     passages = split_passages(text, most_tokens=target)
     chunks = split_chunks(passages, target_tokens=target, overlap_tokens=5)
-    words = [" ".join(cut(p.text)) for p in passages]
+    words = [" ".join(tokenize(p.text)) for p in passages]
     segments = split_segments(passages)
     return IndexedNote(path, Stamp(len(text), 1, 2), f"digest of {text}", passages, words, chunks, segments)
 
@@ -77,7 +77,7 @@ def cosine(one: str, other: str) -> float:
 
 def apart(query: str, texts: Sequence[str]) -> list[float]:
     """How like the query each text is, less what all of them have in common."""
-    common = typical([vector(text) for text in texts])
+    common = mean_vector([vector(text) for text in texts])
     assert common
     of_query = vector_cosine(vector(query), common.direction)
     return [
@@ -93,18 +93,18 @@ def apart(query: str, texts: Sequence[str]) -> list[float]:
 def embed(index: Index, model: ModelId = MODEL) -> list[str]:
     """Give every text its vector; gives back which texts that were, in order."""
     texts: list[str] = []
-    while missing := index.unembedded(model, most=3):
+    while missing := index.list_unembedded(model, most=3):
         assert all(hashlib.sha256(item.text.encode()).digest() == item.digest for item in missing)
-        index.keep_vectors(model, {item.digest: vector(item.text, model) for item in missing})
+        index.store_vectors(model, {item.digest: vector(item.text, model) for item in missing})
         texts += [item.text for item in missing]
     return texts
 
 
-def alike(query: str, *, most: int = 3, least: float = 0.0, model: ModelId = MODEL) -> Likeness:
-    return Likeness(model, vector(query, model), most, least)
+def alike(query: str, *, most: int = 3, least: float = 0.0, model: ModelId = MODEL) -> VectorQuery:
+    return VectorQuery(model, vector(query, model), most, least)
 
 
-def similarities(candidates: Candidates) -> dict[tuple[str, int], float | None]:
+def similarities(candidates: SearchCandidates) -> dict[tuple[str, int], float | None]:
     return {
         (run.path, passage.line_start): (
             passage.similarity.cosine if passage.similarity and passage.similarity.is_enough else None
@@ -114,12 +114,12 @@ def similarities(candidates: Candidates) -> dict[tuple[str, int], float | None]:
     }
 
 
-def ask(index: Index, query: str, most: int = 50) -> Candidates:
-    return index.candidates(query_terms(query), most=most)
+def ask(index: Index, query: str, most: int = 50) -> SearchCandidates:
+    return index.candidates(parse_query(query), most=most)
 
 
 def found(index: Index, query: str) -> list[tuple[str, int, str]]:
-    terms = query_terms(query)
+    terms = parse_query(query)
     ranked = rank(terms, ask(index, query), limit=20, snippet_max_chars=700, source="fts")
     return [(hit.path, hit.line_start, hit.snippet) for hit in ranked]
 
@@ -133,7 +133,7 @@ def test_a_new_index_is_empty(index: Index) -> None:
 
 def test_what_was_applied_is_found_with_its_place(index: Index) -> None:
     text = "# Oslo\n\n- Grand hotel\n- Museum of ships"
-    index.apply([note("trips/oslo.md", text)])
+    index.write_batch([note("trips/oslo.md", text)])
     assert found(index, "ships")[0] == ("trips/oslo.md", 4, "- Museum of ships")
     assert index.known() == {"trips/oslo.md": KnownNote(Stamp(len(text), 1, 2), f"digest of {text}")}
 
@@ -159,7 +159,7 @@ def test_what_was_applied_is_found_with_its_place(index: Index) -> None:
     ],
 )
 def test_every_script_is_found(index: Index, text: str, query: str) -> None:
-    index.apply([note("a.md", text), note("b.md", "- something else entirely")])
+    index.write_batch([note("a.md", text), note("b.md", "- something else entirely")])
     assert found(index, query)[0] == ("a.md", 1, text)
 
 
@@ -168,30 +168,30 @@ def test_every_script_is_found(index: Index, text: str, query: str) -> None:
     ['"', "a AND", "NOT", "*", "^x", "col:x", "(", "a NEAR(b)", "-x", "x' OR 1=1 --", "{a b}:c", "\0"],
 )
 def test_query_syntax_is_text(index: Index, query: str) -> None:
-    index.apply([note("a.md", f"- {query.strip(chr(0))} something")])
+    index.write_batch([note("a.md", f"- {query.strip(chr(0))} something")])
     ask(index, query)
 
 
 def test_a_note_s_name_and_headings_find_its_chunks(index: Index) -> None:
-    index.apply([note("trips/oslo.md", "# Summer\n\n- three nights"), note("x.md", "- four nights")])
+    index.write_batch([note("trips/oslo.md", "# Summer\n\n- three nights"), note("x.md", "- four nights")])
     assert [run.path for run in ask(index, "oslo").runs] == ["trips/oslo.md"]
     assert [run.path for run in ask(index, "summer").runs] == ["trips/oslo.md"]
 
 
 def test_any_of_the_words_is_enough(index: Index) -> None:
-    index.apply([note("a.md", "- blue"), note("b.md", "- passport")])
+    index.write_batch([note("a.md", "- blue"), note("b.md", "- passport")])
     assert {run.path for run in ask(index, "blue passport unknownword").runs} == {"a.md", "b.md"}
 
 
 def test_frequencies_count_chunks(index: Index) -> None:
-    index.apply([note(f"{n}.md", "- blue blue blue" if n < 3 else "- 护照") for n in range(5)])
+    index.write_batch([note(f"{n}.md", "- blue blue blue" if n < 3 else "- 护照") for n in range(5)])
     candidates = ask(index, "blue 护照 absent")
-    assert [candidates.frequencies[term] for term in query_terms("blue 护照 absent")] == [3, 2, 0]
+    assert [candidates.frequencies[term] for term in parse_query("blue 护照 absent")] == [3, 2, 0]
     assert candidates.chunks == 5
 
 
 def test_runs_hold_the_neighbours_once_and_in_order(index: Index) -> None:
-    index.apply(
+    index.write_batch(
         [note("a.md", "\n".join(f"- line {n} {'passport' if n in (10, 14) else 'x'}" for n in range(30)))]
     )
     runs = ask(index, "passport").runs
@@ -201,90 +201,90 @@ def test_runs_hold_the_neighbours_once_and_in_order(index: Index) -> None:
 
 
 def test_a_changed_note_replaces_the_old_one(index: Index) -> None:
-    index.apply([note("a.md", "- old words\n" * 20)])
-    index.apply([note("a.md", "- new text")])
+    index.write_batch([note("a.md", "- old words\n" * 20)])
+    index.write_batch([note("a.md", "- new text")])
     assert found(index, "old words") == []
     assert found(index, "new") == [("a.md", 1, "- new text")]
     assert index.numbers().chunks == 1
 
 
 def test_a_note_that_is_gone_is_not_found(index: Index) -> None:
-    index.apply([note("a.md", "- passport"), note("b.md", "- passport")])
-    index.apply([], gone=["a.md", "never-there.md"])
+    index.write_batch([note("a.md", "- passport"), note("b.md", "- passport")])
+    index.write_batch([], gone=["a.md", "never-there.md"])
     assert [path for path, _, _ in found(index, "passport")] == ["b.md"]
 
 
 def test_a_new_stamp_leaves_the_rest(index: Index) -> None:
-    index.apply([note("a.md", "- passport")])
-    index.apply([], restamped={"a.md": Stamp(7, 8, 9)})
+    index.write_batch([note("a.md", "- passport")])
+    index.write_batch([], restamped={"a.md": Stamp(7, 8, 9)})
     assert index.known()["a.md"] == KnownNote(Stamp(7, 8, 9), "digest of - passport")
     assert found(index, "passport")
 
 
 def test_an_empty_note_is_known(index: Index) -> None:
-    index.apply([note("empty.md", "")])
+    index.write_batch([note("empty.md", "")])
     assert list(index.known()) == ["empty.md"]
     assert index.numbers().chunks == 0
 
 
 def test_two_openings_write_and_see_each_other(open_index: Open) -> None:
     one, other = open_index(), open_index()
-    one.apply([note("a.md", "- passport")])
-    other.apply([note("b.md", "- passport")])
+    one.write_batch([note("a.md", "- passport")])
+    other.write_batch([note("b.md", "- passport")])
     assert {path for path, _, _ in found(one, "passport")} == {"a.md", "b.md"}
 
 
 def test_changes_are_refused_where_the_index_was_begun_anew_since(open_index: Open) -> None:
     one, other = open_index(), open_index()
-    one.apply([note("b.md", "- passport")], version=one.version())
+    one.write_batch([note("b.md", "- passport")], version=one.version())
     before = one.version()
     other.reset()
     with pytest.raises(IndexChanged):
-        one.apply([], gone=["b.md"], version=before)
+        one.write_batch([], gone=["b.md"], version=before)
 
 
 def test_what_somebody_has_indexed_since_is_not_dropped(open_index: Open) -> None:
     one, other = open_index(), open_index()
-    one.apply([note("gone.md", "- umbrella")])
+    one.write_batch([note("gone.md", "- umbrella")])
     before = one.version()
     assert one.stamps()[0].keys() == {"gone.md"}
-    other.apply([note("a.md", "- suitcase")])
+    other.write_batch([note("a.md", "- suitcase")])
     with contextlib.suppress(IndexChanged):  # one that tells by its version does nothing of it
-        one.apply([], gone=["a.md", "gone.md"], version=before)
+        one.write_batch([], gone=["a.md", "gone.md"], version=before)
     assert [path for path, _, _ in found(one, "suitcase")] == ["a.md"]
     one.stamps()
-    one.apply([], gone=["a.md", "gone.md"], version=one.version())
+    one.write_batch([], gone=["a.md", "gone.md"], version=one.version())
     assert one.known() == {}
 
 
 def test_of_equally_good_chunks_those_come_that_are_first_by_path(index: Index) -> None:
-    index.apply([note(f"{n:02}.md", "- passport") for n in reversed(range(40))])
+    index.write_batch([note(f"{n:02}.md", "- passport") for n in reversed(range(40))])
     assert [run.path for run in sorted(ask(index, "passport", most=5).runs, key=lambda run: run.path)] == [
         f"{n:02}.md" for n in range(5)
     ]
 
 
 def test_any_number_may_be_asked_for(index: Index) -> None:
-    index.apply([note("a.md", "- passport")])
+    index.write_batch([note("a.md", "- passport")])
     assert len(ask(index, "passport", most=10**30).runs) == 1
 
 
 def test_a_note_s_fault_is_kept(index: Index) -> None:
-    index.apply([replace(note("a.md", "- x"), fault="half of it is no text")])
-    index.apply([], restamped={"a.md": Stamp(7, 8, 9)})
+    index.write_batch([replace(note("a.md", "- x"), fault="half of it is no text")])
+    index.write_batch([], restamped={"a.md": Stamp(7, 8, 9)})
     assert index.known()["a.md"].fault == "half of it is no text"
 
 
 def test_reset_empties_and_goes_on(open_index: Open) -> None:
     one, other = open_index(), open_index()
-    one.apply([note("a.md", "- passport")])
+    one.write_batch([note("a.md", "- passport")])
     assert found(other, "passport")
     before = one.identity(), other.identity()
     assert before[0] == before[1]
     one.reset()
     assert one.known() == {}
     assert one.identity() == other.identity() != before[0]
-    one.apply([note("b.md", "- passport")])
+    one.write_batch([note("b.md", "- passport")])
     assert [path for path, _, _ in found(other, "passport")] == ["b.md"]
 
 
@@ -295,17 +295,17 @@ def test_any_order_of_changes_ends_in_what_a_rebuild_gives(index: Index, open_in
     for _ in range(60):
         path = f"{rng.randrange(12)}.md"
         if path in notes and rng.random() < 0.3:
-            index.apply([], gone=[path])
+            index.write_batch([], gone=[path])
             del notes[path]
         else:
             text = "\n".join("- " + " ".join(rng.choices(vocabulary, k=6)) for _ in range(rng.randrange(12)))
             notes[path] = note(path, text)
-            index.apply([notes[path]])
+            index.write_batch([notes[path]])
     before = [found(index, query) for query in vocabulary]
     assert index.known().keys() == notes.keys()
     shadow = index.shadow()
-    shadow.apply([notes[path] for path in sorted(notes)])
-    shadow.take_over()
+    shadow.write_batch([notes[path] for path in sorted(notes)])
+    shadow.promote()
     assert [found(index, query) for query in vocabulary] == before
 
 
@@ -318,137 +318,139 @@ def test_each_text_is_asked_for_once_and_newest_notes_come_first(index: Index) -
             ("just.md", "- written just now", 0),
         ]
     )
-    index.apply([old, new, just_written])
+    index.write_batch([old, new, just_written])
     assert embed(index) == ["- written just now", "- the same line", "- quiet morning", "- zebra stripes"]
-    numbers = index.vector_numbers(MODEL)
+    numbers = index.count_vectors(MODEL)
     assert (numbers.segments, numbers.missing, numbers.kept) == (4, 0, 4)
     assert numbers.chunks_with_embedding == index.numbers().chunks
 
 
 def test_an_edit_a_move_a_rename_and_a_return_cost_no_vector(index: Index) -> None:
     lines = [f"- {word} " + word[0] * 9 for word in ("alpha", "bravo", "charlie", "delta")]
-    index.apply([note("a.md", "\n".join(lines), target=5)])
+    index.write_batch([note("a.md", "\n".join(lines), target=5)])
     assert len(embed(index)) == 4
-    index.apply([note("a.md", "\n".join(["- zulu was here", *reversed(lines)]), target=5)])
+    index.write_batch([note("a.md", "\n".join(["- zulu was here", *reversed(lines)]), target=5)])
     assert embed(index) == ["- zulu was here"]
-    index.apply([note("b.md", "\n".join(lines), target=5)], gone=["a.md"])
+    index.write_batch([note("b.md", "\n".join(lines), target=5)], gone=["a.md"])
     assert embed(index) == []
-    index.apply([], gone=["b.md"])
-    assert index.vector_numbers(MODEL).segments == 0
-    index.apply([note("c.md", "\n".join(lines), target=5)])
+    index.write_batch([], gone=["b.md"])
+    assert index.count_vectors(MODEL).segments == 0
+    index.write_batch([note("c.md", "\n".join(lines), target=5)])
     assert embed(index) == []
-    assert index.vector_numbers(MODEL).kept == 5
+    assert index.count_vectors(MODEL).kept == 5
 
 
 def test_hits_and_misses_count_texts_that_come_and_not_those_that_stay(index: Index) -> None:
     lines = [f"- {word} " + word[0] * 9 for word in ("alpha", "bravo", "charlie")]
-    index.apply([note("before.md", "- nobody wants vectors yet")])
-    index.want(MODEL)
-    index.apply([note("a.md", "\n".join(lines), target=5)])
+    index.write_batch([note("before.md", "- nobody wants vectors yet")])
+    index.track_model(MODEL)
+    index.write_batch([note("a.md", "\n".join(lines), target=5)])
     embed(index)
-    index.apply([note("a.md", "\n".join([*lines, "- delta ddddd"]), target=5)])
-    index.apply([note("copy.md", "\n".join(lines), target=5)])
-    numbers = index.vector_numbers(MODEL)
+    index.write_batch([note("a.md", "\n".join([*lines, "- delta ddddd"]), target=5)])
+    index.write_batch([note("copy.md", "\n".join(lines), target=5)])
+    numbers = index.count_vectors(MODEL)
     assert (numbers.hits, numbers.misses) == (3, 4)
 
 
 def test_vectors_are_kept_as_they_came_first_and_only_for_known_texts(index: Index) -> None:
-    index.apply([note("a.md", "- alpha")])
-    [missing] = index.unembedded(MODEL, most=10)
+    index.write_batch([note("a.md", "- alpha")])
+    [missing] = index.list_unembedded(MODEL, most=10)
     with pytest.raises(ValueError, match="13"):
-        index.keep_vectors(MODEL, {missing.digest: vector("x", OTHER)})
-    assert index.unembedded(MODEL, most=10) == [missing]
-    index.keep_vectors(MODEL, {b"unknown": vector("x"), missing.digest: vector("alpha")})
-    index.keep_vectors(MODEL, {missing.digest: vector("zzz")}, {missing.digest: "too late"})
-    assert index.vector_numbers(MODEL).kept == 1
+        index.store_vectors(MODEL, {missing.digest: vector("x", OTHER)})
+    assert index.list_unembedded(MODEL, most=10) == [missing]
+    index.store_vectors(MODEL, {b"unknown": vector("x"), missing.digest: vector("alpha")})
+    index.store_vectors(MODEL, {missing.digest: vector("zzz")}, {missing.digest: "too late"})
+    assert index.count_vectors(MODEL).kept == 1
     found = index.candidates([], most=1, likeness=alike("alpha"))
     assert similarities(found)["a.md", 1] == pytest.approx(1)
 
 
 def test_a_refused_text_is_told_and_not_asked_for_until_it_is_retried(index: Index) -> None:
-    index.apply([note("a.md", "- alpha"), note("b.md", "- bravo"), note("c.md", "- alpha")])
-    texts = {item.text: item.digest for item in index.unembedded(MODEL, most=10)}
-    index.keep_vectors(MODEL, {}, {texts["- alpha"]: "unsafe", b"unknown": "x"})
-    assert [item.text for item in index.unembedded(MODEL, most=10)] == ["- bravo"]
-    index.keep_vectors(MODEL, {texts["- bravo"]: vector("bravo")})
-    numbers = index.vector_numbers(MODEL)
+    index.write_batch([note("a.md", "- alpha"), note("b.md", "- bravo"), note("c.md", "- alpha")])
+    texts = {item.text: item.digest for item in index.list_unembedded(MODEL, most=10)}
+    index.store_vectors(MODEL, {}, {texts["- alpha"]: "unsafe", b"unknown": "x"})
+    assert [item.text for item in index.list_unembedded(MODEL, most=10)] == ["- bravo"]
+    index.store_vectors(MODEL, {texts["- bravo"]: vector("bravo")})
+    numbers = index.count_vectors(MODEL)
     assert (numbers.segments, numbers.missing, numbers.chunks_with_embedding) == (2, 0, 1)
     assert numbers.refused == (("a.md", "unsafe"), ("c.md", "unsafe"))
     index.retry_refused(OTHER)
-    assert index.unembedded(MODEL, most=10) == []
+    assert index.list_unembedded(MODEL, most=10) == []
     index.retry_refused(MODEL)
-    assert [item.text for item in index.unembedded(MODEL, most=10)] == ["- alpha"]
+    assert [item.text for item in index.list_unembedded(MODEL, most=10)] == ["- alpha"]
     assert embed(index) == ["- alpha"]
-    assert index.vector_numbers(MODEL).refused == ()
+    assert index.count_vectors(MODEL).refused == ()
 
 
 def test_models_have_vectors_of_their_own(index: Index) -> None:
-    index.apply([note("a.md", "- alpha")])
+    index.write_batch([note("a.md", "- alpha")])
     unknown = replace(MODEL, dimensions=0)
-    assert index.complete(unknown) == unknown
+    assert index.resolve_dimensions(unknown) == unknown
     embed(index)
-    assert index.vector_numbers(OTHER).missing == 1
+    assert index.count_vectors(OTHER).missing == 1
     assert similarities(index.candidates([], most=1, likeness=alike("alpha", model=OTHER))) == {}
     embed(index, OTHER)
-    assert index.complete(unknown) == OTHER
-    index.apply([note("b.md", "- bravo")])
+    assert index.resolve_dimensions(unknown) == OTHER
+    index.write_batch([note("b.md", "- bravo")])
     embed(index)
-    assert index.complete(unknown) == MODEL
-    assert index.complete(OTHER) == OTHER
-    assert index.complete(ModelId("fake", "other", 0)).dimensions == 0
+    assert index.resolve_dimensions(unknown) == MODEL
+    assert index.resolve_dimensions(OTHER) == OTHER
+    assert index.resolve_dimensions(ModelId("fake", "other", 0)).dimensions == 0
 
 
 def test_while_nobody_knows_which_model_it_is_the_last_one_counts(index: Index) -> None:
-    index.apply([note("a.md", "- alpha")])
+    index.write_batch([note("a.md", "- alpha")])
     unknown = ModelId("fake", "", 0, version=None)
-    assert index.complete(unknown) == unknown
+    assert index.resolve_dimensions(unknown) == unknown
     embed(index, replace(MODEL, version="0123456789abcdef"))
-    assert index.complete(unknown) == replace(MODEL, version="0123456789abcdef")
-    index.apply([note("b.md", "- bravo")])
+    assert index.resolve_dimensions(unknown) == replace(MODEL, version="0123456789abcdef")
+    index.write_batch([note("b.md", "- bravo")])
     embed(index, replace(MODEL, model="others"))
-    assert index.complete(unknown) == replace(MODEL, model="others")
+    assert index.resolve_dimensions(unknown) == replace(MODEL, model="others")
     named = replace(unknown, model="letters")
-    assert index.complete(named) == replace(MODEL, version="0123456789abcdef")
-    assert index.complete(replace(unknown, provider="nobody")).model == ""
+    assert index.resolve_dimensions(named) == replace(MODEL, version="0123456789abcdef")
+    assert index.resolve_dimensions(replace(unknown, provider="nobody")).model == ""
 
 
 def test_vectors_of_another_version_can_be_looked_at_and_taken_over(index: Index, open_index: Open) -> None:
     old, new = MODEL, replace(MODEL, version="0123456789abcdef")
-    index.apply([note("a.md", "\n".join(f"- line number {n}" for n in range(8)))])
+    index.write_batch([note("a.md", "\n".join(f"- line number {n}" for n in range(8)))])
     assert index.other_versions(new) == []
     embedded = set(embed(index, old))
     embed(index, ModelId("fake", "letters of others", 26))
     assert index.other_versions(new) == index.other_versions(replace(new, dimensions=0)) == [old]
     assert index.other_versions(old) == []
-    assert index.vector_numbers(new).missing == len(embedded)
+    assert index.count_vectors(new).missing == len(embedded)
 
-    few = index.sample(old, most=3)
+    few = index.sample_vectors(old, most=3)
     assert len(few) == len({item.digest for item, _ in few}) == 3
     assert all(item.text in embedded and made == vector(item.text) for item, made in few)
-    assert {item.text for item, _ in index.sample(old, most=100)} == embedded
-    assert index.sample(new, most=3) == []
+    assert {item.text for item, _ in index.sample_vectors(old, most=100)} == embedded
+    assert index.sample_vectors(new, most=3) == []
 
     other = open_index()
-    index.adopt(old, new)
-    assert (other.vector_numbers(new).missing, other.vector_numbers(old).missing) == (0, len(embedded))
+    index.adopt_vectors(old, new)
+    assert (other.count_vectors(new).missing, other.count_vectors(old).missing) == (0, len(embedded))
     assert index.other_versions(new) == []
     assert index.other_versions(old) == [new]
-    assert other.complete(replace(new, dimensions=0)) == new
+    assert other.resolve_dimensions(replace(new, dimensions=0)) == new
     assert index.candidates([], most=1, likeness=alike("line", model=new)).runs
 
     embed(index, old)
-    index.adopt(old, new)
-    assert index.vector_numbers(old).missing == 0, "each has its own by now"
-    index.forget_unused(most=len(embedded), wanted=[new])
-    assert (index.vector_numbers(new).missing, index.vector_numbers(old).missing) == (0, len(embedded))
+    index.adopt_vectors(old, new)
+    assert index.count_vectors(old).missing == 0, "each has its own by now"
+    index.evict_unused(most=len(embedded), wanted=[new])
+    assert (index.count_vectors(new).missing, index.count_vectors(old).missing) == (0, len(embedded))
 
 
 def test_chunks_are_whole_once_every_segment_in_them_has_its_vector(index: Index) -> None:
-    index.apply([note("a.md", "# Title\n" + "\n".join(f"- line number {n} of many" for n in range(40)))])
+    index.write_batch(
+        [note("a.md", "# Title\n" + "\n".join(f"- line number {n} of many" for n in range(40)))]
+    )
     whole = [0]
-    while missing := index.unembedded(MODEL, most=1):
-        index.keep_vectors(MODEL, {missing[0].digest: vector(missing[0].text)})
-        whole.append(index.vector_numbers(MODEL).chunks_with_embedding)
+    while missing := index.list_unembedded(MODEL, most=1):
+        index.store_vectors(MODEL, {missing[0].digest: vector(missing[0].text)})
+        whole.append(index.count_vectors(MODEL).chunks_with_embedding)
     assert whole == sorted(whole)
     assert len(set(whole)) > 3
     assert whole[-1] == index.numbers().chunks
@@ -456,29 +458,29 @@ def test_chunks_are_whole_once_every_segment_in_them_has_its_vector(index: Index
 
 def test_unused_vectors_go_when_there_are_too_many_the_longest_unused_first(index: Index) -> None:
     for word in ("alpha", "bravo", "charlie"):
-        index.apply([note(f"{word}.md", f"- {word}")])
+        index.write_batch([note(f"{word}.md", f"- {word}")])
     embed(index)
     embed(index, OTHER)
-    assert index.forget_unused(most=6, wanted=[MODEL, OTHER]) == 0
-    assert index.forget_unused(most=0, wanted=[MODEL, OTHER]) == 0
-    assert index.forget_unused(most=4, wanted=[OTHER]) == 2
+    assert index.evict_unused(most=6, wanted=[MODEL, OTHER]) == 0
+    assert index.evict_unused(most=0, wanted=[MODEL, OTHER]) == 0
+    assert index.evict_unused(most=4, wanted=[OTHER]) == 2
     embed(index)
-    index.apply([], gone=["bravo.md"])
-    index.apply([], gone=["alpha.md"])
-    assert index.forget_unused(most=5, wanted=[MODEL, OTHER]) == 1
-    index.apply([note("alpha.md", "- alpha")])
+    index.write_batch([], gone=["bravo.md"])
+    index.write_batch([], gone=["alpha.md"])
+    assert index.evict_unused(most=5, wanted=[MODEL, OTHER]) == 1
+    index.write_batch([note("alpha.md", "- alpha")])
     assert embed(index) == embed(index, OTHER) == []
-    index.apply([note("bravo.md", "- bravo")])
+    index.write_batch([note("bravo.md", "- bravo")])
     assert len(embed(index)) + len(embed(index, OTHER)) == 1
-    index.apply([], gone=["bravo.md", "alpha.md", "charlie.md"])
-    assert index.forget_unused(most=0, wanted=[MODEL, OTHER]) == 6
-    assert index.vector_numbers(MODEL).kept == 0
+    index.write_batch([], gone=["bravo.md", "alpha.md", "charlie.md"])
+    assert index.evict_unused(most=0, wanted=[MODEL, OTHER]) == 6
+    assert index.count_vectors(MODEL).kept == 0
 
 
 def test_what_is_alike_is_proposed_with_its_neighbours_and_similarities(index: Index) -> None:
     words = ["zzzz", "alpha", "bravo", "quartz", "jazz", "fizz"]
     lines = [f"- {word} {word} {word}"[:20] for word in words]
-    index.apply([note("a.md", "\n".join(lines), target=5), note("b.md", "- some other text", target=5)])
+    index.write_batch([note("a.md", "\n".join(lines), target=5), note("b.md", "- some other text", target=5)])
     embed(index)
     found = index.candidates([], most=5, likeness=alike("alpha", most=1))
     assert found.frequencies == {}
@@ -488,7 +490,7 @@ def test_what_is_alike_is_proposed_with_its_neighbours_and_similarities(index: I
         ("a.md", n): pytest.approx(alike, abs=1e-6) for n, alike in enumerate(expected[:4], 1)
     }
     assert max(expected) == expected[1] < 1
-    by_word = index.candidates(query_terms("other"), most=5, likeness=alike("alpha", most=1))
+    by_word = index.candidates(parse_query("other"), most=5, likeness=alike("alpha", most=1))
     assert [run.path for run in by_word.runs] == ["a.md", "b.md"]
     assert similarities(by_word)["b.md", 1] == pytest.approx(of_other, abs=1e-6)
     assert index.candidates([], most=5, likeness=alike("jumpy", least=0.9)).runs == ()
@@ -504,9 +506,9 @@ def test_passages_share_the_similarity_of_their_segment_and_headings_have_none(i
     for first, second in zip(lines[::2], lines[1::2], strict=True):
         body = segment_text("Part", [of_one.passages[n].text for n in (first.first, second.last)])
         pairs.append(Segment(first.first, second.last, "Part", hashlib.sha256(body.encode()).digest()))
-    index.apply([replace(of_one, segments=[*pairs, empty])])
+    index.write_batch([replace(of_one, segments=[*pairs, empty])])
     embed(index)
-    found = similarities(index.candidates(query_terms("title empty"), most=5, likeness=alike("alpha")))
+    found = similarities(index.candidates(parse_query("title empty"), most=5, likeness=alike("alpha")))
     assert found["a.md", 1] is None
     assert found["a.md", 3] is None
     assert found["a.md", 16] is not None  # nothing stands below it
@@ -517,7 +519,7 @@ def test_passages_share_the_similarity_of_their_segment_and_headings_have_none(i
 
 def test_what_is_less_alike_than_asked_for_has_no_similarity(index: Index) -> None:
     lines = ["- alpha alpha", "- zzzz zzzz", "- alpine lamp"]
-    index.apply([note("a.md", "\n".join(lines), target=5)])
+    index.write_batch([note("a.md", "\n".join(lines), target=5)])
     embed(index)
     least = (cosine("alpha", lines[1]) + cosine("alpha", lines[2])) / 2
     found = similarities(index.candidates([], most=5, likeness=alike("alpha", least=least)))
@@ -536,20 +538,20 @@ def test_the_order_in_which_texts_came_does_not_change_how_alike_they_are(tmp_pa
     found = []
     for name, batches in {"one": [notes], "other": [[one] for one in reversed(notes)]}.items():
         with closing(SqliteIndex(tmp_path / f"{name}.db", fingerprint="test")) as index:
-            index.apply([note("gone.md", "- zzzz yyyy")] if name == "other" else [])
+            index.write_batch([note("gone.md", "- zzzz yyyy")] if name == "other" else [])
             embed(index)
             for batch in batches:
-                index.apply(batch)
+                index.write_batch(batch)
             embed(index)
-            index.apply([], gone=["gone.md"])
-            index.forget_unused(most=0, wanted=[MODEL])
+            index.write_batch([], gone=["gone.md"])
+            index.evict_unused(most=0, wanted=[MODEL])
             found.append(similarities(index.candidates([], most=5, likeness=alike("bad cafe", most=20))))
     assert len(found[0]) >= 20
     assert found[0] == found[1]
 
 
 def test_of_equally_alike_segments_those_come_that_are_first_by_path(index: Index) -> None:
-    index.apply([note(f"{n:02}.md", f"- alpha {n:02}") for n in reversed(range(20))])
+    index.write_batch([note(f"{n:02}.md", f"- alpha {n:02}") for n in reversed(range(20))])
     embed(index)
     found = index.candidates([], most=5, likeness=alike("alpha", most=4))
     assert [run.path for run in found.runs] == ["00.md", "01.md", "02.md", "03.md"]
@@ -557,34 +559,34 @@ def test_of_equally_alike_segments_those_come_that_are_first_by_path(index: Inde
 
 def test_vectors_are_seen_by_every_opening_at_once(open_index: Open) -> None:
     one, other = open_index(), open_index()
-    one.apply([note("a.md", "- alpha")])
+    one.write_batch([note("a.md", "- alpha")])
     assert similarities(other.candidates([], most=5, likeness=alike("alpha"))) == {}
-    assert other.vector_numbers(MODEL).missing == 1
+    assert other.count_vectors(MODEL).missing == 1
     version = other.version()
     embed(one)
     assert other.version() == version
-    assert other.vector_numbers(MODEL).missing == 0
-    assert other.unembedded(MODEL, most=5) == []
+    assert other.count_vectors(MODEL).missing == 0
+    assert other.list_unembedded(MODEL, most=5) == []
     assert similarities(other.candidates([], most=5, likeness=alike("alpha"))).keys() == {("a.md", 1)}
 
 
 def test_a_shadow_takes_over_at_once_with_the_vectors_that_are_there(open_index: Open) -> None:
     one, other = open_index(), open_index()
-    one.apply([note("a.md", "- passport"), note("b.md", "- folder")])
+    one.write_batch([note("a.md", "- passport"), note("b.md", "- folder")])
     embed(one)
     version, identity = one.version(), one.identity()
     with closing(one.shadow()) as shadow:
         assert shadow.known() == {}
-        shadow.apply([note("b.md", "- folder")])
-        shadow.apply([note("c.md", "- shelf"), note("gone.md", "- shelf")])
-        shadow.apply([], gone=["gone.md"])
+        shadow.write_batch([note("b.md", "- folder")])
+        shadow.write_batch([note("c.md", "- shelf"), note("gone.md", "- shelf")])
+        shadow.write_batch([], gone=["gone.md"])
         assert found(shadow, "shelf") == [("c.md", 1, "- shelf")]
         for index in (one, other):
             assert sorted(index.known()) == ["a.md", "b.md"]
             assert found(index, "passport")
             assert not found(index, "shelf")
         assert one.version() == version
-        shadow.take_over()
+        shadow.promote()
     assert one.version() != version
     assert one.identity() == identity
     for index in (one, other):
@@ -596,25 +598,25 @@ def test_a_shadow_takes_over_at_once_with_the_vectors_that_are_there(open_index:
 
 def test_changes_go_on_beside_a_shadow_and_are_refused_after_it_took_over(open_index: Open) -> None:
     one, other = open_index(), open_index()
-    one.apply([note("a.md", "- passport")])
+    one.write_batch([note("a.md", "- passport")])
     with closing(one.shadow()) as shadow:
-        other.apply([note("b.md", "- passport")])
-        shadow.apply([note("c.md", "- passport")])
+        other.write_batch([note("b.md", "- passport")])
+        shadow.write_batch([note("c.md", "- passport")])
         assert {path for path, _, _ in found(one, "passport")} == {"a.md", "b.md"}
         before = other.version()
-        shadow.take_over()
+        shadow.promote()
     with pytest.raises(IndexChanged):
-        other.apply([note("b.md", "- passport")], version=before)
-    other.apply([note("b.md", "- passport")])
+        other.write_batch([note("b.md", "- passport")], version=before)
+    other.write_batch([note("b.md", "- passport")])
     assert {path for path, _, _ in found(one, "passport")} == {"b.md", "c.md"}
 
 
 def test_a_shadow_that_is_closed_leaves_the_old_state(index: Index) -> None:
-    index.apply([note("a.md", "- passport")])
+    index.write_batch([note("a.md", "- passport")])
     with closing(index.shadow()) as shadow:
-        shadow.apply([note("b.md", "- folder")])
+        shadow.write_batch([note("b.md", "- folder")])
     assert list(index.known()) == ["a.md"]
-    assert index.vector_numbers(MODEL).segments == 1
+    assert index.count_vectors(MODEL).segments == 1
     assert not found(index, "folder")
 
 
@@ -623,28 +625,28 @@ def test_there_is_one_shadow_at_a_time(open_index: Open) -> None:
     with closing(one.shadow()) as shadow:
         with pytest.raises(IndexUnavailable, match="another process is rebuilding"):
             other.shadow()
-        shadow.apply([note("a.md", "- passport")])
+        shadow.write_batch([note("a.md", "- passport")])
     other.shadow().close()
 
 
 def test_a_shadow_does_not_take_over_an_index_that_was_begun_anew(index: Index) -> None:
-    index.apply([note("a.md", "- passport")])
+    index.write_batch([note("a.md", "- passport")])
     with closing(index.shadow()) as shadow:
         index.reset()
-        index.apply([note("b.md", "- folder")])
+        index.write_batch([note("b.md", "- folder")])
         with pytest.raises(IndexUnavailable, match="begun anew"):
-            shadow.apply([note("a.md", "- passport")])
+            shadow.write_batch([note("a.md", "- passport")])
         with pytest.raises(IndexUnavailable, match="begun anew"):
-            shadow.take_over()
+            shadow.promote()
     assert list(index.known()) == ["b.md"]
 
 
 def test_a_reset_keeps_the_vectors(index: Index) -> None:
-    index.apply([note("a.md", "- alpha")])
+    index.write_batch([note("a.md", "- alpha")])
     embed(index)
     index.reset()
-    assert index.vector_numbers(MODEL).kept == 1
-    index.apply([note("b.md", "- alpha\n"), note("c.md", "- bravo")])
+    assert index.count_vectors(MODEL).kept == 1
+    index.write_batch([note("b.md", "- alpha\n"), note("c.md", "- bravo")])
     assert embed(index) == ["- bravo"]
 
 
@@ -655,34 +657,34 @@ def test_a_rebuilt_index_finds_the_same_by_vectors(index: Index) -> None:
         path = f"{rng.randrange(9)}.md"
         text = "\n".join("- " + "".join(rng.choices("abcdef ", k=30)) for _ in range(rng.randrange(9)))
         notes[path] = note(path, text)
-        index.apply([notes[path]], gone=[f"{rng.randrange(9)}.md"])
-    index.apply(list(notes.values()))
+        index.write_batch([notes[path]], gone=[f"{rng.randrange(9)}.md"])
+    index.write_batch(list(notes.values()))
     embed(index)
     asked = [alike(letter * 3 + "b", most=4) for letter in "abcdef"]
-    before = [index.candidates(query_terms("ab"), most=3, likeness=likeness) for likeness in asked]
+    before = [index.candidates(parse_query("ab"), most=3, likeness=likeness) for likeness in asked]
     with closing(index.shadow()) as shadow:
-        shadow.apply([notes[path] for path in sorted(notes)])
-        shadow.take_over()
+        shadow.write_batch([notes[path] for path in sorted(notes)])
+        shadow.promote()
     assert embed(index) == []
-    assert [index.candidates(query_terms("ab"), most=3, likeness=likeness) for likeness in asked] == before
+    assert [index.candidates(parse_query("ab"), most=3, likeness=likeness) for likeness in asked] == before
 
 
 def test_nothing_is_forgotten_that_a_shadow_has_use_for(index: Index) -> None:
-    index.apply([note("a.md", "- alpha")])
+    index.write_batch([note("a.md", "- alpha")])
     with closing(index.shadow()) as shadow:
-        shadow.apply([note("b.md", "- bravo")])
-        assert index.forget_unused(most=0, wanted=[]) == 0
-        shadow.take_over()
+        shadow.write_batch([note("b.md", "- bravo")])
+        assert index.evict_unused(most=0, wanted=[]) == 0
+        shadow.promote()
     assert embed(index) == ["- bravo"]
-    assert index.forget_unused(most=0, wanted=[MODEL]) == 0
+    assert index.evict_unused(most=0, wanted=[MODEL]) == 0
 
 
 def test_a_purge_leaves_nothing_of_what_no_note_holds(index: Index, tmp_path: Path) -> None:
-    index.apply([note("a.md", "- xylophagous"), note("b.md", "- bravo")])
+    index.write_batch([note("a.md", "- xylophagous"), note("b.md", "- bravo")])
     embed(index)
-    index.apply([note("a.md", "- alpha")])
+    index.write_batch([note("a.md", "- alpha")])
     index.purge()
-    assert index.vector_numbers(MODEL).kept == 1
+    assert index.count_vectors(MODEL).kept == 1
     assert len(ask(index, "bravo").runs) == 1
     files = [path for path in tmp_path.iterdir() if path.is_file()]
     assert not any(b"xylophag" in path.read_bytes() for path in files)

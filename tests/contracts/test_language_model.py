@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from bot.models.anthropic import open_anthropic
-from bot.models.connection import Connection
+from bot.models.connection_pool import ConnectionPool
 from bot.models.gemini import open_gemini
 from bot.models.notebook.model import Notebook
 from bot.models.openai import open_openai
@@ -32,7 +32,7 @@ from bot.models.protocol import (
 )
 from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.gemini_server import GeminiServer
-from tests.fakes.model_server import KEY, ModelServer, Says
+from tests.fakes.model_server import KEY, ModelAnswer, ModelServer
 from tests.fakes.openai_server import MODEL as OPENAI_MODEL
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.scripted_model import ScriptedModel, alone
@@ -46,7 +46,7 @@ NOTE = {
 TOOLS = (ToolSpec("memory_search", "Find passages.", TEXT), ToolSpec("memory_write", "Keep a fact.", NOTE))
 
 
-LOOKS = Says(["Let me ", "look."], calls=[("memory_search", {"query": "Anna's passport"})])
+LOOKS = ModelAnswer(["Let me ", "look."], calls=[("memory_search", {"query": "Anna's passport"})])
 
 
 @asynccontextmanager
@@ -108,11 +108,11 @@ async def llama_cpp() -> AsyncIterator[LanguageModel]:
 
 @asynccontextmanager
 async def over_http(
-    server: ModelServer, name: str, opener: Callable[[ModelOptions, Connection], LanguageModel]
+    server: ModelServer, name: str, opener: Callable[[ModelOptions, ConnectionPool], LanguageModel]
 ) -> AsyncIterator[LanguageModel]:
     async with server:
         server.always(LOOKS)
-        connection = Connection(server.base_url, connect_seconds=5)
+        connection = ConnectionPool(server.base_url, connect_seconds=5)
         try:
             yield opener(ModelOptions(name, server.base_url, KEY), connection)
         finally:

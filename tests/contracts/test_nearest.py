@@ -8,23 +8,23 @@ import apsw
 import numpy as np
 import pytest
 
-from memory.errors import IndexBroken
-from memory.index.nearest.protocol import Nearest
-from memory.index.nearest.sign_bits import SignBitsNearest
-from memory.index.nearest.sqlite_vec import SqliteVecNearest
+from memory.errors import IndexCorrupted
+from memory.index.vector_search.binary_quantization import BinaryVectorSearcher
+from memory.index.vector_search.protocol import VectorSearcher
+from memory.index.vector_search.sqlite_vec import SqliteVecSearcher
 from tests.fakes.vector_file import VectorFile, Vectors, clustered_vectors, random_vectors, unit
 
 NOISE = 3e-6
 """What rounding to float32 makes of a cosine."""
-WAYS: dict[str, Callable[[], Nearest]] = {
-    "sqlite-vec": SqliteVecNearest,
-    "numpy": SignBitsNearest,
+WAYS: dict[str, Callable[[], VectorSearcher]] = {
+    "sqlite-vec": SqliteVecSearcher,
+    "numpy": BinaryVectorSearcher,
 }
 MAKERS = pytest.mark.parametrize("make", [random_vectors, clustered_vectors])
 
 
 @pytest.fixture(params=WAYS)
-def nearest(request: pytest.FixtureRequest) -> Nearest:
+def nearest(request: pytest.FixtureRequest) -> VectorSearcher:
     if request.param == "sqlite-vec":
         pytest.importorskip("sqlite_vec")
     return WAYS[request.param]()
@@ -38,14 +38,16 @@ def file(tmp_path: Path) -> Iterator[VectorFile]:
 
 
 def search(
-    nearest: Nearest, file: VectorFile, query: Vectors, *, most: int = 10, model: int = 1
+    nearest: VectorSearcher, file: VectorFile, query: Vectors, *, most: int = 10, model: int = 1
 ) -> list[tuple[int, float]]:
     with file.db:
         return nearest.search(file.db, model, query.tobytes(), most=most, version=file.version)
     raise AssertionError
 
 
-def found(nearest: Nearest, file: VectorFile, query: Vectors, *, most: int = 10, model: int = 1) -> list[int]:
+def found(
+    nearest: VectorSearcher, file: VectorFile, query: Vectors, *, most: int = 10, model: int = 1
+) -> list[int]:
     return [text for text, _ in search(nearest, file, query, most=most, model=model)]
 
 
@@ -62,7 +64,9 @@ def assert_best(
         assert cosine == pytest.approx(cosines[text], abs=NOISE)
 
 
-def test_its_name_is_one_of_those_that_status_shows(nearest: Nearest, request: pytest.FixtureRequest) -> None:
+def test_its_name_is_one_of_those_that_status_shows(
+    nearest: VectorSearcher, request: pytest.FixtureRequest
+) -> None:
     assert nearest.name == request.node.callspec.params["nearest"]
     assert nearest.reason == ""
 
@@ -80,7 +84,7 @@ def test_its_name_is_one_of_those_that_status_shows(nearest: Nearest, request: p
     ],
 )
 def test_the_best_come_first(
-    nearest: Nearest, file: VectorFile, make: Callable[..., Vectors], count: int, dimensions: int
+    nearest: VectorSearcher, file: VectorFile, make: Callable[..., Vectors], count: int, dimensions: int
 ) -> None:
     vectors = make(count, dimensions)
     texts = file.add(vectors)
@@ -92,7 +96,7 @@ def test_the_best_come_first(
 
 @MAKERS
 def test_more_than_there_are_gives_all(
-    nearest: Nearest, file: VectorFile, make: Callable[..., Vectors]
+    nearest: VectorSearcher, file: VectorFile, make: Callable[..., Vectors]
 ) -> None:
     vectors = make(30, 64)
     texts = file.add(vectors)
@@ -101,13 +105,13 @@ def test_more_than_there_are_gives_all(
     assert found(nearest, file, vectors[3], most=0) == []
 
 
-def test_equals_come_by_id(nearest: Nearest, file: VectorFile) -> None:
+def test_equals_come_by_id(nearest: VectorSearcher, file: VectorFile) -> None:
     one, other = random_vectors(2, 384)
     texts = file.add(np.stack([other, *[one] * 500, other]))
     assert found(nearest, file, other, most=7) == [texts[0], texts[-1], *texts[1:6]]
 
 
-def test_the_same_in_every_order_of_coming(nearest: Nearest, file: VectorFile) -> None:
+def test_the_same_in_every_order_of_coming(nearest: VectorSearcher, file: VectorFile) -> None:
     """A text's id says nothing of when its vector came."""
     vectors = clustered_vectors(200, 64)
     texts = file.add(np.empty((0, 64), np.float32)) or file.add(vectors, model=9)
@@ -117,7 +121,7 @@ def test_the_same_in_every_order_of_coming(nearest: Nearest, file: VectorFile) -
     assert_best(search(nearest, file, vectors[50]), texts, vectors, vectors[50], most=10)
 
 
-def test_nothing_is_found_where_there_is_nothing(nearest: Nearest, file: VectorFile) -> None:
+def test_nothing_is_found_where_there_is_nothing(nearest: VectorSearcher, file: VectorFile) -> None:
     query = random_vectors(1, 8)[0]
     assert search(nearest, file, query) == []
     with file.db:
@@ -127,16 +131,16 @@ def test_nothing_is_found_where_there_is_nothing(nearest: Nearest, file: VectorF
     assert search(nearest, file, query) == []
 
 
-def test_vectors_of_another_length_are_damage(nearest: Nearest, file: VectorFile) -> None:
+def test_vectors_of_another_length_are_damage(nearest: VectorSearcher, file: VectorFile) -> None:
     texts = file.add(random_vectors(3, 8))
     query = random_vectors(1, 16)[0].tobytes()
-    with file.db, pytest.raises(IndexBroken, match="differ in length"):
+    with file.db, pytest.raises(IndexCorrupted, match="differ in length"):
         nearest.search(file.db, 1, query, most=3, version=file.version)
-    with file.db, pytest.raises(IndexBroken, match="differ in length"):
+    with file.db, pytest.raises(IndexCorrupted, match="differ in length"):
         nearest.similarities(file.db, 1, query, texts)
 
 
-def test_models_are_kept_apart(nearest: Nearest, file: VectorFile) -> None:
+def test_models_are_kept_apart(nearest: VectorSearcher, file: VectorFile) -> None:
     small, large = clustered_vectors(50, 32), clustered_vectors(60, 96, seed=2)
     texts = file.add(small[:25], model=1)
     others = file.add(large[:30], model=2)
@@ -148,7 +152,9 @@ def test_models_are_kept_apart(nearest: Nearest, file: VectorFile) -> None:
     assert search(nearest, file, small[0], model=3) == []
 
 
-def test_texts_that_no_note_uses_are_not_proposed_until_one_does(nearest: Nearest, file: VectorFile) -> None:
+def test_texts_that_no_note_uses_are_not_proposed_until_one_does(
+    nearest: VectorSearcher, file: VectorFile
+) -> None:
     vectors = clustered_vectors(400, 64)
     texts = file.add(vectors)
     query = vectors[7]
@@ -163,7 +169,9 @@ def test_texts_that_no_note_uses_are_not_proposed_until_one_does(nearest: Neares
     assert found(nearest, file, query) == [best[5]]
 
 
-def test_the_similarity_of_a_text_is_told_whether_used_or_not(nearest: Nearest, file: VectorFile) -> None:
+def test_the_similarity_of_a_text_is_told_whether_used_or_not(
+    nearest: VectorSearcher, file: VectorFile
+) -> None:
     vectors = clustered_vectors(40, 64)
     texts = file.add(vectors)
     file.use(texts[:1], 0)
@@ -180,7 +188,7 @@ def test_the_similarity_of_a_text_is_told_whether_used_or_not(nearest: Nearest, 
     )
 
 
-def test_what_comes_and_goes_is_noticed(nearest: Nearest, file: VectorFile) -> None:
+def test_what_comes_and_goes_is_noticed(nearest: VectorSearcher, file: VectorFile) -> None:
     """Step by step against exact arithmetic over what the file holds."""
     rng = random.Random(4)
     pool = clustered_vectors(3000, 48)
@@ -209,7 +217,9 @@ def test_what_comes_and_goes_is_noticed(nearest: Nearest, file: VectorFile) -> N
         assert step or held or result == []
 
 
-def test_what_another_connection_wrote_is_seen(nearest: Nearest, file: VectorFile, tmp_path: Path) -> None:
+def test_what_another_connection_wrote_is_seen(
+    nearest: VectorSearcher, file: VectorFile, tmp_path: Path
+) -> None:
     vectors = random_vectors(4, 16)
     file.add(vectors[:2])
     assert len(search(nearest, file, vectors[3])) == 2
@@ -220,7 +230,7 @@ def test_what_another_connection_wrote_is_seen(nearest: Nearest, file: VectorFil
     assert found(nearest, file, vectors[3])[0] == new[1]
 
 
-def test_a_file_begun_anew_is_not_taken_for_the_old_one(nearest: Nearest, file: VectorFile) -> None:
+def test_a_file_begun_anew_is_not_taken_for_the_old_one(nearest: VectorSearcher, file: VectorFile) -> None:
     """Ids start again there, and the same model may have another number and another length."""
     old = clustered_vectors(500, 64)
     file.add(old)
@@ -233,11 +243,11 @@ def test_a_file_begun_anew_is_not_taken_for_the_old_one(nearest: Nearest, file: 
         again.db.close()
 
 
-def test_a_damaged_vector_is_told_as_damage(nearest: Nearest, file: VectorFile) -> None:
+def test_a_damaged_vector_is_told_as_damage(nearest: VectorSearcher, file: VectorFile) -> None:
     vectors = random_vectors(5, 16)
     texts = file.add(vectors)
     file.db.execute("UPDATE vectors SET embedding = x'00' WHERE text = ?", (texts[2],))
-    with file.db, pytest.raises((IndexBroken, apsw.SQLError)):
+    with file.db, pytest.raises((IndexCorrupted, apsw.SQLError)):
         nearest.search(file.db, 1, vectors[0].tobytes(), most=5, version=file.version)
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from memory.embeddings.opening import open_embedding
+from memory.embeddings.factory import open_embedding
 from memory.memory import Memory
 from memory.postgres.server import Server
-from memory.search import Hit
+from memory.search import SearchHit
 from memory.settings import EmbeddingSettings, MemorySettings, WatchSettings
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 
@@ -28,7 +28,7 @@ class Search:
 
     async def __call__(
         self, notes: Mapping[str, str], query: str, *, ages: Mapping[str, float] | None = None, limit: int = 5
-    ) -> tuple[Hit, ...]:
+    ) -> tuple[SearchHit, ...]:
         for path, text in notes.items():
             file = self._folder / path
             file.parent.mkdir(parents=True, exist_ok=True)

@@ -24,28 +24,28 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bot.archives.archive import Manifest
 from bot.cli.main import build_parser
-from bot.commands.table import COMMANDS
-from bot.config.fields import known_keys
+from bot.cluster.membership import LEASED_JOBS
+from bot.cluster.status import JOB_PREFIX, channel_lease_name, workspace_lease_name
+from bot.commands.registry import COMMANDS
+from bot.config.schema import known_keys
 from bot.config.settings import Settings
-from bot.forgetting import Forgotten
-from bot.instances.post import JOBS
-from bot.instances.status import JOB, channel_lease, workspace_lease
-from bot.log.lines import JsonLines
-from bot.log.records import record_factory
-from bot.log.work import working_on
+from bot.forgetting import ForgetOutcome
+from bot.log.context import log_context
+from bot.log.formatters import JsonFormatter
+from bot.log.records import make_record_factory
 from bot.messages import Attachment, Quoted
 from bot.models.protocol import RawStep
 from memory.index.postgres.schema import MERGE_LOCK, SHADOW_LOCK, VECTORS_LOCK
-from memory.note_edits import Correction, LinePlace
-from memory.notes import Written
-from memory.postgres.keys import lock_key
+from memory.note_edits import LineAnchor, LineCorrection
+from memory.notes import WriteResult
+from memory.postgres.lock_keys import lock_key
 from memory.redaction import Redaction
-from memory.traces import BeforeAppend, BeforeEdit
+from memory.write_recovery import BeforeAppend, BeforeEdit
 from tests.fakes.commonplace import CommonplaceHere
-from tests.fakes.postgres_server import NEEDS, installed
+from tests.fakes.postgres_server import NEEDS, find_programs
 from tests.fakes.recording_adapter import RecordingAdapter
-from tests.fakes.talking import message
-from tests.fakes.website import Website, open_website
+from tests.fakes.turns import message
+from tests.fakes.web_client import WebClient, open_web_client
 from tests.stored.write_workspace import main as write_workspace
 
 NAMES = Path(__file__).parent / "names"
@@ -112,17 +112,17 @@ def test_the_command_line_keeps_its_names() -> None:
 
 
 def test_log_lines_keep_their_fields() -> None:
-    make = record_factory(Redaction(), mark="attic")
-    with working_on("turn", chat="terminal:main"):
+    make = make_record_factory(Redaction(), mark="attic")
+    with log_context("turn", chat="terminal:main"):
         try:
             raise ValueError("why")
         except ValueError:
             record = make("bot", logging.ERROR, __file__, 1, "It broke.", (), sys.exc_info())
-    line = JsonLines(Redaction()).format(record)
+    line = JsonFormatter(Redaction()).format(record)
     check("log", set(shape(json.loads(line), "log")))
 
 
-async def ask(website: Website, method: str, **params: Any) -> Any:
+async def ask(website: WebClient, method: str, **params: Any) -> Any:
     document = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     answer = await website.client.post("/rpc", json=document, headers=website.token)
     document = await answer.json()
@@ -131,10 +131,10 @@ async def ask(website: Website, method: str, **params: Any) -> Any:
 
 
 async def test_json_over_http_keeps_its_names(tmp_path: Path) -> None:
-    async with open_website(tmp_path, token="correct horse battery staple") as website:
+    async with open_web_client(tmp_path, token="correct horse battery staple") as website:
         website.assistant.attach(RecordingAdapter("terminal"))
         await website.assistant.accept(message("/remember The key is under the pot.", alone=False))
-        await website.assistant.idle()
+        await website.assistant.wait_until_idle()
         found = set(shape(await (await website.client.get("/healthz")).json(), "healthz"))
         written = await ask(website, "memory.write", content="The key is under the mat.", target="daily")
         found |= set(shape(written, "memory.write"))
@@ -162,10 +162,10 @@ def paths_of(app: Application) -> set[str]:
 
 
 async def test_metrics_keep_their_names_and_labels(tmp_path: Path) -> None:
-    async with open_website(tmp_path) as website:
+    async with open_web_client(tmp_path) as website:
         website.assistant.attach(RecordingAdapter("terminal"))
         await website.assistant.accept(message("Hello.", alone=False))
-        await website.assistant.idle()
+        await website.assistant.wait_until_idle()
         text = await (await website.client.get("/metrics")).text()
     found = set()
     for family in text_string_to_metric_families(text):
@@ -177,7 +177,7 @@ async def test_metrics_keep_their_names_and_labels(tmp_path: Path) -> None:
 
 def test_json_of_the_command_line_keeps_its_names(tmp_path: Path) -> None:
     commonplace = CommonplaceHere(tmp_path)
-    written = json.loads(commonplace.says("memory", "write", "The key is under the pot.", "--json"))
+    written = json.loads(commonplace.output_of("memory", "write", "The key is under the pot.", "--json"))
     asked = {
         "status": ("memory", "status"),
         "search": ("memory", "search", "key"),
@@ -198,7 +198,7 @@ def test_json_of_the_command_line_keeps_its_names(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with a row of every kind, as the code of today writes it, and the dump of an index on PostgreSQL."""
-    if not installed():
+    if not find_programs():
         pytest.skip(NEEDS)
     folder = tmp_path_factory.mktemp("stored")
     asyncio.run(write_workspace(folder, folder / "postgres.sql.gz"))
@@ -253,14 +253,14 @@ def test_tables_on_postgresql_keep_their_names(stored: Path) -> None:
 DECODED = {
     "append": BeforeAppend,
     "attachment": Attachment,
-    "correction": Correction,
+    "correction": LineCorrection,
     "edit": BeforeEdit,
-    "line": LinePlace,
+    "line": LineAnchor,
     "manifest": Manifest,
     "raw step": RawStep,
     "quoted": Quoted,
-    "removal": Forgotten,
-    "written": Written,
+    "removal": ForgetOutcome,
+    "written": WriteResult,
 }
 """What is made again out of rows and archives, by the names of its fields."""
 
@@ -273,15 +273,15 @@ def test_locks_and_leases_keep_their_names() -> None:
     """Versions run beside each other while they are exchanged: both must mean the same lock."""
     assert lock_key("note", "memory.md") == -7723496256389274565
     assert (VECTORS_LOCK, SHADOW_LOCK, MERGE_LOCK) == ("vectors", "shadow", "merge")
-    assert channel_lease("telegram", "1:a") == "channel:telegram:4162fddd39a3e422"
-    assert workspace_lease("3f2a") == "workspace:3f2a"
-    assert {f"{JOB}{name}" for name in JOBS.values()} == {"job:schedule", "job:backup"}
+    assert channel_lease_name("telegram", "1:a") == "channel:telegram:4162fddd39a3e422"
+    assert workspace_lease_name("3f2a") == "workspace:3f2a"
+    assert {f"{JOB_PREFIX}{name}" for name in LEASED_JOBS.values()} == {"job:schedule", "job:backup"}
 
 
 def test_files_of_a_running_workspace_keep_their_names(tmp_path: Path) -> None:
     commonplace = CommonplaceHere(tmp_path)
-    commonplace.says("chat", "-m", "/remember The key is under the pot.")
-    commonplace.says("backup")
+    commonplace.output_of("chat", "-m", "/remember The key is under the pot.")
+    commonplace.output_of("backup")
     private = tmp_path / "workspace" / ".commonplace"
     found = {str(file.relative_to(private)) for file in private.rglob("*")}
     check("files", without_numbers(found))

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.fakes.model_server import KEY, Asked, ModelServer, Says
+from tests.fakes.model_server import KEY, ModelAnswer, ModelServer, ReceivedRequest
 
 VERSION = "2023-06-01"
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
@@ -69,7 +69,7 @@ class AnthropicServer(ModelServer):
 
     # -- what it refuses ----------------------------------------------------------------------------------
 
-    def objection(self, asked: Asked) -> web.Response | None:
+    def objection(self, asked: ReceivedRequest) -> web.Response | None:
         if asked.headers.get("x-api-key") != self.key:
             return self.error(401, "invalid x-api-key")
         if asked.headers.get("anthropic-version") != VERSION:
@@ -80,9 +80,9 @@ class AnthropicServer(ModelServer):
         found = next(self._faults(asked), None)
         return self.error(400, found) if found else None
 
-    def _faults(self, asked: Asked) -> Iterator[str]:
+    def _faults(self, asked: ReceivedRequest) -> Iterator[str]:
         body = asked.body
-        yield from _faults_of_settings(body)
+        yield from _check_settings(body)
         if str(body).count("'cache_control'") > 4:
             yield "A maximum of 4 blocks with cache_control may be provided."
         for block in body.get("system", ()):
@@ -91,10 +91,10 @@ class AnthropicServer(ModelServer):
         for tool in body.get("tools", ()):
             if not {"name", "input_schema"} <= set(tool):
                 yield "tools.0.custom.input_schema: Field required"
-        yield from _faults_of_turns(body["messages"])
+        yield from _check_turns(body["messages"])
         yield from self._faults_of_thoughts(asked)
 
-    def _faults_of_thoughts(self, asked: Asked) -> Iterator[str]:
+    def _faults_of_thoughts(self, asked: ReceivedRequest) -> Iterator[str]:
         body = asked.body
         thinking = body.get("thinking", {})
         binding = thinking.get("block_binding")
@@ -108,7 +108,9 @@ class AnthropicServer(ModelServer):
                 thought, before = self.signed.get(block.get("signature", ""), ("", ""))
                 if thought != block["thinking"] or set(block) != {"type", "thinking", "signature"}:
                     yield f"{where}: Invalid `signature` in `thinking` block"
-                elif body["model"] in BINDS_THOUGHTS and before != _print_of(body, body["messages"][:place]):
+                elif body["model"] in BINDS_THOUGHTS and before != _fingerprint(
+                    body, body["messages"][:place]
+                ):
                     if not binding or binding["prefix_mismatch_behavior"] != "drop_block":
                         yield (
                             f"{where}: Invalid `signature` in `thinking` block. The block is bound to a different"
@@ -117,7 +119,7 @@ class AnthropicServer(ModelServer):
                         )
                     self.dropped += 1
         if thinking.get("type") == "enabled":
-            first = _first_of_cycle(body["messages"])
+            first = _cycle_start(body["messages"])
             if first and first["content"][0]["type"] not in THOUGHTS:
                 yield (
                     "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."
@@ -126,7 +128,7 @@ class AnthropicServer(ModelServer):
 
     # -- what it says -------------------------------------------------------------------------------------
 
-    def events(self, asked: Asked, says: Says) -> list[bytes]:
+    def events(self, asked: ReceivedRequest, says: ModelAnswer) -> list[bytes]:
         usage = {
             "input_tokens": says.input_tokens - says.cached_tokens,
             "cache_creation_input_tokens": 0,
@@ -156,7 +158,9 @@ class AnthropicServer(ModelServer):
         sent.append({"type": "message_stop"})
         return [event(each) for each in sent]
 
-    def _content(self, asked: Asked, says: Says) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    def _content(
+        self, asked: ReceivedRequest, says: ModelAnswer
+    ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
         if says.thought:
             half = len(says.thought) // 2
             yield (
@@ -186,7 +190,7 @@ class AnthropicServer(ModelServer):
 
     def sign(self, body: Mapping[str, Any], thought: str) -> str:
         """Sign a thought in answer to this request."""
-        before = _print_of(body, body["messages"])
+        before = _fingerprint(body, body["messages"])
         signature = hashlib.sha256(f"{before} {thought}".encode()).hexdigest()
         self.signed[signature] = (thought, before)
         return signature
@@ -197,7 +201,7 @@ def event(fields: Mapping[str, Any]) -> bytes:
     return f"event: {fields['type']}\ndata: {json.dumps(fields)}\n\n".encode()
 
 
-def _faults_of_settings(body: Mapping[str, Any]) -> Iterator[str]:
+def _check_settings(body: Mapping[str, Any]) -> Iterator[str]:
     model = body["model"]
     thinking = body.get("thinking", {})
     if "max_tokens" not in body:
@@ -229,7 +233,7 @@ def _faults_of_settings(body: Mapping[str, Any]) -> Iterator[str]:
         yield "thinking.adaptive.block_binding: Extra inputs are not permitted"
 
 
-def _faults_of_turns(turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _check_turns(turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if not turns:
         yield "messages: at least one message is required"
     seen: set[str] = set()
@@ -242,7 +246,7 @@ def _faults_of_turns(turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if not content:
             yield f"{where}: all messages must have non-empty content"
         for number, block in enumerate(content):
-            yield from _faults_of_block(f"{where}.content.{number}", turn["role"], block)
+            yield from _check_block(f"{where}.content.{number}", turn["role"], block)
         answered = [block["tool_use_id"] for block in content if block["type"] == "tool_result"]
         if open_calls and sorted(answered) != sorted(open_calls):
             yield f"{where}: `tool_use` ids were found without `tool_result` blocks immediately after"
@@ -260,7 +264,7 @@ def _faults_of_turns(turns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield "This model does not support assistant message prefill. The conversation must end with a user message."
 
 
-def _faults_of_block(where: str, role: str, block: Mapping[str, Any]) -> Iterator[str]:
+def _check_block(where: str, role: str, block: Mapping[str, Any]) -> Iterator[str]:
     match block["type"]:
         case "text" if not block["text"].strip():
             yield f"{where}: text content blocks must contain non-whitespace text"
@@ -282,7 +286,7 @@ def _faults_of_block(where: str, role: str, block: Mapping[str, Any]) -> Iterato
             yield f"{where}.{kind}.cache_control: Extra inputs are not permitted"
 
 
-def _first_of_cycle(turns: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def _cycle_start(turns: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The answer with which the model's turn began that is not over."""
     first = None
     for turn in reversed(turns):
@@ -293,7 +297,7 @@ def _first_of_cycle(turns: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | N
     return first
 
 
-def _print_of(body: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]) -> str:
+def _fingerprint(body: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]) -> str:
     """A fingerprint of all that stands before an answer; marks for the cache do not count."""
     before = json.dumps([body.get("system"), body.get("tools"), turns])
     before = before.replace(', "cache_control": {"type": "ephemeral"}', "")

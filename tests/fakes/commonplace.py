@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bot.cli.main import main
-from memory.embeddings.table import PROVIDERS
-from tests.fakes.logging_state import logging_as_it_was
+from memory.embeddings.provider_table import PROVIDERS
+from tests.fakes.restore_logging import restore_logging
 
 ROOT = Path(__file__).parent.parent.parent
 KEY_VARIABLES = {variable for provider in PROVIDERS.values() for variable in provider.key_variables}
@@ -57,13 +57,13 @@ class Commonplace:
             done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
         )
 
-    def says(self, *arguments: str | bytes, stdin: str | bytes | None = None) -> str:
+    def output_of(self, *arguments: str | bytes, stdin: str | bytes | None = None) -> str:
         """Run it, see that all went well and nothing was complained of; return what it printed."""
         done = self(*arguments, stdin=stdin)
         assert (done.returncode, done.stderr) == (0, ""), done
         return done.stdout
 
-    def fails(self, *arguments: str | bytes, code: int = 1, stdin: str | bytes | None = None) -> str:
+    def error_of(self, *arguments: str | bytes, code: int = 1, stdin: str | bytes | None = None) -> str:
         """Run it, see that it fails as agreed (one line on standard error, nothing else); return the line."""
         done = self(*arguments, stdin=stdin)
         assert (done.returncode, done.stdout) == (code, ""), done
@@ -123,7 +123,7 @@ def _as_it_was() -> Iterator[None]:
     """Undo what a command does to its process."""
     signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with logging_as_it_was():
+        with restore_logging():
             yield
     finally:
         for number, action in signals.items():

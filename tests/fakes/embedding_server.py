@@ -33,7 +33,7 @@ DIMENSIONS = {"openai": 1536, "llm": 1536, "voyage": 1024, "zhipu": 2048, "gemin
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EmbeddingRequest:
     """One request, as the service understood it."""
 
     provider: str
@@ -46,7 +46,7 @@ class Asked:
     base64: bool
 
 
-Reply = Callable[[web.Request, Asked], Awaitable[web.StreamResponse | None]]
+Reply = Callable[[web.Request, EmbeddingRequest], Awaitable[web.StreamResponse | None]]
 """What to do with a request; None: answer it as the service would."""
 
 
@@ -55,7 +55,7 @@ class EmbeddingServer:
     """Start with `async with`. `enqueue` tells what happens to the next requests; then all is well again."""
 
     key: str = KEY
-    requests: list[Asked] = field(default_factory=list)
+    requests: list[EmbeddingRequest] = field(default_factory=list)
     """Every request, in order."""
     refused_texts: set[str] = field(default_factory=set)
     """A request with a text that contains one of these gets 400."""
@@ -119,7 +119,7 @@ class EmbeddingServer:
     def base_url(self, provider: str) -> str:
         return self._root + PREFIXES.get(provider, "")
 
-    async def has_been_asked(self, times: int = 1) -> None:
+    async def wait_for_requests(self, times: int = 1) -> None:
         """Wait until this many requests have come in."""
         async with asyncio.timeout(20):
             while len(self.requests) < times:  # noqa: ASYNC110
@@ -157,7 +157,7 @@ class EmbeddingServer:
         return web.json_response({"version": "0.13.0"})
 
     def _route(
-        self, provider: str, read: Callable[[str, web.Request, dict[str, Any]], Asked]
+        self, provider: str, read: Callable[[str, web.Request, dict[str, Any]], EmbeddingRequest]
     ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
             self._here += 1
@@ -176,7 +176,7 @@ class EmbeddingServer:
 
         return handle
 
-    def _answer(self, asked: Asked, size: int) -> web.Response:
+    def _answer(self, asked: EmbeddingRequest, size: int) -> web.Response:
         provider = asked.provider
         if self.most_bytes and size > self.most_bytes:
             return web.Response(
@@ -184,7 +184,7 @@ class EmbeddingServer:
             )
         if provider != "ollama" and not self._knows_key(asked):
             return error(asked, 401)
-        if provider == "ollama" and _tagged(asked.body["model"]) not in self.installed:
+        if provider == "ollama" and _with_tag(asked.body["model"]) not in self.installed:
             return error(asked, 404)
         if len(asked.texts) > MOST_TEXTS.get(provider, 10_000):
             return error(asked, 400, "too many texts")
@@ -205,13 +205,13 @@ class EmbeddingServer:
                 vector[0] = math.nan
         return answer(asked, vectors, as_base64=asked.base64 and self.base64 == "offered")
 
-    def _knows_key(self, asked: Asked) -> bool:
+    def _knows_key(self, asked: EmbeddingRequest) -> bool:
         if asked.provider == "gemini":
             return asked.headers.get("x-goog-api-key") == self.key
         return asked.headers.get("Authorization") == f"Bearer {self.key}"
 
     @staticmethod
-    def _has(asked: Asked, words: set[str]) -> bool:
+    def _has(asked: EmbeddingRequest, words: set[str]) -> bool:
         return any(word in text for word in words for text in asked.texts)
 
 
@@ -223,7 +223,9 @@ def vector_of(text: str, dimensions: int) -> "array[float]":
     return array("f", [number / length for number in numbers])
 
 
-def answer(asked: Asked, vectors: "list[array[float]]", *, as_base64: bool = False) -> web.Response:
+def answer(
+    asked: EmbeddingRequest, vectors: "list[array[float]]", *, as_base64: bool = False
+) -> web.Response:
     """An answer in the service's format."""
     body: dict[str, Any]
     if asked.provider == "gemini":
@@ -243,7 +245,7 @@ def answer(asked: Asked, vectors: "list[array[float]]", *, as_base64: bool = Fal
 
 
 def error(
-    asked: Asked,
+    asked: EmbeddingRequest,
     status: int,
     message: str = "",
     *,
@@ -294,7 +296,7 @@ def fails(
 ) -> Reply:
     """An error in the service's own format."""
 
-    async def reply(_: web.Request, asked: Asked) -> web.StreamResponse:
+    async def reply(_: web.Request, asked: EmbeddingRequest) -> web.StreamResponse:
         return error(asked, status, message, code=code, headers=headers)
 
     return reply
@@ -308,7 +310,7 @@ def limited(retry_after: str = "") -> Reply:
 def says(content: bytes | str, *, status: int = 200, kind: str = "application/json") -> Reply:
     """Anything at all."""
 
-    async def reply(_: web.Request, __: Asked) -> web.StreamResponse:
+    async def reply(_: web.Request, __: EmbeddingRequest) -> web.StreamResponse:
         data = content.encode() if isinstance(content, str) else content
         return web.Response(status=status, body=data, content_type=kind)
 
@@ -322,7 +324,7 @@ def proxy_error(status: int = 503) -> Reply:
 
 
 def redirect(to: str) -> Reply:
-    async def reply(_: web.Request, __: Asked) -> web.StreamResponse:
+    async def reply(_: web.Request, __: EmbeddingRequest) -> web.StreamResponse:
         return web.Response(status=302, headers={"Location": to})
 
     return reply
@@ -331,7 +333,7 @@ def redirect(to: str) -> Reply:
 def hangs() -> Reply:
     """No answer, ever."""
 
-    async def reply(_: web.Request, __: Asked) -> web.StreamResponse:
+    async def reply(_: web.Request, __: EmbeddingRequest) -> web.StreamResponse:
         await asyncio.sleep(3600)
         raise AssertionError
 
@@ -341,7 +343,7 @@ def hangs() -> Reply:
 def waits_for(event: asyncio.Event) -> Reply:
     """The usual answer, but not before this."""
 
-    async def reply(_: web.Request, __: Asked) -> None:
+    async def reply(_: web.Request, __: EmbeddingRequest) -> None:
         await event.wait()
 
     return reply
@@ -350,7 +352,7 @@ def waits_for(event: asyncio.Event) -> Reply:
 def cuts() -> Reply:
     """A connection that ends in the middle of the body."""
 
-    async def reply(request: web.Request, _: Asked) -> web.StreamResponse:
+    async def reply(request: web.Request, _: EmbeddingRequest) -> web.StreamResponse:
         response = web.StreamResponse(
             headers={"Content-Length": "100000", "Content-Type": "application/json"}
         )
@@ -366,7 +368,7 @@ def cuts() -> Reply:
 def drops() -> Reply:
     """A connection that ends without an answer."""
 
-    async def reply(request: web.Request, _: Asked) -> web.StreamResponse:
+    async def reply(request: web.Request, _: EmbeddingRequest) -> web.StreamResponse:
         assert request.transport
         request.transport.close()
         return web.Response()
@@ -377,7 +379,7 @@ def drops() -> Reply:
 def floods() -> Reply:
     """JSON without end."""
 
-    async def reply(request: web.Request, _: Asked) -> web.StreamResponse:
+    async def reply(request: web.Request, _: EmbeddingRequest) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
         await response.write(b"[")
@@ -390,7 +392,7 @@ def floods() -> Reply:
 def drips(seconds: float) -> Reply:
     """A body that comes one blank at a time, each in time, and never ends."""
 
-    async def reply(request: web.Request, _: Asked) -> web.StreamResponse:
+    async def reply(request: web.Request, _: EmbeddingRequest) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
         while True:
@@ -417,15 +419,15 @@ def zeros() -> Reply:
 
 
 def _with_vectors(make: "Callable[[tuple[str, ...]], list[array[float]]]") -> Reply:
-    async def reply(_: web.Request, asked: Asked) -> web.StreamResponse:
+    async def reply(_: web.Request, asked: EmbeddingRequest) -> web.StreamResponse:
         return answer(asked, make(asked.texts), as_base64=asked.base64)
 
     return reply
 
 
-def _read_openai(provider: str, request: web.Request, body: dict[str, Any]) -> Asked:
+def _read_openai(provider: str, request: web.Request, body: dict[str, Any]) -> EmbeddingRequest:
     texts = (body["input"],) if isinstance(body["input"], str) else tuple(body["input"])
-    return Asked(
+    return EmbeddingRequest(
         provider,
         request.path_qs,
         request.headers.copy(),
@@ -437,23 +439,25 @@ def _read_openai(provider: str, request: web.Request, body: dict[str, Any]) -> A
     )
 
 
-def _read_gemini(provider: str, request: web.Request, body: dict[str, Any]) -> Asked:
+def _read_gemini(provider: str, request: web.Request, body: dict[str, Any]) -> EmbeddingRequest:
     [model] = {entry["model"] for entry in body["requests"]}
     assert model == f"models/{request.match_info['model']}"
     [purpose] = {entry.get("taskType", "") for entry in body["requests"]}
     [dimensions] = {entry.get("outputDimensionality", 0) for entry in body["requests"]}
     texts = tuple(part["text"] for entry in body["requests"] for part in entry["content"]["parts"])
-    return Asked(provider, request.path_qs, request.headers.copy(), body, texts, purpose, dimensions, False)
+    return EmbeddingRequest(
+        provider, request.path_qs, request.headers.copy(), body, texts, purpose, dimensions, False
+    )
 
 
-def _read_ollama(provider: str, request: web.Request, body: dict[str, Any]) -> Asked:
+def _read_ollama(provider: str, request: web.Request, body: dict[str, Any]) -> EmbeddingRequest:
     dimensions = body.get("dimensions", 0)
-    return Asked(
+    return EmbeddingRequest(
         provider, request.path_qs, request.headers.copy(), body, tuple(body["input"]), "", dimensions, False
     )
 
 
-def _tagged(model: str) -> str:
+def _with_tag(model: str) -> str:
     """Ollama takes a name without a tag for the latest."""
     return model if ":" in model else f"{model}:latest"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.fakes.model_server import KEY, Asked, ModelServer, Says
+from tests.fakes.model_server import KEY, ModelAnswer, ModelServer, ReceivedRequest
 
 MODELS = ("gemini-3.8-flash", "gemini-3-pro-preview", "gemini-2.5-pro", "gemini-2.5-flash", "gemma-4-31b-it")
 NO_SIGNATURE = "skip_thought_signature_validator"
@@ -40,7 +40,7 @@ _RESPONSES = (
 )
 
 
-class Refused(Exception):
+class GeminiRefusal(Exception):
     """What the service finds wrong with a request; `field` where it says in which."""
 
     def __init__(self, message: str, field: str = "") -> None:
@@ -80,7 +80,7 @@ class GeminiServer(ModelServer):
         """With nothing in it: no such path gets as far as the service itself."""
         return web.Response(status=404, content_type="text/html")
 
-    def objection(self, asked: Asked) -> web.Response | None:
+    def objection(self, asked: ReceivedRequest) -> web.Response | None:
         key = asked.headers.get("x-goog-api-key")
         if key is None or "key=" in asked.path:
             return self.error(403, "Method doesn't allow unregistered callers.")
@@ -96,7 +96,7 @@ class GeminiServer(ModelServer):
             _check_turns(asked.body["contents"])
             if not model.startswith("gemini-2"):
                 self._check_signatures(asked.body["contents"])
-        except Refused as refused:
+        except GeminiRefusal as refused:
             violations = [{"field": refused.field, "description": str(refused)}]
             bad = {"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": violations}
             return _error(400, str(refused), [bad] if refused.field else [])
@@ -110,15 +110,17 @@ class GeminiServer(ModelServer):
                 return
             if calls and not calls[0].get("thoughtSignature"):
                 name = calls[0]["functionCall"]["name"]
-                raise Refused(f"Function call is missing a thought_signature in functionCall parts: {name}")
+                raise GeminiRefusal(
+                    f"Function call is missing a thought_signature in functionCall parts: {name}"
+                )
             for part in content["parts"]:
                 signature = part.get("thoughtSignature", NO_SIGNATURE)
-                if signature != NO_SIGNATURE and self._signed.get(signature) != _signable(part):
-                    raise Refused("Thought signature is not valid.")
+                if signature != NO_SIGNATURE and self._signed.get(signature) != _needs_signature(part):
+                    raise GeminiRefusal("Thought signature is not valid.")
 
     # -- answers ------------------------------------------------------------------------------------------
 
-    def events(self, asked: Asked, says: Says) -> list[bytes]:
+    def events(self, asked: ReceivedRequest, says: ModelAnswer) -> list[bytes]:
         texts = [says.text] if isinstance(says.text, str) else says.text
         thought = [{"text": says.thought, "thought": True}] if says.thought else []
         parts: list[dict[str, Any]] = [*thought, *({"text": text} for text in texts if text)]
@@ -149,7 +151,7 @@ class GeminiServer(ModelServer):
         if first is None:
             parts.append(first := {"text": ""})
         signature = f"c2lnbmF0dXJl{len(self._signed):04}"
-        self._signed[signature] = _signable(first)
+        self._signed[signature] = _needs_signature(first)
         first["thoughtSignature"] = signature
 
 
@@ -170,7 +172,7 @@ def _error(
     return web.json_response({"error": error}, status=status, headers=headers)
 
 
-def _model(asked: Asked) -> str:
+def _model(asked: ReceivedRequest) -> str:
     return asked.path.removeprefix("/v1beta/models/").partition(":")[0]
 
 
@@ -192,7 +194,7 @@ def _arguments(arguments: Mapping[str, Any] | str) -> Mapping[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _signable(part: Mapping[str, Any]) -> object:
+def _needs_signature(part: Mapping[str, Any]) -> object:
     call = part.get("functionCall")
     return {key: value for key, value in call.items() if key != "id"} if call else part.get("text")
 
@@ -200,22 +202,24 @@ def _signable(part: Mapping[str, Any]) -> object:
 # -- rules ------------------------------------------------------------------------------------------------
 
 
-def _only(known: set[str], fields: Mapping[str, Any], where: str) -> None:
+def _check_known_fields(known: set[str], fields: Mapping[str, Any], where: str) -> None:
     for name in fields:
         if name not in known:
-            raise Refused(f"Invalid JSON payload received. Unknown name \"{name}\" at '{where}'.", where)
+            raise GeminiRefusal(
+                f"Invalid JSON payload received. Unknown name \"{name}\" at '{where}'.", where
+            )
 
 
 def _check_fields(body: Mapping[str, Any], *, takes_ids: bool) -> None:
-    _only(_REQUEST, body, "")
+    _check_known_fields(_REQUEST, body, "")
     if not body["contents"]:
-        raise Refused("* GenerateContentRequest.contents: contents is not specified")
+        raise GeminiRefusal("* GenerateContentRequest.contents: contents is not specified")
     for turn, content in enumerate(body["contents"]):
-        _only({"role", "parts"}, content, f"contents[{turn}]")
+        _check_known_fields({"role", "parts"}, content, f"contents[{turn}]")
         if content["role"] not in ("user", "model"):
-            raise Refused("Please use a valid role: user, model.")
+            raise GeminiRefusal("Please use a valid role: user, model.")
         if not content["parts"]:
-            raise Refused(
+            raise GeminiRefusal(
                 f"* GenerateContentRequest.contents[{turn}].parts: contents.parts must not be empty."
             )
         for place, part in enumerate(content["parts"]):
@@ -226,36 +230,36 @@ def _check_fields(body: Mapping[str, Any], *, takes_ids: bool) -> None:
 
 
 def _check_part(part: Mapping[str, Any], where: str, *, takes_ids: bool) -> None:
-    _only(_PART, part, where)
+    _check_known_fields(_PART, part, where)
     data = part.keys() & _DATA
     if len(data) != 1 or (part.get("text") == "" and not part.get("thoughtSignature")):
-        raise Refused(f"* {where}.data: required oneof field 'data' must have one initialized field")
+        raise GeminiRefusal(f"* {where}.data: required oneof field 'data' must have one initialized field")
     if picture := part.get("inlineData"):
-        _only({"mimeType", "data"}, picture, f"{where}.inline_data")
+        _check_known_fields({"mimeType", "data"}, picture, f"{where}.inline_data")
         if picture["mimeType"] not in PICTURES:
-            raise Refused(f"Unsupported MIME type: {picture['mimeType']}")
+            raise GeminiRefusal(f"Unsupported MIME type: {picture['mimeType']}")
     ids = {"id"} if takes_ids else set()
     for kind, snake, value in (
         ("functionCall", "function_call", "args"),
         ("functionResponse", "function_response", "response"),
     ):
         if function := part.get(kind):
-            _only({"name", value, *ids}, function, f"{where}.{snake}")
+            _check_known_fields({"name", value, *ids}, function, f"{where}.{snake}")
             if not re.fullmatch(r"[\w.:-]{1,128}", function["name"], re.ASCII):
-                raise Refused(f"* {where}.{snake}.name: Invalid function name.")
+                raise GeminiRefusal(f"* {where}.{snake}.name: Invalid function name.")
             if not isinstance(function[value], dict):
-                raise Refused("Proto field is not a message.", f"{where}.{snake}.{value}")
+                raise GeminiRefusal("Proto field is not a message.", f"{where}.{snake}.{value}")
 
 
 def _check_declaration(declaration: Mapping[str, Any], where: str) -> None:
-    _only(_DECLARATION, declaration, where)
+    _check_known_fields(_DECLARATION, declaration, where)
     if {"parameters", "parametersJsonSchema"} <= declaration.keys():
-        raise Refused("parameters and parameters_json_schema are mutually exclusive.")
+        raise GeminiRefusal("parameters and parameters_json_schema are mutually exclusive.")
     for schema, place in _schemas(declaration.get("parameters"), f"{where}.parameters"):
-        _only(_SCHEMA, schema, place)
+        _check_known_fields(_SCHEMA, schema, place)
     for name in ("parameters", "parametersJsonSchema"):
         if name in declaration and not declaration[name].get("properties"):
-            raise Refused(f"* {where}.{name}.properties: should be non-empty for OBJECT type")
+            raise GeminiRefusal(f"* {where}.{name}.properties: should be non-empty for OBJECT type")
 
 
 def _schemas(schema: Any, where: str) -> Iterator[tuple[Mapping[str, Any], str]]:
@@ -267,20 +271,20 @@ def _schemas(schema: Any, where: str) -> Iterator[tuple[Mapping[str, Any], str]]
 
 
 def _check_config(model: str, config: Mapping[str, Any]) -> None:
-    _only(_CONFIG, config, "generation_config")
+    _check_known_fields(_CONFIG, config, "generation_config")
     thinking = config.get("thinkingConfig", {})
-    _only(_THINKING, thinking, "generation_config.thinking_config")
+    _check_known_fields(_THINKING, thinking, "generation_config.thinking_config")
     level, budget = thinking.get("thinkingLevel"), thinking.get("thinkingBudget")
     if level is not None and budget is not None:
-        raise Refused("You can only set only one of thinking budget and thinking level.")
+        raise GeminiRefusal("You can only set only one of thinking budget and thinking level.")
     if level is not None and (model.startswith("gemini-2") or level not in ("low", "medium", "high")):
-        raise Refused(f"Thinking level {level} is not supported for this model.")
+        raise GeminiRefusal(f"Thinking level {level} is not supported for this model.")
     if thinking.get("includeThoughts") and model.startswith("gemma"):
-        raise Refused("Thinking is not enabled for this model.")
+        raise GeminiRefusal("Thinking is not enabled for this model.")
     if budget == 0 and "pro" in model:
-        raise Refused("Budget 0 is invalid. This model only works in thinking mode.")
+        raise GeminiRefusal("Budget 0 is invalid. This model only works in thinking mode.")
     if budget is not None and budget > 24_576:
-        raise Refused(f"The thinking budget ({budget}) is invalid.")
+        raise GeminiRefusal(f"The thinking budget ({budget}) is invalid.")
 
 
 def _check_turns(contents: list[dict[str, Any]]) -> None:
@@ -291,14 +295,14 @@ def _check_turns(contents: list[dict[str, Any]]) -> None:
         calls = [part["functionCall"] for part in content["parts"] if "functionCall" in part]
         results = [part["functionResponse"] for part in content["parts"] if "functionResponse" in part]
         if calls and (content["role"], role) != ("model", "user"):
-            raise Refused("Please ensure that function call turn comes immediately after a user turn.")
+            raise GeminiRefusal("Please ensure that function call turn comes immediately after a user turn.")
         if len(results) != len(before):
-            raise Refused(_RESPONSES)
+            raise GeminiRefusal(_RESPONSES)
         for call, result in zip(before, results, strict=True):
             if call["name"] != result["name"]:
-                raise Refused(_RESPONSES)
+                raise GeminiRefusal(_RESPONSES)
             if call.get("id") != result.get("id"):
-                raise Refused("functionResponse.id does not match functionCall.id")
+                raise GeminiRefusal("functionResponse.id does not match functionCall.id")
         before, role = calls, content["role"]
     if before:
-        raise Refused(_RESPONSES)
+        raise GeminiRefusal(_RESPONSES)

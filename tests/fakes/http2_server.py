@@ -67,7 +67,7 @@ class Http2Server:
         assert self._server
         return f"https://localhost:{self._server.sockets[0].getsockname()[1]}/v1"
 
-    async def is_left(self, connection: int) -> None:
+    async def wait_closed(self, connection: int) -> None:
         """Wait until a connection is closed."""
         async with asyncio.timeout(5):
             while connection in self.open:  # noqa: ASYNC110

@@ -16,7 +16,7 @@ COPY = "/copy?signature=secret"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HubRequest:
     """One request that came in."""
 
     server: Literal["hub", "store"]
@@ -27,13 +27,13 @@ class Asked:
 
 
 @dataclass(slots=True)
-class Hub:
+class ModelHub:
     """What the servers hold, and how they behave; may be changed while they run."""
 
     content: bytes
     url: str = ""
     store_url: str = ""
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[HubRequest] = field(default_factory=list)
     token: str = ""
     """Without it, 401."""
     cuts: list[int] = field(default_factory=list)
@@ -51,15 +51,15 @@ class Hub:
     """Connections are taken and never answered."""
     over: threading.Event = field(default_factory=threading.Event)
 
-    def downloads(self) -> list[Asked]:
+    def downloads(self) -> list[HubRequest]:
         """The requests that wanted content."""
         return [one for one in self.asked if one.method == "GET" and (self.direct or one.server == "store")]
 
 
 @contextmanager
-def running_hub(content: bytes) -> Iterator[Hub]:
+def running_hub(content: bytes) -> Iterator[ModelHub]:
     """Serve `content` as REFERENCE."""
-    hub = Hub(content)
+    hub = ModelHub(content)
     servers = [ThreadingHTTPServer(("127.0.0.1", 0), _answers(hub, name)) for name in ("hub", "store")]
     hub.url, hub.store_url = (f"http://127.0.0.1:{server.server_port}" for server in servers)
     threads = [threading.Thread(target=server.serve_forever, args=[0.02]) for server in servers]
@@ -76,7 +76,7 @@ def running_hub(content: bytes) -> Iterator[Hub]:
             thread.join()
 
 
-def _answers(hub: Hub, server: Any) -> type[BaseHTTPRequestHandler]:
+def _answers(hub: ModelHub, server: Any) -> type[BaseHTTPRequestHandler]:
     class Answer(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -89,7 +89,7 @@ def _answers(hub: Hub, server: Any) -> type[BaseHTTPRequestHandler]:
         def answer(self) -> None:
             headers = self.headers
             found = headers.get("Range", ""), headers.get("Authorization", "")
-            hub.asked.append(Asked(server, self.command, self.path, *found))
+            hub.asked.append(HubRequest(server, self.command, self.path, *found))
             if hub.silent:
                 hub.over.wait()
                 return

@@ -15,7 +15,7 @@ def assert_sound(file: Path) -> None:
 
     A shadow that a dead process left is allowed until the index is next opened: open it before.
     """
-    with _opened(file) as db:
+    with _open_index(file) as db:
         at = _generation(db)
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         db.execute(f"INSERT INTO chunk_words_{at} (chunk_words_{at}) VALUES ('integrity-check')")
@@ -43,10 +43,10 @@ def assert_sound(file: Path) -> None:
         assert dict(db.execute("SELECT id, uses FROM texts WHERE uses <> 0")) == dict(uses)
 
 
-def index_contents(file: Path) -> dict[str, object]:
+def read_index_contents(file: Path) -> dict[str, object]:
     """Every note by its path with all that is stored of it, its words' places included, and no number of a row."""
     contents: dict[str, object] = {}
-    with _opened(file) as db:
+    with _open_index(file) as db:
         at = _generation(db)
         db.execute(
             f"CREATE VIRTUAL TABLE temp.words USING fts5vocab ('main', 'chunk_words_{at}', 'instance')"
@@ -84,7 +84,7 @@ def _generation(db: apsw.Connection) -> str:
 
 
 @contextlib.contextmanager
-def _opened(file: Path) -> Iterator[apsw.Connection]:
+def _open_index(file: Path) -> Iterator[apsw.Connection]:
     db = apsw.Connection(str(file))
     db.set_busy_timeout(10_000)
     try:

@@ -18,7 +18,7 @@ class Span:
     to: float
 
 
-def spans_of(file: Path) -> list[Span]:
+def read_spans(file: Path) -> list[Span]:
     if not file.exists():
         return []
     lines = file.read_text().split("\n")[:-1]  # who is killed may leave half a line
@@ -29,7 +29,7 @@ def spans_of(file: Path) -> list[Span]:
 
 
 @dataclass(frozen=True)
-class Trouble:
+class Disturbance:
     """A process was killed or stopped at that moment, by the clock of the spans."""
 
     process: str
@@ -55,7 +55,7 @@ def overlaps(spans: list[Span]) -> list[tuple[Span, Span]]:
     return found
 
 
-def tenures_of(spans: Collection[Span]) -> list[Span]:
+def group_epochs(spans: Collection[Span]) -> list[Span]:
     """From the first to the last moment of each holder with one token, in order of time.
 
     Nobody else can hold it in between, seen or not: whoever took it would have had a token of his own.
@@ -73,7 +73,7 @@ def tenures_of(spans: Collection[Span]) -> list[Span]:
     return sorted(found, key=lambda tenure: (tenure.begin, tenure.to))
 
 
-def faults_in(tenures: Sequence[Span]) -> list[str]:
+def find_faults(tenures: Sequence[Span]) -> list[str]:
     """What must never be: two who hold it at once, or with one token, or with one that is older than the last."""
     faults = [
         f"{one.name} held twice: {one.process[:6]} with token {one.token} until {one.to:.3f}, "
@@ -89,7 +89,7 @@ def faults_in(tenures: Sequence[Span]) -> list[str]:
     return faults
 
 
-def take_overs(tenures: Sequence[Span], troubles: Collection[Trouble]) -> list[float]:
+def take_overs(tenures: Sequence[Span], troubles: Collection[Disturbance]) -> list[float]:
     """Seconds from the last moment of a holder that was killed or stopped to the first of the next one."""
     return [
         later.begin - earlier.to

@@ -24,10 +24,10 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from tests.fakes.kept_up import keep_up
+from tests.fakes.memory_tasks import run_memory_tasks
 
 if TYPE_CHECKING:
-    from tests.fakes.lease_history import Span, Trouble
+    from tests.fakes.lease_history import Disturbance, Span
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("ada", "ben", "cyd")
@@ -43,7 +43,7 @@ _LEAST = 5
 """So much is done by one, mostly, before it is troubled again."""
 
 
-def day_of(number: int) -> datetime:
+def log_name(number: int) -> datetime:
     """Each instance writes to several daily logs, forty times to one before it goes on to the next."""
     return datetime(2026, 11, 21 + number // (5 * CYCLE) % _DAYS, 9, tzinfo=UTC)
 
@@ -55,13 +55,13 @@ def token(name: str, number: int) -> str:
 # -- one instance -------------------------------------------------------------------------------------------
 
 
-class Instance:
+class WriterInstance:
     """What the process does: a memory with its journal, over a shared folder and a server."""
 
     def __init__(self, workspace: Path, name: str, url: str) -> None:
-        from bot.instances.instance import this_instance
-        from bot.instances.leases import Leases
-        from bot.journal import Journal
+        from bot.cluster.instance import load_instance
+        from bot.cluster.leases import Leases
+        from bot.note_writes import OnceWriter
         from bot.state.database import State
         from memory.memory import Memory
         from memory.postgres.server import Server
@@ -73,22 +73,22 @@ class Instance:
         self.memory = Memory(
             MemorySettings(),
             workspace=workspace,
-            now=lambda: day_of(self.number),
+            now=lambda: log_name(self.number),
             server=self.server,
             instance=name,
             lasting=True,
         )
-        self.journal = Journal(self.memory, self.state)
+        self.journal = OnceWriter(self.memory, self.state)
         self.notes = workspace / "memory"
         private = workspace / ".commonplace"
-        self.us = this_instance(private, name=name)
+        self.us = load_instance(private, name=name)
         self.lease_server = Server(url, name=f"test {name} leases")
         self.leases = Leases(self.lease_server, instance=self.us, private=private)
         self.held = workspace / "held"
 
     async def run(self, first: int) -> None:
         """Work from this number on until nobody is at the other end of stdin any more."""
-        from tests.fakes.held_leases import begin_writing_what_is_held
+        from tests.fakes.lease_recorder import start_recording
 
         ended = threading.Event()
 
@@ -99,8 +99,8 @@ class Instance:
         threading.Thread(target=wait, daemon=True).start()
         print("process", self.us.id, flush=True)
         async with self.state, self.memory, self.leases:
-            begin_writing_what_is_held({LEASE: self.leases.want(LEASE)}, self.us.id, self.held)
-            upkeep = asyncio.create_task(keep_up(self.memory))
+            start_recording({LEASE: self.leases.want(LEASE)}, self.us.id, self.held)
+            upkeep = asyncio.create_task(run_memory_tasks(self.memory))
             for self.number in count(first):
                 print("begun", self.number, flush=True)
                 await self._do_until_done()
@@ -136,7 +136,7 @@ class Instance:
             case 5:
                 edited = token(self.name, number - 3)
                 old, new = f"parcel {edited} is on the shelf", f"parcel {edited} was fetched"
-                await self.journal.edit(f"{day_of(number):%Y-%m-%d}.md", old, new, key=own)
+                await self.journal.edit(f"{log_name(number):%Y-%m-%d}.md", old, new, key=own)
             case 6:
                 if number >= CYCLE:
                     await self._look_for(token(self.name, number - 6), "own")
@@ -160,7 +160,7 @@ class Instance:
 
     def _line_of_another(self) -> str:
         """The last line in today's log that another one has written."""
-        text = (self.notes / f"{day_of(self.number):%Y-%m-%d}.md").read_text("utf-8")
+        text = (self.notes / f"{log_name(self.number):%Y-%m-%d}.md").read_text("utf-8")
         others = re.findall(rf"(?m)^- .*\b((?!{self.name})[a-z]{{3}}\d{{6}})\b.*$", text)
         return str(others[-1]) if others else ""
 
@@ -169,7 +169,7 @@ class Instance:
 
 
 @dataclass
-class Outcome:
+class WritersOutcome:
     """What they did, and what is wrong with it: nothing, one hopes."""
 
     lines: int = 0
@@ -216,13 +216,13 @@ class Writers:
         self.folder = base / "notes"
         self.folder.mkdir()
         self.url = url
-        self.outcome = Outcome()
+        self.outcome = WritersOutcome()
         self._random = random.Random(seed)
         self._begun: dict[str, int] = {}
         self._done: dict[str, set[int]] = {name: set() for name in NAMES}
         self._since_start = Counter[str]()
         self._ids: dict[str, str] = {}
-        self._troubles: list[Trouble] = []
+        self._troubles: list[Disturbance] = []
         self._are_long = False
         self._was_holder_killed = False
         self._processes: dict[str, subprocess.Popen[str]] = {}
@@ -235,7 +235,7 @@ class Writers:
             (home / name / ".commonplace").mkdir(parents=True)
             (home / name / "memory").symlink_to(self.folder)
 
-    def run(self, seconds: float) -> Outcome:
+    def run(self, seconds: float) -> WritersOutcome:
         """Let them work for so long, and look at what is there."""
         try:
             for name in NAMES:
@@ -301,7 +301,7 @@ class Writers:
                     outcome.again += int(tries) > 1
                     outcome.slowest = max(outcome.slowest, float(seconds))
                 case ["refused", _, *why]:
-                    outcome.refused[_kind(" ".join(why))] += 1
+                    outcome.refused[_error_kind(" ".join(why))] += 1
                 case ["failed" | "missed", *_]:
                     outcome.problems.append(f"{name}: {line.strip()}")
 
@@ -349,25 +349,25 @@ class Writers:
         self._start(name)
 
     def _note_trouble(self, name: str) -> None:
-        from bot.instances.times import awake
-        from tests.fakes.lease_history import Trouble
+        from bot.cluster.times import boot_time
+        from tests.fakes.lease_history import Disturbance
 
         if name in self._ids:
-            self._troubles.append(Trouble(self._ids[name], awake()))
+            self._troubles.append(Disturbance(self._ids[name], boot_time()))
 
     def _spans(self, name: str) -> "list[Span]":
-        from tests.fakes.lease_history import spans_of
+        from tests.fakes.lease_history import read_spans
 
-        return spans_of(self._workspaces[name] / "held")
+        return read_spans(self._workspaces[name] / "held")
 
     def _holder(self) -> str:
         """The name of who holds the lease now; "" nobody."""
-        from bot.instances.times import awake
+        from bot.cluster.times import boot_time
 
         for name in NAMES:
             last = self._spans(name)[-1:]
             # Not of a process that is no more: what it wrote stays.
-            if last and last[0].process == self._ids.get(name) and awake() - last[0].to < 0.25:
+            if last and last[0].process == self._ids.get(name) and boot_time() - last[0].to < 0.25:
                 return name
         return ""
 
@@ -435,14 +435,14 @@ class Writers:
 
     def _look_at_lease(self) -> None:
         """Never held by two, and soon by somebody else."""
-        from tests.fakes.lease_history import faults_in, longest_free, take_overs, tenures_of
+        from tests.fakes.lease_history import find_faults, group_epochs, longest_free, take_overs
 
         spans = [span for name in NAMES for span in self._spans(name)]
-        tenures, outcome = tenures_of(spans), self.outcome
+        tenures, outcome = group_epochs(spans), self.outcome
         outcome.holders = len(tenures)
         outcome.take_overs = take_overs(tenures, self._troubles)
         outcome.longest_free = longest_free(spans)
-        outcome.problems += faults_in(tenures)
+        outcome.problems += find_faults(tenures)
         if outcome.longest_free > MOST_SECONDS_FREE:
             outcome.problems.append(f"nobody held the lease for {outcome.longest_free:.1f} s")
 
@@ -464,7 +464,7 @@ class Writers:
             )
 
 
-def _kind(why: str) -> str:
+def _error_kind(why: str) -> str:
     """What was refused, without names and addresses."""
     return re.sub(r"^\S+\.md|postgresql://\S+|\(.*\)", "…", why)[:100]
 
@@ -479,4 +479,4 @@ def _other_disk(base: Path) -> Path | None:
 
 if __name__ == "__main__":
     at, who, where, start = sys.argv[1:]
-    asyncio.run(Instance(Path(at), who, where).run(int(start)))
+    asyncio.run(WriterInstance(Path(at), who, where).run(int(start)))

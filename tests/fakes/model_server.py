@@ -14,7 +14,7 @@ KEY = "test-key-1234567890"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedRequest:
     """One request."""
 
     path: str
@@ -22,12 +22,12 @@ class Asked:
     body: Mapping[str, Any]
 
 
-Reply = Callable[[web.Request, Asked], Awaitable[web.StreamResponse]]
+Reply = Callable[[web.Request, ReceivedRequest], Awaitable[web.StreamResponse]]
 """What to do with a request."""
 
 
 @dataclass(frozen=True, slots=True)
-class Says:
+class ModelAnswer:
     """An answer, in no provider's language yet."""
 
     text: str | Sequence[str] = ""
@@ -53,11 +53,11 @@ class ModelServer(ABC):
 
     def __init__(self, *, key: str = KEY) -> None:
         self.key = key
-        self.requests: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.strays: list[str] = []
         """Method and path of each request for what the real service does not have."""
-        self._next: deque[Reply | Says] = deque()
-        self._always: Reply | Says = Says("Hello.")
+        self._next: deque[Reply | ModelAnswer] = deque()
+        self._always: Reply | ModelAnswer = ModelAnswer("Hello.")
         self._runner: web.AppRunner | None = None
         self.root = ""
         """`http://127.0.0.1:port`."""
@@ -83,10 +83,10 @@ class ModelServer(ABC):
         if self._runner:
             await self._runner.cleanup()
 
-    def enqueue(self, *replies: "Reply | Says") -> None:
+    def enqueue(self, *replies: "Reply | ModelAnswer") -> None:
         self._next.extend(replies)
 
-    def always(self, reply: "Reply | Says") -> None:
+    def always(self, reply: "Reply | ModelAnswer") -> None:
         self._always = reply
 
     @property
@@ -94,7 +94,7 @@ class ModelServer(ABC):
         """How many enqueued replies nobody has asked for yet."""
         return len(self._next)
 
-    async def has_been_asked(self, times: int = 1) -> None:
+    async def wait_for_requests(self, times: int = 1) -> None:
         """Wait until this many requests have come in."""
         async with asyncio.timeout(20):
             while len(self.requests) < times:  # noqa: ASYNC110
@@ -112,11 +112,11 @@ class ModelServer(ABC):
         """Add the provider's paths, each with `self.handle`."""
 
     @abstractmethod
-    def objection(self, asked: Asked) -> web.Response | None:
+    def objection(self, asked: ReceivedRequest) -> web.Response | None:
         """What the real service refuses by itself: a wrong key, an unknown model, a malformed history."""
 
     @abstractmethod
-    def events(self, asked: Asked, says: Says) -> list[bytes]:
+    def events(self, asked: ReceivedRequest, says: ModelAnswer) -> list[bytes]:
         """An answer as the events of a stream, each with its closing blank line."""
 
     @abstractmethod
@@ -136,14 +136,16 @@ class ModelServer(ABC):
         return self.not_found(request)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        asked = Asked(request.path_qs, request.headers.copy(), json.loads(await request.read()))
+        asked = ReceivedRequest(request.path_qs, request.headers.copy(), json.loads(await request.read()))
         self.requests.append(asked)
         reply = self._next.popleft() if self._next else self._always
-        if not isinstance(reply, Says):
+        if not isinstance(reply, ModelAnswer):
             return await reply(request, asked)
         return self.objection(asked) or await self.stream(request, asked, reply)
 
-    async def stream(self, request: web.Request, asked: Asked, says: Says) -> web.StreamResponse:
+    async def stream(
+        self, request: web.Request, asked: ReceivedRequest, says: ModelAnswer
+    ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         for count, event in enumerate(self.events(asked, says)):
@@ -162,7 +164,7 @@ class ModelServer(ABC):
     ) -> Reply:
         """An error in the provider's own format."""
 
-        async def reply(_: web.Request, __: Asked) -> web.StreamResponse:
+        async def reply(_: web.Request, __: ReceivedRequest) -> web.StreamResponse:
             return self.error(status, message or f"status {status}", code=code, headers=headers)
 
         return reply
@@ -177,7 +179,7 @@ def answers(
 ) -> Reply:
     """Anything at all, such as a recorded error body."""
 
-    async def reply(_: web.Request, __: Asked) -> web.StreamResponse:
+    async def reply(_: web.Request, __: ReceivedRequest) -> web.StreamResponse:
         data = content.encode() if isinstance(content, str) else content
         return web.Response(status=status, body=data, content_type=kind, headers=headers)
 
@@ -193,7 +195,7 @@ def proxy_error(status: int = 503) -> Reply:
 def hangs() -> Reply:
     """No answer, ever."""
 
-    async def reply(_: web.Request, __: Asked) -> web.StreamResponse:
+    async def reply(_: web.Request, __: ReceivedRequest) -> web.StreamResponse:
         await asyncio.sleep(3600)
         raise AssertionError
 
@@ -203,7 +205,7 @@ def hangs() -> Reply:
 def drops() -> Reply:
     """A connection that ends without an answer."""
 
-    async def reply(request: web.Request, _: Asked) -> web.StreamResponse:
+    async def reply(request: web.Request, _: ReceivedRequest) -> web.StreamResponse:
         assert request.transport
         request.transport.close()
         return web.Response()
@@ -220,7 +222,7 @@ def streams(
 ) -> Reply:
     """These bytes, piece by piece; without `ends`, silence after them; `cut`, the connection is lost there."""
 
-    async def reply(request: web.Request, _: Asked) -> web.StreamResponse:
+    async def reply(request: web.Request, _: ReceivedRequest) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": kind})
         await response.prepare(request)
         for piece in pieces:
@@ -239,7 +241,7 @@ def streams(
 def drips(piece: bytes, seconds: float) -> Reply:
     """The same piece for ever."""
 
-    async def reply(request: web.Request, _: Asked) -> web.StreamResponse:
+    async def reply(request: web.Request, _: ReceivedRequest) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         while True:

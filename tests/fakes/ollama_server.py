@@ -2,7 +2,7 @@
 
 from aiohttp import web
 
-from tests.fakes.model_server import Asked
+from tests.fakes.model_server import ReceivedRequest
 from tests.fakes.openai_server import OpenAIServer
 
 
@@ -16,7 +16,7 @@ class OllamaServer(OpenAIServer):
     def base_url(self) -> str:
         return self.root
 
-    def objection(self, asked: Asked) -> web.Response | None:
+    def objection(self, asked: ReceivedRequest) -> web.Response | None:
         if (model := asked.body.get("model")) != self.model:
             error = {
                 "message": f"model '{model}' not found",

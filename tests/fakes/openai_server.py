@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import web
 
-from tests.fakes.model_server import KEY, Asked, ModelServer, Says
+from tests.fakes.model_server import KEY, ModelAnswer, ModelServer, ReceivedRequest
 
 MODEL = "gpt-test"
 FIELDS = {
@@ -44,7 +44,7 @@ class OpenAIServer(ModelServer):
     def add_routes(self, app: web.Application) -> None:
         app.router.add_post("/v1/chat/completions", self.handle)
 
-    def objection(self, asked: Asked) -> web.Response | None:
+    def objection(self, asked: ReceivedRequest) -> web.Response | None:
         if self.key and asked.headers.get("Authorization") != f"Bearer {self.key}":
             return self.error(401, "Incorrect API key provided: wrong***key.", code="invalid_api_key")
         if asked.body.get("model") != self.model:
@@ -57,11 +57,11 @@ class OpenAIServer(ModelServer):
                 return self.error(400, f"Unsupported parameter: '{name}'.", code=code, param=name)
             if name not in FIELDS:
                 return self.error(400, f"Unknown parameter: '{name}'.", code="unknown_parameter", param=name)
-        for problem in problems(asked.body):
+        for problem in find_problems(asked.body):
             return self.error(400, problem, param="messages")
         return None
 
-    def events(self, asked: Asked, says: Says) -> list[bytes]:
+    def events(self, asked: ReceivedRequest, says: ModelAnswer) -> list[bytes]:
         chunks = [_chunk({"role": "assistant", "content": ""})]
         if says.thought:
             chunks.append(_chunk({"reasoning_content": says.thought}))
@@ -110,7 +110,7 @@ def sse(chunk: Mapping[str, Any] | str) -> bytes:
     return f"data: {data}\n\n".encode()
 
 
-def problems(body: Mapping[str, Any]) -> Iterator[str]:
+def find_problems(body: Mapping[str, Any]) -> Iterator[str]:
     """What is wrong with a history: each call is followed by its result, and everything can be parsed."""
     open_calls: set[str] = set()
     for at, message in enumerate(body["messages"]):
@@ -127,7 +127,7 @@ def problems(body: Mapping[str, Any]) -> Iterator[str]:
         if open_calls:
             yield f"messages[{at}]: an assistant message with 'tool_calls' must be followed by tool messages"
         if role == "assistant":
-            yield from _problems_of_assistant(message, at)
+            yield from _find_assistant_problems(message, at)
             open_calls = {call["id"] for call in message.get("tool_calls", ())}
     if open_calls:
         yield "an assistant message with 'tool_calls' must be followed by tool messages"
@@ -135,7 +135,7 @@ def problems(body: Mapping[str, Any]) -> Iterator[str]:
         yield "[] is too short - 'tools'"
 
 
-def _problems_of_assistant(message: Mapping[str, Any], at: int) -> Iterator[str]:
+def _find_assistant_problems(message: Mapping[str, Any], at: int) -> Iterator[str]:
     if unknown := set(message) - ASSISTANT_FIELDS:  # Groq
         yield f"messages[{at}]: property '{unknown.pop()}' is unsupported"
     if not message["content"] and not message.get("tool_calls"):  # Moonshot
@@ -167,7 +167,7 @@ def _calls(*calls: Mapping[str, Any]) -> Mapping[str, Any]:
     return _chunk({"tool_calls": list(calls)})
 
 
-def _usage(says: Says) -> Mapping[str, Any]:
+def _usage(says: ModelAnswer) -> Mapping[str, Any]:
     return {
         "prompt_tokens": says.input_tokens,
         "completion_tokens": says.output_tokens,
@@ -178,7 +178,9 @@ def _usage(says: Says) -> Mapping[str, Any]:
 
 async def _serve(arguments: Sequence[str]) -> None:
     async with OpenAIServer() as server:
-        server.always(Says([f"word{number} " for number in range(int(arguments[0]) if arguments else 10)]))
+        server.always(
+            ModelAnswer([f"word{number} " for number in range(int(arguments[0]) if arguments else 10)])
+        )
         print(server.base_url, flush=True)
         await asyncio.Event().wait()
 

@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 
 
-def pdf_of(objects: Mapping[int, bytes], *, root: int = 1) -> bytes:
+def build_pdf(objects: Mapping[int, bytes], *, root: int = 1) -> bytes:
     """A file of these objects by number, with a true table of where each stands."""
     file = io.BytesIO()
     file.write(b"%PDF-1.7\n")
@@ -22,13 +22,13 @@ def pdf_of(objects: Mapping[int, bytes], *, root: int = 1) -> bytes:
     return file.getvalue()
 
 
-def stream(content: bytes, *, packed: bool = False) -> bytes:
+def pdf_stream(content: bytes, *, packed: bool = False) -> bytes:
     data = zlib.compress(content, 9) if packed else content
     kind = b"/Filter /FlateDecode " if packed else b""
     return b"<< %s/Length %d >>\nstream\n%s\nendstream" % (kind, len(data), data)
 
 
-def page_contents(pages: Sequence[bytes]) -> bytes:
+def pdf_with_streams(pages: Sequence[bytes]) -> bytes:
     """A file with a page for each stream."""
     numbers = range(10, 10 + 2 * len(pages), 2)
     kids = b" ".join(b"%d 0 R" % number for number in numbers)
@@ -43,18 +43,18 @@ def page_contents(pages: Sequence[bytes]) -> bytes:
             b"/Resources << /Font << /F1 3 0 R >> >> >>" % (number + 1)
         )
         objects[number + 1] = content
-    return pdf_of(objects)
+    return build_pdf(objects)
 
 
-def shown(text: str) -> bytes:
+def text_stream(text: str) -> bytes:
     """The stream of a page with these lines on it."""
     lines = b" T* ".join(b"(%s) Tj" % line.encode("cp1252") for line in text.splitlines() or [""])
-    return stream(b"BT /F1 12 Tf 14 TL 50 800 Td %s ET" % lines)
+    return pdf_stream(b"BT /F1 12 Tf 14 TL 50 800 Td %s ET" % lines)
 
 
-def pdf_with(*pages: str) -> bytes:
+def text_pdf(*pages: str) -> bytes:
     """A file with a page for each text."""
-    return page_contents([shown(page) for page in pages])
+    return pdf_with_streams([text_stream(page) for page in pages])
 
 
 def slow_pdf(pages: int = 1500) -> bytes:
@@ -64,11 +64,11 @@ def slow_pdf(pages: int = 1500) -> bytes:
         2: b"<< /Type /Pages /Kids [%s] /Count %d >>"
         % (b" ".join(b"%d 0 R" % (10 + page) for page in range(pages)), pages),
         3: b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
-        4: stream(b"BT /F1 12 Tf (x) Tj ET\n" + b"1 0 0 1 0 0 cm\n" * 40_000, packed=True),
+        4: pdf_stream(b"BT /F1 12 Tf (x) Tj ET\n" + b"1 0 0 1 0 0 cm\n" * 40_000, packed=True),
     }
     for page in range(pages):
         objects[10 + page] = (
             b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R "
             b"/Resources << /Font << /F1 3 0 R >> >> >>"
         )
-    return pdf_of(objects)
+    return build_pdf(objects)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.messages import (
-    Accept,
+    AcceptMessage,
     Attachment,
     AttachmentLost,
     ChannelHealth,
@@ -20,9 +20,9 @@ from bot.messages import (
     PersonId,
     Reply,
     ReplyPart,
-    Write,
+    WriteChunk,
 )
-from tests.fakes.platform import LONGEST
+from tests.fakes.chat_platform import LONGEST
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class PlatformAdapter:
     def home_of(self, person: PersonId) -> ChatId | None:
         return ChatId(person.channel, person.id)
 
-    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
         raise AttachmentLost("nothing is kept here")
 
     def serves(self, chat: ChatId) -> bool:
@@ -64,7 +64,7 @@ class PlatformAdapter:
 
     # -- receiving ------------------------------------------------------------------------------------------
 
-    async def run(self, accept: Accept) -> None:
+    async def run(self, accept: AcceptMessage) -> None:
         """What is said to the platform goes on when this is cancelled, as requests over HTTP do."""
         self._link = asyncio.create_task(self._stay_connected())
         while True:

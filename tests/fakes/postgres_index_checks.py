@@ -60,7 +60,7 @@ def assert_sound_on_server(url: str) -> None:
         )
 
 
-def contents_on_server(url: str) -> dict[str, object]:
+def read_server_contents(url: str) -> dict[str, object]:
     """Every note by its path with all that is stored of it, its words' places included, and no number of a row."""
     with psycopg.connect(url, autocommit=True) as db:
         [(at,)] = db.execute("SELECT generation FROM commonplace.index_state").fetchall()

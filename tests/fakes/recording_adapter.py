@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from bot.messages import (
-    Accept,
+    AcceptMessage,
     Attachment,
     AttachmentLost,
     ChannelHealth,
@@ -12,7 +12,7 @@ from bot.messages import (
     PersonId,
     Reply,
     ReplyPart,
-    Write,
+    WriteChunk,
 )
 
 
@@ -37,7 +37,7 @@ class RecordingAdapter:
     fetch_pause: float = 0
     """Seconds that it takes to fetch a file."""
 
-    async def run(self, accept: Accept) -> None:
+    async def run(self, accept: AcceptMessage) -> None:
         await asyncio.Event().wait()
 
     @property
@@ -47,7 +47,7 @@ class RecordingAdapter:
     def home_of(self, person: PersonId) -> ChatId | None:
         return ChatId(person.channel, person.id)
 
-    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
         self.fetched.append(attachment.handle)
         await asyncio.sleep(self.fetch_pause)
         if attachment.handle not in self.files:

@@ -8,13 +8,11 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.measures import Measures
-from bot.models.candidate import Candidate, Route
+from bot.metrics import Metrics
+from bot.models.breakers import Breakers
+from bot.models.candidate import ModelCandidate, Route
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
-from bot.models.health_book import HealthBook
-from bot.models.patience import Patience
-from bot.models.plan import Plan
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
@@ -25,6 +23,8 @@ from bot.models.protocol import (
     ToolCall,
     Usage,
 )
+from bot.models.retry import RetryPolicy
+from bot.models.routing import Routing
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,9 @@ class BreakableChain(FallbackModel):
 
 
 def alone(
-    model: LanguageModel, health: HealthBook | None = None, measures: Measures | None = None
+    model: LanguageModel, health: Breakers | None = None, measures: Metrics | None = None
 ) -> BreakableChain:
     """A chain of this one model, asked once."""
     name = RouteName(model.name)
-    plan = Plan((Candidate(model.name, (Route(model, name),)),), patience=Patience(0, 0))
+    plan = Routing((ModelCandidate(model.name, (Route(model, name),)),), retry=RetryPolicy(0, 0))
     return BreakableChain(plan, health=health, measures=measures)

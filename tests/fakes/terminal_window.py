@@ -180,7 +180,7 @@ class TerminalWindow:
         """Press keys."""
         os.write(self._master, keys.encode())
 
-    def until(self, text: str, *, times: int = 1, seconds: float = 20) -> str:
+    def wait_for(self, text: str, *, times: int = 1, seconds: float = 20) -> str:
         """Wait until `text` is to be seen so many times, scrollback included; return all that is to be seen."""
         ends = time.monotonic() + seconds
         while self.screen.text().count(text) < times:
@@ -189,7 +189,7 @@ class TerminalWindow:
             assert more, f"{text!r} has not appeared:\n{self.screen.text()}"
         return self.screen.text()
 
-    def leave(self, seconds: float = 20) -> int:
+    def wait_exit(self, seconds: float = 20) -> int:
         """Wait until the program has left; return its exit code."""
         ends = time.monotonic() + seconds
         while self._read(max(0, ends - time.monotonic())):

@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from pydantic import SecretStr
 
 from bot.assistant import Assistant
+from bot.cluster.ownership import Ownership
 from bot.config.channel import ChannelSettings
 from bot.config.settings import Settings
-from bot.doctor.asking import Asking
 from bot.doctor.check import Check, Topic
+from bot.doctor.http_probe import HttpProbe
 from bot.doctor.liveness import Liveness
-from bot.instances.duty import Duty
-from memory.settings import section
+from memory.settings import section_field
 from tests.fakes.recording_adapter import RecordingAdapter
 
 
@@ -36,11 +36,11 @@ class ParrotSettings(ChannelSettings):
 class SettingsWithParrot(Settings):
     """The settings with one row more."""
 
-    parrot: ParrotSettings = section()
+    parrot: ParrotSettings = section_field()
 
 
 @asynccontextmanager
-async def open_channel(assistant: Assistant, duty: Duty) -> AsyncIterator[RecordingAdapter]:
+async def open_channel(assistant: Assistant, duty: Ownership) -> AsyncIterator[RecordingAdapter]:
     """Open it."""
     del assistant, duty
     yield RecordingAdapter("parrot")
@@ -52,7 +52,7 @@ def hook_paths(settings: ParrotSettings) -> Sequence[str]:
     return ()
 
 
-async def check(settings: Settings, asking: Asking, liveness: Liveness) -> list[Check]:
+async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> list[Check]:
     """Say whether it is configured."""
     del asking, liveness
     return [Topic("parrot").ok("token", "set" if settings.channels["parrot"].is_configured else "none")]

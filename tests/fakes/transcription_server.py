@@ -17,7 +17,7 @@ ENDINGS = ("flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "oga", "ogg", "wav", "we
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class TranscriptionRequest:
     """One request."""
 
     headers: Mapping[str, str]
@@ -35,7 +35,7 @@ class TranscriptionServer:
     def __init__(self, *, words: str = "Hello there.", keys: tuple[str, ...] = (KEY,)) -> None:
         self.words = words
         self.keys = keys
-        self.requests: list[Heard] = []
+        self.requests: list[TranscriptionRequest] = []
         self.strays: list[str] = []
         """Method and path of each request for what the real services do not have."""
         self.base_url = ""
@@ -69,7 +69,7 @@ class TranscriptionServer:
                 file_name, audio = part.filename or "", bytes(await part.read())
             else:
                 fields[part.name or ""] = await part.text()
-        self.requests.append(Heard(request.headers.copy(), fields, file_name, audio))
+        self.requests.append(TranscriptionRequest(request.headers.copy(), fields, file_name, audio))
         if self._next:
             return await self._next.popleft()(request)
         return self._objection() or web.json_response({"text": self.words, "usage": {"type": "duration"}})

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.charset import PieceDecoder, decode, decode_lines, raw_lines
+from memory.charset import PieceDecoder, decode, decode_lines, read_raw_lines
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_file_in_pieces_is_the_text_that_it_is_as_a_whole(body: bytes, mark: b
 )
 def test_line_by_line_gives_the_same_text_as_all_at_once(text: str, codec: str) -> None:
     data = text.encode(codec, "replace")
-    lines = list(raw_lines(io.BufferedReader(io.BytesIO(data))))
+    lines = list(read_raw_lines(io.BufferedReader(io.BytesIO(data))))
     assert decode_lines(lines) == decode(data).text
     whole = decode(data).text
     assert len(lines) == whole.count("\n") + (not whole.endswith("\n") if whole else 0)

@@ -1,11 +1,13 @@
 import pytest
 
-from memory.forgetting import FORGOTTEN, Wanted
+from memory.forgetting import FORGOTTEN, WordsToForget
 
 
 def found(text: str, query: str, lines: tuple[str, ...] = ()) -> list[str]:
     split = text.split("\n")
-    return ["\n".join(split[first : last + 1]) for first, last in Wanted(query, lines).found_in(text)]
+    return [
+        "\n".join(split[first : last + 1]) for first, last in WordsToForget(query, lines).find_matches(text)
+    ]
 
 
 NOTE = """\
@@ -52,19 +54,19 @@ def test_all_words_must_stand_together() -> None:
 )
 def test_words_are_those_of_the_search(query: str, text: str) -> None:
     assert found(text, query) == [text]
-    assert Wanted(query).without(text) == ""
+    assert WordsToForget(query).remove_from(text) == ""
 
 
 def test_a_line_that_is_repeated_is_found_by_its_words() -> None:
-    wanted = Wanted("diagnosis", ["- Anna's diagnosis:", "  - diabetes of type 2", "  - yes"])
+    wanted = WordsToForget("diagnosis", ["- Anna's diagnosis:", "  - diabetes of type 2", "  - yes"])
     assert wanted.is_in("They told her it was Diabetes of type 2, I think")
     assert not wanted.is_in("yes, I think so")
     assert not wanted.is_in("type 2 of diabetes")
 
 
 def test_the_rest_of_a_text_stays() -> None:
-    assert Wanted("Ben tea").without("- a\n- Ben likes tea\n- b\n") == "- a\n- b\n"
+    assert WordsToForget("Ben tea").remove_from("- a\n- Ben likes tea\n- b\n") == "- a\n- b\n"
     summary = "They spoke of tea. Anna's passport is blue! Then they went home.\n- Ben came"
-    blanked = Wanted("passport Anna").blanked(summary)
+    blanked = WordsToForget("passport Anna").blank_sentences(summary)
     assert blanked == f"They spoke of tea. {FORGOTTEN} Then they went home.\n- Ben came"
-    assert Wanted("passport sad").blanked("Her passport is lost. She is sad.") == FORGOTTEN
+    assert WordsToForget("passport sad").blank_sentences("Her passport is lost. She is sad.") == FORGOTTEN

@@ -15,8 +15,8 @@ from memory.errors import EditRefused, IndexUnavailable, NoteMissing, NothingToW
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from memory.sync import SyncReport
-from memory.words import LONGEST_QUERY
-from tests.fakes.ticking import ticking
+from memory.tokenizer import LONGEST_QUERY
+from tests.fakes.loop_lag import measure_loop_lag
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
@@ -524,7 +524,7 @@ async def test_the_event_loop_is_free_while_much_is_ranked(tmp_path: Path) -> No
     async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
         await memory.search("garden thing")
         began = time.process_time()
-        async with ticking() as (late, busy):
+        async with measure_loop_lag() as (late, busy):
             assert (await memory.search("What about the garden in September or October?")).hits
             await asyncio.sleep(0.02)  # a tick that was held up to the end has its turn
         took = time.process_time() - began
@@ -542,7 +542,7 @@ async def test_a_query_of_nothing_but_months_is_not_read_on_the_event_loop(
     began = time.thread_time()
     read_dates(query, date(2026, 11, 23))
     took = time.thread_time() - began
-    async with ticking() as (_, busy):
+    async with measure_loop_lag() as (_, busy):
         await asyncio.sleep(0.02)  # the first tick has begun
         await memory.search(query)
         await asyncio.sleep(0.02)  # a tick that was held up to the end has its turn

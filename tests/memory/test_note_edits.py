@@ -3,9 +3,17 @@
 import pytest
 
 from memory.charset import decode
-from memory.entry import corrected_line
 from memory.errors import EditRefused, NothingToWrite
-from memory.note_edits import Correction, Edit, LinePlace, correction_of, insertion, line_correction, place_of
+from memory.formatting import correct_line
+from memory.note_edits import (
+    Edit,
+    LineAnchor,
+    LineCorrection,
+    correct_lines,
+    insert_lines,
+    make_anchor,
+    make_correction,
+)
 
 TEXT = "# Täglich\n\n- eins\n- eins\n- zwei\n"
 FORMS = {
@@ -47,25 +55,25 @@ FORMS = {
 )
 def test_a_lines_mark_stays(old: str, text: str, new: str | None) -> None:
     if new is None:
-        assert corrected_line(old, "new\x00") == "new\ufffd"
+        assert correct_line(old, "new\x00") == "new\ufffd"
         with pytest.raises(EditRefused, match="several lines"):
-            corrected_line(old, "two\u2028lines")
+            correct_line(old, "two\u2028lines")
     else:
-        assert corrected_line(old, text) == new
+        assert correct_line(old, text) == new
 
 
 @pytest.mark.parametrize("text", ["", "  ", "\u200b", "\n"])
 def test_a_line_is_not_made_blank(text: str) -> None:
     with pytest.raises(NothingToWrite):
-        corrected_line("- old", text)
+        correct_line("- old", text)
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("line", [1, 3, 4, 5])
 def test_exactly_one_line_is_replaced(form: str, line: int) -> None:
     note = decode(FORMS[form])
-    correction = correction_of(note, line, "drei ✓" if form != "old Windows" else "drei", path="n.md")
-    edit = line_correction(note, correction=correction, path="n.md")
+    correction = make_correction(note, line, "drei ✓" if form != "old Windows" else "drei", path="n.md")
+    edit = correct_lines(note, correction=correction, path="n.md")
     lines = TEXT.split("\n")
     assert decode(edit.removed).text == f"{lines[line - 1]}\n"
     lines[line - 1] = correction.new
@@ -76,9 +84,9 @@ def test_exactly_one_line_is_replaced(form: str, line: int) -> None:
 
 def test_a_line_that_reads_differently_is_left_alone() -> None:
     with pytest.raises(EditRefused, match="has changed in the meantime"):
-        line_correction(decode(FORMS["utf-8"]), correction=Correction(3, "- null", "- drei"), path="n.md")
+        correct_lines(decode(FORMS["utf-8"]), correction=LineCorrection(3, "- null", "- drei"), path="n.md")
     with pytest.raises(EditRefused, match="has changed in the meantime"):
-        line_correction(decode(b"- eins\n"), correction=Correction(3, "- eins", "- drei"), path="n.md")
+        correct_lines(decode(b"- eins\n"), correction=LineCorrection(3, "- eins", "- drei"), path="n.md")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -90,26 +98,26 @@ def test_a_line_goes_back_to_where_it_was_taken_from(form: str, line: int) -> No
     text = ends.get(form, "\n").join(without) + ("" if form == "no end" else ends.get(form, "\n"))
     codecs = {"with a mark": "utf-8-sig", "UTF-16": "utf-16", "old Windows": "cp1252"}
     note = decode(text.encode(codecs.get(form, "utf-8")))
-    edit = insertion(note, block=lines[line - 1], stood=place_of(lines, line), path="n.md")
+    edit = insert_lines(note, block=lines[line - 1], stood=make_anchor(lines, line), path="n.md")
     assert decode(edit.data).text == TEXT
     assert (edit.line_start, edit.line_end, edit.removed) == (line, line, b"")
 
 
-def put_back(text: str, stood: LinePlace | None, block: str = "- back") -> tuple[str, Edit]:
-    edit = insertion(decode(text.encode()), block=block, stood=stood, path="n.md")
+def put_back(text: str, stood: LineAnchor | None, block: str = "- back") -> tuple[str, Edit]:
+    edit = insert_lines(decode(text.encode()), block=block, stood=stood, path="n.md")
     return decode(edit.data).text, edit
 
 
 def test_what_nobody_knows_the_place_of_goes_to_the_end() -> None:
     assert put_back("- one\n", None)[0] == "- one\n- back\n"
-    text, edit = put_back("Text.\n", LinePlace(7, "0123abcd"), "two\nlines")
+    text, edit = put_back("Text.\n", LineAnchor(7, "0123abcd"), "two\nlines")
     assert text == "Text.\n\ntwo\nlines\n"
     assert (edit.line_start, edit.line_end) == (3, 4)
 
 
 def test_a_place_that_there_is_twice_is_no_place() -> None:
     lines = ["## A", "- one", "- two", "## A", "- one", "- two"]
-    stood = place_of(["x", "## A", "- one", "- gone"], 4)
+    stood = make_anchor(["x", "## A", "- one", "- gone"], 4)
     assert put_back("\n".join(lines) + "\n", stood)[0].endswith("- two\n- back\n")
     assert put_back("\n".join(["new", *lines]) + "\n", stood)[0].startswith("new\n## A\n- one\n- back\n- two")
 
@@ -117,4 +125,4 @@ def test_a_place_that_there_is_twice_is_no_place() -> None:
 def test_a_damaged_note_in_utf_16_is_left_alone() -> None:
     note = decode(b"\xff\xfea\x00\n\x00\x00\xd8\n\x00")
     with pytest.raises(EditRefused, match="damaged"):
-        insertion(note, block="x", stood=None, path="n.md")
+        insert_lines(note, block="x", stood=None, path="n.md")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.note_lookup import nearest_notes, notes_meant
+from memory.note_lookup import match_notes, suggest_notes
 
 PATHS = [
     "2026-11-21.md",
@@ -39,11 +39,11 @@ PATHS = [
     ],
 )
 def test_a_note_is_found_by_as_much_of_its_path_as_is_clear(asked: str, meant: list[str]) -> None:
-    assert notes_meant(asked, PATHS) == meant
+    assert match_notes(asked, PATHS) == meant
 
 
 def test_a_path_counts_before_the_same_name_in_a_folder() -> None:
-    assert notes_meant("2026-11-23", ["logs/2026-11-23.md", "2026-11-23.md"]) == ["2026-11-23.md"]
+    assert match_notes("2026-11-23", ["logs/2026-11-23.md", "2026-11-23.md"]) == ["2026-11-23.md"]
 
 
 @pytest.mark.parametrize(
@@ -56,4 +56,4 @@ def test_a_path_counts_before_the_same_name_in_a_folder() -> None:
     ],
 )
 def test_the_nearest_notes_are_known(asked: str, nearest: list[str]) -> None:
-    assert nearest_notes(asked, PATHS) == nearest
+    assert suggest_notes(asked, PATHS) == nearest

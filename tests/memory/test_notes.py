@@ -18,7 +18,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory import disk
-from memory.entry import as_entry
 from memory.errors import (
     EditRefused,
     MemoryFault,
@@ -28,6 +27,7 @@ from memory.errors import (
     NothingToWrite,
     PathRefused,
 )
+from memory.formatting import format_entry
 from memory.notes import LATER_REMOVALS_READ, NOTE_MAX_BYTES, Notes
 
 DAY = "2026-11-21.md"
@@ -45,7 +45,7 @@ def notes(folder: Path) -> Notes:
 
 def log(notes: Notes, *texts: str) -> None:
     for text in texts:
-        notes.append(DAY, as_entry(text), title="2026-11-21")
+        notes.append(DAY, format_entry(text), title="2026-11-21")
 
 
 def trash(folder: Path) -> dict[str, str]:
@@ -154,7 +154,7 @@ def test_any_text_is_read_back_by_its_lines(
     kept = []
     for text in texts:
         try:
-            entry = as_entry(text)
+            entry = format_entry(text)
         except NothingToWrite:
             continue
         kept.append((entry, notes.append(DAY, entry, title="T")))
@@ -337,7 +337,7 @@ def test_what_became_of_a_line_is_followed_through_a_bounded_number_of_removals(
     for number in range(LATER_REMOVALS_READ):
         (kept / later.format(number)).write_text("- square\n")
     (kept / later.format(LATER_REMOVALS_READ)).mkdir()  # reading it would fail
-    correction = notes.replaced_lines(removed, block="- blue")
+    correction = notes.find_replacement(removed, block="- blue")
     assert correction is not None
     assert (correction.line, correction.old, correction.new) == (3, "- red", "- blue")
 
@@ -584,9 +584,9 @@ def test_a_lock_that_cannot_be_had_is_told(folder: Path) -> None:
     entered, leave = threading.Event(), threading.Event()
 
     def hold() -> None:
-        from memory.locks import locked
+        from memory.locks import lock_note
 
-        with locked(folder.parent / "private/locks", DAY):
+        with lock_note(folder.parent / "private/locks", DAY):
             entered.set()
             leave.wait(10)
 

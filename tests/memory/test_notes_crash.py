@@ -17,12 +17,12 @@ DAY = "2026-11-21.md"
 WRITER = """
 import sys
 from pathlib import Path
-from memory.notes import Notes, as_entry
+from memory.notes import Notes, format_entry
 base, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 notes = Notes(base / "memory", private=base / "private")
 for number in range(count):
     text = f"{name}{number:04} 明日 " + "word " * (number % 50 // 49 * 2000) + "end."
-    written = notes.append("2026-11-21.md", as_entry(text), title="2026-11-21")
+    written = notes.append("2026-11-21.md", format_entry(text), title="2026-11-21")
     if number % 10 == 9:
         notes.edit("2026-11-21.md", f"{name}{number - 9:04} ", f"{name}{number - 9:04} edited ")
     print(number, written.line_start, flush=True)

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from aiohttp import web
 
-from memory.http_answers import read_bounded
+from memory.http_responses import read_bounded
 
 MOST = 1 << 20
 BOMB = gzip.compress(bytes(40 << 20))

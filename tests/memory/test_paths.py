@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.errors import PathRefused
-from memory.paths import find_place, name_fault, note_parts, opened_folder, printable
-from tests.fakes.each_row import each_row
+from memory.paths import find_name_fault, format_path, open_note_folder, resolve_note_path, split_note_path
+from tests.fakes.table_test import table_test
 
 Form = Literal["NFC", "NFD"]
 BAD = [
@@ -58,10 +58,10 @@ BAD = [
 ]
 
 
-@each_row("path", BAD)
+@table_test("path", BAD)
 def test_paths_that_are_not_of_a_note_are_refused_in_one_printable_line(path: str) -> None:
     with pytest.raises(PathRefused) as refused:
-        note_parts(path)
+        split_note_path(path)
     assert str(refused.value).isprintable()
 
 
@@ -84,8 +84,8 @@ def test_paths_that_are_not_of_a_note_are_refused_in_one_printable_line(path: st
     ],
 )
 def test_plain_relative_paths_are_taken(path: str) -> None:
-    assert "/".join(note_parts(path)) == path
-    assert note_parts(f"./{path}") == note_parts(path)
+    assert "/".join(split_note_path(path)) == path
+    assert split_note_path(f"./{path}") == split_note_path(path)
 
 
 PIECES = st.one_of(
@@ -107,12 +107,12 @@ def test_any_path_is_refused_or_inside(
         (base / "out").symlink_to("/etc")
         (base / "b.md").symlink_to("../b.md")
     try:
-        place = find_place(base, path, existing=existing)
+        place = resolve_note_path(base, path, existing=existing)
     except PathRefused:
         return
     real = os.path.realpath(base / place.path)
     assert real.startswith(f"{os.path.realpath(base)}/")
-    assert not any(name_fault(part) for part in place.parts)
+    assert not any(find_name_fault(part) for part in place.parts)
     assert place.path.lower().endswith(".md")
 
 
@@ -130,29 +130,29 @@ def test_links_are_resolved_inside_and_refused_outside(tmp_path: Path) -> None:
     (folder / "up").symlink_to("..")
     (folder / "data.md").symlink_to("trips/data.txt")
     (folder / "h").symlink_to(".hidden")
-    assert find_place(folder, "o.md", existing=True).path == "trips/oslo.md"
-    assert find_place(folder, "t/oslo.md", existing=True).path == "trips/oslo.md"
-    assert find_place(folder, "new.md", existing=False).path == "trips/new.md"
+    assert resolve_note_path(folder, "o.md", existing=True).path == "trips/oslo.md"
+    assert resolve_note_path(folder, "t/oslo.md", existing=True).path == "trips/oslo.md"
+    assert resolve_note_path(folder, "new.md", existing=False).path == "trips/new.md"
     for path in ("out.md", "up/secret.md", "up/new.md", "data.md", "h/x.md"):
         with pytest.raises(PathRefused):
-            find_place(folder, path, existing=True)
+            resolve_note_path(folder, path, existing=True)
 
 
 def test_the_memory_folder_itself_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "vault").mkdir()
     (tmp_path / "memory").symlink_to("vault")
-    assert find_place(tmp_path / "memory", "x.md", existing=False).root == str(tmp_path / "vault")
+    assert resolve_note_path(tmp_path / "memory", "x.md", existing=False).root == str(tmp_path / "vault")
 
 
 def test_a_path_with_the_folders_own_name_before_it_is_understood_for_reading(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     folder.mkdir()
     (folder / "x.md").write_text("top\n")
-    assert find_place(folder, "memory/x.md", existing=True).path == "x.md"
-    assert find_place(folder, "memory/x.md", existing=False).path == "memory/x.md"
+    assert resolve_note_path(folder, "memory/x.md", existing=True).path == "x.md"
+    assert resolve_note_path(folder, "memory/x.md", existing=False).path == "memory/x.md"
     (folder / "memory").mkdir()
     (folder / "memory/x.md").write_text("below\n")
-    assert find_place(folder, "memory/x.md", existing=True).path == "memory/x.md"
+    assert resolve_note_path(folder, "memory/x.md", existing=True).path == "memory/x.md"
 
 
 @pytest.mark.parametrize("on_disk", ["NFC", "NFD"])
@@ -163,24 +163,24 @@ def test_a_name_is_found_in_either_spelling_of_its_accents(
     stands = unicodedata.normalize(on_disk, "Café/Übung.md")
     (tmp_path / stands).parent.mkdir()
     (tmp_path / stands).write_text("x\n")
-    place = find_place(tmp_path, unicodedata.normalize(asked, "Café/Übung.md"), existing=True)
+    place = resolve_note_path(tmp_path, unicodedata.normalize(asked, "Café/Übung.md"), existing=True)
     assert place.path == stands
 
 
 def test_a_new_name_is_composed(tmp_path: Path) -> None:
-    assert find_place(tmp_path, "Cafe\u0301.md", existing=False).path == "Caf\u00e9.md"
+    assert resolve_note_path(tmp_path, "Cafe\u0301.md", existing=False).path == "Caf\u00e9.md"
 
 
 def test_a_link_put_in_the_way_later_is_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     (folder / "a").mkdir(parents=True)
-    place = find_place(folder, "a/x.md", existing=True)
+    place = resolve_note_path(folder, "a/x.md", existing=True)
     (folder / "a").rmdir()
     (folder / "a").symlink_to("/etc")
-    with pytest.raises(OSError), opened_folder(place):  # noqa: PT011
+    with pytest.raises(OSError), open_note_folder(place):  # noqa: PT011
         pass
 
 
 def test_long_and_odd_paths_are_shown_in_one_line() -> None:
-    assert printable("a\nb\udce9") == "a\\nb\\udce9"
-    assert len(printable("x" * 5000)) < 250
+    assert format_path("a\nb\udce9") == "a\\nb\\udce9"
+    assert len(format_path("x" * 5000)) < 250

@@ -1,22 +1,22 @@
 import threading
 
-from memory.progress import Job, Progress, RunningJobs
+from memory.progress import JobName, JobProgress, RunningJobs
 
 
 def test_rate_and_time_left_follow_from_what_is_done() -> None:
-    progress = Progress("embedding", done=30, total=120, seconds=10.0)
+    progress = JobProgress("embedding", done=30, total=120, seconds=10.0)
     assert progress.per_second == 3
     assert progress.seconds_left == 30
 
 
 def test_at_the_start_nobody_knows_how_long_it_takes() -> None:
-    assert Progress("embedding", done=0, total=120, seconds=4.0).seconds_left is None
-    assert Progress("embedding", done=0, total=120, seconds=0.0).per_second == 0
-    assert Progress("embedding", done=5, total=5, seconds=1.0).seconds_left == 0
+    assert JobProgress("embedding", done=0, total=120, seconds=4.0).seconds_left is None
+    assert JobProgress("embedding", done=0, total=120, seconds=0.0).per_second == 0
+    assert JobProgress("embedding", done=5, total=5, seconds=1.0).seconds_left == 0
 
 
 def test_what_is_done_before_the_clock_has_moved_is_no_fault() -> None:
-    progress = Progress("indexing", done=1, total=2, seconds=0.0)
+    progress = JobProgress("indexing", done=1, total=2, seconds=0.0)
     assert progress.per_second == 0
     assert progress.seconds_left is None
 
@@ -55,7 +55,7 @@ def test_one_thread_tells_while_another_asks() -> None:
     over = threading.Event()
     faults: list[Exception] = []
 
-    def work(job: Job) -> None:
+    def work(job: JobName) -> None:
         try:
             while not over.is_set():
                 tell = jobs.tell(job)
@@ -65,7 +65,7 @@ def test_one_thread_tells_while_another_asks() -> None:
         except RuntimeError as error:  # a dict that changes while it is read
             faults.append(error)
 
-    names: tuple[Job, ...] = ("indexing", "rebuilding", "embedding")
+    names: tuple[JobName, ...] = ("indexing", "rebuilding", "embedding")
     threads = [threading.Thread(target=work, args=(job,)) for job in names]
     for thread in threads:
         thread.start()

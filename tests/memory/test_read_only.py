@@ -3,8 +3,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from memory.read_only import Damaged, quick_check, read_only
-from memory.watcher import why_no_events
+from memory.read_only import DatabaseDamaged, quick_check, run_read_only
+from memory.watcher import explain_missing_events
 
 
 @pytest.fixture
@@ -23,10 +23,10 @@ def count(db: apsw.Connection) -> int:
 
 
 def test_no_file_comes_into_being_and_nothing_can_be_written(file: Path) -> None:
-    assert read_only(file, count, seconds=5) == 1
-    read_only(file, quick_check, seconds=5)
+    assert run_read_only(file, count, seconds=5) == 1
+    run_read_only(file, quick_check, seconds=5)
     with pytest.raises(apsw.ReadOnlyError):
-        read_only(file, lambda db: db.execute("DELETE FROM numbers"), seconds=5)
+        run_read_only(file, lambda db: db.execute("DELETE FROM numbers"), seconds=5)
     assert list(file.parent.iterdir()) == [file]
 
 
@@ -37,26 +37,26 @@ def test_what_is_opened_by_a_writer_meanwhile_is_read_once_more(file: Path) -> N
         if not writer:
             writer.append(apsw.Connection(str(file)))
             writer[0].execute("INSERT INTO numbers VALUES (2)")
-            raise Damaged("half of it is from before")
+            raise DatabaseDamaged("half of it is from before")
         return count(db)
 
-    assert read_only(file, read, seconds=5) == 2
+    assert run_read_only(file, read, seconds=5) == 2
     writer[0].close()
 
 
 def test_what_takes_too_long_is_given_up(file: Path) -> None:
     endless = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     with pytest.raises(apsw.InterruptError):
-        read_only(file, lambda db: db.execute(endless).get, seconds=0.05)
+        run_read_only(file, lambda db: db.execute(endless).get, seconds=0.05)
 
 
 def test_what_is_missing_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(apsw.CantOpenError):
-        read_only(tmp_path / "none.db", count, seconds=5)
+        run_read_only(tmp_path / "none.db", count, seconds=5)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_whether_the_system_tells_of_changes_is_tried(tmp_path: Path) -> None:
-    assert why_no_events(tmp_path, lambda: (tmp_path / "x").write_text("x")) == ""
-    assert "no events" in why_no_events(tmp_path, lambda: None, seconds=0.05)
-    assert why_no_events(tmp_path / "nowhere", lambda: None) != ""
+    assert explain_missing_events(tmp_path, lambda: (tmp_path / "x").write_text("x")) == ""
+    assert "no events" in explain_missing_events(tmp_path, lambda: None, seconds=0.05)
+    assert explain_missing_events(tmp_path / "nowhere", lambda: None) != ""

@@ -5,9 +5,9 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from memory.embeddings.errors import EmbeddingError, ModelUnusable
-from memory.embeddings.model_files import fetch
-from memory.http_answers import MESSAGE_LETTERS, one_line
-from memory.redaction import Redaction, redact_by, secret_of_address, without_secrets
+from memory.embeddings.model_files import download_model
+from memory.http_responses import MESSAGE_CHARS, one_line
+from memory.redaction import Redaction, find_url_password, remove_secrets, set_redaction
 
 SECRET = 'Zx9+/key =Tail"ü-_.~'
 FORMS = {
@@ -25,7 +25,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_a_secret_is_blanked_out_in_every_form(form: str) -> None:
-    assert without_secrets(f"<{form}>", [SECRET]) == "<***>"
+    assert remove_secrets(f"<{form}>", [SECRET]) == "<***>"
     assert one_line(f"<{form}>", secrets=(SECRET,)) == "<***>"
 
 
@@ -38,7 +38,7 @@ def test_what_nobody_sees_within_a_secret_does_not_hide_it(within: str) -> None:
 
 
 def test_a_secret_is_blanked_out_before_a_text_is_cut() -> None:
-    text = "x" * (MESSAGE_LETTERS - 5)
+    text = "x" * (MESSAGE_CHARS - 5)
     assert one_line(f"{text} {SECRET}", secrets=(SECRET,)) == f"{text} ***"
 
 
@@ -48,18 +48,18 @@ def test_the_password_of_a_proxy_is_blanked_out_whoever_says_it(monkeypatch: pyt
 
 
 def test_a_password_of_an_address_is_blanked_out_as_it_was_meant() -> None:
-    assert secret_of_address("http://me:p%40ssword@host/v1") == "p%40ssword"
+    assert find_url_password("http://me:p%40ssword@host/v1") == "p%40ssword"
     assert one_line("no p@ssword, no p%40ssword", secrets=("p%40ssword",)) == "no ***, no ***"
-    assert secret_of_address("https://t0ken@host") == "t0ken"
-    assert secret_of_address("https://host/a@b") == secret_of_address("http://[half") == ""
+    assert find_url_password("https://t0ken@host") == "t0ken"
+    assert find_url_password("https://host/a@b") == find_url_password("http://[half") == ""
 
 
 def test_the_longest_is_blanked_out_first() -> None:
-    assert without_secrets("hunter2-longer", ["hunter2", "", " hunter2-longer\n"]) == "***"
+    assert remove_secrets("hunter2-longer", ["hunter2", "", " hunter2-longer\n"]) == "***"
 
 
 def test_what_is_too_short_for_a_secret_leaves_words_readable() -> None:
-    assert without_secrets("the key is wrong", ["y", "key"]) == "the key is wrong"
+    assert remove_secrets("the key is wrong", ["y", "key"]) == "the key is wrong"
 
 
 def test_basic_credentials_are_never_shown() -> None:
@@ -79,7 +79,7 @@ def test_basic_credentials_are_never_shown() -> None:
 def test_the_password_of_a_hub_is_never_shown(tmp_path: Path, endpoint: str) -> None:
     environment = {"HF_ENDPOINT": endpoint, "HF_TOKEN": "hf_t0ken"}
     with pytest.raises(EmbeddingError) as caught:
-        fetch("hf:o/r/f.gguf", tmp_path, environment=environment, pause=0)
+        download_model("hf:o/r/f.gguf", tmp_path, environment=environment, pause=0)
     assert "127.0.0.1" in str(caught.value)
     assert "pa55word" not in str(caught.value)
     assert "me:" not in str(caught.value)
@@ -89,16 +89,16 @@ def test_the_password_of_a_hub_is_never_shown(tmp_path: Path, endpoint: str) -> 
 def test_a_token_that_cannot_be_sent_is_not_shown(tmp_path: Path, token: str) -> None:
     environment = {"HF_ENDPOINT": "http://127.0.0.1:1", "HF_TOKEN": token}
     with pytest.raises(ModelUnusable, match="HF_TOKEN") as caught:
-        fetch("hf:o/r/f.gguf", tmp_path, environment=environment, pause=0)
+        download_model("hf:o/r/f.gguf", tmp_path, environment=environment, pause=0)
     assert "t0ken" not in str(caught.value)
 
 
 @pytest.mark.parametrize("before", ["", " " * 7990, "x" * 190, "x" * 7990, "\n" * 7999])
 def test_no_secret_is_shown_where_a_long_text_is_cut(before: str) -> None:
     secret = "Kx7pQvT4mZw9Lr2Jh3kP0dWq8sYc5Rb"
-    redaction = redact_by(Redaction([secret]))
+    redaction = set_redaction(Redaction([secret]))
     try:
         shown = one_line(f"{before} {secret} " * 5)
     finally:
-        redact_by(redaction)
+        set_redaction(redaction)
     assert not any(secret[at : at + 6] in shown for at in range(len(secret) - 5))

@@ -7,10 +7,10 @@ import pytest
 
 from memory.search import (
     EXACT_TIE,
-    Candidate,
-    Candidates,
-    Hit,
-    Run,
+    CandidatePassage,
+    PassageRun,
+    SearchCandidates,
+    SearchHit,
     Similarity,
     Weights,
     count_frequencies,
@@ -18,34 +18,34 @@ from memory.search import (
     rank,
     score_band,
 )
-from memory.words import cut, is_look_up, query_terms
+from memory.tokenizer import is_lookup, parse_query, tokenize
 
 
-def run(path: str, *texts: str) -> Run:
+def run(path: str, *texts: str) -> PassageRun:
     """A run of passages, one a line; a text that begins with # is a heading."""
-    return Run(
+    return PassageRun(
         path,
         tuple(
-            Candidate(line, line, "", text.startswith("#"), text, " ".join(cut(text)))
+            CandidatePassage(line, line, "", text.startswith("#"), text, " ".join(tokenize(text)))
             for line, text in enumerate(texts, 1)
         ),
     )
 
 
-def hits(query: str, *runs: Run, limit: int = 10, chunks: int | None = None) -> list[Hit]:
-    terms = query_terms(query)
-    candidates = Candidates(runs, count_frequencies(terms, runs), chunks or len(runs))
+def hits(query: str, *runs: PassageRun, limit: int = 10, chunks: int | None = None) -> list[SearchHit]:
+    terms = parse_query(query)
+    candidates = SearchCandidates(runs, count_frequencies(terms, runs), chunks or len(runs))
     return rank(
         terms,
         candidates,
         limit=limit,
         snippet_max_chars=700,
         source="fts",
-        looked_up=is_look_up(query, terms),
+        looked_up=is_lookup(query, terms),
     )
 
 
-def lines(found: list[Hit]) -> list[tuple[str, int]]:
+def lines(found: list[SearchHit]) -> list[tuple[str, int]]:
     return [(hit.path, hit.line_start) for hit in found]
 
 
@@ -88,13 +88,13 @@ def test_a_named_label_is_preferred() -> None:
 
 
 def test_a_heading_is_passed_over_for_what_stands_below_it() -> None:
-    below = Candidate(
-        2, 2, "Oslo trip", False, "- Grand, three nights", " ".join(cut("- Grand, three nights"))
+    below = CandidatePassage(
+        2, 2, "Oslo trip", False, "- Grand, three nights", " ".join(tokenize("- Grand, three nights"))
     )
-    heading = Candidate(1, 1, "Oslo trip", True, "# Oslo trip", " ".join(cut("# Oslo trip")))
-    found = hits("Grand Oslo", Run("a.md", (heading, below)))
+    heading = CandidatePassage(1, 1, "Oslo trip", True, "# Oslo trip", " ".join(tokenize("# Oslo trip")))
+    found = hits("Grand Oslo", PassageRun("a.md", (heading, below)))
     assert lines(found)[0] == ("a.md", 2)
-    assert hits("nights", Run("a.md", (heading, below)))[-1].line_start == 2
+    assert hits("nights", PassageRun("a.md", (heading, below)))[-1].line_start == 2
 
 
 def test_the_note_s_name_counts() -> None:
@@ -135,8 +135,8 @@ def test_equal_scores_are_ordered_by_path_then_line() -> None:
 
 
 def test_no_line_comes_twice() -> None:
-    pieces = tuple(Candidate(1, 1, "", False, "passport here", "passport here") for _ in range(3))
-    assert len(hits("passport", Run("a.md", pieces))) == 1
+    pieces = tuple(CandidatePassage(1, 1, "", False, "passport here", "passport here") for _ in range(3))
+    assert len(hits("passport", PassageRun("a.md", pieces))) == 1
 
 
 def test_limit_bounds_the_hits() -> None:
@@ -157,7 +157,7 @@ def test_limit_bounds_the_hits() -> None:
     ],
 )
 def test_a_long_passage_is_cut_around_the_word(text: str, query: str, most: int, expected: str) -> None:
-    snippet = cut_snippet(text, query_terms(query), most)
+    snippet = cut_snippet(text, parse_query(query), most)
     assert len(snippet) <= most
     assert snippet == expected
 
@@ -192,9 +192,9 @@ def test_a_line_without_words_is_no_hit() -> None:
 # With vectors
 
 
-def alike(path: str, *passages: tuple[str, float | None], least: float = 0.3) -> Run:
+def alike(path: str, *passages: tuple[str, float | None], least: float = 0.3) -> PassageRun:
     """A run of passages, each with its cosine to the question."""
-    return Run(
+    return PassageRun(
         path,
         tuple(
             replace(passage, similarity=None if cosine is None else Similarity(cosine, cosine >= least))
@@ -206,16 +206,16 @@ def alike(path: str, *passages: tuple[str, float | None], least: float = 0.3) ->
 
 
 def hybrid(
-    query: str, *runs: Run, weights: Weights | None = None, limit: int = 10, most_chars: int = 700
-) -> list[Hit]:
-    terms = query_terms(query)
+    query: str, *runs: PassageRun, weights: Weights | None = None, limit: int = 10, most_chars: int = 700
+) -> list[SearchHit]:
+    terms = parse_query(query)
     return rank(
         terms,
-        Candidates(runs, count_frequencies(terms, runs), max(len(runs), 1)),
+        SearchCandidates(runs, count_frequencies(terms, runs), max(len(runs), 1)),
         limit=limit,
         snippet_max_chars=most_chars,
         source="fts",
-        looked_up=is_look_up(query, terms),
+        looked_up=is_lookup(query, terms),
         weights=weights,
     )
 
@@ -377,8 +377,8 @@ def test_hits_that_touch_are_one_in_the_order_of_their_lines() -> None:
 
 
 def test_a_blank_line_between_keeps_hits_apart() -> None:
-    pieces = tuple(Candidate(line, line, "", False, "passport", "passport") for line in (1, 3))
-    assert lines(hits("passport", Run("a.md", pieces))) == [("a.md", 1), ("a.md", 3)]
+    pieces = tuple(CandidatePassage(line, line, "", False, "passport", "passport") for line in (1, 3))
+    assert lines(hits("passport", PassageRun("a.md", pieces))) == [("a.md", 1), ("a.md", 3)]
 
 
 def test_a_much_worse_neighbour_stays_a_hit_of_its_own() -> None:
@@ -397,16 +397,16 @@ def test_a_merged_hit_is_no_longer_than_a_snippet_and_no_word_of_it_is_cut() -> 
 
 def test_sections_are_not_merged() -> None:
     first, second = (
-        Candidate(line, line, heading, False, "passport", "passport")
+        CandidatePassage(line, line, heading, False, "passport", "passport")
         for line, heading in ((1, "Oslo"), (2, "Rome"))
     )
-    assert len(hits("passport", Run("a.md", (first, second)))) == 2
+    assert len(hits("passport", PassageRun("a.md", (first, second)))) == 2
 
 
 def test_a_heading_is_not_merged_with_what_stands_below() -> None:
-    heading = Candidate(1, 1, "Passport", True, "# Passport", "passport")
-    below = Candidate(2, 2, "Passport", False, "passport", "passport")
-    assert len(hits("passport", Run("a.md", (heading, below)))) == 2
+    heading = CandidatePassage(1, 1, "Passport", True, "# Passport", "passport")
+    below = CandidatePassage(2, 2, "Passport", False, "passport", "passport")
+    assert len(hits("passport", PassageRun("a.md", (heading, below)))) == 2
 
 
 def test_of_a_merged_hit_the_best_score_and_every_finder_count() -> None:
@@ -428,9 +428,9 @@ def test_a_limit_counts_merged_hits() -> None:
 
 
 def test_the_pieces_of_a_long_line_are_one_hit_at_most() -> None:
-    pieces = tuple(Candidate(2, 2, "", False, f"passport {n}", "passport") for n in range(5))
-    around = (Candidate(1, 1, "", False, "passport", "passport"), *pieces)
-    found = hits("passport", Run("a.md", around))
+    pieces = tuple(CandidatePassage(2, 2, "", False, f"passport {n}", "passport") for n in range(5))
+    around = (CandidatePassage(1, 1, "", False, "passport", "passport"), *pieces)
+    found = hits("passport", PassageRun("a.md", around))
     taken = [line for hit in found for line in range(hit.line_start, hit.line_end + 1)]
     assert sorted(taken) == [1, 2]
 

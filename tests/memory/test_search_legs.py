@@ -1,30 +1,38 @@
 import pytest
 
-from memory.search import Candidate, Candidates, Hit, Run, Similarity, count_frequencies, rank
-from memory.words import cut, query_terms
+from memory.search import (
+    CandidatePassage,
+    PassageRun,
+    SearchCandidates,
+    SearchHit,
+    Similarity,
+    count_frequencies,
+    rank,
+)
+from memory.tokenizer import parse_query, tokenize
 
 
-def found(query: str, *passages: tuple[str, float | None]) -> list[Hit]:
+def found(query: str, *passages: tuple[str, float | None]) -> list[SearchHit]:
     """Each passage in a note of its own, with the cosine to the question where vectors are compared."""
     runs = tuple(
-        Run(
+        PassageRun(
             f"{number}.md",
             (
-                Candidate(
+                CandidatePassage(
                     1,
                     1,
                     "",
                     False,
                     text,
-                    " ".join(cut(text)),
+                    " ".join(tokenize(text)),
                     None if cosine is None else Similarity(cosine, True),
                 ),
             ),
         )
         for number, (text, cosine) in enumerate(passages)
     )
-    terms = query_terms(query)
-    candidates = Candidates(runs, count_frequencies(terms, runs), len(runs))
+    terms = parse_query(query)
+    candidates = SearchCandidates(runs, count_frequencies(terms, runs), len(runs))
     return rank(terms, candidates, limit=9, snippet_max_chars=700, source="fts")
 
 

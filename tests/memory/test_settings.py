@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from memory.settings import ChunkSettings, IndexSettings, MemorySettings, SearchSettings, web_address
+from memory.settings import ChunkSettings, IndexSettings, MemorySettings, SearchSettings, check_web_address
 
 
 def test_every_section_has_its_defaults_without_being_named() -> None:
@@ -73,7 +73,7 @@ def test_one_weight_may_be_nothing_but_not_both() -> None:
     "address", ["", "http://localhost:11434", "https://api.openai.com/v1", "HTTPS://x", "http://[::1]:80"]
 )
 def test_web_addresses_are_taken(address: str) -> None:
-    assert web_address(address) == address
+    assert check_web_address(address) == address
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_web_addresses_are_taken(address: str) -> None:
 )
 def test_other_addresses_are_refused(address: str) -> None:
     with pytest.raises(ValueError, match="begins with http:// or https://"):
-        web_address(address)
+        check_web_address(address)
 
 
 def test_secrets_do_not_show_in_repr_or_dumps() -> None:

@@ -13,14 +13,14 @@ import pytest
 
 from memory.chunker import split_chunks, split_passages, split_segments
 from memory.embeddings.protocol import ModelId
-from memory.errors import IndexBroken, IndexUnavailable
-from memory.index.nearest.protocol import Nearest
-from memory.index.nearest.sign_bits import SignBitsNearest
-from memory.index.nearest.sqlite_vec import SqliteVecNearest
-from memory.index.protocol import IndexChanged, IndexedNote, Likeness, Stamp
+from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.index.protocol import IndexChanged, IndexedNote, Stamp, VectorQuery
 from memory.index.sqlite import SqliteIndex
-from memory.words import cut, query_terms
-from tests.fakes.index_checks import assert_sound, index_contents
+from memory.index.vector_search.binary_quantization import BinaryVectorSearcher
+from memory.index.vector_search.protocol import VectorSearcher
+from memory.index.vector_search.sqlite_vec import SqliteVecSearcher
+from memory.tokenizer import parse_query, tokenize
+from tests.fakes.index_checks import assert_sound, read_index_contents
 
 MODEL = ModelId("fake", "small", 4)
 OPEN_FILES = Path("/proc/self/fd")
@@ -40,20 +40,20 @@ def index(file: Path) -> Iterator[SqliteIndex]:
 
 def note(path: str, text: str) -> IndexedNote:
     passages = split_passages(text)
-    words = [" ".join(cut(p.text)) for p in passages]
+    words = [" ".join(tokenize(p.text)) for p in passages]
     segments = split_segments(passages)
     return IndexedNote(path, Stamp(1, 1, 1), "digest", passages, words, split_chunks(passages), segments)
 
 
 def embed(index: SqliteIndex) -> int:
     """Give every text a vector; how many that took."""
-    missing = index.unembedded(MODEL, most=10_000)
-    index.keep_vectors(MODEL, {text.digest: array("f", [1, 0, 0, 0]).tobytes() for text in missing})
+    missing = index.list_unembedded(MODEL, most=10_000)
+    index.store_vectors(MODEL, {text.digest: array("f", [1, 0, 0, 0]).tobytes() for text in missing})
     return len(missing)
 
 
 def paths(index: SqliteIndex, query: str) -> list[str]:
-    return [run.path for run in index.candidates(query_terms(query), most=10).runs]
+    return [run.path for run in index.candidates(parse_query(query), most=10).runs]
 
 
 @contextlib.contextmanager
@@ -88,7 +88,7 @@ def test_nothing_is_made_before_it_is_needed(file: Path) -> None:
 @pytest.mark.parametrize("damage", ["truncated", "garbage", "empty", "half", "other database", "folder gone"])
 def test_a_damaged_file_is_replaced_on_opening(file: Path, damage: str) -> None:
     first = SqliteIndex(file, fingerprint="test")
-    first.apply([note(f"{n}.md", "- passport " * 200) for n in range(20)])
+    first.write_batch([note(f"{n}.md", "- passport " * 200) for n in range(20)])
     first.close()
     whole = file.read_bytes()
     match damage:
@@ -110,19 +110,19 @@ def test_a_damaged_file_is_replaced_on_opening(file: Path, damage: str) -> None:
             file.parent.rename(file.parent.with_name("elsewhere"))
     again = SqliteIndex(file, fingerprint="test")
     # Damage behind the first pages shows only when it is read; `reset` is what the memory answers it with.
-    with contextlib.suppress(IndexBroken):
+    with contextlib.suppress(IndexCorrupted):
         assert len(again.known()) in (0, 20)
         paths(again, "passport")
     again.reset()
     assert again.known() == {}
-    again.apply([note("new.md", "- passport")])
+    again.write_batch([note("new.md", "- passport")])
     assert paths(again, "passport") == ["new.md"]
     again.close()
 
 
 def test_another_fingerprint_begins_anew(file: Path) -> None:
     first = SqliteIndex(file, fingerprint="one")
-    first.apply([note("a.md", "- passport")])
+    first.write_batch([note("a.md", "- passport")])
     first.close()
     second = SqliteIndex(file, fingerprint="two")
     assert second.known() == {}
@@ -131,16 +131,16 @@ def test_another_fingerprint_begins_anew(file: Path) -> None:
 
 def test_another_fingerprint_keeps_the_vectors(file: Path) -> None:
     first = SqliteIndex(file, fingerprint="one")
-    first.apply([note(f"{n}.md", f"- passport {n}") for n in range(5)])
+    first.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(5)])
     assert embed(first) == 5
     before = first.identity()
     second = SqliteIndex(file, fingerprint="two")
     assert second.identity() != before
-    numbers = second.vector_numbers(MODEL)
+    numbers = second.count_vectors(MODEL)
     assert (second.known(), numbers.segments, numbers.kept) == ({}, 0, 5)
     assert paths(second, "passport") == []
     assert_sound(file)
-    second.apply([note(f"{n}.md", f"- passport {n}") for n in range(7)])
+    second.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(7)])
     assert embed(second) == 2
     first.close()
     second.close()
@@ -152,7 +152,7 @@ def test_two_programs_with_other_settings_take_turns_and_break_nothing(file: Pat
     for turn in range(3):
         for index in (one, two):
             assert index.known() == {}
-            index.apply([note(f"{turn}.md", "- passport")])
+            index.write_batch([note(f"{turn}.md", "- passport")])
             assert paths(index, "passport") == [f"{turn}.md"]
     one.close()
     two.close()
@@ -175,15 +175,15 @@ def test_two_programs_with_other_settings_take_turns_and_break_nothing(file: Pat
 def test_vectors_survive_a_reset_where_nothing_of_them_is_damaged(
     file: Path, index: SqliteIndex, damage: str, kept: int
 ) -> None:
-    index.apply([note(f"{n}.md", f"- passport {n}") for n in range(20)])
+    index.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(20)])
     assert embed(index) == 20
     db = apsw.Connection(str(file))
     db.execute(damage)
     db.close()
     index.reset()
     assert index.known() == {}
-    assert index.vector_numbers(MODEL).kept == kept
-    index.apply([note(f"{n}.md", f"- passport {n}") for n in range(20)])
+    assert index.count_vectors(MODEL).kept == kept
+    index.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(20)])
     assert embed(index) == 20 - kept
     index.close()
     assert_sound(file)
@@ -191,7 +191,7 @@ def test_vectors_survive_a_reset_where_nothing_of_them_is_damaged(
 
 def test_vectors_do_not_survive_where_their_pages_are_overwritten(file: Path) -> None:
     first = SqliteIndex(file, fingerprint="test")
-    first.apply([note(f"{n}.md", f"- passport {n}") for n in range(2000)])
+    first.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(2000)])
     embed(first)
     first.close()
     db = apsw.Connection(str(file))
@@ -204,24 +204,24 @@ def test_vectors_do_not_survive_where_their_pages_are_overwritten(file: Path) ->
     again = SqliteIndex(file, fingerprint="test")
     assert len(again.known()) == 2000
     again.reset()
-    assert again.vector_numbers(MODEL).kept == 0
-    again.apply([note("a.md", "- passport 1")])
+    assert again.count_vectors(MODEL).kept == 0
+    again.write_batch([note("a.md", "- passport 1")])
     assert embed(again) == 1
     again.close()
     assert_sound(file)
 
 
 def test_what_a_dead_process_left_of_a_shadow_is_removed_on_opening(file: Path, index: SqliteIndex) -> None:
-    index.apply([note("a.md", "- passport")])
+    index.write_batch([note("a.md", "- passport")])
     shadow = index.shadow()
-    shadow.apply([note("b.md", "- folder"), note("c.md", "- passport")])
+    shadow.write_batch([note("b.md", "- folder"), note("c.md", "- passport")])
     shadow._lock.release()  # as the system does it for a process that dies
     shadow._file.close()
     assert paths(index, "passport") == ["a.md"]
     SqliteIndex(file, fingerprint="test").shadow().close()
     assert_sound(file)
     shadow = index.shadow()
-    shadow.apply([note("b.md", "- folder")])
+    shadow.write_batch([note("b.md", "- folder")])
     shadow._lock.release()
     shadow._file.close()
     again = SqliteIndex(file, fingerprint="test")
@@ -234,7 +234,7 @@ def test_what_a_dead_process_left_of_a_shadow_is_removed_on_opening(file: Path, 
 def test_a_killed_rebuild_does_not_keep_an_index_that_is_open_from_forgetting(
     file: Path, index: SqliteIndex
 ) -> None:
-    index.apply([note("a.md", "- passport")])
+    index.write_batch([note("a.md", "- passport")])
     with killed(
         """
         with contextlib.closing(index.shadow()):
@@ -245,12 +245,12 @@ def test_a_killed_rebuild_does_not_keep_an_index_that_is_open_from_forgetting(
     ):
         with pytest.raises(IndexUnavailable, match="built anew just now"):
             index.purge()
-        assert index.forget_unused(most=0, wanted=[]) == 0
+        assert index.evict_unused(most=0, wanted=[]) == 0
     index.purge()
     with killed("index.shadow(); print('begun', flush=True); time.sleep(60)", file):
         assert embed(index) == 1
-    index.apply([], gone=["a.md"])
-    assert index.forget_unused(most=0, wanted=[]) == 1
+    index.write_batch([], gone=["a.md"])
+    assert index.evict_unused(most=0, wanted=[]) == 1
     index.close()
     assert_sound(file)
 
@@ -258,7 +258,7 @@ def test_a_killed_rebuild_does_not_keep_an_index_that_is_open_from_forgetting(
 @pytest.mark.thorough
 def test_vectors_survive_a_kill_between_the_old_file_and_the_new_one(file: Path) -> None:
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
-        index.apply([note(f"{n}.md", f"- passport {n}") for n in range(20)])
+        index.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(20)])
         embed(index)
     code = """
         from pathlib import Path
@@ -270,8 +270,8 @@ def test_vectors_survive_a_kill_between_the_old_file_and_the_new_one(file: Path)
         pass
     assert not file.exists()
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
-        assert index.vector_numbers(MODEL).kept == 20
-        index.apply([note(f"{n}.md", f"- passport {n}") for n in range(20)])
+        assert index.count_vectors(MODEL).kept == 20
+        index.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(20)])
         assert embed(index) == 0
     assert list(file.parent.glob("index.db.new*")) == []
     assert_sound(file)
@@ -280,7 +280,7 @@ def test_vectors_survive_a_kill_between_the_old_file_and_the_new_one(file: Path)
 @pytest.mark.thorough
 def test_what_was_begun_beside_the_index_and_not_finished_is_never_taken_for_it(file: Path) -> None:
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
-        index.apply([note("a.md", "- passport")])
+        index.write_batch([note("a.md", "- passport")])
         embed(index)
     code = """
         import memory.index.sqlite_file as sqlite_file
@@ -302,7 +302,7 @@ def test_what_was_begun_beside_the_index_and_not_finished_is_never_taken_for_it(
 @pytest.mark.parametrize("fingerprint", ["test", "other"])
 def test_too_many_open_files_are_no_damage(file: Path, fingerprint: str) -> None:
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
-        index.apply([note(f"{n}.md", f"- passport {n}") for n in range(20)])
+        index.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(20)])
         embed(index)
         # Another connection keeps the journal, which has to be opened as well.
         code = f"""
@@ -322,14 +322,14 @@ def test_too_many_open_files_are_no_damage(file: Path, fingerprint: str) -> None
         with killed(code, file, wait=True):
             pass
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
-        assert index.vector_numbers(MODEL).kept == 20
+        assert index.count_vectors(MODEL).kept == 20
     assert_sound(file)
 
 
 @pytest.mark.thorough
 def test_a_fault_of_the_disk_is_told_and_tried_again(file: Path) -> None:
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
-        index.apply([note("a.md", "- passport")])
+        index.write_batch([note("a.md", "- passport")])
         embed(index)
     code = """
         import resource
@@ -352,27 +352,27 @@ def test_a_fault_of_the_disk_is_told_and_tried_again(file: Path) -> None:
         pass
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
         assert sorted(index.known()) == ["a.md", "b.md"]
-        assert index.vector_numbers(MODEL).kept == 1
+        assert index.count_vectors(MODEL).kept == 1
     assert_sound(file)
 
 
 def test_a_living_shadow_is_left_alone_by_other_openings(file: Path, index: SqliteIndex) -> None:
     with contextlib.closing(index.shadow()) as shadow:
-        shadow.apply([note("a.md", "- passport")])
+        shadow.write_batch([note("a.md", "- passport")])
         other = SqliteIndex(file, fingerprint="test")
         assert other.known() == {}
         other.close()
-        shadow.take_over()
+        shadow.promote()
     assert paths(index, "passport") == ["a.md"]
     assert_sound(file)
 
 
 def test_numbers_are_not_counted_again_while_nothing_changes(index: SqliteIndex) -> None:
-    index.apply([note(f"{n}.md", f"- passport {n}") for n in range(20)])
-    first = index.vector_numbers(MODEL)
-    assert index.vector_numbers(MODEL) is first
+    index.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(20)])
+    first = index.count_vectors(MODEL)
+    assert index.count_vectors(MODEL) is first
     embed(index)
-    assert index.vector_numbers(MODEL).missing == 0
+    assert index.count_vectors(MODEL).missing == 0
 
 
 def test_changes_of_every_kind_leave_what_an_index_from_scratch_holds(file: Path, tmp_path: Path) -> None:
@@ -391,28 +391,28 @@ def test_changes_of_every_kind_leave_what_an_index_from_scratch_holds(file: Path
             )
             for _ in range(3)
         ]
-        index.apply(changed, gone=gone)
+        index.write_batch(changed, gone=gone)
         notes = {path: kept for path, kept in notes.items() if path not in gone}
         notes |= {one.path: one for one in changed}
-    fresh.apply(list(notes.values()))
+    fresh.write_batch(list(notes.values()))
     index.close()
     fresh.close()
-    assert index_contents(file) == index_contents(tmp_path / "fresh.db")
+    assert read_index_contents(file) == read_index_contents(tmp_path / "fresh.db")
     assert_sound(file)
 
 
 def test_a_file_deleted_while_open_is_made_again(file: Path, index: SqliteIndex) -> None:
-    index.apply([note("a.md", "- passport")])
+    index.write_batch([note("a.md", "- passport")])
     file.unlink()
     assert index.known() == {}
-    index.apply([note("b.md", "- passport")])
+    index.write_batch([note("b.md", "- passport")])
     other = SqliteIndex(file, fingerprint="test")
     assert paths(other, "passport") == ["b.md"]
     other.close()
 
 
 def test_a_journal_left_behind_is_not_played_into_a_new_file(file: Path, index: SqliteIndex) -> None:
-    index.apply([note("a.md", "- passport")])
+    index.write_batch([note("a.md", "- passport")])
     journal = Path(f"{file}-wal").read_bytes()
     assert journal
     file.unlink()
@@ -427,11 +427,11 @@ def test_the_journal_of_one_file_is_not_played_into_another_put_in_its_place(
     file: Path, index: SqliteIndex
 ) -> None:
     first = SqliteIndex(file, fingerprint="test")
-    first.apply([note("old.md", "- passport " * 500)])
+    first.write_batch([note("old.md", "- passport " * 500)])
     first.close()
     copy = file.read_bytes()
     beside = SqliteIndex(file, fingerprint="test")
-    index.apply([note("new.md", "- folder " * 500)])
+    index.write_batch([note("new.md", "- folder " * 500)])
     assert set(beside.known()) == {"old.md", "new.md"}
     other = file.with_name("copy")
     other.write_bytes(copy)
@@ -446,7 +446,7 @@ def test_the_journal_of_one_file_is_not_played_into_another_put_in_its_place(
 def test_an_index_begun_anew_is_another_one_even_at_the_same_place_on_disk(
     file: Path, index: SqliteIndex
 ) -> None:
-    index.apply([note("a.md", "- passport")])
+    index.write_batch([note("a.md", "- passport")])
     seen = {index.identity()}
     for _ in range(3):
         index.reset()
@@ -467,11 +467,11 @@ def test_an_index_begun_anew_is_another_one_even_at_the_same_place_on_disk(
 def test_what_is_stored_in_the_wrong_form_means_a_damaged_index(
     file: Path, index: SqliteIndex, damage: str
 ) -> None:
-    index.apply([note("a.md", "- passport")])
+    index.write_batch([note("a.md", "- passport")])
     db = apsw.Connection(str(file))
     db.execute(damage)
     db.close()
-    with pytest.raises(IndexBroken):
+    with pytest.raises(IndexCorrupted):
         _ = index.known(), paths(index, "passport")
 
 
@@ -484,8 +484,10 @@ def test_a_file_that_cannot_be_made_is_said_to_be_unavailable(tmp_path: Path) ->
 
 def test_the_full_text_table_agrees_with_the_chunks_after_changes(file: Path, index: SqliteIndex) -> None:
     for turn in range(5):
-        index.apply([note(f"{n}.md", f"- passport {turn} {n}\n" * (n + 1)) for n in range(10)], gone=["3.md"])
-    index.apply([], gone=["0.md", "9.md"])
+        index.write_batch(
+            [note(f"{n}.md", f"- passport {turn} {n}\n" * (n + 1)) for n in range(10)], gone=["3.md"]
+        )
+    index.write_batch([], gone=["0.md", "9.md"])
     assert integrity(file) == "ok"
     db = apsw.Connection(str(file))
     try:
@@ -506,9 +508,9 @@ def test_common_words_are_left_to_the_ranking_where_rarer_ones_can_choose(
     for name, value in {"READ_AHEAD": 5, "FIRST_LOOK": 5, "EXACT_HITS": 10, "SURELY_RARE": 3}.items():
         monkeypatch.setattr(f"memory.index.full_text.{name}", value)
     notes = [note(f"{n}.md", "- common words" + (" passport" if n > 27 else "")) for n in range(40)]
-    index.apply([*notes, note("long.md", f"- passport of {'many others ' * 60}")])
-    index.apply([note(f"{n}.md", "- common") for n in range(30, 40)])
-    terms = query_terms("common passport")
+    index.write_batch([*notes, note("long.md", f"- passport of {'many others ' * 60}")])
+    index.write_batch([note(f"{n}.md", "- common") for n in range(30, 40)])
+    terms = parse_query("common passport")
     candidates = index.candidates(terms, most=3)
     assert {run.path for run in candidates.runs} == {"28.md", "29.md", "long.md"}
     assert ([candidates.frequencies[term] for term in terms], candidates.chunks) == ([40, 3], 41)
@@ -546,7 +548,7 @@ def test_a_reset_that_finds_the_disk_full_loses_no_vectors_and_leaves_nothing(
     file: Path, index: SqliteIndex, pages: int
 ) -> None:
     notes = [note(f"{n}.md", f"- passport {n}") for n in range(2000)]
-    index.apply(notes)
+    index.write_batch(notes)
     assert embed(index) == 2000
     db = apsw.Connection(str(file))
     db.execute("DROP TABLE notes_a")
@@ -557,8 +559,8 @@ def test_a_reset_that_finds_the_disk_full_loses_no_vectors_and_leaves_nothing(
                 index.reset()
             assert list(file.parent.glob("index.db.new*")) == []
     index.reset()
-    assert index.vector_numbers(MODEL).kept == 2000
-    index.apply(notes)
+    assert index.count_vectors(MODEL).kept == 2000
+    index.write_batch(notes)
     assert embed(index) == 0
     index.close()
     assert_sound(file)
@@ -566,19 +568,19 @@ def test_a_reset_that_finds_the_disk_full_loses_no_vectors_and_leaves_nothing(
 
 @pytest.mark.parametrize("damage", ["zeroblob(12)", "zeroblob(15)", "zeroblob(0)", "'x'"])
 @pytest.mark.parametrize("which", ["", " WHERE id = (SELECT min(id) FROM vectors)"], ids=["all", "one"])
-@pytest.mark.parametrize("nearest", [SqliteVecNearest, SignBitsNearest])
+@pytest.mark.parametrize("nearest", [SqliteVecSearcher, BinaryVectorSearcher])
 def test_a_vector_of_another_length_means_a_damaged_index(
-    file: Path, nearest: Callable[[], Nearest], damage: str, which: str
+    file: Path, nearest: Callable[[], VectorSearcher], damage: str, which: str
 ) -> None:
     index = SqliteIndex(file, fingerprint="test", nearest=nearest())
-    index.apply([note(f"{n}.md", f"- passport {n}") for n in range(5)])
+    index.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(5)])
     embed(index)
     db = apsw.Connection(str(file))
     db.execute(f"UPDATE vectors SET embedding = {damage}{which}")
     db.close()
-    question = Likeness(MODEL, array("f", [1, 0, 0, 0]).tobytes(), most=10, least=0.3)
-    with contextlib.closing(index), pytest.raises(IndexBroken):
-        index.candidates(query_terms("passport"), most=10, likeness=question)
+    question = VectorQuery(MODEL, array("f", [1, 0, 0, 0]).tobytes(), limit=10, min_similarity=0.3)
+    with contextlib.closing(index), pytest.raises(IndexCorrupted):
+        index.candidates(parse_query("passport"), most=10, likeness=question)
 
 
 def integrity(file: Path) -> str:
@@ -595,9 +597,9 @@ def test_changes_are_refused_where_another_process_has_changed_it_since(file: Pa
             stack.enter_context(contextlib.closing(SqliteIndex(file, fingerprint="test"))) for _ in range(2)
         )
         before = one.version()
-        one.apply([note("a.md", "- passport")], version=before)
+        one.write_batch([note("a.md", "- passport")], version=before)
         assert one.version() == before
-        other.apply([note("a.md", "- suitcase")])
+        other.write_batch([note("a.md", "- suitcase")])
         with pytest.raises(IndexChanged):
-            one.apply([note("a.md", "- passport")], gone=["a.md"], version=before)
+            one.write_batch([note("a.md", "- passport")], gone=["a.md"], version=before)
         assert paths(one, "suitcase") == ["a.md"]

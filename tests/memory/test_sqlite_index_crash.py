@@ -14,7 +14,7 @@ from memory.index.sqlite import SqliteIndex
 from memory.notes import Notes
 from memory.settings import ChunkSettings
 from memory.sync import rebuild_index, sync_index
-from tests.fakes.index_checks import assert_sound, index_contents
+from tests.fakes.index_checks import assert_sound, read_index_contents
 
 WORKER = """
 import random, sys
@@ -79,7 +79,7 @@ def test_a_process_killed_at_any_moment_leaves_an_index_that_goes_on(tmp_path: P
         fresh = SqliteIndex(tmp_path / f"fresh{turn}.db", fingerprint="test")
         sync_index(notes, fresh, ChunkSettings())
         fresh.close()
-        assert index_contents(tmp_path / "index.db") == index_contents(tmp_path / f"fresh{turn}.db")
+        assert read_index_contents(tmp_path / "index.db") == read_index_contents(tmp_path / f"fresh{turn}.db")
     index = SqliteIndex(tmp_path / "index.db", fingerprint="test")
     rebuild_index(notes, index, ChunkSettings())
     index.close()

@@ -12,11 +12,11 @@ import pytest
 from memory.errors import IndexUnavailable
 from memory.index.sqlite import SqliteIndex
 from memory.listing import NoteStat
-from memory.notes import Loaded, Notes
+from memory.notes import LoadedNote, Notes
 from memory.settings import ChunkSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
-from memory.words import query_terms
-from tests.fakes.index_checks import assert_sound, index_contents
+from memory.tokenizer import parse_query
+from tests.fakes.index_checks import assert_sound, read_index_contents
 
 
 class Desk:
@@ -39,7 +39,7 @@ class Desk:
         return sync_index(self.notes, self.index, ChunkSettings())
 
     def found(self, query: str) -> set[str]:
-        return {run.path for run in self.index.candidates(query_terms(query), most=100).runs}
+        return {run.path for run in self.index.candidates(parse_query(query), most=100).runs}
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_what_another_process_indexed_meanwhile_is_not_overwritten_by_what_was_r
     class Slow(Notes):
         """Between its reading of a note and its indexing, another process writes and indexes it."""
 
-        def load(self, path: str) -> Loaded:
+        def load(self, path: str) -> LoadedNote:
             loaded = super().load(path)
             if "old" in loaded.text:
                 other.put("a.md", "- new words")
@@ -202,7 +202,7 @@ def test_a_sync_that_is_stopped_goes_on_the_next_time(desk: Desk) -> None:
 def test_byte_order_marks_and_line_ends_leave_lines_and_words_right(desk: Desk) -> None:
     desk.put("a.md", b"\xef\xbb\xbf# One\r\n\r\n- passport\r\n- folder\r\n")
     desk.sync()
-    run = desk.index.candidates(query_terms("folder"), most=5).runs[0]
+    run = desk.index.candidates(parse_query("folder"), most=5).runs[0]
     assert [(p.line_start, p.text) for p in run.passages] == [
         (1, "# One"),
         (3, "- passport"),
@@ -230,10 +230,10 @@ def test_a_rebuild_gives_what_many_syncs_gave(desk: Desk) -> None:
         desk.put(f"{n % 7}.md", "\n".join(f"- passport number {k * n}" for k in range(n)))
         desk.sync()
     before = {
-        query: desk.index.candidates(query_terms(query), most=100) for query in ("passport", "number 12")
+        query: desk.index.candidates(parse_query(query), most=100) for query in ("passport", "number 12")
     }
     rebuild_index(desk.notes, desk.index, ChunkSettings())
-    after = {query: desk.index.candidates(query_terms(query), most=100) for query in before}
+    after = {query: desk.index.candidates(parse_query(query), most=100) for query in before}
     for query in before:
         assert sorted(before[query].runs, key=str) == sorted(after[query].runs, key=str)
         assert before[query].frequencies == after[query].frequencies
@@ -302,9 +302,9 @@ def test_others_search_and_write_while_another_process_rebuilds(desk: Desk) -> N
     assert desk.found("umbrella") == {"written.md"}
     file = desk.folder.parent / ".commonplace/index.db"
     assert_sound(file)
-    before = index_contents(file)
+    before = read_index_contents(file)
     rebuild_index(desk.notes, desk.index, ChunkSettings())
-    assert index_contents(file) == before
+    assert read_index_contents(file) == before
     reader.index.close()
 
 
@@ -312,7 +312,7 @@ def test_what_changes_during_a_rebuild_is_in_its_outcome(desk: Desk) -> None:
     class Slow(Notes):
         """While it reads one note, others change that it has read, or has listed, already."""
 
-        def load(self, path: str) -> Loaded:
+        def load(self, path: str) -> LoadedNote:
             loaded = super().load(path)
             if path == "b.md" and "old" in loaded.text:
                 desk.put("a.md", "- umbrella")
@@ -336,7 +336,7 @@ def test_a_rebuild_that_is_stopped_in_the_middle_leaves_the_old_state(
     stop = Event()
 
     class Stopping(Notes):
-        def load(self, path: str) -> Loaded:
+        def load(self, path: str) -> LoadedNote:
             if path == "7.md":
                 stop.set()
             return super().load(path)

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from memory.forgetting import Wanted
-from memory.note_edits import LinePlace, NewLines
+from memory.forgetting import WordsToForget
+from memory.note_edits import LineAnchor, LinesChecksum
 from memory.notes import Notes
 from memory.trash import (
-    Removed,
-    forget_kept,
-    keep_removed,
-    list_removed,
+    TrashItem,
+    delete_matching,
+    find_by_number,
+    find_note,
+    list_trash,
     mark_restored,
-    note_of,
-    numbered,
-    read_removed,
+    read_trash_item,
+    save_removed,
 )
 
 
@@ -25,36 +25,36 @@ def folder(tmp_path: Path) -> Path:
 
 
 def listed(folder: Path) -> list[str]:
-    return [each.note for each in list_removed(folder) if not each.is_restored]
+    return [each.note for each in list_trash(folder) if not each.is_restored]
 
 
 def test_a_trash_that_is_not_there_is_empty(folder: Path) -> None:
-    assert list_removed(folder) == ()
+    assert list_trash(folder) == ()
     assert not folder.exists()
 
 
 @pytest.mark.parametrize(
     "note", ["MEMORY.md", "trips/oslo.md", "a--b/100 % sure.md", "家/旅行 2.md", ".x/y.MD"]
 )
-@pytest.mark.parametrize("stood", [None, LinePlace(3, "0123abcd"), LinePlace(1, "top")])
-@pytest.mark.parametrize("new", [None, NewLines(12, "89abcdef")])
+@pytest.mark.parametrize("stood", [None, LineAnchor(3, "0123abcd"), LineAnchor(1, "top")])
+@pytest.mark.parametrize("new", [None, LinesChecksum(12, "89abcdef")])
 def test_what_is_kept_is_listed_with_note_and_place(
-    folder: Path, note: str, stood: LinePlace | None, new: NewLines | None
+    folder: Path, note: str, stood: LineAnchor | None, new: LinesChecksum | None
 ) -> None:
-    keep_removed(folder, note=note, removed=b"- gone\r\n", stood=stood, new_lines=new)
-    [found] = list_removed(folder)
+    save_removed(folder, note=note, removed=b"- gone\r\n", stood=stood, new_lines=new)
+    [found] = list_trash(folder)
     assert (found.note, found.stood, found.is_whole, found.is_exact) == (note, stood, stood is None, True)
     assert found.new_lines == (new if stood else None)
-    assert read_removed(folder, found.file) == "- gone\n"
+    assert read_trash_item(folder, found.file) == "- gone\n"
 
 
 def test_the_newest_is_the_first_and_what_is_put_back_is_gone(folder: Path) -> None:
     for name in ("one.md", "two.md", "three.md"):
-        keep_removed(folder, note=name, removed=b"- x\n")
+        save_removed(folder, note=name, removed=b"- x\n")
     assert listed(folder) == ["three.md", "two.md", "one.md"]
-    mark_restored(folder, list_removed(folder)[1].file)
+    mark_restored(folder, list_trash(folder)[1].file)
     assert listed(folder) == ["three.md", "one.md"]
-    assert list_removed(folder)[1].is_restored
+    assert list_trash(folder)[1].is_restored
     assert not any("two" in path.name for path in folder.iterdir())
 
 
@@ -65,23 +65,23 @@ def test_a_number_never_means_another_entry_whatever_comes_and_goes(folder: Path
     for minute in range(6):
         for second in range(60):
             (folder / f"2026-11-21T14-{minute:02}-{second:02}.123456Z .note {minute}-{second}.md").touch()
-        now = list_removed(folder)
+        now = list_trash(folder)
         for number, note in known.items():
-            assert note in [each.note for each in numbered(now, number)]
-        assert all(numbered(now, each.number) == [each] for each in now)
+            assert note in [each.note for each in find_by_number(now, number)]
+        assert all(find_by_number(now, each.number) == [each] for each in now)
         known |= {each.number: each.note for each in now}
     assert {len(number) for number in known} == {4, 5}
     mark_restored(folder, now[7].file)
     for each in now[100:200]:
         (folder / each.file).unlink()
-    left = list_removed(folder)
-    assert [each.is_restored for each in numbered(left, now[7].number)] == [True]
-    assert not any(numbered(left, each.number) for each in now[100:200])
-    assert numbered(left, now[0].number[:3]) == ()
+    left = list_trash(folder)
+    assert [each.is_restored for each in find_by_number(left, now[7].number)] == [True]
+    assert not any(find_by_number(left, each.number) for each in now[100:200])
+    assert find_by_number(left, now[0].number[:3]) == ()
 
 
 def test_a_crash_while_it_is_taken_out_leaves_it_out(folder: Path) -> None:
-    kept = keep_removed(folder, note="one.md", removed=b"- x\n")
+    kept = save_removed(folder, note="one.md", removed=b"- x\n")
     (folder / f"{kept.name.split(' ')[0]} .restored").touch()
     assert listed(folder) == []
     mark_restored(folder, kept.name)
@@ -95,33 +95,33 @@ def test_what_an_earlier_version_has_kept_is_listed_too(folder: Path) -> None:
     (folder / "2026-11-21T14-30-03.123456Z 2026-11-21.md").write_text("- tea\n")
     (folder / "2026-11-21T14-30-03.123456Z 2026-11-21.md.new").write_text("torn")
     (folder / "notes of mine.txt").write_text("?")
-    keep_removed(folder, note="new.md", removed=b"- x\n")
+    save_removed(folder, note="new.md", removed=b"- x\n")
     assert listed(folder) == ["new.md", "2026-11-21.md", "trips--oslo.md"]
-    oslo = list_removed(folder)[2]
+    oslo = list_trash(folder)[2]
     assert (oslo.is_exact, oslo.stood, oslo.at.isoformat()) == (
         False,
         None,
         "2026-11-21T14:30:02.123456+00:00",
     )
-    assert note_of(oslo, ["trips/oslo.md", "oslo.md"]) == "trips/oslo.md"
-    assert note_of(oslo, ["trips--oslo.md"]) == "trips--oslo.md"
-    assert note_of(oslo, []) == "trips/oslo.md"
+    assert find_note(oslo, ["trips/oslo.md", "oslo.md"]) == "trips/oslo.md"
+    assert find_note(oslo, ["trips--oslo.md"]) == "trips--oslo.md"
+    assert find_note(oslo, []) == "trips/oslo.md"
 
 
 def test_a_path_that_is_too_long_is_known_by_its_end(folder: Path) -> None:
     path = f"{'deep/' * 50}the note.md"
-    kept = keep_removed(folder, note=path, removed=b"- x\n", stood=LinePlace(3, "0123abcd"))
+    kept = save_removed(folder, note=path, removed=b"- x\n", stood=LineAnchor(3, "0123abcd"))
     assert len(kept.name.encode()) < 255
-    [found] = list_removed(folder)
+    [found] = list_trash(folder)
     assert not found.is_exact
-    assert note_of(found, [path, "the note.md"]) == path
+    assert find_note(found, [path, "the note.md"]) == path
 
 
 def test_what_is_forgotten_leaves_the_trash(folder: Path) -> None:
-    keep_removed(folder, note="a.md", removed=b"- the blue folder\n", stood=LinePlace(3, "0123abcd"))
-    keep_removed(folder, note="b.md", removed=b"- the blue folder\n- tea\n")
-    assert forget_kept(folder, Wanted("blue folder")) == 2
-    assert [(each.note, read_removed(folder, each.file)) for each in list_removed(folder)] == [
+    save_removed(folder, note="a.md", removed=b"- the blue folder\n", stood=LineAnchor(3, "0123abcd"))
+    save_removed(folder, note="b.md", removed=b"- the blue folder\n- tea\n")
+    assert delete_matching(folder, WordsToForget("blue folder")) == 2
+    assert [(each.note, read_trash_item(folder, each.file)) for each in list_trash(folder)] == [
         ("b.md", "- tea\n")
     ]
 
@@ -134,9 +134,9 @@ def test_an_edit_keeps_the_whole_lines_that_it_changes_and_no_others(tmp_path: P
     def kept(old: str, new: str) -> tuple[str, int]:
         note.write_bytes(b"# N\r\n\r\n- one or two\r\n- three\r\n  and more\r\n- four")
         notes.edit("n.md", old, new)
-        found: Removed = list_removed(tmp_path / ".commonplace" / "trash")[0]
+        found: TrashItem = list_trash(tmp_path / ".commonplace" / "trash")[0]
         assert found.stood
-        return read_removed(tmp_path / ".commonplace" / "trash", found.file), found.stood.line
+        return read_trash_item(tmp_path / ".commonplace" / "trash", found.file), found.stood.line
 
     assert kept("or two", "") == ("- one or two\n", 3)
     assert kept("three\n  and", "3") == ("- three\n  and more\n", 4)

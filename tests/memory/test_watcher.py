@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 from memory.listing import list_notes
-from memory.watcher import Changes, Pace, Watcher, eventless_mount
+from memory.watcher import FolderChanges, Watcher, WatchTimes, find_eventless_mount
 
 ROOT = Path(__file__).parents[2]
-QUICK = Pace(events=0.02, root=0.1, settle=0.15, audit=60, poll=0.1, retry=0.3, distrust=60, longest=1.0)
+QUICK = WatchTimes(
+    events=0.02, root=0.1, settle=0.15, audit=60, poll=0.1, retry=0.3, distrust=60, longest=1.0
+)
 PATIENCE = 20.0
 """Seconds until a test gives up; nothing here takes a tenth of it on a machine at rest."""
 
@@ -28,7 +30,7 @@ class Listener:
         self.watcher = watcher
         self.on_change = on_change
         self.found = 0
-        self.heard: list[Changes] = []
+        self.heard: list[FolderChanges] = []
 
     @property
     def mode(self) -> str:
@@ -68,7 +70,7 @@ class Listener:
 
 @asynccontextmanager
 async def listening(
-    folder: Path, *, debounce: float = 0.05, pace: Pace = QUICK, until: str = "events"
+    folder: Path, *, debounce: float = 0.05, pace: WatchTimes = QUICK, until: str = "events"
 ) -> AsyncIterator[Listener]:
     """A listener who has been told the first thing, and whose watch has settled."""
     listener = Listener(Watcher(folder, debounce_seconds=debounce, pace=pace))
@@ -123,7 +125,7 @@ def remove(note: Path) -> None:
 
 async def test_the_first_change_comes_at_once_and_says_that_anything_may_have_changed(folder: Path) -> None:
     async with listening(folder, debounce=30) as listener:
-        assert listener.heard == [Changes()]
+        assert listener.heard == [FolderChanges()]
         state = listener.watcher.state
         assert (state.alive, state.mode, state.reason, state.error) == (True, "events", "", "")
         assert state.last_restart_at != ""
@@ -163,7 +165,7 @@ async def test_what_is_no_note_is_not_told(folder: Path) -> None:
         (folder / ".git/x.md").write_text("x")
         (folder / "last.md").write_text("x")
         await listener.hears_of("last.md")
-        assert listener.heard == [Changes(), Changes(frozenset({"last.md"}))]
+        assert listener.heard == [FolderChanges(), FolderChanges(frozenset({"last.md"}))]
 
 
 async def test_a_burst_is_one_change(folder: Path) -> None:
@@ -172,7 +174,7 @@ async def test_a_burst_is_one_change(folder: Path) -> None:
             (folder / f"{number}.md").write_text("x")
             write_by_rename(folder / "old.md")
         await listener.until(lambda: len(listener.heard) > 1)
-        assert listener.heard[1:] == [Changes(frozenset({"old.md", *(f"{n}.md" for n in range(20))}))]
+        assert listener.heard[1:] == [FolderChanges(frozenset({"old.md", *(f"{n}.md" for n in range(20))}))]
 
 
 async def test_a_note_that_is_written_to_without_rest_is_told_all_the_same(folder: Path) -> None:
@@ -350,7 +352,7 @@ async def test_a_change_that_no_event_told_is_found_and_the_notes_are_polled(fol
         write_silently(ord("a"))
         if note.stat().st_mtime_ns == before:
             pytest.skip("this file system does not tell the time of such a write")
-        pace = Pace(
+        pace = WatchTimes(
             events=0.02, root=0.1, settle=0.3, audit=0.2, poll=0.1, retry=0.3, distrust=0.6, longest=1
         )
         async with listening(folder, pace=pace) as listener:
@@ -379,19 +381,19 @@ def test_file_systems_without_events_are_known_by_their_mounts() -> None:
         ]
     )
     roots = ["/srv", "/srv/my notes/memory", "/srv/my notes/local/x", "/phone/memory", "/usb/memory"]
-    assert [eventless_mount(mounts, root) for root in roots] == ["", "nfs4", "", "fuse.sshfs", ""]
+    assert [find_eventless_mount(mounts, root) for root in roots] == ["", "nfs4", "", "fuse.sshfs", ""]
 
 
 # Runs where it may set limits of its own, which bind nobody else.
 LIMITED = """
 import asyncio, sys
 from pathlib import Path
-from memory.watcher import Pace, Watcher
+from memory.watcher import WatchTimes, Watcher
 
 async def main(limit, folder):
     usual = limit.read_text()
     limit.write_text(sys.argv[3])
-    pace = Pace(events=0.02, root=0.1, settle=0.1, audit=60, poll=0.1, retry=0.3, distrust=60, longest=1)
+    pace = WatchTimes(events=0.02, root=0.1, settle=0.1, audit=60, poll=0.1, retry=0.3, distrust=60, longest=1)
     watcher = Watcher(folder, debounce_seconds=0.05, pace=pace)
     told = set()
 
@@ -479,10 +481,10 @@ async def test_it_can_be_listened_to_again(folder: Path) -> None:
     watcher = Watcher(folder, debounce_seconds=0.05, pace=QUICK)
     for _ in range(2):
         async with aclosing(watcher.changes()) as changes:
-            assert await anext(changes) == Changes()
+            assert await anext(changes) == FolderChanges()
             (folder / "old.md").write_text("x")
             async with asyncio.timeout(PATIENCE):
-                assert await anext(changes) == Changes(frozenset({"old.md"}))
+                assert await anext(changes) == FolderChanges(frozenset({"old.md"}))
         assert not watcher.state.alive
 
 
@@ -524,7 +526,7 @@ def test_a_program_that_watches_ends_at_once_when_it_is_interrupted(folder: Path
 
 
 async def test_watching_costs_next_to_nothing(folder: Path) -> None:
-    async with listening(folder, pace=Pace()) as listener:
+    async with listening(folder, pace=WatchTimes()) as listener:
         shares: list[float] = []
         while (
             len(shares) < 10 and min(shares, default=1) >= 0.02
@@ -533,4 +535,4 @@ async def test_watching_costs_next_to_nothing(folder: Path) -> None:
             await asyncio.sleep(1.0)
             shares.append((time.process_time() - used) / (time.monotonic() - began))
         assert min(shares) < 0.02
-        assert listener.heard == [Changes()]
+        assert listener.heard == [FolderChanges()]

@@ -11,17 +11,17 @@ from pathlib import Path
 import apsw
 import pytest
 
-from bot.config.settings import MemorySettings
-from bot.journal import Journal
+from bot.config.settings import MemorySection
+from bot.note_writes import OnceWriter
 from bot.tools.toolbox import tool
-from memory.embeddings.opening import open_embedding
+from memory.embeddings.factory import open_embedding
 from memory.memory import Memory
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.embedding_server import KEY, EmbeddingServer
-from tests.fakes.house import House, open_house
-from tests.fakes.postgres_server import NEEDS, PostgresServer, installed
+from tests.fakes.harness import Harness, open_harness
+from tests.fakes.postgres_server import NEEDS, PostgresServer, find_programs
 from tests.fakes.scripted_model import ScriptedModel
-from tests.fakes.talking import NOW, message
+from tests.fakes.turns import NOW, message
 from tests.stored.write_workspace import DIMENSIONS
 
 STORED = Path(__file__).parent / "november_2026"
@@ -46,15 +46,15 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-async def house(workspace: Path) -> AsyncIterator[House]:
+async def house(workspace: Path) -> AsyncIterator[Harness]:
     """The assistant, just started on it, once it has answered the two turns that go on and the message that waits."""
     model = ScriptedModel()
     for _ in range(3):
         model.enqueue("That is all.")
     while int(message("").id) < STORED_IDS:
         pass
-    async with open_house(workspace, model=model, tools=[weather]) as house:
-        await house.quiet()
+    async with open_harness(workspace, model=model, tools=[weather]) as house:
+        await house.wait_until_idle()
         yield house
 
 
@@ -65,7 +65,7 @@ def note(workspace: Path, path: str) -> str:
 # -- conversations and messages -------------------------------------------------------------------------------
 
 
-async def test_turns_that_were_cut_off_go_on_and_do_nothing_twice(house: House, workspace: Path) -> None:
+async def test_turns_that_were_cut_off_go_on_and_do_nothing_twice(house: Harness, workspace: Path) -> None:
     replies = house.telegram.replies()
     assert replies["19"] == "I note that. \n\nThat is all."
     assert replies["21"] == "One moment. \n\nThat is all."
@@ -75,21 +75,21 @@ async def test_turns_that_were_cut_off_go_on_and_do_nothing_twice(house: House, 
     assert house.model.left == 0
 
 
-async def test_a_message_that_waited_is_answered(house: House) -> None:
+async def test_a_message_that_waited_is_answered(house: Harness) -> None:
     assert "And what did it say last year?" in await house.history("telegram:-100900")
 
 
-async def test_a_reply_that_was_not_delivered_is_shown_once(house: House) -> None:
+async def test_a_reply_that_was_not_delivered_is_shown_once(house: Harness) -> None:
     shown = [parts[-1].text for key, parts in house.telegram.shown if key == "18"]
     assert shown == ["This reply was never shown."]
 
 
-async def test_a_notice_waits_for_its_channel(house: House) -> None:
+async def test_a_notice_waits_for_its_channel(house: Harness) -> None:
     query = "SELECT text FROM outbox WHERE NOT delivered"
     assert await house.state.read(lambda db: db.execute(query).fetchall()) == [("Reminder: tea",)]
 
 
-async def test_conversations_are_remembered_with_their_summary(house: House) -> None:
+async def test_conversations_are_remembered_with_their_summary(house: Harness) -> None:
     house.model.enqueue("In Bergen.")
     assert await house.say("Where does Anna live?") == "In Bergen."
     asked = [getattr(each, "text", "") for each in house.model.history[-1].messages]
@@ -100,17 +100,17 @@ async def test_conversations_are_remembered_with_their_summary(house: House) -> 
 # -- people -------------------------------------------------------------------------------------------------
 
 
-async def test_people_keep_their_standing(house: House, workspace: Path) -> None:
+async def test_people_keep_their_standing(house: Harness, workspace: Path) -> None:
     house.model.enqueue("Hello Ben.")
     assert await house.say("Hi.", chat="telegram:10", sender="telegram:10") == "Hello Ben."
     await house.accept("Hi.", chat="telegram:12", sender="telegram:12")
-    await house.quiet()
+    await house.wait_until_idle()
     assert house.model.left == 0  # nobody asked a model for the one who is kept out
     await house.say("/remember The guest was here.", chat="telegram:11", sender="telegram:11")
     assert "The guest was here." not in note(workspace, "2026-11-21.md")
 
 
-async def test_the_code_of_who_has_asked_lets_them_in(house: House) -> None:
+async def test_the_code_of_who_has_asked_lets_them_in(house: Harness) -> None:
     query = "SELECT code FROM pairing"
     (code,) = (await house.state.read(lambda db: db.execute(query).fetchall()))[0]
     await house.say(f"/pair {code}", chat=OWNER, sender=OWNER)
@@ -118,7 +118,7 @@ async def test_the_code_of_who_has_asked_lets_them_in(house: House) -> None:
     assert await house.say("Hi.", chat="telegram:77", sender="telegram:77") == "Welcome."
 
 
-async def test_a_removal_that_was_asked_for_is_carried_out(house: House, workspace: Path) -> None:
+async def test_a_removal_that_was_asked_for_is_carried_out(house: Harness, workspace: Path) -> None:
     query = "SELECT code FROM forgetting WHERE chat = 'telegram:1'"
     (code,) = (await house.state.read(lambda db: db.execute(query).fetchall()))[0]
     await house.say(f"/forget yes {code}", chat=OWNER, sender=OWNER)
@@ -130,7 +130,7 @@ async def test_a_removal_that_was_asked_for_is_carried_out(house: House, workspa
 # -- reminders, documents, models, channels ------------------------------------------------------------------
 
 
-async def test_reminders_are_still_to_come(house: House) -> None:
+async def test_reminders_are_still_to_come(house: Harness) -> None:
     here = await house.say("/reminders")
     assert "tea" in here
     assert "water the plants" in here
@@ -139,7 +139,7 @@ async def test_reminders_are_still_to_come(house: House) -> None:
     assert "bins" in await house.say("/reminders", chat=OWNER, sender=OWNER)
 
 
-async def test_a_document_is_known_by_its_number(house: House) -> None:
+async def test_a_document_is_known_by_its_number(house: Harness) -> None:
     house.terminal.files["manual-1"] = b"Boiler manual. Press the red button for three seconds to reset."
     house.model.enqueue("", calls=[("keep_document", {"document": 1})])
     house.model.enqueue("It is there.")
@@ -148,14 +148,14 @@ async def test_a_document_is_known_by_its_number(house: House) -> None:
     assert "documents/2026-11-21-boiler.md" in getattr(result, "content", "")
 
 
-async def test_models_keep_their_statistics_and_the_chat_its_choice(house: House) -> None:
-    assert await house.state.chosen_model("terminal:main") == "scripted/model"
-    known = {health.route.model: health for health in await house.state.model_health()}
+async def test_models_keep_their_statistics_and_the_chat_its_choice(house: Harness) -> None:
+    assert await house.state.read_chosen_model("terminal:main") == "scripted/model"
+    known = {health.route.model: health for health in await house.state.read_model_health()}
     assert (known["openai/gpt-4.1"].failures, known["openai/gpt-4.1"].last_error_kind) == (1, "rate_limit")
-    assert {each.model for each in await house.state.usage_since("2026-11-21")} == {"scripted/model"}
+    assert {each.model for each in await house.state.read_usage("2026-11-21")} == {"scripted/model"}
 
 
-async def test_channels_know_what_they_noted(house: House) -> None:
+async def test_channels_know_what_they_noted(house: Harness) -> None:
     facts = "SELECT value FROM channel_facts WHERE channel = 'telegram' AND key = 'offset'"
     assert await house.state.read(lambda db: db.execute(facts).get) == "4711"
     assert (
@@ -170,8 +170,8 @@ async def test_channels_know_what_they_noted(house: House) -> None:
 # -- writes that a crash left open ---------------------------------------------------------------------------
 
 
-async def test_open_writes_are_settled_by_the_next_one(house: House, workspace: Path) -> None:
-    journal = Journal(house.memory, house.state)
+async def test_open_writes_are_settled_by_the_next_one(house: Harness, workspace: Path) -> None:
+    journal = OnceWriter(house.memory, house.state)
     await journal.append("2026-11-20.md", "- A later line.", key="later", title="2026-11-20")
     assert note(workspace, "2026-11-20.md") == (
         "# 2026-11-20\n\n- Written, not noted.\n- A line that was torn in the middle.\n- A later line.\n"
@@ -191,7 +191,7 @@ def test_what_an_edit_removed_is_still_in_the_trash(workspace: Path) -> None:
 # -- the index ----------------------------------------------------------------------------------------------
 
 
-def embedding_settings(server: EmbeddingServer) -> MemorySettings:
+def embedding_settings(server: EmbeddingServer) -> MemorySection:
     embedding = {
         "provider": "openai",
         "base_url": server.base_url("openai"),
@@ -199,7 +199,7 @@ def embedding_settings(server: EmbeddingServer) -> MemorySettings:
         "model": "text-embedding-3-small",
         "dimensions": DIMENSIONS,
     }
-    return MemorySettings.model_validate({"embedding": embedding, "watch": {"enabled": False}})
+    return MemorySection.model_validate({"embedding": embedding, "watch": {"enabled": False}})
 
 
 def stored_vectors(workspace: Path) -> list[tuple[object, ...]]:
@@ -228,7 +228,7 @@ async def test_the_vectors_of_an_index_are_kept(workspace: Path) -> None:
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[PostgresServer]:
-    if not installed():
+    if not find_programs():
         pytest.skip(NEEDS)
     server = PostgresServer()
     yield server
@@ -264,10 +264,14 @@ async def test_an_index_on_postgresql_opens_with_its_vectors(
 @pytest.mark.thorough
 def test_the_command_opens_it_and_goes_on(workspace: Path, tmp_path: Path) -> None:
     commonplace = Commonplace(tmp_path)
-    assert "water the plants" in commonplace.says("chat", "-m", "/reminders", "--workspace", str(workspace))
-    status = json.loads(commonplace.says("memory", "status", "--json", "--workspace", str(workspace)))
+    assert "water the plants" in commonplace.output_of(
+        "chat", "-m", "/reminders", "--workspace", str(workspace)
+    )
+    status = json.loads(commonplace.output_of("memory", "status", "--json", "--workspace", str(workspace)))
     assert status["files"] == NOTES
-    found = json.loads(commonplace.says("memory", "search", "钥匙", "--json", "--workspace", str(workspace)))
+    found = json.loads(
+        commonplace.output_of("memory", "search", "钥匙", "--json", "--workspace", str(workspace))
+    )
     assert [each["path"] for each in found["results"]] == ["2026-11-19.md"]
-    written = commonplace.says("memory", "write", "A new line.", "--workspace", str(workspace))
+    written = commonplace.output_of("memory", "write", "A new line.", "--workspace", str(workspace))
     assert ".md" in written

@@ -19,23 +19,23 @@ from typing import Any
 
 import apsw
 
-from bot.config.settings import MemorySettings
+from bot.config.settings import MemorySection
 from bot.messages import Attachment, ChatId
 from bot.models.errors import RateLimited
-from bot.models.health import Outcome, RouteName
-from bot.state import access, channels, chats, forgetting, journal
+from bot.models.health import CallOutcome, RouteName
+from bot.state import access, channels, chat_migration, forgetting, note_effects
 from bot.state.channels import Unread
-from bot.state.inbox import put
+from bot.state.inbox import add_notice
 from bot.tools.toolbox import tool
-from memory.embeddings.opening import open_embedding
+from memory.embeddings.factory import open_embedding
 from memory.memory import Memory
-from memory.notes import HeldNote, Written, as_block
+from memory.notes import LockedNote, WriteResult, format_block
 from memory.postgres.server import Server
 from tests.fakes.embedding_server import KEY, EmbeddingServer
-from tests.fakes.house import House, open_house
+from tests.fakes.harness import Harness, open_harness
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.scripted_model import ScriptedModel
-from tests.fakes.talking import NOW
+from tests.fakes.turns import NOW
 
 OWNER, FRIEND, STRANGER = "telegram:1", "telegram:2", "telegram:77"
 MANUAL = Attachment("document", "manual-1", "boiler.txt", "text/plain", 58)
@@ -66,7 +66,7 @@ async def main(folder: Path, dump: Path) -> None:
             (note := workspace / "memory" / path).parent.mkdir(parents=True, exist_ok=True)
             note.write_text(text, "utf-8")
         model = ScriptedModel()
-        async with open_house(workspace, model=model, tools=[weather], pauses=[60.0]) as house:
+        async with open_harness(workspace, model=model, tools=[weather], pauses=[60.0]) as house:
             house.terminal.files["manual-1"] = (
                 b"Boiler manual. Press the red button for three seconds to reset."
             )
@@ -81,7 +81,7 @@ async def main(folder: Path, dump: Path) -> None:
     shutil.rmtree(folder / "workspace" / ".commonplace" / "locks")
 
 
-async def talk(house: House, model: ScriptedModel) -> None:
+async def talk(house: Harness, model: ScriptedModel) -> None:
     """Conversations with tools, a summary, a flush, reminders, a document, a chosen model, statistics."""
     model.enqueue("Anna lives in Bergen, noted.", calls=())
     await house.say("Anna has moved to Bergen.", chat=OWNER, sender=OWNER)
@@ -109,18 +109,20 @@ async def talk(house: House, model: ScriptedModel) -> None:
     await house.say("Hello again.", chat=OWNER, sender=OWNER)
     await house.say("/remember", attachments=(MANUAL,))
     at = NOW.timestamp()
-    failed = Outcome(RouteName("openai/gpt-4.1", "1a2b"), at, error=RateLimited("slow down", retry_after=5))
+    failed = CallOutcome(
+        RouteName("openai/gpt-4.1", "1a2b"), at, error=RateLimited("slow down", retry_after=5)
+    )
     await house.state.record_outcomes([failed])
 
 
-async def people(house: House) -> None:
+async def people(house: Harness) -> None:
     """Somebody let in, a guest, one kept out, one who asks, a wrong code, a room with an open memory."""
     at = house.state.at()
 
     def write(db: apsw.Connection) -> None:
-        access.decide(db, "telegram:10", "allowed", name="Ben", by=OWNER, at=at)
-        access.decide(db, "telegram:11", "guest", name="Cleo", by=OWNER, at=at)
-        access.decide(db, "telegram:12", "denied", name="Mallory", by=OWNER, at=at)
+        access.save_decision(db, "telegram:10", "allowed", name="Ben", by=OWNER, at=at)
+        access.save_decision(db, "telegram:11", "guest", name="Cleo", by=OWNER, at=at)
+        access.save_decision(db, "telegram:12", "denied", name="Mallory", by=OWNER, at=at)
         access.open_memory(db, "telegram:-500", memory=True)
 
     await house.state.change(write)
@@ -128,20 +130,20 @@ async def people(house: House) -> None:
     await house.say("/pair WRONG234", chat=OWNER, sender=OWNER)
 
 
-async def channel_rows(house: House) -> None:
+async def channel_rows(house: Harness) -> None:
     """What channels note for themselves, what could not be read, a chat that got another id."""
     at = house.state.at()
 
     def write(db: apsw.Connection) -> None:
-        channels.note_fact(db, "telegram", "offset", "4711")
-        channels.keep_unread(db, Unread("telegram", "4710", '{"update_id": 4710}', "KeyError", at))
-        chats.note_move(db, ChatId.parse("telegram:-600"), ChatId.parse("telegram:-100600"), at=at)
-        chats.note_moved(db, ChatId.parse("telegram:-600"))
+        channels.save_fact(db, "telegram", "offset", "4711")
+        channels.save_unread(db, Unread("telegram", "4710", '{"update_id": 4710}', "KeyError", at))
+        chat_migration.save_move(db, ChatId.parse("telegram:-600"), ChatId.parse("telegram:-100600"), at=at)
+        chat_migration.mark_moved(db, ChatId.parse("telegram:-600"))
 
     await house.state.change(write)
 
 
-async def effects(house: House, notes: Path) -> None:
+async def effects(house: Harness, notes: Path) -> None:
     """Writes to the notes at every stage at which a crash may leave one."""
     path = "2026-11-20.md"
     state, memory = house.state, house.memory
@@ -150,64 +152,68 @@ async def effects(house: House, notes: Path) -> None:
     def change(work: Callable[[apsw.Connection], None]) -> None:
         asyncio.run_coroutine_threadsafe(state.change(work), loop).result()
 
-    def append(note: HeldNote, key: str, block: str, write: Callable[[HeldNote], None]) -> None:
+    def append(note: LockedNote, key: str, block: str, write: Callable[[LockedNote], None]) -> None:
         intent: Mapping[str, Any] = {
             "append": {"block": block, "title": "2026-11-20", "at": ""},
             "before": asdict(note.before_append(block)),
         }
-        change(lambda db: journal.intend(db, key, note.path, intent, at=state.at()))
+        change(lambda db: note_effects.save_intent(db, key, note.path, intent, at=state.at()))
         write(note)
 
-    async def leave(key: str, text: str, write: Callable[[HeldNote, str], None]) -> None:
-        block = as_block(text)
+    async def leave(key: str, text: str, write: Callable[[LockedNote, str], None]) -> None:
+        block = format_block(text)
         step = partial(append, key=key, block=block, write=lambda note: write(note, block))
         await memory.hold(path, step, existing=False)
 
     await leave("done-but-not-noted", "- Written, not noted.", note_it)
     await leave("not-done", "- Intended, not written.", lambda note, block: None)
-    await state.change(lambda db: journal.not_done(db, "not-done"))
+    await state.change(lambda db: note_effects.mark_not_done(db, "not-done"))
     await leave("torn", "- A line that was torn in the middle.", partial(tear, notes / path))
 
-    def edit(note: HeldNote) -> Written:
+    def edit(note: LockedNote) -> WriteResult:
         old, new = "tram 12", "tram 13"
         intent = {"edit": {"old": old, "new": new}, "before": asdict(note.before_edit(old, new))}
-        change(lambda db: journal.intend(db, "edit-done-but-not-noted", note.path, intent, at=state.at()))
+        change(
+            lambda db: note_effects.save_intent(
+                db, "edit-done-but-not-noted", note.path, intent, at=state.at()
+            )
+        )
         return note.edit(old, new)
 
     await memory.hold("trips/oslo.md", edit, existing=True)
 
 
-def note_it(note: HeldNote, block: str) -> None:
+def note_it(note: LockedNote, block: str) -> None:
     note.append(block, title="2026-11-20", at="", before=note.before_append(block))
 
 
-def tear(file: Path, note: HeldNote, block: str) -> None:
+def tear(file: Path, note: LockedNote, block: str) -> None:
     del note
     with file.open("a", encoding="utf-8") as half:
         half.write(block[: len(block) // 2])
 
 
-async def removals(house: House) -> None:
+async def removals(house: Harness) -> None:
     """A removal that waits for its confirmation, and one that was confirmed and not carried out to its end."""
     await house.say("/forget tram", chat=OWNER, sender=OWNER)
-    asked = await house.state.read(lambda db: forgetting.asking(db, OWNER, OWNER))
+    asked = await house.state.read(lambda db: forgetting.read_request(db, OWNER, OWNER))
     assert asked is not None
     other = replace(asked, chat="telegram:2", person=FRIEND, key="message-0", unfinished=True)
-    await house.state.change(lambda db: forgetting.keep_asking(db, other))
+    await house.state.change(lambda db: forgetting.save_request(db, other))
 
 
-async def break_off_in_the_middle_of_turns(house: House, model: ScriptedModel) -> None:
+async def break_off_in_the_middle_of_turns(house: Harness, model: ScriptedModel) -> None:
     """Two turns cut off, after a step and within one; a message that waits; a reply and a notice not delivered."""
     house.telegram.breaks_on = str(int(house.sent[-1].id) + 1)
     model.enqueue("This reply was never shown.")
     await house.accept("Can you hear me?", chat=FRIEND, sender=FRIEND, alone=False)
-    await house.asked(len(model.history) + 1)
+    await house.wait_until_asked(len(model.history) + 1)
     write = ("memory_write", {"content": "The meter stands at 4711.", "target": "daily"})
     model.enqueue("I note that. ", calls=[write])
     model.enqueue("Half of an ans", hang=True)
     asked = len(model.history)
     await house.accept("The meter stands at 4711.", chat="telegram:-100900", sender=OWNER)
-    await house.asked(asked + 2)
+    await house.wait_until_asked(asked + 2)
     await house.accept("And what did it say last year?", chat="telegram:-100900", sender=OWNER)
     write = ("memory_write", {"content": "The fuse box is in the cellar.", "target": "daily"})
     model.enqueue("One moment. ", calls=[write, ("weather", {})])
@@ -217,11 +223,11 @@ async def break_off_in_the_middle_of_turns(house: House, model: ScriptedModel) -
     await until_noted(house, "inbox", "reply = 'This reply was never shown.'")
     at = house.state.at()
     await house.state.change(
-        lambda db: put(db, "discord:5", "Reminder: tea", key="reminder-9", owner="", at=at)
+        lambda db: add_notice(db, "discord:5", "Reminder: tea", key="reminder-9", owner="", at=at)
     )
 
 
-async def until_noted(house: House, table: str, where: str) -> None:
+async def until_noted(house: Harness, table: str, where: str) -> None:
     async with asyncio.timeout(5):
         query = f"SELECT count(*) FROM {table} WHERE {where}"
         while not await house.state.read(lambda db: db.execute(query).get):  # noqa: ASYNC110
@@ -252,7 +258,7 @@ async def index(workspace: Path, dump: Path) -> None:
             "model": "text-embedding-3-small",
             "dimensions": DIMENSIONS,
         }
-        settings = MemorySettings.model_validate({"embedding": embedding, "watch": {"enabled": False}})
+        settings = MemorySection.model_validate({"embedding": embedding, "watch": {"enabled": False}})
         opened = partial(open_embedding, settings.embedding, sections={}, environment={})
         async with Memory(settings, workspace=workspace, now=lambda: NOW, embedding=opened()) as memory:
             await memory.sync()

@@ -4,8 +4,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence, Set
 
-from adapters.discord.markdown.accidents import ADDRESS, MENTION, happens
-from adapters.text.styled import FIXED_WIDTH, STYLES, Mark, Styled, ranges_of
+from adapters.discord.markdown.escaping import ADDRESS, MENTION, needs_escaping
+from adapters.markdown.styled import FIXED_WIDTH, STYLES, Mark, Styled, find_ranges
 
 _LONGEST = 500
 """Characters up to which an address may hide behind a word: it counts as text."""
@@ -29,7 +29,7 @@ _INVITE = re.compile(r"https?:|discord(?:app)?\.|://", re.IGNORECASE)
 _UNSAFE = re.compile(r"[()<>\\*|`~\"']|_(?!\w)|__", re.ASCII)
 
 
-def with_links_shown(styled: Styled) -> Styled:
+def show_link_targets(styled: Styled) -> Styled:
     """With the address beside the text of each link that could not be one on Discord."""
     if not any(mark.kind == "text_link" for mark in styled.marks):
         return styled
@@ -43,7 +43,7 @@ def with_links_shown(styled: Styled) -> Styled:
         if label == mark.detail and ADDRESS.fullmatch(label):
             marks.append(mark._replace(kind="address"))
             continue
-        address = _UNSAFE.sub(lambda match: "".join(map(_escaped, match[0])), mark.detail)
+        address = _UNSAFE.sub(lambda match: "".join(map(_percent_encode, match[0])), mark.detail)
         inner = styles[bisect_left(styles, (mark.start,)) : bisect_left(styles, (mark.end,))]
         glued = {end for _, end in inner} & {start for start, _ in inner}  # nothing can keep them apart here
         if _is_label(label) and not glued and len(address) <= _LONGEST:
@@ -52,7 +52,7 @@ def with_links_shown(styled: Styled) -> Styled:
             added.append((mark.end, f" ({mark.detail})"))
     if not added:
         return Styled(styled.text, tuple(marks))
-    shown = Styled(styled.text, tuple(marks)).adding(added)
+    shown = Styled(styled.text, tuple(marks)).insert(added)
     beside = {place: len(text) for place, text in added}
     grown = (  # the address beside the last words of a heading belongs to the heading
         new._replace(end=new.end + beside.get(old.end, 0)) if old.kind in ("heading", "blockquote") else new
@@ -61,20 +61,20 @@ def with_links_shown(styled: Styled) -> Styled:
     return Styled(shown.text, tuple(grown))
 
 
-def addresses_in(text: str, marks: Sequence[Mark]) -> list[Mark]:
+def find_addresses(text: str, marks: Sequence[Mark]) -> list[Mark]:
     """The addresses that stand for themselves, in order."""
     whole = [mark for mark in marks if mark.kind == "address"]
-    taken = ranges_of(marks, ("address", "text_link", *FIXED_WIDTH))
+    taken = find_ranges(marks, ("address", "text_link", *FIXED_WIDTH))
     edges = sorted({place for mark in marks for place in (mark.start, mark.end)})
     end = 0
     while match := _SCHEME.search(text, end):
         start = match.start()
-        if (behind := taken.end_around(start)) is not None:
+        if (behind := taken.find_end(start)) is not None:
             end = behind
             continue
         at = bisect_right(edges, start)
         most = min(len(text), start + _LONGEST_FOUND, *edges[at : at + 1])
-        end = _end_of(text, start, most)
+        end = _find_address_end(text, start, most)
         if text[end - 1] == ")" and text.count(")", start, end) > text.count("(", start, end):
             end -= 1
         if ADDRESS.fullmatch(text, start, end):
@@ -83,7 +83,7 @@ def addresses_in(text: str, marks: Sequence[Mark]) -> list[Mark]:
     return sorted(whole)
 
 
-def _end_of(text: str, start: int, most: int) -> int:
+def _find_address_end(text: str, start: int, most: int) -> int:
     """The end of the address that begins at `start` and reaches up to `most`, without the punctuation behind it."""
     body = _BODY.match(text, start, most)
     end = body.end() if body else start
@@ -93,7 +93,7 @@ def _end_of(text: str, start: int, most: int) -> int:
     return end if link < 0 else min(end, link)
 
 
-def bracketed(text: str, address: Mark, begun: Set[int]) -> Mark:
+def bracket_address(text: str, address: Mark, begun: Set[int]) -> Mark:
     """`address`, with "<>" where it must be told from what follows; other marks begin at `begun`."""
     behind = _BEHIND.match(text, address.end)
     parted = behind and begun.isdisjoint(range(address.end, behind.end() + 1))
@@ -101,9 +101,9 @@ def bracketed(text: str, address: Mark, begun: Set[int]) -> Mark:
 
 
 def _is_label(text: str) -> bool:
-    looks = _EMOJI.search(text) or MENTION.search(text) or _INVITE.search(text) or happens(text)
+    looks = _EMOJI.search(text) or MENTION.search(text) or _INVITE.search(text) or needs_escaping(text)
     return not looks and _LABEL.fullmatch(text) is not None
 
 
-def _escaped(char: str) -> str:
+def _percent_encode(char: str) -> str:
     return f"%{ord(char):02X}"

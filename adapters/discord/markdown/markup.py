@@ -6,19 +6,19 @@ from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 
-from adapters.discord.markdown.accidents import ADDRESS, UNSEEN, accidents
-from adapters.discord.markdown.links import addresses_in, bracketed
-from adapters.text.ranges import Ranges
-from adapters.text.styled import (
+from adapters.discord.markdown.escaping import ADDRESS, UNSEEN, find_escapes
+from adapters.discord.markdown.links import bracket_address, find_addresses
+from adapters.markdown.ranges import Ranges
+from adapters.markdown.styled import (
     FIXED_WIDTH,
     OWN_LINES,
     STYLES,
     Mark,
     Styled,
-    outside,
-    ranges_of,
-    settled,
-    trimmed,
+    find_ranges,
+    normalize_marks,
+    subtract_ranges,
+    trim_mark,
 )
 
 _SIGNS = {"bold": "**", "italic": "*", "underline": "__", "strikethrough": "~~", "spoiler": "||"}
@@ -54,34 +54,34 @@ Insertion = tuple[int, int, int, str]
 """Place, which of those above, order among these, text."""
 
 
-def readied(styled: Styled) -> tuple[str, list[Mark]]:
+def prepare(styled: Styled) -> tuple[str, list[Mark]]:
     """Text and marks as Discord can show them, none of which overlaps another but to stand within it."""
     text = styled.text
-    marks = settled(styled, over_code=("spoiler",))
-    addresses = addresses_in(text, marks)
+    marks = normalize_marks(styled, over_code=("spoiler",))
+    addresses = find_addresses(text, marks)
     marks = [mark for mark in marks if mark.kind != "address"]
     parts: list[Mark] = []
     ending = {  # in an address it would end the style
-        sign: ranges_of(each for each in addresses if sign in text[each.start : each.end])
-        for sign in {_sign(mark) for mark in marks}
+        sign: find_ranges(each for each in addresses if sign in text[each.start : each.end])
+        for sign in {_mark_sign(mark) for mark in marks}
     }
     for mark in marks:
-        around = ending[_sign(mark)]
-        found = outside(mark, around) if around else [mark]
-        parts += [kept for part in found if (kept := trimmed(text, part))]
+        around = ending[_mark_sign(mark)]
+        found = subtract_ranges(mark, around) if around else [mark]
+        parts += [kept for part in found if (kept := trim_mark(text, part))]
     begun = {mark.start for mark in parts}
     for at, mark in enumerate(parts):
         if mark.kind in ("blockquote", "heading"):  # these have whole lines, indented code within them too
             parts[at] = mark._replace(start=text.rfind("\n", 0, mark.start) + 1)
-    text = _without_breaks(text, ranges_of(parts, ("code",)))  # in a list a blank line would end it
-    return text, _nested([*parts, *(bracketed(text, address, begun) for address in addresses)])
+    text = _replace_breaks(text, find_ranges(parts, ("code",)))  # in a list a blank line would end it
+    return text, _nest_marks([*parts, *(bracket_address(text, address, begun) for address in addresses)])
 
 
-def _sign(mark: Mark) -> str:
+def _mark_sign(mark: Mark) -> str:
     return _SIGNS.get(mark.kind, " ")[0]
 
 
-def _without_breaks(text: str, code: Ranges) -> str:
+def _replace_breaks(text: str, code: Ranges) -> str:
     """`text` with blanks in the place of the line breaks within `code`."""
     places = [match.start() for match in _BREAK.finditer(text) if code.hold(match.start())] if code else []
     pieces = []
@@ -92,11 +92,11 @@ def _without_breaks(text: str, code: Ranges) -> str:
     return "".join([*pieces, text[last:]])
 
 
-def _nested(marks: Sequence[Mark]) -> list[Mark]:
+def _nest_marks(marks: Sequence[Mark]) -> list[Mark]:
     """In order, what would reach out of another mark cut in two."""
     done: list[Mark] = []
     around: list[Mark] = []
-    waiting = [(*_place(mark), mark) for mark in marks]
+    waiting = [(*_mark_order(mark), mark) for mark in marks]
     heapify(waiting)
     while waiting:
         *_, mark = heappop(waiting)
@@ -105,51 +105,51 @@ def _nested(marks: Sequence[Mark]) -> list[Mark]:
         if mark.kind in _PAIRED:
             if around and mark.end > around[-1].end:
                 rest = mark._replace(start=around[-1].end)
-                heappush(waiting, (*_place(rest), rest))
+                heappush(waiting, (*_mark_order(rest), rest))
                 mark = mark._replace(end=rest.start)
             around.append(mark)
         done.append(mark)
     return done
 
 
-def _place(mark: Mark) -> tuple[int, int, int]:
+def _mark_order(mark: Mark) -> tuple[int, int, int]:
     order = _OUTERMOST.index(mark.kind) if mark.kind in _OUTERMOST else -1
     return mark.start, -mark.end, order
 
 
-def written(text: str, marks: Sequence[Mark]) -> str:
-    """`text` and `marks`, which are as `readied` leaves them, in Discord's Markdown."""
+def render_markup(text: str, marks: Sequence[Mark]) -> str:
+    """`text` and `marks`, which are as `prepare` leaves them, in Discord's Markdown."""
     pieces = []
     last = 0
-    for place, _, _, inserted in sorted(_insertions(text, marks)):
+    for place, _, _, inserted in sorted(_find_insertions(text, marks)):
         pieces += [text[last:place], inserted]
         last = place
     return "".join([*pieces, text[last:]])
 
 
-def _insertions(text: str, marks: Sequence[Mark]) -> Iterator[Insertion]:
+def _find_insertions(text: str, marks: Sequence[Mark]) -> Iterator[Insertion]:
     paired = [mark for mark in marks if mark.kind in _PAIRED]
-    quotes = ranges_of(marks, ("blockquote",))
+    quotes = find_ranges(marks, ("blockquote",))
     for number, mark in enumerate(paired):
-        opening, closing = _signs(text, mark, quotes)
+        opening, closing = _mark_signs(text, mark, quotes)
         yield mark.start, _OPENING, number, opening
         yield mark.end, _CLOSING, -number, closing
-    for place in _touching(paired):
+    for place in _find_touching(paired):
         yield place, _BETWEEN, 0, UNSEEN
-    yield from _points(text, marks, worst=False)
+    yield from _point_insertions(text, marks, worst=False)
 
 
-def _points(text: str, marks: Sequence[Mark], *, worst: bool) -> Iterator[Insertion]:
-    kept = [mark for mark in marks if mark.kind in _KEPT and not _is_rest(text, mark)]
+def _point_insertions(text: str, marks: Sequence[Mark], *, worst: bool) -> Iterator[Insertion]:
+    kept = [mark for mark in marks if mark.kind in _KEPT and not _is_address_rest(text, mark)]
     edges = {
         place
         for mark in marks
         if mark.kind in _PAIRED and mark.kind != "pre"
         for place in (mark.start, mark.end)
     }
-    for place, early, inserted in accidents(text, marks, kept, edges, worst=worst):
+    for place, early, inserted in find_escapes(text, marks, kept, edges, worst=worst):
         yield place, _EARLY if early else _LATE, 0, inserted
-    quotes, spoilers = ranges_of(marks, ("blockquote",)), ranges_of(marks, ("spoiler",))
+    quotes, spoilers = find_ranges(marks, ("blockquote",)), find_ranges(marks, ("spoiler",))
     link_end = min((mark.end for mark in marks if mark.kind == "text_link"), default=len(text) + 1)
     for place in _list_starts(text, marks, worst=worst):
         yield place, _EARLY, 0, "> \n" if quotes.are_cut_at(place) else "\n"
@@ -165,12 +165,12 @@ def _points(text: str, marks: Sequence[Mark], *, worst: bool) -> Iterator[Insert
             for match in re.finditer(r"#(?=\n|$)", text[mark.start : mark.end]):
                 yield mark.start + match.end(), _EARLY, 1, UNSEEN
         elif mark.kind in FIXED_WIDTH:
-            yield from _within_code(
+            yield from _code_insertions(
                 text, mark, after_link=link_end <= mark.start, in_spoiler=spoilers.hold(mark.start)
             )
 
 
-def _within_code(text: str, code: Mark, *, after_link: bool, in_spoiler: bool) -> Iterator[Insertion]:
+def _code_insertions(text: str, code: Mark, *, after_link: bool, in_spoiler: bool) -> Iterator[Insertion]:
     """Discord knows no longer fence than three backticks: runs of them are kept apart."""
     inner = text[code.start : code.end]
     broken = _FENCE_IN_CODE if code.kind == "pre" else re.compile("`(?=`)")
@@ -222,11 +222,11 @@ def _line_starts(text: str, mark: Mark) -> Iterator[int]:
         place = text.find("\n", place, mark.end) + 1
 
 
-def _signs(text: str, mark: Mark, quotes: Ranges) -> tuple[str, str]:
+def _mark_signs(text: str, mark: Mark, quotes: Ranges) -> tuple[str, str]:
     if mark.kind in STYLES:
         return _SIGNS[mark.kind], _SIGNS[mark.kind]
     if mark.kind == "address":
-        return ("", "") if _is_rest(text, mark) else (mark.detail[:1], mark.detail[1:])
+        return ("", "") if _is_address_rest(text, mark) else (mark.detail[:1], mark.detail[1:])
     if mark.kind == "text_link":
         return "[", f"]({mark.detail})"
     inner = text[mark.start : mark.end]
@@ -243,12 +243,12 @@ def _signs(text: str, mark: Mark, quotes: Ranges) -> tuple[str, str]:
     return f"{before}```{language}{line}", f"{line}```{after}"
 
 
-def _is_rest(text: str, mark: Mark) -> bool:
+def _is_address_rest(text: str, mark: Mark) -> bool:
     """Whether this was an address before a cut."""
     return mark.kind == "address" and not ADDRESS.fullmatch(text, mark.start, mark.end)
 
 
-def _touching(paired: Sequence[Mark]) -> Iterator[int]:
+def _find_touching(paired: Sequence[Mark]) -> Iterator[int]:
     """Where one mark ends and another begins, and their signs would be taken for one."""
     ends: dict[int, set[str]] = {}
     for mark in paired:
@@ -267,14 +267,16 @@ class Length:
     """Measures text in characters as Discord counts them, which is code points, with all its markup."""
 
     def __init__(self, text: str, marks: Sequence[Mark]) -> None:
-        """Text and marks are as `readied` leaves them."""
+        """Text and marks are as `prepare` leaves them."""
         self._end = len(text)
-        points = sorted((place, len(inserted)) for place, _, _, inserted in _points(text, marks, worst=True))
+        points = sorted(
+            (place, len(inserted)) for place, _, _, inserted in _point_insertions(text, marks, worst=True)
+        )
         self._places = [place for place, _ in points]
         self._sums = [0, *accumulate(length for _, length in points)]
-        quotes = ranges_of(marks, ("blockquote",))
+        quotes = find_ranges(marks, ("blockquote",))
         paired = [
-            (mark.start, mark.end, sum(map(len, _signs(text, mark, quotes))) + 3)
+            (mark.start, mark.end, sum(map(len, _mark_signs(text, mark, quotes))) + 3)
             for mark in marks
             if mark.kind in _PAIRED
         ]

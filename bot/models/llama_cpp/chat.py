@@ -13,7 +13,7 @@ from bot.models.protocol import (
     ToolSpec,
     UserMessage,
 )
-from bot.models.tool_calls import read_arguments
+from bot.models.tool_calls import parse_arguments
 
 ChatMessage = dict[str, Any]
 """`role`, `content`, and `tool_calls` or `tool_call_id`: the form that templates are written for."""
@@ -37,7 +37,7 @@ def chat_of(request: ModelRequest) -> list[ChatMessage]:
     if said and said[-1].images:
         raise ValueError("sees no pictures")
     system = [{"role": "system", "content": request.system}] if request.system else []
-    return [*system, *_joined(map(_chat_message, request.messages))]
+    return [*system, *_merge_consecutive(map(_chat_message, request.messages))]
 
 
 def tools_of(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
@@ -60,23 +60,23 @@ def one_call_each(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     return single
 
 
-def in_words(messages: Sequence[ChatMessage], tools: Sequence[dict[str, Any]]) -> list[ChatMessage]:
+def as_plain_text(messages: Sequence[ChatMessage], tools: Sequence[dict[str, Any]]) -> list[ChatMessage]:
     """The same for templates that know no tools, or write calls in a way that we cannot read."""
-    told = [_told(message) for message in messages]
+    told = [_as_plain_message(message) for message in messages]
     if tools:
         lines = "\n".join(json.dumps(tool["function"], ensure_ascii=False) for tool in tools)
         told.insert(0, {"role": "system", "content": _HOW_TO_CALL.format(tools=lines)})
         if told[1:] and told[1]["role"] == "system":
             first, second = told[:2]
             told[:2] = [{"role": "system", "content": f"{second['content']}\n\n{first['content']}"}]
-    return _joined(told)
+    return _merge_consecutive(told)
 
 
 def without_system(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     """The same for templates that know no system: it speaks before the person does."""
     if not messages or messages[0]["role"] != "system":
         return [*messages]
-    return _joined([{**messages[0], "role": "user"}, *messages[1:]])
+    return _merge_consecutive([{**messages[0], "role": "user"}, *messages[1:]])
 
 
 def _function(tool: ToolSpec) -> dict[str, Any]:
@@ -101,13 +101,13 @@ def _chat_message(message: Message) -> ChatMessage:
 def _tool_call(call: ToolCall) -> dict[str, Any]:
     arguments: object
     try:
-        arguments = read_arguments(call.arguments)
+        arguments = parse_arguments(call.arguments)
     except ValueError:
         arguments = call.arguments
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
-def _told(message: ChatMessage) -> ChatMessage:
+def _as_plain_message(message: ChatMessage) -> ChatMessage:
     """A step and a result as an assistant and a user would write them."""
     if message["role"] == "tool":
         result = json.dumps({"name": message["name"], "content": message["content"]}, ensure_ascii=False)
@@ -120,7 +120,7 @@ def _told(message: ChatMessage) -> ChatMessage:
     return {"role": message["role"], "content": content}
 
 
-def _joined(messages: Sequence[ChatMessage] | Iterator[ChatMessage]) -> list[ChatMessage]:
+def _merge_consecutive(messages: Sequence[ChatMessage] | Iterator[ChatMessage]) -> list[ChatMessage]:
     """Many templates insist that user and assistant take turns: who speaks twice has said it at once."""
     joined: list[ChatMessage] = []
     for message in messages:

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from bot.models.errors import BadRequest, ContextTooLong, ModelNotFound, ServerFailed
-from bot.models.llama_cpp.answer_reader import MARKS
-from bot.models.llama_cpp.template import ChatTemplate, UnusableTemplate
+from bot.models.llama_cpp.chat_template import ChatTemplate, UnusableTemplate
+from bot.models.llama_cpp.output_parser import MARKS
 from memory.embeddings.llama_model import StopFlag
 
-LARGEST_WINDOW = 16_384
+MAX_WINDOW = 16_384
 """Tokens, where the settings name no `context_window`: a model trained for more takes memory for each of them."""
-ROOM_FOR_ANSWER = 1024
+MIN_ANSWER_TOKENS = 1024
 """Tokens that must be left for an answer; a quarter of the window where that is less."""
-READ_AT_ONCE = 256
+BATCH_TOKENS = 256
 """Tokens of a prompt between two signs of life, and for a graphics card also between two looks at the stop flag."""
 
 TEMPERATURE = 0.6
@@ -50,12 +50,12 @@ class LoadedModel:
         self._model = c.llama_model_load_from_file(bytes(path), settings)
         if not self._model:
             raise ModelNotFound(
-                f"{path} cannot be loaded{self._why()}; fetch or copy the file again, or name another one"
+                f"{path} cannot be loaded{self._last_complaint()}; fetch or copy the file again, or name another one"
             )
         self._vocabulary = c.llama_model_get_vocab(self._model)
         self._template = self._chat_template(path)
         trained = c.llama_model_n_ctx_train(self._model)
-        self.window: int = window or min(trained or LARGEST_WINDOW, LARGEST_WINDOW)
+        self.window: int = window or min(trained or MAX_WINDOW, MAX_WINDOW)
         """Tokens that prompt and answer may have together."""
         self._context = self._open(path)
         self._memory = c.llama_get_memory(self._context)
@@ -71,7 +71,9 @@ class LoadedModel:
         self._c.llama_set_abort_callback(self._context, *stop.as_callback(self._c.ggml_abort_callback))
         try:
             prompt = self._template.prompt(
-                self._guarded(ask["messages"]), self._guarded(ask["tools"]), ask["settings"]
+                self._neutralize_control_tokens(ask["messages"]),
+                self._neutralize_control_tokens(ask["tools"]),
+                ask["settings"],
             )
         except (UnusableTemplate, RecursionError) as error:  # of arguments nested deeply
             raise BadRequest(str(error)) from error
@@ -79,13 +81,13 @@ class LoadedModel:
         if not tokens:
             raise BadRequest("is given nothing to read by its chat template")
         longest = ask["max_tokens"] or self.window
-        if len(tokens) + min(longest, ROOM_FOR_ANSWER, self.window // 4) > self.window:
+        if len(tokens) + min(longest, MIN_ANSWER_TOKENS, self.window // 4) > self.window:
             words = f"was asked with {len(tokens)} tokens, which leaves too few of its {self.window} for an answer"
             raise ContextTooLong(words, window=self.window)
-        known = self._forget_all_but(tokens)
+        known = self._keep_common_prefix(tokens)
         yield {"begin": len(tokens), "known": known, "in_thought": prompt.in_thought}
-        for start in range(known, len(tokens), READ_AT_ONCE):
-            if not self._decode(tokens[start : start + READ_AT_ONCE], stop):
+        for start in range(known, len(tokens), BATCH_TOKENS):
+            if not self._decode(tokens[start : start + BATCH_TOKENS], stop):
                 yield {"end": "stopped", "written": 0}
                 return
             yield {"read": len(self._read)}
@@ -96,13 +98,13 @@ class LoadedModel:
     def _open(self, path: Path) -> Any:
         settings = self._c.llama_context_default_params()
         settings.n_ctx = self.window
-        settings.n_batch = settings.n_ubatch = READ_AT_ONCE
+        settings.n_batch = settings.n_ubatch = BATCH_TOKENS
         settings.n_threads = settings.n_threads_batch = processor_cores()
         settings.no_perf = True
         context = self._c.llama_init_from_model(self._model, settings)
         if not context:
             raise ServerFailed(
-                f"{path} has no room for {self.window} tokens{self._why()}; set a smaller context_window"
+                f"{path} has no room for {self.window} tokens{self._last_complaint()}; set a smaller context_window"
             )
         return context
 
@@ -136,22 +138,22 @@ class LoadedModel:
             return ""
         return (self._c.llama_vocab_get_text(self._vocabulary, token) or b"").decode("utf-8", "replace")
 
-    def _why(self) -> str:
+    def _last_complaint(self) -> str:
         """What llama.cpp has complained of, for the middle of a sentence."""
         lines = [line.rpartition("error loading model: ")[2] for line in self._complaints]
         return f": {lines[0]}" if lines else ""
 
     # -- reading -----------------------------------------------------------------------------------------
 
-    def _guarded(self, value: Any) -> Any:
+    def _neutralize_control_tokens(self, value: Any) -> Any:
         """Take their power from the control tokens in what people, notes and tools say: text is text."""
         match value:
             case str():
                 return self._marks.sub(lambda found: f"{found[0][0]}{_SEAM}{found[0][1:]}", value)
             case dict():
-                return {name: self._guarded(each) for name, each in value.items()}
+                return {name: self._neutralize_control_tokens(each) for name, each in value.items()}
             case list():
-                return [self._guarded(each) for each in value]
+                return [self._neutralize_control_tokens(each) for each in value]
         return value
 
     def _tokens(self, prompt: str) -> list[int]:
@@ -173,7 +175,7 @@ class LoadedModel:
                 raise BadRequest("cannot cut the request into tokens")
             room = -count
 
-    def _forget_all_but(self, tokens: Sequence[int]) -> int:
+    def _keep_common_prefix(self, tokens: Sequence[int]) -> int:
         """Keep of what was read the beginning that is the same; give its length. The last token is read anew."""
         same = 0
         for ours, theirs in zip(self._read, tokens[:-1], strict=False):
@@ -197,7 +199,7 @@ class LoadedModel:
         self._read = [*self._read, *tokens][:kept]
         if code == _ABORTED and stop.is_set():
             return False
-        raise ServerFailed(f"failed while it read (llama.cpp says {code}{self._why()})")
+        raise ServerFailed(f"failed while it read (llama.cpp says {code}{self._last_complaint()})")
 
     # -- writing -----------------------------------------------------------------------------------------
 

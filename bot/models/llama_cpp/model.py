@@ -16,12 +16,12 @@ from bot.models.errors import (
     TimedOut,
     error_of_kind,
 )
-from bot.models.limits import Limits
-from bot.models.llama_cpp.answer_reader import AnswerReader
 from bot.models.llama_cpp.chat import chat_of, tools_of
-from bot.models.llama_cpp.child import Child, ChildDied, Event
+from bot.models.llama_cpp.output_parser import OutputParser
+from bot.models.llama_cpp.worker_process import WorkerDied, WorkerEvent, WorkerProcess
 from bot.models.options import ModelOptions
 from bot.models.protocol import Answer, AssistantMessage, ModelRequest, TextDelta, Usage
+from bot.models.timeouts import Timeouts
 from memory.disk import reason
 from memory.embeddings.model_files import GGUF
 
@@ -62,7 +62,7 @@ class LlamaCppModel:
         self._stop_seconds = stop_seconds
         self._unload_seconds = unload_seconds
         self._turn = asyncio.Lock()
-        self._child: Child | None = None
+        self._child: WorkerProcess | None = None
         self._unloading: asyncio.TimerHandle | None = None
         self._closed = False
 
@@ -83,62 +83,62 @@ class LlamaCppModel:
         except ValueError as error:
             raise BadRequest(str(error), model=self.name) from error
         asked = asyncio.get_running_loop().time()
-        await self._take_turn()
+        await self._acquire()
         try:
-            child = await self._loaded()
-            answering = _Answering(self._options.limits)
-            reader = AnswerReader(request.tools)
+            child = await self._load_worker()
+            answering = _AnswerDeadline(self._options.limits)
+            reader = OutputParser(request.tools)
             child.send({"ask": ask})
-            event: Event = {}
+            event: WorkerEvent = {}
             try:
                 while not _is_last(event):
-                    answering.must_not_be_over()
-                    event = await child.next(answering.deadline())
+                    answering.check_total()
+                    event = await child.next_event(answering.expires_at())
                     if event.get("in_thought"):
-                        reader = AnswerReader(request.tools, in_thought=True)
+                        reader = OutputParser(request.tools, in_thought=True)
                     text = reader.end() if "end" in event else reader.feed(event.get("text", ""))
-                    answering.saw(event, begun=reader.begun)
+                    answering.record_progress(event, begun=reader.begun)
                     if text:
                         answering.text += text
                         yield TextDelta(text)
             except TimeoutError as error:
-                raise TimedOut(answering.in_words(), model=self.name) from error
+                raise TimedOut(answering.describe(), model=self.name) from error
             finally:
                 if not _is_last(event):
                     await self._stop(child)
             if "error" in event:
                 raise self._error(event)
             yield self._answer(answering, reader, asked)
-        except ChildDied as death:
-            raise self._died(death) from death
+        except WorkerDied as death:
+            raise self._death_error(death) from death
         finally:
-            self._give_turn()
+            self._release()
 
     async def close(self) -> None:
         """End the process; who still waits for an answer is told so."""
         self._closed = True
-        self._stay_loaded()
+        self._schedule_unload()
         if self._child:
             self._child.kill()
-            await self._child.ended()
+            await self._child.wait_closed()
 
     # -- taking turns ------------------------------------------------------------------------------------
 
-    async def _take_turn(self) -> None:
+    async def _acquire(self) -> None:
         limit = self._options.limits.first_token
         try:
             async with asyncio.timeout(limit):
                 await self._turn.acquire()
         except TimeoutError as error:
             raise Overloaded(f"was busy with other answers for {limit:g} s", model=self.name) from error
-        self._stay_loaded()
+        self._schedule_unload()
 
-    def _give_turn(self) -> None:
+    def _release(self) -> None:
         self._turn.release()
         if not self._closed:
             self._unloading = asyncio.get_running_loop().call_later(self._unload_seconds, self._unload)
 
-    def _stay_loaded(self) -> None:
+    def _schedule_unload(self) -> None:
         if self._unloading:
             self._unloading.cancel()
             self._unloading = None
@@ -149,17 +149,17 @@ class LlamaCppModel:
 
     # -- the process -------------------------------------------------------------------------------------
 
-    async def _loaded(self) -> Child:
+    async def _load_worker(self) -> WorkerProcess:
         """The process with the model loaded. Raises ModelError, ChildDied."""
         if self._closed:
             raise ServerFailed("was closed", model=self.name)
         if self._child and self._child.has_ended:
-            await self._child.ended()
+            await self._child.wait_closed()
             self._child = None
         if self._child is None:
-            self._must_be_gguf()
+            self._check_gguf()
             try:
-                self._child = await Child.start(self._path, self._options.context_window)
+                self._child = await WorkerProcess.start(self._path, self._options.context_window)
             except OSError as error:
                 raise ServerFailed(f"cannot be started: {reason(error)}", model=self.name) from error
         child = self._child
@@ -167,7 +167,7 @@ class LlamaCppModel:
             child.kill()
         if not child.window:
             try:
-                event = await child.next(child.started + self._load_seconds)
+                event = await child.next_event(child.started + self._load_seconds)
             except TimeoutError as error:
                 child.kill()
                 words = f"was not loaded within {self._load_seconds:g} s"
@@ -178,7 +178,7 @@ class LlamaCppModel:
             child.window = event["loaded"]
         return child
 
-    def _must_be_gguf(self) -> None:
+    def _check_gguf(self) -> None:
         mend = "correct the provider's model_path"
         try:
             with self._path.open("rb") as file:
@@ -191,16 +191,16 @@ class LlamaCppModel:
         if start != GGUF:
             raise ModelNotFound(f"{self._path} is not a GGUF file: {mend}", model=self.name)
 
-    async def _stop(self, child: Child) -> None:
+    async def _stop(self, child: WorkerProcess) -> None:
         """Have the process end its answer, or else end the process."""
         child.send({"stop": True})
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._stop_seconds
-        event: Event = {}
-        with suppress(TimeoutError, ChildDied):
+        event: WorkerEvent = {}
+        with suppress(TimeoutError, WorkerDied):
             try:
                 while not _is_last(event) and loop.time() < deadline:
-                    event = await child.next(deadline)
+                    event = await child.next_event(deadline)
             finally:
                 if not _is_last(event):
                     child.kill()
@@ -218,7 +218,7 @@ class LlamaCppModel:
             "max_tokens": self._options.max_tokens,
         }
 
-    def _answer(self, answering: "_Answering", reader: AnswerReader, asked: float) -> Answer:
+    def _answer(self, answering: "_AnswerDeadline", reader: OutputParser, asked: float) -> Answer:
         if not answering.text and not reader.calls:
             why = " before it had ended its thoughts" if answering.cut_short and not reader.begun else ""
             raise EmptyAnswer(f"wrote nothing{why}", model=self.name)
@@ -229,20 +229,20 @@ class LlamaCppModel:
             first_token_seconds=answering.first_token - asked,
         )
 
-    def _error(self, event: Event) -> ModelError:
+    def _error(self, event: WorkerEvent) -> ModelError:
         kind = error_of_kind(event["error"])
         if kind is ContextTooLong:
             return ContextTooLong(event["detail"], model=self.name, window=event["window"])
         return kind(event["detail"], model=self.name)
 
-    def _died(self, death: ChildDied) -> ModelError:
+    def _death_error(self, death: WorkerDied) -> ModelError:
         return ServerFailed("was closed" if self._closed else f"ended {death}", model=self.name)
 
 
-class _Answering:
+class _AnswerDeadline:
     """One answer in the making, and how long it may still take."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Timeouts) -> None:
         self.text = ""
         self.usage = Usage()
         self.cut_short = False
@@ -254,7 +254,7 @@ class _Answering:
         self._last = self._start
         self._begun = False
 
-    def saw(self, event: Event, *, begun: bool) -> None:
+    def record_progress(self, event: WorkerEvent, *, begun: bool) -> None:
         """Something came; `begun`: it is, or follows, the first of the answer itself."""
         self._last = self._loop.time()
         self._begun = begun
@@ -267,16 +267,16 @@ class _Answering:
                 self.usage += Usage(output_tokens=written)
                 self.cut_short = how == "length"
 
-    def must_not_be_over(self) -> None:
+    def check_total(self) -> None:
         """Raise TimeoutError where all has taken too long, however steadily it comes."""
         if self._loop.time() >= self._start + self._whole:
             raise TimeoutError
 
-    def deadline(self) -> float:
+    def expires_at(self) -> float:
         """Until when something more has to come, on the loop's clock."""
         return min(self._last + self._silence, self._start + self._whole)
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """What to say when the deadline has passed."""
         if self._loop.time() - self._last >= self._silence:
             where = "in the middle of its answer" if self.first_token else "before its answer"
@@ -294,5 +294,5 @@ class _Answering:
         return self._limits.total if self._begun else self._limits.begin
 
 
-def _is_last(event: Event) -> bool:
+def _is_last(event: WorkerEvent) -> bool:
     return "end" in event or "error" in event

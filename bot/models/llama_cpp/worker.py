@@ -41,16 +41,16 @@ def main() -> None:
     try:
         model = LoadedModel(Path(sys.argv[1]), int(sys.argv[2]) or None)
     except ModelError as error:
-        _tell_error(out, error)
+        _send_error(out, error)
         return
-    _tell(out, {"loaded": model.window})
+    _send(out, {"loaded": model.window})
     while True:
         ask = asks.get()
         try:
             for event in model.answer(ask.what, ask.stop):
-                _tell(out, event)
+                _send(out, event)
         except ModelError as error:
-            _tell_error(out, error)
+            _send_error(out, error)
 
 
 def _listen(asks: "SimpleQueue[_Ask]") -> None:
@@ -67,13 +67,13 @@ def _listen(asks: "SimpleQueue[_Ask]") -> None:
     os._exit(0)  # the parent has gone, and C may be at work for long
 
 
-def _tell(out: BinaryIO, event: Mapping[str, object]) -> None:
+def _send(out: BinaryIO, event: Mapping[str, object]) -> None:
     out.write(json.dumps(event).encode() + b"\n")
 
 
-def _tell_error(out: BinaryIO, error: ModelError) -> None:
+def _send_error(out: BinaryIO, error: ModelError) -> None:
     window = error.window if isinstance(error, ContextTooLong) else None
-    _tell(out, {"error": error.kind, "detail": error.detail, "window": window})
+    _send(out, {"error": error.kind, "detail": error.detail, "window": window})
 
 
 if __name__ == "__main__":

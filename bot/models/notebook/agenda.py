@@ -9,13 +9,13 @@ from zoneinfo import ZoneInfo
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.message_parser import read
 from bot.models.notebook.phrases import OPENERS, SEPARATORS, body_end, fold, language_of, skip
-from bot.models.notebook.reading import read
-from bot.models.notebook.reminding import split_reminder
+from bot.models.notebook.reminder_parser import split_reminder
 from bot.models.notebook.sentence import holds
-from bot.places import written_place
-from bot.when import NoMoment, read_when
-from memory.dates.lexicon import lexicon
+from bot.note_refs import format_note_ref
+from bot.timeparse import TimeParseError, read_when
+from memory.dates.lexicon import load_lexicon
 
 _MARKER = r"^[-*+][ \t]+"
 _LONGEST = 120
@@ -73,14 +73,14 @@ def _day_of(said: str, now: datetime, language: Language) -> date | None:
     zone = now.tzinfo if isinstance(now.tzinfo, ZoneInfo) else ZoneInfo("UTC")
     try:
         when, rest = read_when(said, now, zone)
-    except NoMoment:
+    except TimeParseError:
         return None
     return None if rest or when.rule else when.due.date()
 
 
 def search_words(asked: DayAsked) -> str:
     """What finds notes that name the day: its date and its weekday in any language, "tomorrow" in this one."""
-    tables = lexicon()
+    tables = load_lexicon()
     weekdays = [
         word
         for word, weekday in tables.weekdays.items()
@@ -96,7 +96,7 @@ def lines_in(path: object, first: object, text: object, told: object) -> list[Da
         return []
     day = date.fromisoformat(told) if isinstance(told, str) else None
     return [
-        DayLine(re.sub(_MARKER, "", line.strip()), written_place(path, number, number), day)
+        DayLine(re.sub(_MARKER, "", line.strip()), format_note_ref(path, number, number), day)
         for number, line in enumerate(text.splitlines(), first)
         if line.strip() and not line.lstrip().startswith("#")
     ]
@@ -149,5 +149,5 @@ def _moment_of(text: str, told: date, *, hour: int) -> date | None:
         return None
     try:
         return read_when(when, then, zone)[0].due.date()
-    except NoMoment:
+    except TimeParseError:
         return None

@@ -5,7 +5,7 @@ from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from bot.models.notebook.language import Language, phrases
-from bot.models.notebook.lines import sentences
+from bot.models.notebook.message_parser import finish
 from bot.models.notebook.phrases import (
     CLOSERS,
     ENDS,
@@ -20,9 +20,9 @@ from bot.models.notebook.phrases import (
     phrase_up_to,
     skip,
 )
-from bot.models.notebook.reading import finish
 from bot.models.notebook.sentence import DENIAL_ENDS, asks, read_command, without_greeting
-from bot.models.notebook.wanted import read_request
+from bot.models.notebook.splitting import sentences
+from bot.models.notebook.unsupported import read_request
 from bot.models.notebook.whole_sentences import read_whole_sentence
 
 _LONGEST = 300
@@ -46,7 +46,7 @@ _WITH_ARTICLE = frozenset(
 _PUNCTUATION = ENDS + OPENERS + CLOSERS + SEPARATORS
 
 
-class Correction(NamedTuple):
+class SpokenCorrection(NamedTuple):
     """What somebody says in the place of the statement before."""
 
     said: str
@@ -63,14 +63,14 @@ UNSURE = ""
 """What `corrected` returns where it is not plain which words give way."""
 
 
-def read_correction(text: str, spoken: Language) -> Correction | None:
+def read_correction(text: str, spoken: Language) -> SpokenCorrection | None:
     """Read a message of one sentence that begins or ends as a correction does; None for any other."""
     text = text.strip()
     if "\n" in text or len(text) > _LONGEST or is_question(text):
         return None
     at, certain, amends = _read_openers(text, spoken)
     if found := _instead(text, at, spoken):
-        return Correction(text, found[1], certain, found[0])
+        return SpokenCorrection(text, found[1], certain, found[0])
     rest, amends_at_end = _without_ending(text[at:], spoken)
     if not (certain or amends or amends_at_end) or not has_words(rest):
         return None
@@ -86,7 +86,7 @@ def read_correction(text: str, spoken: Language) -> Correction | None:
         or len(list(sentences(rest, language=spoken, casual=True))) > 1
     ):
         return None
-    return Correction(text, rest, certain)
+    return SpokenCorrection(text, rest, certain)
 
 
 def _instead(text: str, at: int, spoken: Language) -> tuple[str, str] | None:
@@ -165,7 +165,7 @@ def _without_ending(text: str, spoken: Language) -> tuple[str, bool]:
 # -- what it makes of the statement ----------------------------------------------------------------------
 
 
-def corrected(old: str, correction: Correction, language: Language) -> str | None:
+def corrected(old: str, correction: SpokenCorrection, language: Language) -> str | None:
     """Return the line that is to stand in the place of `old`; None where the correction is about something else.
 
     Where it only says what is different ("it is May 4th"), that takes its place in the old line. UNSURE where that
@@ -180,7 +180,7 @@ def corrected(old: str, correction: Correction, language: Language) -> str | Non
     return finish(new.rstrip(ENDS + " ") + marks if marks else new)
 
 
-def corrected_words(statement: str, correction: Correction, language: Language) -> str | None:
+def corrected_words(statement: str, correction: SpokenCorrection, language: Language) -> str | None:
     """Return the same without capital and full stop; `statement`: without marks at its end."""
     if correction.not_this:
         return _exchanged(statement, correction, language)
@@ -216,7 +216,7 @@ def corrected_words(statement: str, correction: Correction, language: Language) 
     return gap.join([*tokens[:first], *said, *tokens[last:]])
 
 
-def _exchanged(statement: str, correction: Correction, language: Language) -> str | None:
+def _exchanged(statement: str, correction: SpokenCorrection, language: Language) -> str | None:
     """The line with other words in the place of those that the person calls wrong; they have to stand there once."""
     old, new = correction.not_this, correction.rest
     nothing = UNSURE if correction.certain else None
@@ -275,9 +275,9 @@ def _last_noun(
 
 
 def _stop_words(language: Language) -> Set[str]:
-    from memory.stop_words import stop_words_in
+    from memory.stop_words import load_stop_words
 
-    return set(stop_words_in(language.code))
+    return set(load_stop_words(language.code))
 
 
 def _pronoun(text: str, language: Language) -> Match | None:
@@ -321,16 +321,16 @@ def _is_fragment(
 
 
 def _replaced(
-    tokens: Sequence[str], rest: str, old: str, correction: Correction, language: Language
+    tokens: Sequence[str], rest: str, old: str, correction: SpokenCorrection, language: Language
 ) -> str | None:
     """A statement of its own takes the place of the old one, or of a part of it that begins alike."""
-    from memory.words import query_terms
+    from memory.tokenizer import parse_query
 
     new = _tokens(rest, language)
     for at in range(1, len(tokens) - 1):
         if language.spacing != "none" and _begin_alike(new, tokens[at:], 2):
             return " ".join([*tokens[:at], *new, *tokens[at + len(new) :]])
-    new_terms, old_terms = set(query_terms(rest)), set(query_terms(old))
+    new_terms, old_terms = set(parse_query(rest)), set(parse_query(old))
     most = max(len(new_terms), len(old_terms), 1)
     is_same = len(new_terms & old_terms) / most >= _SAME or (
         correction.certain and _begin_alike(new, tokens, 2)
@@ -368,10 +368,10 @@ def _place(said: Sequence[str], among: Sequence[str], language: Language) -> tup
 
 def _only_weekday(said: Sequence[str], among: Sequence[str]) -> tuple[int, int] | None:
     """The only weekday, where another one is said."""
-    from memory.dates.lexicon import lexicon
-    from memory.dates.text import fold_letters
+    from memory.dates.folding import fold_letters
+    from memory.dates.lexicon import load_lexicon
 
-    weekdays = lexicon().weekdays
+    weekdays = load_lexicon().weekdays
     if len(said) != 1 or fold_letters(said[0]) not in weekdays:
         return None
     places = [at for at, word in enumerate(among) if fold_letters(word) in weekdays]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from bot.models.notebook.language import Language
 from bot.models.notebook.phrases import ENDS, SEPARATORS, clip, fold, has_words
-from bot.plain_text import one_line
+from bot.sanitize import one_line
 
 _LONGEST = 200
 _SHORTEST_PIECE = 2
@@ -17,13 +17,13 @@ def words_to_forget(asked: str, lines: Sequence[str], language: Language) -> str
     `asked` is what somebody wants to have removed, in their words. Where it shares none with the lines, such as
     after a search by meaning, the best line itself is what finds it.
     """
-    from memory.forgetting import Wanted
+    from memory.forgetting import WordsToForget
 
     asked = _as_argument(asked)
     candidates = [(_shared(asked, line, language), _as_argument(line)) for line in lines]
     for shared, line in sorted(candidates, key=lambda each: -len(each[0])):
         for words in (shared, line):
-            if has_words(words) and Wanted(words).is_in(line):
+            if has_words(words) and WordsToForget(words).is_in(line):
                 return words
     return ""
 
@@ -35,9 +35,9 @@ def _as_argument(text: str) -> str:
 
 def _shared(asked: str, line: str, language: Language) -> str:
     """Return the words asked for that stand in a line, without articles and other fillers."""
-    from memory.words import cut, is_character
+    from memory.tokenizer import is_unspaced_character, tokenize
 
-    there = cut(line)
+    there = tokenize(line)
     if language.spacing != "words":
         for filler in sorted(language.forget_fillers, key=len, reverse=True):
             if language.spacing == "none" or " " in filler:
@@ -45,10 +45,10 @@ def _shared(asked: str, line: str, language: Language) -> str:
     shared: list[str] = []
     for word in asked.split():
         word = word.strip(SEPARATORS)
-        tokens = cut(word)
+        tokens = tokenize(word)
         if not tokens or fold(word).strip("\"'.,!?()") in language.forget_fillers:
             continue
-        if all(map(is_character, tokens)):
+        if all(map(is_unspaced_character, tokens)):
             shared += _pieces(word, fold(line))
         elif set(tokens) <= set(there):
             shared.append(word)

@@ -12,14 +12,14 @@ def without_function_words(text: str, language: Language, today: date) -> str:
     The index does not know the language, and one short word such as "den" does not tell it.
     """
     from memory.dates import read_dates
-    from memory.stop_words import stop_words_in
-    from memory.words import cut, query_terms
+    from memory.stop_words import load_stop_words
+    from memory.tokenizer import parse_query, tokenize
 
-    stop_words = stop_words_in(language.code)
-    asked = {term.tokens[0] for term in query_terms(text)}
+    stop_words = load_stop_words(language.code)
+    asked = {term.tokens[0] for term in parse_query(text)}
     words = text.split()
     kept = [word for word in words if _bare(word) not in stop_words]
-    dropped = {token for word in words if _bare(word) in stop_words for token in cut(word)}
+    dropped = {token for word in words if _bare(word) in stop_words for token in tokenize(word)}
     if not kept or asked.isdisjoint(dropped) or read_dates(text, today):
         return text
     return " ".join(kept)

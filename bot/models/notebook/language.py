@@ -137,7 +137,7 @@ class Sayings(NamedTuple):
     notice: str
     """No language model is configured, and how one is added; holds NOTICE_MARK."""
     refused: Reasons | None = None
-    """Why a time was refused; None: in the words of `bot.when`, which are English and more exact."""
+    """Why a time was refused; None: in the words of `bot.timeparse`, which are English and more exact."""
 
     @property
     def question_when(self) -> str:
@@ -270,7 +270,7 @@ class Language:
     date: str = ""
     """How a moment is written, for `strftime`; "" for how the reminder itself tells it."""
     moments: bool = True
-    """Whether `bot.when` knows its words for days and times."""
+    """Whether `bot.timeparse` knows its words for days and times."""
     orders: tuple[str, ...] = ()
     """Begins what nobody can do without a language model, and nobody would note."""
     orders_end: tuple[str, ...] = ()

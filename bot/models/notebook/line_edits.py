@@ -24,7 +24,7 @@ class LineEdit(NamedTuple):
     """What they are to say; of lines that are put back, all of the line. None where they are removed."""
 
 
-class Passage(NamedTuple):
+class NotePassage(NamedTuple):
     """What `memory_edit` takes."""
 
     old: str
@@ -45,7 +45,7 @@ def lines_to_read(edit: LineEdit) -> tuple[int, int]:
     return first, edit.line - first + len(edit.old) + _AROUND
 
 
-def passage_for(edit: LineEdit, note: Mapping[str, Any]) -> Passage | None:
+def passage_for(edit: LineEdit, note: Mapping[str, Any]) -> NotePassage | None:
     """Return the passage to replace; None where the lines do not stand there any more. `note`: from `memory_get`."""
     first, total, text = note.get("line_start"), note.get("total_lines"), note.get("text")
     if not (isinstance(first, int) and isinstance(text, str)):
@@ -86,7 +86,7 @@ def _with_marks(edit: LineEdit, old: Sequence[str]) -> list[str]:
 
 def _only_passage(
     lines: Sequence[str], start: int, end: int, new: Sequence[str], context: int
-) -> Passage | None:
+) -> NotePassage | None:
     """Take lines around it into the passage until it stands there once."""
     text = "\n".join(lines)
     above, below = max(0, start - context), min(len(lines), end + context)
@@ -96,7 +96,7 @@ def _only_passage(
         # An empty passage would remove the blank lines around it as well.
         whole = bool(becomes) or (above, below) == (start, end)
         if whole and old.strip() and text.find(old) == text.rfind(old):
-            return Passage(old, becomes)
+            return NotePassage(old, becomes)
         if above == 0 and below == len(lines):
             return None
         if above > 0:

@@ -8,33 +8,39 @@ from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapp
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
-from bot.attachments.wording import without_attached
+from bot.attachments.markup import split_attached
 from bot.models.notebook import paraphrases
 from bot.models.notebook.agenda import DayAsked, DayLine, lines_in, lines_of_day, read_day_asked, search_words
-from bot.models.notebook.answers import (
-    Cancelled,
-    Changed,
-    Listed,
-    Looked,
-    OnDay,
-    Outcome,
-    Reminded,
-    Shown,
-    Wrote,
-    compose,
-)
-from bot.models.notebook.changing import Change, last_change, plan_change
 from bot.models.notebook.function_words import without_function_words
 from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
-from bot.models.notebook.last_lines import last_lines, object_in
-from bot.models.notebook.line_edits import Passage, bare, changed_lines, lines_to_read, passage_for
+from bot.models.notebook.line_changes import LineChange, last_change, plan_change
+from bot.models.notebook.line_edits import NotePassage, bare, changed_lines, lines_to_read, passage_for
+from bot.models.notebook.message_parser import Fact, LookupKind, ParsedMessage, Reminder, read
 from bot.models.notebook.paraphrases import same_thing
 from bot.models.notebook.phrases import has_words, language_of
-from bot.models.notebook.planning import MOST_TURNS, Exchange, Planned, Plans, plan_reminders
-from bot.models.notebook.reading import Fact, Look, Reading, Reminder, read
+from bot.models.notebook.recent_lines import last_lines, object_in
 from bot.models.notebook.reminder_changes import ReminderChange, plan_reminder_change
-from bot.models.notebook.wanted import Wanted
+from bot.models.notebook.reminder_plans import (
+    MOST_TURNS,
+    Exchange,
+    PlannedReminder,
+    ReminderPlans,
+    plan_reminders,
+)
+from bot.models.notebook.replies import (
+    Cancelled,
+    ChangeReport,
+    DayReport,
+    NoteReport,
+    ReminderList,
+    ReminderReport,
+    SearchReport,
+    TurnReport,
+    WriteReport,
+    compose,
+)
+from bot.models.notebook.unsupported import UnsupportedKind
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
@@ -57,13 +63,13 @@ CANCEL = "cancel_reminder"
 
 _MOST_LOOKED_THROUGH = 50
 """Passages in which it looks for lines of its own choice."""
-_PATHS: Mapping[Look, str] = {"about_me": "MEMORY.md", "today": "{day}.md"}
+_PATHS: Mapping[LookupKind, str] = {"about_me": "MEMORY.md", "today": "{day}.md"}
 _LONG_CHARS = 1_000
 """A longer conversation is read in a thread: nobody else is to wait for that."""
 MOST_WEIGHED = 20
 """Of the latest messages, those whose language counts as that of the chat."""
 
-# As bot/attachments/wording.py and bot/heard.py write it.
+# As bot/attachments/markup.py and bot/message_text.py write it.
 _NUMBERED = r"document (\d{1,9})(?=[:. ]|$)"
 _QUOTED = r"\[In reply to [^\]\n]{0,200}:\]\n((?:>.*(?:\n|$))+)\s*"
 
@@ -105,13 +111,13 @@ class Notebook:
         earlier = messages[: turn.start]
         last = last_lines(earlier)
         moved = _reminder_change(wish, earlier, turn, now) if CANCEL in offered | done else None
-        change, passages = None, tuple[Passage, ...]()
+        change, passages = None, tuple[NotePassage, ...]()
         if not moved and {GET, EDIT} <= offered | done:
             change, passages = _line_change(wish, earlier, turn, now)
         if moved:
-            plans = Plans(Reading(moved.language), (moved.set,) if moved.set else ())
+            plans = ReminderPlans(ParsedMessage(moved.language), (moved.set,) if moved.set else ())
         elif change:
-            plans = Plans(Reading(change.language, change.facts))
+            plans = ReminderPlans(ParsedMessage(change.language, change.facts))
         else:
             plans = plan_reminders(wish, said=turn.said, earlier=turn.earlier, now=now)
         wish = plans.reading
@@ -119,7 +125,7 @@ class Notebook:
         if not (moved or change) and len(turn.said) == 1 and not {"clock", "day"} & set(wish.wanted):
             asked = read_day_asked(turn.said[0], now, wish.language)
         if asked and SEARCH in offered | done:
-            wish = Reading(asked.language)
+            wish = ParsedMessage(asked.language)
         else:
             asked = None
         facts = wish.facts
@@ -141,7 +147,7 @@ class Notebook:
         ]
         if calls:
             return AssistantMessage("", tuple(calls), self.name)
-        outcome = Outcome(
+        outcome = TurnReport(
             wrote=[_wrote(result) for result in turn.results if result.name in {WRITE, KEEP}],
             changed=[
                 _changed(result, turn) for result in turn.results if result.name == EDIT and not result.failed
@@ -204,7 +210,7 @@ def _place_in(answer: str) -> str:
     return f"{found[1]}:{found[2] or found[3]}" if found else ""
 
 
-class _Turn(NamedTuple):
+class _NotebookTurn(NamedTuple):
     start: int
     """How many messages come before it."""
     before: str
@@ -235,7 +241,7 @@ def _is_earlier(message: Message) -> bool:
     return isinstance(message, UserMessage) and message.earlier
 
 
-def _turn(messages: Sequence[Message]) -> _Turn:
+def _turn(messages: Sequence[Message]) -> _NotebookTurn:
     end = len(messages)
     while end and not isinstance(messages[end - 1], UserMessage):
         end -= 1
@@ -243,7 +249,7 @@ def _turn(messages: Sequence[Message]) -> _Turn:
     while start and isinstance(messages[start - 1], UserMessage):
         start -= 1
     heard = _said_in(messages[start:end])
-    told = [without_attached(_own(message)) for message in heard]
+    told = [split_attached(_own(message)) for message in heard]
     documents = [number for _, attached in told for number in _numbers(attached)]
     others = sum(len(attached) for _, attached in told) - len(documents)
     arguments: dict[str, Mapping[str, Any]] = {}
@@ -254,7 +260,7 @@ def _turn(messages: Sequence[Message]) -> _Turn:
         elif isinstance(message, ToolResult):
             results.append(message)
     last = messages[start - 1] if start else None
-    return _Turn(
+    return _NotebookTurn(
         start,
         last.text if isinstance(last, AssistantMessage) else "",
         tuple(_earlier(messages[:start])),
@@ -289,7 +295,7 @@ def _earlier(messages: Sequence[Message]) -> Iterator[Exchange]:
             return
         last = answer[-1] if answer else None
         yield Exchange(
-            tuple(without_attached(_own(each))[0] for each in _said_in(messages[end:said_until])),
+            tuple(split_attached(_own(each))[0] for each in _said_in(messages[end:said_until])),
             last.text if isinstance(last, AssistantMessage) else "",
             any(isinstance(each, ToolResult) and each.name == REMIND and not each.failed for each in answer),
         )
@@ -305,7 +311,7 @@ def _before(messages: Sequence[Message]) -> list[int]:
     return [
         number
         for message in _said_in(messages[max(end - 1, 0) : end])
-        for number in _numbers(without_attached(_own(message))[1])
+        for number in _numbers(split_attached(_own(message))[1])
     ]
 
 
@@ -324,13 +330,13 @@ def _quote(text: str) -> str:
     return re.sub(r"(?m)^> ?", "", match[1]).strip() if match else ""
 
 
-def _wish(turn: _Turn) -> Reading:
+def _wish(turn: _NotebookTurn) -> ParsedMessage:
     """Put together what the messages of a turn want: everything told is noted, the last question is searched."""
     facts: dict[Fact, None] = {}
     queries: tuple[str, ...] = ()
     reminders: list[Reminder] = []
-    wanted: list[Wanted] = []
-    reading, keep = Reading(), False
+    wanted: list[UnsupportedKind] = []
+    reading, keep = ParsedMessage(), False
     asked_what = any(each.say.what in turn.before for each in LANGUAGES)
     for index, text in enumerate(turn.said):
         reading = read(text, expecting_note=asked_what and index == 0, with_document=bool(turn.documents))
@@ -370,7 +376,7 @@ def _entry(fact: Fact) -> str:
     return "\n".join([f"- {fact.text}", *(f"  {line}" if line else "" for line in lines)])
 
 
-def _remind_calls(planned: Sequence[Planned]) -> Iterator[ToolCall]:
+def _remind_calls(planned: Sequence[PlannedReminder]) -> Iterator[ToolCall]:
     return (_call(REMIND, when=each.when, text=each.text) for each in planned)
 
 
@@ -378,7 +384,7 @@ def _keep_calls(documents: Sequence[int]) -> Iterator[ToolCall]:
     return (_call(KEEP, document=number) for number in documents)
 
 
-def _search_calls(wish: Reading, today: date) -> Iterator[ToolCall]:
+def _search_calls(wish: ParsedMessage, today: date) -> Iterator[ToolCall]:
     for query in wish.queries:
         yield _call(SEARCH, query=without_function_words(query, wish.language, today))
         if group := same_thing(query, wish.language):
@@ -402,12 +408,12 @@ def _call(tool: str, **arguments: str | int) -> ToolCall:
     )
 
 
-def _said_before(turn: _Turn) -> tuple[str, ...]:
+def _said_before(turn: _NotebookTurn) -> tuple[str, ...]:
     return turn.earlier[0].said if turn.earlier else ()
 
 
 def _reminder_change(
-    wish: Reading, earlier: Sequence[Message], turn: _Turn, now: datetime
+    wish: ParsedMessage, earlier: Sequence[Message], turn: _NotebookTurn, now: datetime
 ) -> ReminderChange | None:
     return plan_reminder_change(
         wish, earlier, said=turn.said, said_before=_said_before(turn), before=turn.before, now=now
@@ -415,8 +421,8 @@ def _reminder_change(
 
 
 def _line_change(
-    wish: Reading, earlier: Sequence[Message], turn: _Turn, now: datetime
-) -> tuple[Change | None, tuple[Passage, ...]]:
+    wish: ParsedMessage, earlier: Sequence[Message], turn: _NotebookTurn, now: datetime
+) -> tuple[LineChange | None, tuple[NotePassage, ...]]:
     """What the message changes in the notes and, once these are read, the passages to be replaced.
 
     None where the lines do not stand there any more.
@@ -446,23 +452,23 @@ def _line_change(
     return change._replace(facts=()), passages
 
 
-def _without_place(change: Change) -> Change | None:
+def _without_place(change: LineChange) -> LineChange | None:
     """What is left to do where the lines are not where they were: what was to be put back is noted again."""
     return change._replace(edits=()) if change.facts else None
 
 
-def _lines_calls(change: Change) -> Iterator[ToolCall]:
+def _lines_calls(change: LineChange) -> Iterator[ToolCall]:
     for edit in change.edits:
         line, limit = lines_to_read(edit)
         yield _call(GET, path=edit.path, line=line, limit=limit)
 
 
-def _edit_calls(change: Change, passages: Sequence[Passage]) -> Iterator[ToolCall]:
+def _edit_calls(change: LineChange, passages: Sequence[NotePassage]) -> Iterator[ToolCall]:
     for edit, passage in zip(change.edits, passages, strict=False):
         yield _call(EDIT, path=edit.path, old=passage.old, new=passage.new)
 
 
-def _cancel_calls(moved: ReminderChange, turn: _Turn) -> Iterator[ToolCall]:
+def _cancel_calls(moved: ReminderChange, turn: _NotebookTurn) -> Iterator[ToolCall]:
     """Cancel a reminder; one that is set in its place has to be set before."""
     is_set = any(result.name == REMIND and not result.failed for result in turn.results)
     if moved.cancel and (is_set or moved.set is None):
@@ -476,11 +482,13 @@ def _cancelled(result: ToolResult) -> Cancelled:
     return Cancelled(str(content.get("number", "")), str(content.get("text", "")))
 
 
-def _changed(result: ToolResult, turn: _Turn) -> Changed:
+def _changed(result: ToolResult, turn: _NotebookTurn) -> ChangeReport:
     asked, where = turn.arguments.get(result.call_id, {}), _wrote(result)
     lines = changed_lines(str(asked.get("old", "")), str(asked.get("new", "")), where.line_start)
     last = lines.line + max(len(lines.new), 1) - 1
-    return Changed(Wrote(where.path, lines.line, last, where.error), _said_on(lines.old), _said_on(lines.new))
+    return ChangeReport(
+        WriteReport(where.path, lines.line, last, where.error), _said_on(lines.old), _said_on(lines.new)
+    )
 
 
 def _said_on(lines: Sequence[str]) -> str:
@@ -489,16 +497,16 @@ def _said_on(lines: Sequence[str]) -> str:
     return "; ".join([*(text.rstrip(".。।") for text in said[:-1]), *said[-1:]])
 
 
-def _wrote(result: ToolResult) -> Wrote:
+def _wrote(result: ToolResult) -> WriteReport:
     content = object_in(result.content)
     path, first = content.get("path"), content.get("line_start")
     if result.failed or not isinstance(path, str) or not isinstance(first, int):
-        return Wrote(error=_error(result, content))
+        return WriteReport(error=_error(result, content))
     last = content.get("line_end")
-    return Wrote(path, first, last if isinstance(last, int) else first)
+    return WriteReport(path, first, last if isinstance(last, int) else first)
 
 
-def _looked(result: ToolResult, turn: _Turn, wish: Reading, today: date) -> Looked:
+def _looked(result: ToolResult, turn: _NotebookTurn, wish: ParsedMessage, today: date) -> SearchReport:
     content = object_in(result.content)
     hits = content.get("results")
     query, asked = turn.queries.get(result.call_id) or " ".join(turn.said[-1:]), ""
@@ -513,18 +521,18 @@ def _looked(result: ToolResult, turn: _Turn, wish: Reading, today: date) -> Look
         elif query == searched:
             asked = each
     if result.failed or not isinstance(hits, list):
-        return Looked(query, error=_error(result, content), asked=asked)
+        return SearchReport(query, error=_error(result, content), asked=asked)
     notice = content.get("notice", "")
     found = [hit for hit in hits if isinstance(hit, dict)]
-    return Looked(query, found, str(notice), asked=asked, same_thing=group)
+    return SearchReport(query, found, str(notice), asked=asked, same_thing=group)
 
 
-def _reminded(result: ToolResult, turn: _Turn) -> Reminded:
+def _reminded(result: ToolResult, turn: _NotebookTurn) -> ReminderReport:
     content, asked = object_in(result.content), turn.arguments.get(result.call_id, {})
     text, when = str(asked.get("text", "")), str(asked.get("when", ""))
     if result.failed or "number" not in content:
-        return Reminded(text, when, error=_error(result, content))
-    return Reminded(
+        return ReminderReport(text, when, error=_error(result, content))
+    return ReminderReport(
         text,
         when,
         number=str(content["number"]),
@@ -535,15 +543,15 @@ def _reminded(result: ToolResult, turn: _Turn) -> Reminded:
     )
 
 
-def _listed(result: ToolResult) -> Listed:
+def _listed(result: ToolResult) -> ReminderList:
     content = object_in(result.content)
     reminders = content.get("reminders")
     if result.failed or not isinstance(reminders, list):
-        return Listed(error=_error(result, content))
-    return Listed([each for each in reminders if isinstance(each, dict)])
+        return ReminderList(error=_error(result, content))
+    return ReminderList([each for each in reminders if isinstance(each, dict)])
 
 
-def _on_day(asked: DayAsked, turn: _Turn, now: datetime) -> OnDay:
+def _on_day(asked: DayAsked, turn: _NotebookTurn, now: datetime) -> DayReport:
     lines: list[DayLine] = []
     for result in turn.results:
         content = {} if result.failed else object_in(result.content)
@@ -552,14 +560,16 @@ def _on_day(asked: DayAsked, turn: _Turn, now: datetime) -> OnDay:
         elif result.name == SEARCH:
             for hit in content.get("results", ()):
                 lines += lines_in(hit.get("path"), hit.get("line_start"), hit.get("snippet"), hit.get("told"))
-    return OnDay(asked.words, [(each.text, each.place) for each in lines_of_day(lines, asked, now.date())])
+    return DayReport(
+        asked.words, [(each.text, each.place) for each in lines_of_day(lines, asked, now.date())]
+    )
 
 
-def _shown(result: ToolResult, turn: _Turn, paths: Mapping[str, Look]) -> Shown:
+def _shown(result: ToolResult, turn: _NotebookTurn, paths: Mapping[str, LookupKind]) -> NoteReport:
     path = str(turn.arguments.get(result.call_id, {}).get("path", ""))
-    kind: Look = paths.get(path, "about_me")
+    kind: LookupKind = paths.get(path, "about_me")
     content = {} if result.failed else object_in(result.content)
-    return Shown(kind, path, str(content.get("text", "")))
+    return NoteReport(kind, path, str(content.get("text", "")))
 
 
 def _error(result: ToolResult, content: Mapping[str, Any]) -> str:

@@ -6,16 +6,16 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from bot.models.notebook.changing import UNDO_TURNS, answered_in, asks_something
-from bot.models.notebook.corrections import Correction, corrected_words, read_correction
+from bot.models.notebook.corrections import SpokenCorrection, corrected_words, read_correction
 from bot.models.notebook.language import Language, phrases
-from bot.models.notebook.last_lines import object_in
+from bot.models.notebook.line_changes import UNDO_TURNS, answered_in, asks_something
+from bot.models.notebook.message_parser import Fact, ParsedMessage
 from bot.models.notebook.phrases import ENDS, fold
-from bot.models.notebook.planning import Planned
-from bot.models.notebook.reading import Fact, Reading
-from bot.models.notebook.reminding import moment_alone, names_day
+from bot.models.notebook.recent_lines import object_in
+from bot.models.notebook.reminder_parser import moment_alone, names_day
+from bot.models.notebook.reminder_plans import PlannedReminder
 from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessage
-from bot.when import NoMoment, read_when
+from bot.timeparse import TimeParseError, read_when
 
 _MARKED_TIME = "3:07"
 """A time of day that nobody says by chance."""
@@ -47,13 +47,13 @@ class ReminderChange(NamedTuple):
     """A reminder that is to be cancelled, and one that is set before, in its place or by itself."""
 
     language: Language
-    set: Planned | None = None
+    set: PlannedReminder | None = None
     cancel: str = ""
     """A number."""
 
 
 def plan_reminder_change(
-    wish: Reading,
+    wish: ParsedMessage,
     earlier: Sequence[Message],
     *,
     said: Sequence[str],
@@ -137,22 +137,24 @@ def _read(told: Mapping[str, Any], asked: Mapping[str, Any]) -> LastReminder | N
     return LastReminder(str(told.get("number", "")), text, when, at, "every" in told)
 
 
-def _as_it_was(reminder: LastReminder) -> Planned:
+def _as_it_was(reminder: LastReminder) -> PlannedReminder:
     when = reminder.when if reminder.every else f"{reminder.at:%Y-%m-%dT%H:%M}"
-    return Planned(when, reminder.text, Fact(""))
+    return PlannedReminder(when, reminder.text, Fact(""))
 
 
-def _changed(last: LastReminder, correction: Correction, language: Language, now: datetime) -> Planned | None:
+def _changed(
+    last: LastReminder, correction: SpokenCorrection, language: Language, now: datetime
+) -> PlannedReminder | None:
     """The reminder at another time, or with other words."""
     rest = correction.rest.rstrip(ENDS + " ")
     if last.every:
         when = corrected_words(last.when, correction, language)
         if when and when != last.when and moment_alone(when, now, language):
-            return Planned(when, last.text, Fact(""))
+            return PlannedReminder(when, last.text, Fact(""))
     elif when := _moved(last, rest, language, now):
-        return Planned(when, last.text, Fact(""))
+        return PlannedReminder(when, last.text, Fact(""))
     if moment_alone(rest, now, language):
-        return Planned(rest, last.text, Fact(""))
+        return PlannedReminder(rest, last.text, Fact(""))
     text = corrected_words(last.text, correction, language)
     return _as_it_was(last._replace(text=text)) if text and text != last.text else None
 
@@ -186,7 +188,7 @@ def _has_no_time(text: str, now: datetime, zone: ZoneInfo) -> bool:
     """Whether words name a day alone: a time of day can stand behind them."""
     try:
         when, rest = read_when(f"{text} {_MARKED_TIME}", now, zone)
-    except NoMoment:
+    except TimeParseError:
         return False
     return not rest and f"{when.due:%H:%M}" == "03:07"
 
@@ -194,5 +196,5 @@ def _has_no_time(text: str, now: datetime, zone: ZoneInfo) -> bool:
 def _read_moment(text: str, now: datetime, zone: ZoneInfo) -> datetime | None:
     try:
         return read_when(text, now, zone)[0].due
-    except NoMoment:
+    except TimeParseError:
         return None

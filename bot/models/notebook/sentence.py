@@ -30,7 +30,7 @@ from bot.models.notebook.phrases import (
 _ADDRESS = r"https?://|www\."
 
 
-class Command(NamedTuple):
+class NotebookCommand(NamedTuple):
     """Words that ask to note something are recognised and taken away."""
 
     rest: str
@@ -40,7 +40,7 @@ class Command(NamedTuple):
     """It was "remember when we …": what follows is a question after all."""
 
 
-def read_command(text: str, spoken: Language) -> Command | None:
+def read_command(text: str, spoken: Language) -> NotebookCommand | None:
     """Read "Could you please remember for ever that …"; None where it is not a command to note something."""
     head = fold(text[:400])
     at, asked, core = skip(head, 0, SEPARATORS + "¿¡*" + OPENERS), False, False
@@ -101,14 +101,14 @@ def read_command(text: str, spoken: Language) -> Command | None:
     if language.verb_last and language.spacing != "words" and begin == at and has_words(rest):
         return None
     if not has_words(rest) or _stands_for_nothing(rest, language):
-        return Command("", language, core)
+        return NotebookCommand("", language, core)
     question = is_question(text)
     if verb.phrase in language.recall and not colon:
         doubtful = (
             question and not asked if linked else _recalls(rest, language, question=question, asked=asked)
         )
         if doubtful:
-            return Command(text, language, asks=True)
+            return NotebookCommand(text, language, asks=True)
     if asked and question:
         rest = _without_question(rest, language)
     please = phrase_up_to(fold(rest), body_end(rest), "please", prefer=language, only=True)
@@ -116,7 +116,7 @@ def read_command(text: str, spoken: Language) -> Command | None:
         rest = rest[: please.start].rstrip(SEPARATORS)
     if linked and link in CLAUSE:
         rest = with_verb_second(rest, pronouns=language.verb_second, verbs=frozenset(language.verbs))
-    return Command(rest, language, core)
+    return NotebookCommand(rest, language, core)
 
 
 def _stands_for_nothing(rest: str, language: Language) -> bool:
@@ -148,7 +148,7 @@ def _without_question(rest: str, language: Language) -> str:
     return rest[:end].rstrip(SEPARATORS)
 
 
-def read_command_at_end(text: str, spoken: Language) -> Command | None:
+def read_command_at_end(text: str, spoken: Language) -> NotebookCommand | None:
     """Read "…, please remember that" and what stands at the end in any case: 「…と覚えておいて」."""
     end = body_end(text)
     cut = max(0, end - 80)
@@ -185,8 +185,8 @@ def read_command_at_end(text: str, spoken: Language) -> Command | None:
         core, at = True, match.start
     rest = text[: cut + at].rstrip(SEPARATORS + "-–—")
     if not has_words(rest) or _stands_for_nothing(rest, language):
-        return Command("", language, core)
-    return Command(rest, language, core)
+        return NotebookCommand("", language, core)
+    return NotebookCommand(rest, language, core)
 
 
 def read_search(text: str, spoken: Language) -> str | None:

@@ -7,7 +7,7 @@ from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.phrases import OPENERS, SEPARATORS, body_end, fold, phrase_at, phrase_up_to, skip
 
-Asked = Literal[
+SentenceKind = Literal[
     "wrong",
     "forget_that",
     "undo",
@@ -19,11 +19,11 @@ Asked = Literal[
     "today",
     "add_model",
 ]
-KINDS: tuple[Asked, ...] = get_args(Asked)
+KINDS: tuple[SentenceKind, ...] = get_args(SentenceKind)
 _LONGEST = 120
 
 
-def read_whole_sentence(text: str, spoken: Language) -> tuple[Asked, Language] | None:
+def read_whole_sentence(text: str, spoken: Language) -> tuple[SentenceKind, Language] | None:
     """Return what a sentence is as a whole, and in which language; None where it is none of `KINDS`."""
     if len(text) > _LONGEST:
         return None

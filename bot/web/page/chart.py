@@ -13,7 +13,7 @@ GAP = 2
 UP, DOWN = 36.0, 14.0
 """How high calls stand above the line, and how far those in vain hang below it."""
 HEIGHT = UP + DOWN
-SMALLEST = 2.0
+MIN_HEIGHT = 2.0
 """What there is at all can be seen."""
 
 
@@ -27,7 +27,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaitMark:
     """One hour's waits for the first words: how high the mean lies and how high the longest, from the top."""
 
     x: float
@@ -40,7 +40,7 @@ class Charts:
     """A day of one model."""
 
     bars: tuple[Bar, ...]
-    waits: tuple[Wait, ...]
+    waits: tuple[WaitMark, ...]
     lines: tuple[str, ...]
     """Through the means of hours that follow each other: the points of an SVG polyline each."""
     calls: int
@@ -60,16 +60,18 @@ def first_hour(now: float) -> int:
     return (int(now // HOUR_SECONDS) - HOURS + 1) * HOUR_SECONDS
 
 
-def draw(hours: Iterable[ModelHour], *, now: float) -> Charts:
+def draw_charts(hours: Iterable[ModelHour], *, now: float) -> Charts:
     """Draw the last day of one model, whatever more `hours` holds; `now` in seconds since 1970."""
     first = first_hour(now)
     places = [(int(each.start - first) // HOUR_SECONDS, each) for each in hours]
-    shown = sorted(((place, each) for place, each in places if 0 <= place < HOURS and each.calls), key=_place)
+    shown = sorted(
+        ((place, each) for place, each in places if 0 <= place < HOURS and each.calls), key=_position
+    )
     most = max((max(each.calls - each.failures, each.failures * UP / DOWN) for _, each in shown), default=0)
     longest = max((each.slowest_seconds for _, each in shown), default=0.0)
     waited = [(place, each) for place, each in shown if each.first_token_seconds > 0]
     waits = {
-        place: Wait(
+        place: WaitMark(
             place * SLOT + SLOT / 2,
             _from_top(each.first_token_seconds, longest),
             _from_top(each.slowest_seconds, longest),
@@ -88,7 +90,7 @@ def draw(hours: Iterable[ModelHour], *, now: float) -> Charts:
             for place, each in shown
         ),
         waits=tuple(waits.values()),
-        lines=tuple(_lines(waits)),
+        lines=tuple(_wait_lines(waits)),
         calls=sum(each.calls for _, each in shown),
         failures=sum(each.failures for _, each in shown),
         mean_seconds=seconds / sum(answers) if any(answers) else 0.0,
@@ -96,19 +98,19 @@ def draw(hours: Iterable[ModelHour], *, now: float) -> Charts:
     )
 
 
-def _place(one: tuple[int, ModelHour]) -> int:
+def _position(one: tuple[int, ModelHour]) -> int:
     return one[0]
 
 
 def _length(length: float) -> float:
-    return round(max(length, SMALLEST), 1) if length else 0.0
+    return round(max(length, MIN_HEIGHT), 1) if length else 0.0
 
 
 def _from_top(seconds: float, longest: float) -> float:
-    return round(HEIGHT - SMALLEST - seconds / longest * (HEIGHT - 2 * SMALLEST), 1)
+    return round(HEIGHT - MIN_HEIGHT - seconds / longest * (HEIGHT - 2 * MIN_HEIGHT), 1)
 
 
-def _lines(waits: dict[int, Wait]) -> Iterable[str]:
+def _wait_lines(waits: dict[int, WaitMark]) -> Iterable[str]:
     points: list[str] = []
     before = -2
     for place, wait in waits.items():

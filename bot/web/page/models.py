@@ -8,11 +8,11 @@ from itertools import groupby
 from bot.models.status import ModelStatus, models_status
 from bot.services import Services
 from bot.state.model_history import ModelHour
-from bot.web.page.chart import Charts, draw, first_hour
+from bot.web.page.chart import Charts, draw_charts, first_hour
 
 
 @dataclass(frozen=True, slots=True)
-class ModelShown:
+class ModelView:
     """One model with all its keys, and how it fared in the last day."""
 
     name: str
@@ -22,23 +22,23 @@ class ModelShown:
     charts: Charts
 
 
-async def models_shown(services: Services) -> tuple[ModelShown, ...]:
+async def model_panel(services: Services) -> tuple[ModelView, ...]:
     """All models of the settings, in their order."""
     await services.model.health.refresh()
     now = services.model.health.now()
     hours = await services.state.model_history(since=first_hour(now))
-    return arranged(models_status(services.model.plan, services.model.health), hours, now=now)
+    return arrange_models(models_status(services.model.plan, services.model.health), hours, now=now)
 
 
-def arranged(
+def arrange_models(
     statuses: Sequence[ModelStatus], hours: Sequence[ModelHour], *, now: float
-) -> tuple[ModelShown, ...]:
+) -> tuple[ModelView, ...]:
     """Pure: each model with its keys and its hours; `now` in seconds since 1970."""
     by_model: dict[str, list[ModelHour]] = defaultdict(list)
     for hour in hours:
         by_model[hour.model].append(hour)
     return tuple(
-        ModelShown(name, keys[0].in_chain, keys, draw(by_model[name], now=now))
+        ModelView(name, keys[0].in_chain, keys, draw_charts(by_model[name], now=now))
         for name, group in groupby(statuses, key=lambda status: status.model)
         for keys in [tuple(group)]
     )

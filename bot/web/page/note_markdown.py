@@ -12,57 +12,57 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-from bot.web.page.addresses import note_address
+from bot.web.page.urls import note_url
 
 _FRONT_MATTER_LINES = 100
 """How far the end of a block of properties at the beginning of a note is looked for."""
 
 
-def note_as_html(text: str, *, path: str, first_line: int = 1) -> str:
+def render_note(text: str, *, path: str, first_line: int = 1) -> str:
     """HTML of a note, or of its part that begins at `first_line` (1-based); nothing in it is loaded or run.
 
     Raw HTML is shown as text. Pictures are links, links to other notes lead to where they are shown, and addresses
     that a browser would do something else with than to open a page are text. Line n has the anchor `Ln`.
     """
     if first_line == 1:
-        text = _with_fenced_properties(text)
+        text = _fence_properties(text)
     env = {"path": path, "offset": first_line, "anchored": first_line - 1}
-    html = str(_renderer().render(text, env))
-    return html + _anchors_up_to(first_line + text.removesuffix("\n").count("\n"), env)
+    html = str(_make_renderer().render(text, env))
+    return html + _anchors_until(first_line + text.removesuffix("\n").count("\n"), env)
 
 
-def lines_as_html(text: str, *, first_line: int = 1) -> str:
+def render_lines(text: str, *, first_line: int = 1) -> str:
     """The same lines as they are written, with the same anchors."""
     env = {"offset": first_line, "anchored": first_line - 1}
     lines = enumerate(text.removesuffix("\n").split("\n"))
-    shown = "\n".join(f"{_anchor(number, env)}{escape(line)}" for number, line in lines)
+    shown = "\n".join(f"{_line_anchor(number, env)}{escape(line)}" for number, line in lines)
     return f'<pre tabindex="0"><code>{shown}</code></pre>\n'
 
 
 @cache
-def _renderer() -> "MarkdownIt":
+def _make_renderer() -> "MarkdownIt":
     from markdown_it import MarkdownIt, rules_inline
 
     markdown = MarkdownIt("commonmark", {"html": False, "breaks": False}).enable(["table", "strikethrough"])
-    markdown.inline.ruler.at("newline", _telling_lines(rules_inline.newline))
-    markdown.inline.ruler.at("escape", _telling_lines(rules_inline.escape))
-    markdown.core.ruler.push("tame_links", _tame_links)
+    markdown.inline.ruler.at("newline", _with_line_numbers(rules_inline.newline))
+    markdown.inline.ruler.at("escape", _with_line_numbers(rules_inline.escape))
+    markdown.core.ruler.push("tame_links", _restrict_links)
     for name, rule in {
-        "fence": _code,
-        "code_block": _code,
-        "image": _image,
-        "hr": _rule,
-        "table_open": _table,
-        "table_close": _table_end,
-        "softbreak": _line_break,
-        "hardbreak": _line_break,
-        "inline_line": _inline_line,
+        "fence": _render_code,
+        "code_block": _render_code,
+        "image": _render_image,
+        "hr": _render_rule,
+        "table_open": _render_table,
+        "table_close": _render_table_end,
+        "softbreak": _render_line_break,
+        "hardbreak": _render_line_break,
+        "inline_line": _render_line,
     }.items():
         markdown.add_render_rule(name, rule)
     return markdown
 
 
-def _telling_lines(rule: Callable[[Any, bool], bool]) -> Callable[[Any, bool], bool]:
+def _with_line_numbers(rule: Callable[[Any, bool], bool]) -> Callable[[Any, bool], bool]:
     """The same rule; a break that it makes tells how many of the block's lines are above it.
 
     They cannot be counted afterwards: code, a link or a picture may itself go on in the next line.
@@ -79,7 +79,7 @@ def _telling_lines(rule: Callable[[Any, bool], bool]) -> Callable[[Any, bool], b
     return telling
 
 
-def _tame_links(state: Any) -> None:
+def _restrict_links(state: Any) -> None:
     """Make each line of running text begin with a token of its own, and each link lead only where it may."""
     from markdown_it.token import Token
 
@@ -93,7 +93,7 @@ def _tame_links(state: Any) -> None:
             if child.type in ("softbreak", "hardbreak"):
                 child.meta = {"line": line + child.meta["above"]}
             elif child.type == "link_open":
-                leads = _address(str(child.attrs.get("href", "")), state.env["path"])
+                leads = _link_target(str(child.attrs.get("href", "")), state.env["path"])
                 open_links.append(bool(leads))
                 child.tag = "a" if leads else "span"
                 child.attrs = {"href": leads, "rel": "noopener noreferrer"} if leads else {}
@@ -103,7 +103,7 @@ def _tame_links(state: Any) -> None:
         block.children = children
 
 
-def _address(target: str, path: str) -> str:
+def _link_target(target: str, path: str) -> str:
     """Where a link in the note `path` leads; "" where it is to lead nowhere."""
     try:
         parts = urlsplit(target)
@@ -127,75 +127,85 @@ def _address(target: str, path: str) -> str:
     if not note.endswith(".md") or note.startswith("/"):
         return ""
     line = re.fullmatch(r"L([1-9]\d{0,8})", parts.fragment)
-    return note_address(note, int(line[1]) if line else None)
+    return note_url(note, int(line[1]) if line else None)
 
 
-def _anchor(line: int, env: dict[str, Any]) -> str:
+def _line_anchor(line: int, env: dict[str, Any]) -> str:
     """That of a line, counted from 0 in what is rendered, and of those before it that show nothing."""
     number = line + env["offset"]
     if number <= env["anchored"]:  # another cell of the same row
         return ""
-    before = _anchors_up_to(number - 1, env)
+    before = _anchors_until(number - 1, env)
     env["anchored"] = number
     return f'{before}<span class="line" id="L{number}" data-line="{number}"></span>'
 
 
-def _anchors_up_to(line: int, env: dict[str, Any]) -> str:
+def _anchors_until(line: int, env: dict[str, Any]) -> str:
     anchors = "".join(f'<span id="L{number}"></span>' for number in range(env["anchored"] + 1, line + 1))
     env["anchored"] = max(env["anchored"], line)
     return anchors
 
 
-def _inline_line(
+def _render_line(
     renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
 ) -> str:
-    return _anchor(tokens[index].meta["line"], env)
+    return _line_anchor(tokens[index].meta["line"], env)
 
 
-def _line_break(
+def _render_line_break(
     renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
 ) -> str:
     """A line of the note stays a line: that is how a daily log is written."""
     meta = tokens[index].meta
-    return f"<br>\n{_anchor(meta['line'], env)}" if meta else "<br>\n"
+    return f"<br>\n{_line_anchor(meta['line'], env)}" if meta else "<br>\n"
 
 
-def _rule(renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]) -> str:
+def _render_rule(
+    renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
+) -> str:
     lines = tokens[index].map
-    return f"{_anchor(lines[0], env) if lines else ''}<hr>\n"
+    return f"{_line_anchor(lines[0], env) if lines else ''}<hr>\n"
 
 
-def _code(renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]) -> str:
+def _render_code(
+    renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
+) -> str:
     token = tokens[index]
     assert token.map is not None
     first = token.map[0] + (1 if token.type == "fence" else 0)
     lines = token.content.removesuffix("\n").split("\n")
-    shown = "\n".join(f"{_anchor(first + number, env)}{escape(line)}" for number, line in enumerate(lines))
-    opening = _anchor(token.map[0], env) if token.type == "fence" else ""
+    shown = "\n".join(
+        f"{_line_anchor(first + number, env)}{escape(line)}" for number, line in enumerate(lines)
+    )
+    opening = _line_anchor(token.map[0], env) if token.type == "fence" else ""
     return f'{opening}<pre tabindex="0"><code>{shown}</code></pre>\n'
 
 
-def _image(renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]) -> str:
+def _render_image(
+    renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
+) -> str:
     token = tokens[index]
     shown = escape(token.content or str(token.attrs.get("src", "")))
-    leads = _address(str(token.attrs.get("src", "")), env["path"])
+    leads = _link_target(str(token.attrs.get("src", "")), env["path"])
     return f'<a href="{escape(leads)}" rel="noopener noreferrer">{shown}</a>' if leads else shown
 
 
-def _table(renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]) -> str:
+def _render_table(
+    renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
+) -> str:
     """A wide one is moved within its frame, by the keys too."""
     lines = tokens[index].map
     name = f"Table in line {lines[0] + env['offset']}" if lines else "Table"
     return f'<div class="table" role="region" aria-label="{name}" tabindex="0"><table>\n'
 
 
-def _table_end(
+def _render_table_end(
     renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
 ) -> str:
     return "</table></div>\n"
 
 
-def _with_fenced_properties(text: str) -> str:
+def _fence_properties(text: str) -> str:
     """A block of properties between two lines of `---`, as many programs write it, becomes a block of code."""
     if not text.startswith("---\n"):
         return text

@@ -3,21 +3,21 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.progress_line import duration
+from bot.maintenance.rebuild import RebuildResult
+from bot.progress import format_duration
 from bot.services import Services
-from bot.upkeep.rebuilding import Rebuilt
-from bot.web.page.clock import Clock, Moment
-from memory.progress import Job, Progress
+from bot.web.page.times import PageClock, ShownTime
+from memory.progress import JobName, JobProgress
 
 if TYPE_CHECKING:
-    from memory.embeddings.model_files import Progress as Fetching
+    from memory.embeddings.model_files import DownloadProgress as Fetching
 
 
 @dataclass(frozen=True, slots=True)
-class JobShown:
+class JobView:
     """One job as far as it is."""
 
-    job: Job
+    job: JobName
     done: int
     total: int
     rate: str
@@ -27,7 +27,7 @@ class JobShown:
 
 
 @dataclass(frozen=True, slots=True)
-class FetchingShown:
+class DownloadView:
     """A model on its way to this machine; sizes in millions of bytes."""
 
     done: int
@@ -37,16 +37,16 @@ class FetchingShown:
 
 
 @dataclass(frozen=True, slots=True)
-class ProgressShown:
+class ProgressView:
     """All of it."""
 
     rebuilds: bool
     """Whether the index is being built anew, be it that nothing can be told of it yet."""
-    jobs: tuple[JobShown, ...]
-    fetching: FetchingShown | None
-    last: Rebuilt | None
+    jobs: tuple[JobView, ...]
+    fetching: DownloadView | None
+    last: RebuildResult | None
     """How the last rebuild ended."""
-    last_at: Moment | None
+    last_at: ShownTime | None
 
     @property
     def runs(self) -> bool:
@@ -54,33 +54,33 @@ class ProgressShown:
         return bool(self.rebuilds or self.jobs or self.fetching)
 
 
-def progress_shown(services: Services) -> ProgressShown:
+def progress_view(services: Services) -> ProgressView:
     """How far all is; costs nothing, so that it can be asked twice a second."""
     fetching, last = services.memory.fetching(), services.rebuilding.last
-    return ProgressShown(
-        rebuilds=services.rebuilding.runs,
-        jobs=tuple(map(_job, services.memory.jobs())),
-        fetching=_fetching(fetching) if fetching else None,
+    return ProgressView(
+        rebuilds=services.rebuilding.is_running,
+        jobs=tuple(map(_job_view, services.memory.jobs())),
+        fetching=_download_view(fetching) if fetching else None,
         last=last,
-        last_at=Clock(services.now()).at(last.at) if last else None,
+        last_at=PageClock(services.now()).at(last.at) if last else None,
     )
 
 
-def _job(progress: Progress) -> JobShown:
+def _job_view(progress: JobProgress) -> JobView:
     rate, left = progress.per_second, progress.seconds_left
-    return JobShown(
+    return JobView(
         progress.job,
         progress.done,
         progress.total,
         rate=f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}" if rate else "",
-        left="" if left is None else duration(left),
+        left="" if left is None else format_duration(left),
     )
 
 
-def _fetching(progress: "Fetching") -> FetchingShown:
+def _download_view(progress: "Fetching") -> DownloadView:
     left = progress.seconds_left
-    return FetchingShown(
+    return DownloadView(
         round(progress.done / 1e6),
         round((progress.total or 0) / 1e6),
-        "" if left is None else duration(left),
+        "" if left is None else format_duration(left),
     )

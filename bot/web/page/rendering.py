@@ -9,10 +9,10 @@ from aiohttp import web
 
 from bot import phrases
 from bot.archives.backup import program_version
-from bot.model_trouble import reason
+from bot.model_error_text import reason_text
 from bot.web.context import services_key, token_of
-from bot.web.headers import nonce_of
-from bot.web.page.clock import coarse
+from bot.web.page.times import format_coarse
+from bot.web.security_headers import nonce_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,7 +26,7 @@ def _version() -> str:
 
 
 @cache
-def _templates() -> "Environment":
+def _environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     templates = Environment(
@@ -38,25 +38,27 @@ def _templates() -> "Environment":
         auto_reload=False,
     )
     templates.filters["grouped"] = "{:,}".format
-    templates.filters["kind_of_trouble"] = reason
+    templates.filters["kind_of_trouble"] = reason_text
     return templates
 
 
-def render(template: str, **values: object) -> str:
+def render_template(template: str, **values: object) -> str:
     """A template's text with `values` in it."""
-    return _templates().get_template(template).render(values)
+    return _environment().get_template(template).render(values)
 
 
-def page(request: web.Request, template: str, *, status: int = 200, **values: object) -> web.Response:
+def page_response(
+    request: web.Request, template: str, *, status: int = 200, **values: object
+) -> web.Response:
     """Answer with a page: besides `values`, it knows the assistant, and the nonce of its styles and its script."""
     services = request.app[services_key]
-    text = render(
+    text = render_template(
         template,
         name=services.settings.agent.name,
         signs_in=bool(token_of(services)),
         nonce=nonce_of(request),
         version=_version(),
-        up_for=coarse(max(0.0, time.time() - services.measures.started_at)),
+        up_for=format_coarse(max(0.0, time.time() - services.measures.started_at)),
         phrases=phrases,
         **values,
     )

@@ -4,11 +4,11 @@ from aiohttp import web
 
 from bot import phrases
 from bot.web.context import services_key
-from bot.web.page.part import part
-from bot.web.page.progress import progress_shown
-from bot.web.page.rendering import page
-from bot.web.page.search import asked_limit, asked_query, found
-from bot.web.page.status import status_shown
+from bot.web.page.panel import load_panel
+from bot.web.page.progress import progress_view
+from bot.web.page.rendering import page_response
+from bot.web.page.search import parse_limit, read_query, run_search
+from bot.web.page.status import status_view
 
 STATUS = "/"
 SEARCH = "/search"
@@ -28,19 +28,23 @@ def add_page(app: web.Application) -> None:
 
 
 async def _status(request: web.Request) -> web.Response:
-    return page(request, "status.html", here=STATUS, shown=await status_shown(request.app[services_key]))
+    return page_response(
+        request, "status.html", here=STATUS, shown=await status_view(request.app[services_key])
+    )
 
 
 async def _search(request: web.Request) -> web.Response:
-    searched = await part(found(request), patience=SEARCH_SECONDS, late=phrases.WEB_SEARCH_TOOK_LONG)
-    query, limit = asked_query(request), asked_limit(request)
-    return page(request, "search.html", here=SEARCH, query=query, limit=limit, searched=searched)
+    searched = await load_panel(
+        run_search(request), patience=SEARCH_SECONDS, late=phrases.WEB_SEARCH_TOOK_LONG
+    )
+    query, limit = read_query(request), parse_limit(request)
+    return page_response(request, "search.html", here=SEARCH, query=query, limit=limit, searched=searched)
 
 
 async def _progress(request: web.Request) -> web.Response:
-    return page(request, "progress.html", progress=progress_shown(request.app[services_key]))
+    return page_response(request, "progress.html", progress=progress_view(request.app[services_key]))
 
 
 async def _rebuild(request: web.Request) -> web.Response:
-    request.app[services_key].rebuilding.begin()
+    request.app[services_key].rebuilding.start()
     return web.Response(status=303, headers={"Location": f"{STATUS}#memory"})

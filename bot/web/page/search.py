@@ -4,26 +4,26 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from bot.places import written_place
+from bot.note_refs import format_note_ref
 from bot.web.context import services_key
-from bot.web.page.addresses import note_address
-from bot.web.page.marking import Piece, mark
-from memory.search import Hit, SearchResults, Source
-from memory.words import Term, query_terms
+from bot.web.page.highlight import HighlightPiece, highlight
+from bot.web.page.urls import note_url
+from memory.search import SearchHit, SearchResults, Source
+from memory.tokenizer import Term, parse_query
 
-LONGEST_QUERY = 1000
+MAX_QUERY_CHARS = 1000
 """Characters; of more the beginning is looked for."""
-MOST_PASSAGES = 50
+MAX_PASSAGES = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class PassageView:
     """One hit."""
 
     place: str
     address: str
-    heading: tuple[Piece, ...]
-    pieces: tuple[Piece, ...]
+    heading: tuple[HighlightPiece, ...]
+    pieces: tuple[HighlightPiece, ...]
     score: float
     """0 to 1, as are the next two."""
     by_meaning: float | None
@@ -33,11 +33,11 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchView:
     """All of them, best first."""
 
     query: str
-    passages: tuple[Passage, ...]
+    passages: tuple[PassageView, ...]
     notice: str
     """Why the search was less than whole."""
 
@@ -47,40 +47,40 @@ class Found:
         return all(each.by_meaning is None for each in self.passages)
 
 
-def asked_query(request: web.Request) -> str:
+def read_query(request: web.Request) -> str:
     """What is looked for; "" for nothing."""
-    return request.query.get("q", "").strip()[:LONGEST_QUERY]
+    return request.query.get("q", "").strip()[:MAX_QUERY_CHARS]
 
 
-def asked_limit(request: web.Request) -> int | None:
+def parse_limit(request: web.Request) -> int | None:
     """How many passages are wanted; None where nothing sensible is said."""
     said = request.query.get("limit", "")
     if not (said.isascii() and said.isdigit() and len(said) < 10 and int(said)):
         return None
-    return min(int(said), MOST_PASSAGES)
+    return min(int(said), MAX_PASSAGES)
 
 
-async def found(request: web.Request) -> Found:
+async def run_search(request: web.Request) -> SearchView:
     """Search for what is asked. Raises MemoryFault."""
-    query = asked_query(request)
+    query = read_query(request)
     if not query:
-        return Found("", (), "")
-    results = await request.app[services_key].memory.search(query, limit=asked_limit(request))
-    return as_found(results)
+        return SearchView("", (), "")
+    results = await request.app[services_key].memory.search(query, limit=parse_limit(request))
+    return search_view(results)
 
 
-def as_found(results: SearchResults) -> Found:
+def search_view(results: SearchResults) -> SearchView:
     """Pure: hits with the words in them that were asked for."""
-    terms = query_terms(results.query)
-    return Found(results.query, tuple(_passage(hit, terms) for hit in results.hits), results.notice)
+    terms = parse_query(results.query)
+    return SearchView(results.query, tuple(_passage_view(hit, terms) for hit in results.hits), results.notice)
 
 
-def _passage(hit: Hit, terms: list[Term]) -> Passage:
-    return Passage(
-        place=written_place(hit.path, hit.line_start, hit.line_end),
-        address=note_address(hit.path, hit.line_start),
-        heading=tuple(mark(hit.heading.replace(" > ", " › "), terms)),
-        pieces=tuple(mark(hit.snippet.strip("\n"), terms)),
+def _passage_view(hit: SearchHit, terms: list[Term]) -> PassageView:
+    return PassageView(
+        place=format_note_ref(hit.path, hit.line_start, hit.line_end),
+        address=note_url(hit.path, hit.line_start),
+        heading=tuple(highlight(hit.heading.replace(" > ", " › "), terms)),
+        pieces=tuple(highlight(hit.snippet.strip("\n"), terms)),
         score=hit.score,
         by_meaning=hit.by_meaning,
         by_words=hit.by_words,

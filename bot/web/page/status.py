@@ -4,105 +4,108 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.access import CODE_TIME
+from bot.access import CODE_LIFETIME
+from bot.cluster.status import InstanceStatus, format_lease_name
 from bot.conversations.core_note import core_warning
-from bot.instances.status import InstanceStatus, lease_in_words
-from bot.log.troubles import Trouble
+from bot.log.recent_errors import RecentError
+from bot.maintenance.scheduler import JobStatus
 from bot.messages import ChannelHealth
 from bot.services import Services
-from bot.state.counts import Counts, counts
-from bot.state.database import stored
-from bot.state.queues import Queues, queues
-from bot.upkeep.scheduler import JobStatus
-from bot.web.page import attention
-from bot.web.page.clock import Clock, Moment
-from bot.web.page.models import ModelShown, models_shown
-from bot.web.page.part import Part, part
-from bot.web.page.progress import ProgressShown, progress_shown
+from bot.state.conversation_stats import ConversationStats, read_conversation_stats
+from bot.state.database import format_timestamp
+from bot.state.queue_stats import QueueStats, read_queue_stats
+from bot.web.page import alerts
+from bot.web.page.models import ModelView, model_panel
+from bot.web.page.panel import Panel, load_panel
+from bot.web.page.progress import ProgressView, progress_view
+from bot.web.page.times import PageClock, ShownTime
 from memory.memory import MemoryStatus
 
-MOST_TROUBLES = 20
+MAX_ERRORS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class LeaseShown:
+class LeaseView:
     """Who does something that only one instance does."""
 
     what: str
     holder: str | None
     """"" for nobody; None where that is not known."""
     ours: bool
-    since: Moment | None
+    since: ShownTime | None
 
 
 @dataclass(frozen=True, slots=True)
-class StatusShown:
+class StatusView:
     """All that its template is given."""
 
-    attention: tuple[str, ...]
+    alerts: tuple[str, ...]
     """What somebody should have a look at."""
-    memory: Part[MemoryStatus]
-    progress: ProgressShown
-    models: Part[tuple[ModelShown, ...]]
+    memory: Panel[MemoryStatus]
+    progress: ProgressView
+    models: Panel[tuple[ModelView, ...]]
     channels: Mapping[str, ChannelHealth]
-    todo: Part[tuple[Queues, Counts]]
+    todo: Panel[tuple[QueueStats, ConversationStats]]
     jobs: Sequence[JobStatus]
     instance: InstanceStatus | None
     """How this one stands to others; None where it shares nothing with any."""
-    leases: Sequence[LeaseShown]
-    troubles: Sequence[Trouble]
+    leases: Sequence[LeaseView]
+    troubles: Sequence[RecentError]
     """The latest first."""
-    clock: Clock
+    clock: PageClock
 
 
-async def status_shown(services: Services) -> StatusShown:
-    """Ask all parts at once; whichever fails or takes long is a `Part` that says so."""
+async def status_view(services: Services) -> StatusView:
+    """Ask all parts at once; whichever fails or takes long is a `Panel` that says so."""
     memory, core_note, models, todo = await asyncio.gather(
-        part(services.memory.status()),
-        part(core_warning(services.memory)),
-        part(models_shown(services)),
-        part(_todo(services)),
+        load_panel(services.memory.status()),
+        load_panel(core_warning(services.memory)),
+        load_panel(model_panel(services)),
+        load_panel(_todo(services)),
     )
     now = services.now()
-    clock, channels = Clock(now), services.channels.health()
+    clock, channels = PageClock(now), services.channels.health()
     instance = services.instance()
     jobs, troubles = services.upkeep.jobs, services.troubles.recent()
-    return StatusShown(
-        attention=(
-            *attention.of_channels(channels),
-            *attention.of_instance(instance),
-            *attention.of_memory(memory),
-            *attention.of_core_note(core_note),
-            *attention.of_models(models.shown or (), clock),
-            *attention.of_tasks(services.supervisor.failures, now),
-            *attention.of_jobs(jobs),
-            *attention.of_troubles(troubles, now),
+    return StatusView(
+        alerts=(
+            *alerts.channel_alerts(channels),
+            *alerts.instance_alerts(instance),
+            *alerts.memory_alerts(memory),
+            *alerts.core_note_alerts(core_note),
+            *alerts.model_alerts(models.shown or (), clock),
+            *alerts.task_alerts(services.supervisor.failures, now),
+            *alerts.job_alerts(jobs),
+            *alerts.error_alerts(troubles, now),
         ),
         memory=memory,
-        progress=progress_shown(services),
+        progress=progress_view(services),
         models=models,
         channels=channels,
         todo=todo,
         jobs=jobs,
         instance=instance,
-        leases=_leases_shown(instance, clock) if instance else (),
-        troubles=troubles[:MOST_TROUBLES],
+        leases=_lease_views(instance, clock) if instance else (),
+        troubles=troubles[:MAX_ERRORS],
         clock=clock,
     )
 
 
-def _leases_shown(instance: InstanceStatus, clock: Clock) -> Sequence[LeaseShown]:
+def _lease_views(instance: InstanceStatus, clock: PageClock) -> Sequence[LeaseView]:
     shown = []
     for each in instance.leases:
         holder = instance.holder(each, clock.now)
         since = clock.at(each.since) if each.since and holder is not None else None
-        shown.append(LeaseShown(lease_in_words(each.name), holder, each.ours, since))
+        shown.append(LeaseView(format_lease_name(each.name), holder, each.ours, since))
     return shown
 
 
-async def _todo(services: Services) -> tuple[Queues, Counts]:
+async def _todo(services: Services) -> tuple[QueueStats, ConversationStats]:
     now = services.now()
-    since, until = stored(now - CODE_TIME), stored(now)
+    since, until = format_timestamp(now - CODE_LIFETIME), format_timestamp(now)
     return await services.state.read(
-        lambda db: (queues(db, now=until), counts(db, asked_since=since, now=until))
+        lambda db: (
+            read_queue_stats(db, now=until),
+            read_conversation_stats(db, asked_since=since, now=until),
+        )
     )

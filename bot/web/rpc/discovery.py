@@ -11,7 +11,7 @@ VERSION = "1.0.0"
 """Of what the methods take and give."""
 
 
-def described(methods: Mapping[str, ToolSpec], *, title: str) -> dict[str, Any]:
+def describe_methods(methods: Mapping[str, ToolSpec], *, title: str) -> dict[str, Any]:
     """Every method with its parameters and their JSON Schemas."""
     return {
         "openrpc": OPENRPC,

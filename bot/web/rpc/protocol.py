@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from bot.plain_text import json_for_terminals
+from bot.sanitize import escape_json_controls
 
 log = logging.getLogger(__name__)
 
@@ -17,29 +17,29 @@ INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
-CANNOT: Final = -32000
+SERVER_ERROR: Final = -32000
 """Ours: it was understood, and cannot be done now."""
-MISSING: Final = -32001
+NOT_FOUND: Final = -32001
 """Ours: there is no such note."""
 
-MOST_CALLS = 50
+MAX_CALLS = 50
 """In one batch."""
-LARGEST_ANSWER = 16 * 1024 * 1024
+MAX_ANSWER_BYTES = 16 * 1024 * 1024
 """Characters of all that is answered to one request."""
 
-ABOUT_REQUEST = (
+REQUEST_FORM_TEXT = (
     'a request is an object with "jsonrpc": "2.0", "method", and "params" and "id" where there are any'
 )
-BATCH_SIZE = f"a batch holds 1 to {MOST_CALLS} requests"
-TOO_LONG = "The answer is too long: ask for less, such as fewer lines of a note or fewer calls at once."
-BROKE = "Internal error: the fault is not in your call; the log of the service tells more."
+BATCH_SIZE_TEXT = f"a batch holds 1 to {MAX_CALLS} requests"
+TOO_LONG_TEXT = "The answer is too long: ask for less, such as fewer lines of a note or fewer calls at once."
+INTERNAL_ERROR_TEXT = "Internal error: the fault is not in your call; the log of the service tells more."
 
 Params = Mapping[str, Any] | list[Any]
 Run = Callable[[str, Params], Awaitable[object]]
 """Carry out one method; gives what JSON can hold, or raises Refused."""
 
 
-class Refused(Exception):
+class RpcError(Exception):
     """An error that the caller is told: its code, and a sentence."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -47,7 +47,7 @@ class Refused(Exception):
         self.code = code
 
 
-async def answer(body: bytes, run: Run) -> str | None:
+async def answer_request(body: bytes, run: Run) -> str | None:
     """Carry out one request or a batch, in order, and give the JSON to answer; None where nothing is to be.
 
     A batch's calls may rely on those before them. Of two members with one name the last counts, as nearly everywhere.
@@ -56,54 +56,54 @@ async def answer(body: bytes, run: Run) -> str | None:
         # Stricter than `json`: no NaN, no half characters, nothing nested beyond 200 levels, no endless numbers.
         said = from_json(body, allow_inf_nan=False)
     except ValueError as error:
-        return refusal(PARSE_ERROR, f"Parse error: {error}")
+        return encode_error(PARSE_ERROR, f"Parse error: {error}")
     if not isinstance(said, list):
-        return await _answer_one(said, run, LARGEST_ANSWER)
-    if not 1 <= len(said) <= MOST_CALLS:
-        return refusal(INVALID_REQUEST, f"Invalid request: {BATCH_SIZE}.")
+        return await _answer_call(said, run, MAX_ANSWER_BYTES)
+    if not 1 <= len(said) <= MAX_CALLS:
+        return encode_error(INVALID_REQUEST, f"Invalid request: {BATCH_SIZE_TEXT}.")
     answers: list[str] = []
-    room = LARGEST_ANSWER
+    room = MAX_ANSWER_BYTES
     for each in said:
-        if (told := await _answer_one(each, run, room)) is not None:
+        if (told := await _answer_call(each, run, room)) is not None:
             answers.append(told)
             room -= len(told)
     return f"[{','.join(answers)}]" if answers else None
 
 
-def refusal(code: int, message: str) -> str:
+def encode_error(code: int, message: str) -> str:
     """The JSON to answer where there is no call that it could belong to."""
-    return _written(None, {"error": {"code": code, "message": message}})
+    return _encode_response(None, {"error": {"code": code, "message": message}})
 
 
-async def _answer_one(said: object, run: Run, room: int) -> str | None:
+async def _answer_call(said: object, run: Run, room: int) -> str | None:
     """`room`: how many characters a result may have."""
     given = said.get("id") if isinstance(said, dict) else None
     call_id = given if _is_id(given) else None
     try:
-        method, params, is_answered = _read(said)
-    except Refused as fault:
-        return _written(call_id, _error(fault))
+        method, params, is_answered = _parse_call(said)
+    except RpcError as fault:
+        return _encode_response(call_id, _error_of(fault))
     try:
-        told = _written(call_id, {"result": await run(method, params)})
+        told = _encode_response(call_id, {"result": await run(method, params)})
         if len(told) > room:
-            raise Refused(CANNOT, TOO_LONG)
-    except Refused as fault:
-        told = _written(call_id, _error(fault))
+            raise RpcError(SERVER_ERROR, TOO_LONG_TEXT)
+    except RpcError as fault:
+        told = _encode_response(call_id, _error_of(fault))
     except Exception:
         log.exception("a method of JSON-RPC broke")
-        told = _written(call_id, _error(Refused(INTERNAL_ERROR, BROKE)))
+        told = _encode_response(call_id, _error_of(RpcError(INTERNAL_ERROR, INTERNAL_ERROR_TEXT)))
     return told if is_answered else None
 
 
-def _read(said: object) -> tuple[str, Params, bool]:
+def _parse_call(said: object) -> tuple[str, Params, bool]:
     """Method, parameters, and whether an answer is wanted. Raises Refused where it is no request."""
     if not isinstance(said, dict) or said.get("jsonrpc") != "2.0" or not isinstance(said.get("method"), str):
-        raise Refused(INVALID_REQUEST, f"Invalid request: {ABOUT_REQUEST}.")
+        raise RpcError(INVALID_REQUEST, f"Invalid request: {REQUEST_FORM_TEXT}.")
     params = said.get("params")
     if not isinstance(params, dict | list | None):
-        raise Refused(INVALID_REQUEST, 'Invalid request: "params" is an object.')
+        raise RpcError(INVALID_REQUEST, 'Invalid request: "params" is an object.')
     if "id" in said and not _is_id(said["id"]):
-        raise Refused(INVALID_REQUEST, 'Invalid request: "id" is a string, a number or null.')
+        raise RpcError(INVALID_REQUEST, 'Invalid request: "id" is a string, a number or null.')
     return said["method"], params or {}, "id" in said
 
 
@@ -117,11 +117,11 @@ def _is_id(value: object) -> bool:
             return isinstance(value, str | int | None)
 
 
-def _error(fault: Refused) -> dict[str, object]:
+def _error_of(fault: RpcError) -> dict[str, object]:
     return {"error": {"code": fault.code, "message": str(fault)}}
 
 
-def _written(call_id: object, outcome: Mapping[str, object]) -> str:
+def _encode_response(call_id: object, outcome: Mapping[str, object]) -> str:
     document = {"jsonrpc": "2.0", "id": call_id, **outcome}
     # Names of files may hold bytes that are no characters: they are told as escapes, which any program can read.
-    return json_for_terminals(json.dumps(document, ensure_ascii=False, allow_nan=False))
+    return escape_json_controls(json.dumps(document, ensure_ascii=False, allow_nan=False))

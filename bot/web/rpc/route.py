@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from bot.web.bodies import content_type, expect_later, read_body
 from bot.web.context import services_key
+from bot.web.request_body import content_type, defer_expect, read_body
 
 if TYPE_CHECKING:
     from bot.web.rpc.protocol import Run
@@ -22,44 +22,44 @@ def add_rpc(app: web.Application) -> None:
 
     @cache
     def run() -> "Run":
-        from bot.web.rpc.methods import rpc_methods, runner
+        from bot.web.rpc.methods import make_runner, rpc_methods
 
-        return runner(rpc_methods(services))
+        return make_runner(rpc_methods(services))
 
     async def receive(request: web.Request) -> web.Response:
-        from bot.web.rpc.protocol import answer
+        from bot.web.rpc.protocol import answer_request
 
         kind, charset = content_type(request)
         if kind not in JSON_TYPES or charset not in ("", "utf-8", "utf8"):
-            return _refused(415, "send it as Content-Type: application/json, in UTF-8")
+            return _error_response(415, "send it as Content-Type: application/json, in UTF-8")
         try:
             body = await read_body(request)
         except web.HTTPException as refused:
-            return _refused(refused.status, _reason(refused))
-        told = await answer(body, run())
-        return web.Response(status=204) if told is None else _json(told)
+            return _error_response(refused.status, _reason_text(refused))
+        told = await answer_request(body, run())
+        return web.Response(status=204) if told is None else _json_response(told)
 
-    app.router.add_post(RPC, receive, expect_handler=expect_later)
+    app.router.add_post(RPC, receive, expect_handler=defer_expect)
 
 
-def rpc_refused(status: int, why: str) -> web.Response:
+def rpc_error_response(status: int, why: str) -> web.Response:
     """Say that no call can be answered just now, in the form of all other errors."""
-    from bot.web.rpc.protocol import CANNOT, refusal
+    from bot.web.rpc.protocol import SERVER_ERROR, encode_error
 
-    return _json(refusal(CANNOT, why), status=status)
+    return _json_response(encode_error(SERVER_ERROR, why), status=status)
 
 
-def _reason(refused: web.HTTPException) -> str:
+def _reason_text(refused: web.HTTPException) -> str:
     if isinstance(refused, web.HTTPUnsupportedMediaType):
         return "send it without Content-Encoding, not compressed"
     return refused.reason.lower()
 
 
-def _refused(status: int, why: str) -> web.Response:
-    from bot.web.rpc.protocol import INVALID_REQUEST, refusal
+def _error_response(status: int, why: str) -> web.Response:
+    from bot.web.rpc.protocol import INVALID_REQUEST, encode_error
 
-    return _json(refusal(INVALID_REQUEST, f"Invalid request: {why}."), status=status)
+    return _json_response(encode_error(INVALID_REQUEST, f"Invalid request: {why}."), status=status)
 
 
-def _json(text: str, *, status: int = 200) -> web.Response:
+def _json_response(text: str, *, status: int = 200) -> web.Response:
     return web.Response(status=status, text=text, content_type="application/json")

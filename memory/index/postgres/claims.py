@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memory.embeddings.protocol import ModelId
-from memory.index.postgres.presence import IS_GONE
+from memory.index.postgres.liveness_lock import IS_GONE
 from memory.index.protocol import CLAIM_SECONDS
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ TEXT_SECONDS = 180
 """So long a text stays claimed whose vector does not come: a model on this machine may take that long for a batch."""
 
 
-def claim(
+def claim_notes(
     db: "Connection[tuple[Any, ...]]", paths: Collection[str], holder: str, *, seconds: int = CLAIM_SECONDS
 ) -> set[str]:
     """Those of the notes that are the holder's from now on, for so long; taken in the order of the paths.
@@ -37,7 +37,7 @@ def claim(
     return {row[0] for row in rows}
 
 
-def still_held(db: "Connection[tuple[Any, ...]]", paths: Sequence[str], holder: str) -> set[str]:
+def keep_claims(db: "Connection[tuple[Any, ...]]", paths: Sequence[str], holder: str) -> set[str]:
     """Those of the notes that are the holder's, and stay so until the end of the transaction."""
     rows = db.execute(
         "SELECT path FROM commonplace.claims WHERE path = ANY(%s) AND holder = %s"
@@ -47,7 +47,7 @@ def still_held(db: "Connection[tuple[Any, ...]]", paths: Sequence[str], holder: 
     return {row[0] for row in rows}
 
 
-def give_back(db: "Connection[tuple[Any, ...]]", paths: Collection[str], holder: str) -> None:
+def release_notes(db: "Connection[tuple[Any, ...]]", paths: Collection[str], holder: str) -> None:
     """Claims that are done with; in the order of the paths, as everybody takes them."""
     db.execute(
         "DELETE FROM commonplace.claims WHERE path IN (SELECT path FROM commonplace.claims"
@@ -56,7 +56,7 @@ def give_back(db: "Connection[tuple[Any, ...]]", paths: Collection[str], holder:
     )
 
 
-def forget_ended(db: "Connection[tuple[Any, ...]]") -> None:
+def delete_expired(db: "Connection[tuple[Any, ...]]") -> None:
     """Remove what somebody has left who died."""
     db.execute(
         "DELETE FROM commonplace.claims WHERE path IN (SELECT path FROM commonplace.claims"
@@ -64,7 +64,7 @@ def forget_ended(db: "Connection[tuple[Any, ...]]") -> None:
     )
 
 
-def end_those_of_the_dead(db: "Connection[tuple[Any, ...]]") -> int:
+def release_claims_of_dead(db: "Connection[tuple[Any, ...]]") -> int:
     """Remove the claims of those who are not there any more; tells how many. Nobody is waited for."""
     return db.execute(
         "DELETE FROM commonplace.claims WHERE path IN (SELECT path FROM commonplace.claims"  # noqa: S608
@@ -76,20 +76,20 @@ def claim_texts(
     db: "Connection[tuple[Any, ...]]", model: ModelId, digests: Collection[bytes], holder: str
 ) -> set[bytes]:
     """Those of the texts that are the holder's to have vectors made of: it is paid for once."""
-    names = {f"{_texts_of(model)}{digest.hex()}": digest for digest in digests}
-    return {names[name] for name in claim(db, names, holder, seconds=TEXT_SECONDS)}
+    names = {f"{_text_claim_prefix(model)}{digest.hex()}": digest for digest in digests}
+    return {names[name] for name in claim_notes(db, names, holder, seconds=TEXT_SECONDS)}
 
 
-def give_back_texts(
+def release_texts(
     db: "Connection[tuple[Any, ...]]", model: ModelId, digests: Collection[bytes], holder: str
 ) -> None:
     """Texts that have their vectors, or are refused."""
-    give_back(db, [f"{_texts_of(model)}{digest.hex()}" for digest in digests], holder)
+    release_notes(db, [f"{_text_claim_prefix(model)}{digest.hex()}" for digest in digests], holder)
 
 
-def texts_of_others(db: "Connection[tuple[Any, ...]]", model: ModelId, holder: str) -> list[int]:
+def texts_claimed_by_others(db: "Connection[tuple[Any, ...]]", model: ModelId, holder: str) -> list[int]:
     """The texts that somebody else has vectors made of just now."""
-    prefix = _texts_of(model)
+    prefix = _text_claim_prefix(model)
     claimed = db.execute(
         "SELECT path FROM commonplace.claims WHERE starts_with(path, %s) AND holder <> %s AND until >= now()",
         (prefix, holder),
@@ -99,7 +99,7 @@ def texts_of_others(db: "Connection[tuple[Any, ...]]", model: ModelId, holder: s
     return [row[0] for row in rows]
 
 
-def end_all(db: "Connection[tuple[Any, ...]]", holder: str) -> None:
+def release_all(db: "Connection[tuple[Any, ...]]", holder: str) -> None:
     """The holder has no claim any more."""
     db.execute(
         "DELETE FROM commonplace.claims WHERE path IN (SELECT path FROM commonplace.claims"
@@ -108,6 +108,6 @@ def end_all(db: "Connection[tuple[Any, ...]]", holder: str) -> None:
     )
 
 
-def _texts_of(model: ModelId) -> str:
+def _text_claim_prefix(model: ModelId) -> str:
     # No note is called so.
     return f"/{model.provider}/{model.stored_name}/{model.dimensions}/"

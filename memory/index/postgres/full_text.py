@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import combinations
 
-from memory.index.postgres.lexemes import all_of, any_of, lexeme_of, query_of
-from memory.index.postgres.schema import Tables
-from memory.search import ELSEWHERE, NEAR_TIE
-from memory.words import Term
+from memory.index.postgres.lexemes import format_all_query, format_any_query, format_lexeme, format_tsquery
+from memory.index.postgres.schema import PostgresTables
+from memory.search import ASSUMED_OTHER_CHUNKS, NEAR_TIE
+from memory.tokenizer import Term
 
 EXACT_HITS = 2_000
 """Terms with no more hits than this together are all ranked."""
@@ -29,19 +29,19 @@ hardly commoner."""
 CLOSE_TERMS = 3
 """How many common terms must stand together, the rarest of them; with more, few chunks hold all."""
 
-LOOKED_AT = 1_000
+MAX_CLOSENESS_HITS = 1_000
 """Of chunks that hold common terms so many are looked at, however many there are."""
 
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
 _MOST_ROWS = 1 << 31
 
-_HOW_OFTEN = "round(1 / (1.6449340668482264 * (1 - ts_rank('{1,1,1,1}', c.words, term.query))) - 0.5)"
+_FREQUENCY = "round(1 / (1.6449340668482264 * (1 - ts_rank('{1,1,1,1}', c.words, term.query))) - 0.5)"
 _SCORE = (
     "(SELECT sum(term.weight * often * %(more)s"  # noqa: S608 - nothing but our own
     " / (often + %(k1)s * (1 - %(b)s + %(b)s * c.length / %(average)s)))"
     " FROM unnest(%(weights)s::float8[], %(queries)s::text[]::tsquery[]) AS term (weight, query),"
-    f" LATERAL (SELECT {_HOW_OFTEN} AS often OFFSET 0) AS counted)"
+    f" LATERAL (SELECT {_FREQUENCY} AS often OFFSET 0) AS counted)"
 )
 # What is outside of the row is brought in once: each function of the words would do so for itself.
 _HITS = (
@@ -63,7 +63,7 @@ _BY_CLOSENESS = _BEST.format(score="ts_rank_cd('{1,1,1,1}', c.words, %(wanted)s:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class PostgresProposal:
     """Chunks that may answer, and how common the terms are."""
 
     chunks: tuple[int, ...]
@@ -74,38 +74,47 @@ class Proposal:
     """How many chunks there are."""
 
 
-def propose(tables: Tables, terms: Sequence[Term], *, most: int, today: date = date.max) -> Proposal:
+def propose(
+    tables: PostgresTables, terms: Sequence[Term], *, most: int, today: date = date.max
+) -> PostgresProposal:
     """At most `most` chunks for any of the terms; of those that are about equally good, the newest."""
     row = tables.run(
         "SELECT chunks, words FROM commonplace.index_sums WHERE generation = %s", [tables.generation]
     ).fetchone()
     total, words = row or (0, 0)
-    frequencies = _look_up(tables, terms)
+    frequencies = _read_frequencies(tables, terms)
     most = min(most, _MOST_ROWS)
     present = sorted((term for term in frequencies if frequencies[term]), key=frequencies.__getitem__)
     if not present or most <= 0 or not total:
-        return Proposal((), frequencies, total)
+        return PostgresProposal((), frequencies, total)
     hits = sum(frequencies[term] for term in present)
     average = max(1.0, words / total)
     if hits <= EXACT_HITS:
         chunks = (
-            _all(tables, present)
+            _all_matches(tables, present)
             if hits <= most
-            else _by_relevance(
-                tables, present, any_of(_lexemes(present)), frequencies, total, average, most, today
+            else _rank_by_relevance(
+                tables,
+                present,
+                format_any_query(_to_lexemes(present)),
+                frequencies,
+                total,
+                average,
+                most,
+                today,
             )
         )
-        return Proposal(tuple(chunks), frequencies, total)
+        return PostgresProposal(tuple(chunks), frequencies, total)
     found: dict[int, None] = {}
-    for some in _in_turn(tables, present, frequencies, total, average, most, today):
+    for some in _propose_in_order(tables, present, frequencies, total, average, most, today):
         found |= dict.fromkeys(some[: most - len(found)])
         if len(found) >= most:
             break
-    return Proposal(tuple(found), frequencies, total)
+    return PostgresProposal(tuple(found), frequencies, total)
 
 
-def _in_turn(
-    tables: Tables,
+def _propose_in_order(
+    tables: PostgresTables,
     present: Sequence[Term],
     frequencies: Mapping[Term, int],
     total: int,
@@ -114,18 +123,25 @@ def _in_turn(
     today: date,
 ) -> Iterator[list[int]]:
     """Chunks, the likelier ones before the others: the `most` best of each kind."""
-    rare, common = _split(present, frequencies, total)
+    rare, common = _split_by_rarity(present, frequencies, total)
     common = common[:CLOSE_TERMS]
     if rare:
-        yield _by_relevance(
-            tables, [*rare, *common], any_of(_lexemes(rare)), frequencies, total, average, most, today
+        yield _rank_by_relevance(
+            tables,
+            [*rare, *common],
+            format_any_query(_to_lexemes(rare)),
+            frequencies,
+            total,
+            average,
+            most,
+            today,
         )
     for count in range(len(common), 0, -1):
         for asked in combinations(common, count):
-            yield _by_closeness(tables, asked, most, today)
+            yield _rank_by_closeness(tables, asked, most, today)
 
 
-def _split(
+def _split_by_rarity(
     present: Sequence[Term], frequencies: Mapping[Term, int], total: int
 ) -> tuple[list[Term], list[Term]]:
     """Of terms in the order of their frequencies those that choose alone, and the others."""
@@ -137,11 +153,11 @@ def _split(
     return list(present), []
 
 
-def _look_up(tables: Tables, terms: Sequence[Term]) -> dict[Term, int]:
+def _read_frequencies(tables: PostgresTables, terms: Sequence[Term]) -> dict[Term, int]:
     """In how many chunks each term stands."""
     if not terms:
         return {}
-    lexemes = _lexemes(terms)
+    lexemes = _to_lexemes(terms)
     counts: dict[str, int] = dict(
         tables.run(
             "SELECT word, sum(chunks)::bigint FROM (SELECT word, chunks FROM commonplace.lexemes@ WHERE word = ANY(%s)"
@@ -153,15 +169,16 @@ def _look_up(tables: Tables, terms: Sequence[Term]) -> dict[Term, int]:
     return {term: counts.get(lexeme, 0) for term, lexeme in zip(terms, lexemes, strict=True)}
 
 
-def _all(tables: Tables, terms: Sequence[Term]) -> list[int]:
+def _all_matches(tables: PostgresTables, terms: Sequence[Term]) -> list[int]:
     rows = tables.run(
-        "SELECT id FROM commonplace.chunks@ WHERE words @@ %s::tsquery", [any_of(_lexemes(terms))]
+        "SELECT id FROM commonplace.chunks@ WHERE words @@ %s::tsquery",
+        [format_any_query(_to_lexemes(terms))],
     )
     return [row[0] for row in rows]
 
 
-def _by_relevance(
-    tables: Tables,
+def _rank_by_relevance(
+    tables: PostgresTables,
     terms: Sequence[Term],
     wanted: str,
     frequencies: Mapping[Term, int],
@@ -171,30 +188,34 @@ def _by_relevance(
     today: date,
 ) -> list[int]:
     """The best by BM25, as FTS5 has it."""
-    weigh = _idf if len(terms) and sum(frequencies[term] for term in terms) <= EXACT_HITS else _weight
+    weigh = _idf if len(terms) and sum(frequencies[term] for term in terms) <= EXACT_HITS else _term_weight
     rows = tables.run(
         _BY_RELEVANCE,
         {
             "wanted": wanted,
-            "queries": [query_of(lexeme) for lexeme in _lexemes(terms)],
+            "queries": [format_tsquery(lexeme) for lexeme in _to_lexemes(terms)],
             "weights": [weigh(frequencies[term], total) for term in terms],
             "average": average,
             "k1": _K1,
             "b": _B,
             "more": _K1 + 1,
-            **_cut(most, today),
+            **_tie_parameters(most, today),
         },
     )
     return [row[0] for row in rows]
 
 
-def _by_closeness(tables: Tables, terms: Sequence[Term], most: int, today: date) -> list[int]:
+def _rank_by_closeness(tables: PostgresTables, terms: Sequence[Term], most: int, today: date) -> list[int]:
     """Those of some chunks with all the terms where they stand closest together."""
-    values = {"wanted": all_of(_lexemes(terms)), "looked_at": max(most, LOOKED_AT), **_cut(most, today)}
+    values = {
+        "wanted": format_all_query(_to_lexemes(terms)),
+        "looked_at": max(most, MAX_CLOSENESS_HITS),
+        **_tie_parameters(most, today),
+    }
     return [row[0] for row in tables.run(_BY_CLOSENESS, values)]
 
 
-def _cut(most: int, today: date) -> dict[str, float]:
+def _tie_parameters(most: int, today: date) -> dict[str, float]:
     """The values by which `_BEST` leaves off."""
     return {"most": most, "today": today.toordinal(), "near_tie": math.log1p(NEAR_TIE)}
 
@@ -203,10 +224,10 @@ def _idf(frequency: int, total: int) -> float:
     return max(_LEAST_IDF, math.log((total - frequency + 0.5) / (frequency + 0.5)))
 
 
-def _weight(frequency: int, total: int) -> float:
+def _term_weight(frequency: int, total: int) -> float:
     """As the search weighs it: what stands everywhere still counts a little."""
-    return math.log1p((total + ELSEWHERE - frequency + 0.5) / (frequency + 0.5))
+    return math.log1p((total + ASSUMED_OTHER_CHUNKS - frequency + 0.5) / (frequency + 0.5))
 
 
-def _lexemes(terms: Iterable[Term]) -> list[str]:
-    return [lexeme_of(term) for term in terms]
+def _to_lexemes(terms: Iterable[Term]) -> list[str]:
+    return [format_lexeme(term) for term in terms]

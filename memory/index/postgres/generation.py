@@ -9,39 +9,39 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory.embeddings.protocol import ModelId, Vector
-from memory.errors import IndexBroken, IndexUnavailable
-from memory.index.postgres import claims, full_text, users, versions
+from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.index.mean_centering import MeanVector
+from memory.index.postgres import active_instances, claims, full_text, model_versions
 from memory.index.postgres import vectors as stored
-from memory.index.postgres.nearest import Nearest, ServerNearest
-from memory.index.postgres.notes import change_notes, known_notes, known_stamps, merge_lexemes
-from memory.index.postgres.opening import IndexBegunOtherwise, begin_anew, moment_of, prepare
-from memory.index.postgres.presence import Presence
-from memory.index.postgres.purge import this_moment, write_anew
-from memory.index.postgres.runs import chunk_places, places_of_days, read_runs
+from memory.index.postgres.initialization import IndexRecreated, check_state, prepare, recreate
+from memory.index.postgres.liveness_lock import LivenessLock
+from memory.index.postgres.notes import merge_lexemes, read_notes, read_stamps, write_notes
+from memory.index.postgres.passage_runs import read_chunk_spans, read_day_spans, read_runs
+from memory.index.postgres.purge import rewrite_tables, transaction_id
 from memory.index.postgres.schema import (
     SHADOW_LOCK,
-    State,
-    Tables,
-    frozen_state,
+    IndexState,
+    PostgresTables,
     lock_index,
+    read_snapshot_state,
     read_state,
 )
+from memory.index.postgres.vector_search import ExactServerSearcher, ServerSearcher
 from memory.index.protocol import (
     IndexChanged,
+    IndexCounts,
     IndexedNote,
-    IndexNumbers,
     KnownNote,
-    Likeness,
     Stamp,
-    Unembedded,
-    VectorNumbers,
+    UnembeddedText,
+    VectorCounts,
+    VectorQuery,
 )
-from memory.index.typical import Typical
-from memory.postgres.keys import lock_key
-from memory.postgres.news import announce
+from memory.postgres.lock_keys import lock_key
+from memory.postgres.notifications import notify_change
 from memory.postgres.server import Server
-from memory.search import Candidates, Days
-from memory.words import Term
+from memory.search import DayRange, SearchCandidates
+from memory.tokenizer import Term
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -52,12 +52,12 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class ServerTransaction:
     """A transaction, and the index in it."""
 
     db: "Db"
-    state: State
-    tables: Tables
+    state: IndexState
+    tables: PostgresTables
 
     @property
     def version(self) -> str:
@@ -81,7 +81,7 @@ class GenerationIndex:
         fingerprint: str,
         user: str = "",
         member: str = "",
-        nearest: Nearest | None = None,
+        nearest: ServerSearcher | None = None,
     ) -> None:
         """Ask nobody yet; `fingerprint` names whatever makes the indexed words or chunks wrong when it changes.
 
@@ -90,10 +90,10 @@ class GenerationIndex:
         """
         self._server = server
         self._fingerprint = fingerprint
-        self._user = users.name_of(user)
+        self._user = active_instances.instance_name(user)
         self._is_nameless = not user
-        self._nearest: Nearest = nearest or ServerNearest()
-        self._presence = Presence(server)
+        self._nearest: ServerSearcher = nearest or ExactServerSearcher()
+        self._presence = LivenessLock(server)
         self._holder = self._presence.name
         self._member = member or self._holder
         self._claimed: set[str] = set()
@@ -102,48 +102,52 @@ class GenerationIndex:
         self._is_prepared = False
         self._seen_at = float("-inf")
         self._wanted: ModelId | None = None
-        self._numbers: tuple[str, ModelId, VectorNumbers] | None = None
+        self._numbers: tuple[str, ModelId, VectorCounts] | None = None
         self._all_embedded: tuple[str, ModelId] | None = None
-        self._typical: tuple[str, int, Typical | None] = ("", 0, None)
+        self._typical: tuple[str, int, MeanVector | None] = ("", 0, None)
 
-    def want(self, model: ModelId | None) -> None:
+    def track_model(self, model: ModelId | None) -> None:
         """From now on count for how many texts that come there is a vector of `model`; of None, nothing."""
         self._wanted = model
 
     def identity(self) -> str:
         """See `Index.identity`."""
-        return self._quick_state().identity
+        return self._read_state().identity
 
     def version(self) -> str:
         """See `Index.version`: who works on which note is told by claims, so that this is only about all of them."""
-        state = self._quick_state()
+        state = self._read_state()
         return f"{state.identity}:{state.renewals}"
 
     def stamps(self) -> tuple[Mapping[str, tuple[int, int, int]], Mapping[str, str]]:
         """See `Index.stamps`."""
-        self._leave_a_sign()
-        stamps, faults, self._newest_seen = self._read(lambda moment: known_stamps(moment.tables))
+        self._record_use()
+        stamps, faults, self._newest_seen = self._run_read(lambda moment: read_stamps(moment.tables))
         return stamps, faults
 
     def known(self, paths: Collection[str] | None = None) -> Mapping[str, KnownNote]:
         """See `Index.known`."""
-        return self._read(lambda moment: known_notes(moment.tables, paths))
+        return self._run_read(lambda moment: read_notes(moment.tables, paths))
 
     def claim(self, paths: Sequence[str]) -> Collection[str]:
         """See `Index.claim`."""
-        self._may_claim()
-        ours = self._write(lambda moment: claims.claim(moment.db, paths, self._holder), counts=False)
+        self._ensure_visible()
+        ours = self._run_write(
+            lambda moment: claims.claim_notes(moment.db, paths, self._holder), counts=False
+        )
         if (rest := set(paths) - ours) and self._end_dead_claims():
-            ours |= self._write(lambda moment: claims.claim(moment.db, rest, self._holder), counts=False)
+            ours |= self._run_write(
+                lambda moment: claims.claim_notes(moment.db, rest, self._holder), counts=False
+            )
         self._claimed |= ours
         return ours
 
-    def give_back(self, paths: Collection[str]) -> None:
+    def release(self, paths: Collection[str]) -> None:
         """See `Index.give_back`."""
         self._claimed.difference_update(paths)
-        self._write(lambda moment: claims.give_back(moment.db, paths, self._holder), counts=False)
+        self._run_write(lambda moment: claims.release_notes(moment.db, paths, self._holder), counts=False)
 
-    def apply(
+    def write_batch(
         self,
         notes: Sequence[IndexedNote],
         *,
@@ -153,14 +157,14 @@ class GenerationIndex:
     ) -> None:
         """See `Index.apply`."""
 
-        def change(moment: Moment) -> None:
+        def change(moment: ServerTransaction) -> None:
             if version and version != f"{moment.state.identity}:{moment.state.renewals}":
                 raise IndexChanged
             # All at once and first: whoever takes them does so in the same order.
             done = [*(note.path for note in notes), *(restamped or ())]
-            ours = self._ours(moment.db, done)
+            ours = self._filter_claimed(moment.db, done)
             wanted = stored.find_model(moment.db, self._wanted) or 0 if self._wanted else None
-            changed = change_notes(
+            changed = write_notes(
                 moment.tables,
                 list({note.path: note for note in notes if note.path in ours}.values()),
                 gone=gone,
@@ -169,14 +173,14 @@ class GenerationIndex:
                 wanted=wanted,
                 counts_uses=self._is_live,
             )
-            claims.give_back(moment.db, done, self._holder)
+            claims.release_notes(moment.db, done, self._holder)
             moment.db.execute(
                 "UPDATE commonplace.index_state SET hits = hits + %s, misses = misses + %s,"
                 " last_indexed_at = CASE WHEN %s THEN now() ELSE last_indexed_at END",
                 (changed.hits, changed.misses, self._is_live),
             )
 
-        self._write(change)
+        self._run_write(change)
         self._claimed.difference_update(note.path for note in notes)
         self._claimed.difference_update(restamped or ())
 
@@ -185,159 +189,163 @@ class GenerationIndex:
         terms: Sequence[Term],
         *,
         most: int,
-        likeness: Likeness | None = None,
-        days: Sequence[Days] = (),
+        likeness: VectorQuery | None = None,
+        days: Sequence[DayRange] = (),
         today: date = date.max,
-    ) -> Candidates:
+    ) -> SearchCandidates:
         """See `Index.candidates`."""
         if not terms and not likeness and not days:
-            return Candidates((), {}, 0)
+            return SearchCandidates((), {}, 0)
 
-        def look(moment: Moment) -> Candidates:
+        def look(moment: ServerTransaction) -> SearchCandidates:
             tables = moment.tables
             proposal = full_text.propose(tables, terms, most=most, today=today)
             frequencies, chunks = proposal.frequencies, proposal.total
-            found = chunk_places(tables, proposal.chunks) + places_of_days(tables, days)
+            found = read_chunk_spans(tables, proposal.chunks) + read_day_spans(tables, days)
             model = stored.find_model(moment.db, likeness.model) if likeness else None
             if not likeness or model is None:
-                return Candidates(tuple(read_runs(tables, found)), frequencies, chunks)
-            found += stored.alike_segments(
+                return SearchCandidates(tuple(read_runs(tables, found)), frequencies, chunks)
+            found += stored.most_similar_segments(
                 tables, self._nearest, model, likeness, state=moment.version, today=today
             )
             if self._typical[:2] != (moment.version, model):
-                common = stored.read_typical(moment.db, model, size=len(likeness.vector))
+                common = stored.read_mean_vector(moment.db, model, size=len(likeness.vector))
                 self._typical = (moment.version, model, common)
             compare = partial(
-                stored.similarities, moment.db, self._nearest, model, likeness, self._typical[2]
+                stored.read_similarities, moment.db, self._nearest, model, likeness, self._typical[2]
             )
-            return Candidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
+            return SearchCandidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
 
-        return self._read(look)
+        return self._run_read(look)
 
-    def unembedded(self, model: ModelId, *, most: int) -> list[Unembedded]:
+    def list_unembedded(self, model: ModelId, *, most: int) -> list[UnembeddedText]:
         """See `Index.unembedded`: without what another instance has vectors made of just now."""
 
-        def look(moment: Moment) -> tuple[list[Unembedded], bool]:
+        def look(moment: ServerTransaction) -> tuple[list[UnembeddedText], bool]:
             if self._all_embedded == (moment.version, model):
                 return [], False
-            others = claims.texts_of_others(moment.db, model, self._holder)
-            found = stored.unembedded(moment.tables, model, most=most, without=others)
+            others = claims.texts_claimed_by_others(moment.db, model, self._holder)
+            found = stored.list_unembedded(moment.tables, model, most=most, without=others)
             if not found and most > 0 and not others:
                 self._all_embedded = (moment.version, model)
             return found, bool(others)
 
         while True:
-            found, has_others = self._read(look)
+            found, has_others = self._run_read(look)
             if has_others and self._end_dead_claims():
                 continue
             if not found:
                 return []
-            self._may_claim()
+            self._ensure_visible()
             digests = [text.digest for text in found]
-            ours = self._write(
+            ours = self._run_write(
                 lambda moment, digests=digests: claims.claim_texts(moment.db, model, digests, self._holder),  # type: ignore[misc]
                 counts=False,
             )
             if ours:
                 return [text for text in found if text.digest in ours]
 
-    def keep_vectors(
+    def store_vectors(
         self, model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str] | None = None
     ) -> None:
         """See `Index.keep_vectors`. Raises ValueError where a vector has another length than the model's."""
 
-        def keep(moment: Moment) -> bool:
-            kept = stored.keep_vectors(moment.db, model, vectors, refused or {})
-            claims.give_back_texts(moment.db, model, [*vectors, *(refused or ())], self._holder)
+        def keep(moment: ServerTransaction) -> bool:
+            kept = stored.store_vectors(moment.db, model, vectors, refused or {})
+            claims.release_texts(moment.db, model, [*vectors, *(refused or ())], self._holder)
             return kept
 
-        self._write(keep)
+        self._run_write(keep)
 
     def retry_refused(self, model: ModelId) -> None:
         """See `Index.retry_refused`."""
-        self._write(lambda moment: stored.retry_refused(moment.db, model))
+        self._run_write(lambda moment: stored.retry_refused(moment.db, model))
 
-    def complete(self, model: ModelId) -> ModelId:
+    def resolve_dimensions(self, model: ModelId) -> ModelId:
         """See `Index.complete`."""
         if not model.is_known:
-            return self._read(lambda moment: versions.last_model(moment.db, model))
+            return self._run_read(lambda moment: model_versions.last_model(moment.db, model))
         if model.dimensions:
             return model
-        dimensions = self._read(lambda moment: stored.last_dimensions(moment.db, model))
+        dimensions = self._run_read(lambda moment: stored.last_dimensions(moment.db, model))
         return replace(model, dimensions=dimensions)
 
     def other_versions(self, model: ModelId) -> list[ModelId]:
         """See `Index.other_versions`."""
-        return self._read(lambda moment: versions.other_versions(moment.db, model))
+        return self._run_read(lambda moment: model_versions.other_versions(moment.db, model))
 
-    def sample(self, model: ModelId, *, most: int) -> list[tuple[Unembedded, Vector]]:
+    def sample_vectors(self, model: ModelId, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
         """See `Index.sample`."""
 
-        def look(moment: Moment) -> list[tuple[Unembedded, Vector]]:
+        def look(moment: ServerTransaction) -> list[tuple[UnembeddedText, Vector]]:
             model_id = stored.find_model(moment.db, model)
-            return versions.sample(moment.tables, model_id, most=most) if model_id is not None else []
+            return (
+                model_versions.sample_vectors(moment.tables, model_id, most=most)
+                if model_id is not None
+                else []
+            )
 
-        return self._read(look)
+        return self._run_read(look)
 
-    def adopt(self, other: ModelId, model: ModelId) -> None:
+    def adopt_vectors(self, other: ModelId, model: ModelId) -> None:
         """See `Index.adopt`."""
-        self._write(lambda moment: versions.adopt(moment.db, other, model))
+        self._run_write(lambda moment: model_versions.adopt_vectors(moment.db, other, model))
 
-    def vector_numbers(self, model: ModelId) -> VectorNumbers:
+    def count_vectors(self, model: ModelId) -> VectorCounts:
         """See `Index.vector_numbers`."""
 
-        def look(moment: Moment) -> VectorNumbers:
+        def look(moment: ServerTransaction) -> VectorCounts:
             if self._numbers and self._numbers[:2] == (moment.version, model):
                 return self._numbers[2]
             state = moment.state
-            numbers = stored.vector_numbers(moment.tables, model, hits=state.hits, misses=state.misses)
+            numbers = stored.count_vectors(moment.tables, model, hits=state.hits, misses=state.misses)
             self._numbers = (moment.version, model, numbers)
             return numbers
 
-        return self._read(look)
+        return self._run_read(look)
 
-    def forget_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
+    def evict_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
         """See `Index.forget_unused`."""
 
-        def forget(moment: Moment) -> int:
+        def forget(moment: ServerTransaction) -> int:
             # A shadow knows texts that have no use yet.
-            if not _without_shadow(moment.db):
+            if not _is_without_shadow(moment.db):
                 return 0
-            return stored.forget_unused(moment.db, most=most, wanted=wanted)
+            return stored.evict_unused(moment.db, most=most, wanted=wanted)
 
-        return self._write(forget)
+        return self._run_write(forget)
 
     def purge(self) -> None:
         """See `Index.purge`: what the server keeps beside its tables, its log and copies of it, is its owner's."""
 
-        def forget(moment: Moment) -> tuple[str, str]:
-            if not _without_shadow(moment.db):
+        def forget(moment: ServerTransaction) -> tuple[str, str]:
+            if not _is_without_shadow(moment.db):
                 raise IndexUnavailable("the index is being built anew just now")
-            stored.forget_every_unused(moment.db)
-            Tables(moment.db, _other(moment.state.generation)).empty()
+            stored.delete_all_unused(moment.db)
+            PostgresTables(moment.db, _other_generation(moment.state.generation)).empty()
             merge_lexemes(moment.tables)
-            return moment.state.generation, this_moment(moment.db)
+            return moment.state.generation, transaction_id(moment.db)
 
-        generation, forgotten_in = self._write(forget)
-        write_anew(self._server, generation, forgotten_in=forgotten_in)
+        generation, forgotten_in = self._run_write(forget)
+        rewrite_tables(self._server, generation, forgotten_in=forgotten_in)
 
-    def numbers(self) -> IndexNumbers:
+    def numbers(self) -> IndexCounts:
         """See `Index.numbers`."""
 
-        def look(moment: Moment) -> IndexNumbers:
+        def look(moment: ServerTransaction) -> IndexCounts:
             row = moment.db.execute(
                 "SELECT notes, chunks FROM commonplace.index_sums WHERE generation = %s",
                 [moment.tables.generation],
             ).fetchone() or (0, 0)
-            return IndexNumbers(notes=row[0], chunks=row[1], last_indexed_at=moment.state.last_indexed_at)
+            return IndexCounts(notes=row[0], chunks=row[1], last_indexed_at=moment.state.last_indexed_at)
 
-        return self._read(look)
+        return self._run_read(look)
 
     def reset(self) -> None:
         """See `Index.reset`: the notes go, and their vectors stay where they are whole."""
         self._is_prepared = False
         prepare_broken(self._server)
-        begin_anew(self._server, name=self._user, fingerprint=self._fingerprint)
+        recreate(self._server, name=self._user, fingerprint=self._fingerprint)
         self._is_prepared = True
 
     def close(self) -> None:
@@ -345,121 +353,124 @@ class GenerationIndex:
         if self._has_claims:
             self._has_claims = False
             self._claimed.clear()
-            with suppress(IndexUnavailable, IndexBroken), self._server.transaction() as db:
-                claims.end_all(db, self._holder)  # else they end by themselves
+            with suppress(IndexUnavailable, IndexCorrupted), self._server.transaction() as db:
+                claims.release_all(db, self._holder)  # else they end by themselves
             self._presence.end()
         if self._is_nameless and self._is_prepared:
             # Else the next process, which may have other settings, would take this one to be still there.
-            with suppress(IndexUnavailable, IndexBroken), self._server.transaction() as db:
-                users.end_use(db, self._user)
+            with suppress(IndexUnavailable, IndexCorrupted), self._server.transaction() as db:
+                active_instances.end_use(db, self._user)
 
-    def _quick_state(self) -> State:
+    def _read_state(self) -> IndexState:
         """Only what the index says of itself, in one round trip."""
 
-        def ask() -> State:
+        def ask() -> IndexState:
             with self._server.transaction() as db:
-                return moment_of(read_state(db), self._fingerprint)
+                return check_state(read_state(db), self._fingerprint)
 
-        return self._prepared(ask)
+        return self._with_schema(ask)
 
-    def _read(self, look: Callable[[Moment], _Result]) -> _Result:
+    def _run_read(self, look: Callable[[ServerTransaction], _Result]) -> _Result:
         """Look at one moment of the index, whatever others do meanwhile."""
 
         def ask() -> _Result:
-            with self._reading() as moment:
+            with self._open_read() as moment:
                 return look(moment)
 
-        return self._prepared(ask)
+        return self._with_schema(ask)
 
-    def _write(self, change: Callable[[Moment], _Result], *, counts: bool = True) -> _Result:
+    def _run_write(self, change: Callable[[ServerTransaction], _Result], *, counts: bool = True) -> _Result:
         """Change the index beside others who do; `counts`: what is known of it is no longer so.
 
         A change that tells that it has found nothing to do (False, or 0) is none: others would look in vain.
         """
 
         def ask() -> _Result:
-            with self._writing() as moment:
+            with self._open_write() as moment:
                 result = change(moment)
                 if counts and (result is None or bool(result)):
                     # Last: who comes next waits for the end of this transaction.
                     moment.db.execute("UPDATE commonplace.index_state SET changes = changes + 1")
                     if self._is_live:
-                        announce(moment.db, self._member)
+                        notify_change(moment.db, self._member)
                 return result
 
-        return self._prepared(ask)
+        return self._with_schema(ask)
 
     @contextmanager
-    def _reading(self) -> Iterator[Moment]:
+    def _open_read(self) -> Iterator[ServerTransaction]:
         with self._server.transaction() as db:
-            state = moment_of(frozen_state(db), self._fingerprint)
-            yield Moment(db, state, self._tables(db, state))
+            state = check_state(read_snapshot_state(db), self._fingerprint)
+            yield ServerTransaction(db, state, self._tables(db, state))
 
     @contextmanager
-    def _writing(self) -> Iterator[Moment]:
+    def _open_write(self) -> Iterator[ServerTransaction]:
         with self._server.transaction() as db:
             lock_index(db, "ROW EXCLUSIVE")
-            state = moment_of(read_state(db), self._fingerprint)
-            yield Moment(db, state, self._tables(db, state))
+            state = check_state(read_state(db), self._fingerprint)
+            yield ServerTransaction(db, state, self._tables(db, state))
 
-    def _tables(self, db: "Db", state: State) -> Tables:
-        return Tables(db, state.generation)
+    def _tables(self, db: "Db", state: IndexState) -> PostgresTables:
+        return PostgresTables(db, state.generation)
 
-    def _prepared(self, ask: Callable[[], _Result]) -> _Result:
+    def _with_schema(self, ask: Callable[[], _Result]) -> _Result:
         if self._is_prepared:
             try:
                 return ask()
-            except IndexBegunOtherwise:
+            except IndexRecreated:
                 self._is_prepared = False
-        self._prepare()
+        self._ensure_schema()
         try:
             return ask()
-        except IndexBegunOtherwise:
+        except IndexRecreated:
             raise IndexUnavailable("the index is being begun anew again and again") from None
 
-    def _prepare(self) -> None:
+    def _ensure_schema(self) -> None:
         if not self._is_prepared:
             prepare(self._server, name=self._user, fingerprint=self._fingerprint)
             self._is_prepared = True
 
-    def _leave_a_sign(self) -> None:
-        if time.monotonic() - self._seen_at >= users.SEEN_EVERY:
-            self._write(lambda moment: users.note_use(moment.db, self._user, self._fingerprint), counts=False)
-            self._write(lambda moment: claims.forget_ended(moment.db), counts=False)
+    def _record_use(self) -> None:
+        if time.monotonic() - self._seen_at >= active_instances.SEEN_EVERY:
+            self._run_write(
+                lambda moment: active_instances.record_use(moment.db, self._user, self._fingerprint),
+                counts=False,
+            )
+            self._run_write(lambda moment: claims.delete_expired(moment.db), counts=False)
             self._seen_at = time.monotonic()
 
-    def _may_claim(self) -> None:
+    def _ensure_visible(self) -> None:
         """Be seen to be there: else what is claimed would be taken for that of a dead one."""
         self._has_claims = True
         self._presence.show()
 
     def _end_dead_claims(self) -> int:
-        return self._write(lambda moment: claims.end_those_of_the_dead(moment.db), counts=False)
+        return self._run_write(lambda moment: claims.release_claims_of_dead(moment.db), counts=False)
 
-    def _ours(self, db: "Db", paths: Sequence[str]) -> set[str]:
+    def _filter_claimed(self, db: "Db", paths: Sequence[str]) -> set[str]:
         """Those of the notes that nobody else is at; of those that were claimed before, what still is."""
         claimed = [path for path in paths if path in self._claimed]
         others = [path for path in paths if path not in self._claimed]
-        ours = claims.still_held(db, claimed, self._holder) if claimed else set()
-        return ours | claims.claim(db, others, self._holder) if others else ours
+        ours = claims.keep_claims(db, claimed, self._holder) if claimed else set()
+        return ours | claims.claim_notes(db, others, self._holder) if others else ours
 
 
 def prepare_broken(server: Server) -> None:
     """See to schema and extension before the tables are made anew."""
-    from memory.index.postgres.opening import have_pgvector
+    from memory.index.postgres.initialization import ensure_pgvector
     from memory.index.postgres.schema import PART, STEPS
     from memory.postgres.migrations import migrate
 
     with server.transaction() as db:
-        have_pgvector(db, server.shown)
+        ensure_pgvector(db, server.shown)
         migrate(db, PART, STEPS)
 
 
-def _other(generation: str) -> str:
+def _other_generation(generation: str) -> str:
     return "b" if generation == "a" else "a"
 
 
-def _without_shadow(db: "Db") -> bool:
+def _is_without_shadow(db: "Db") -> bool:
     """Whether there is no shadow, and none begins before the end of the transaction."""
     row = db.execute("SELECT pg_try_advisory_xact_lock(%s)", [lock_key("index", SHADOW_LOCK)]).fetchone()
     return bool(row and row[0])

@@ -9,7 +9,7 @@ class PostgresIndex(GenerationIndex):
 
     def shadow(self) -> PostgresShadow:
         """See `Index.shadow`."""
-        self._prepare()
+        self._ensure_schema()
         return PostgresShadow(
             self._server,
             fingerprint=self._fingerprint,

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from memory.words import Term, is_character
+from memory.tokenizer import Term, is_unspaced_character
 
 LONGEST = 2_000
 """Bytes of a lexeme; PostgreSQL takes 2,046. What is longer is found by its beginning."""
@@ -13,7 +13,7 @@ _MOST_PLACES = 256
 """PostgreSQL keeps no more places of a lexeme."""
 
 
-def tsvector_of(tokens: Iterable[str]) -> tuple[str, int, list[str]]:
+def format_tsvector(tokens: Iterable[str]) -> tuple[str, int, list[str]]:
     """The literal of a tsvector, how many tokens there are, and its lexemes.
 
     Two characters side by side, which are what is asked for in scripts without spaces, are a lexeme too: it is
@@ -24,7 +24,7 @@ def tsvector_of(tokens: Iterable[str]) -> tuple[str, int, list[str]]:
     count = 0
     for count, token in enumerate(tokens, 1):
         places[token].append(count)
-        now = token if not token.isascii() and is_character(token) else ""
+        now = token if not token.isascii() and is_unspaced_character(token) else ""
         if before and now:
             places[f"{before} {now}"].append(count)
         before = now
@@ -32,8 +32,8 @@ def tsvector_of(tokens: Iterable[str]) -> tuple[str, int, list[str]]:
     lexemes: list[str] = []
     size = 0
     for token, where in places.items():
-        lexeme = _cut_short(token)
-        part = f"'{_escaped(lexeme)}':{','.join(map(str, where[:_MOST_PLACES]))}"
+        lexeme = _shorten(token)
+        part = f"'{_escape(lexeme)}':{','.join(map(str, where[:_MOST_PLACES]))}"
         size += len(part.encode()) + 1
         if size > MOST_BYTES:
             break
@@ -42,31 +42,31 @@ def tsvector_of(tokens: Iterable[str]) -> tuple[str, int, list[str]]:
     return " ".join(parts), count, lexemes
 
 
-def lexeme_of(term: Term) -> str:
+def format_lexeme(term: Term) -> str:
     """What is looked up for a term."""
-    return _cut_short(" ".join(term.tokens))
+    return _shorten(" ".join(term.tokens))
 
 
-def query_of(lexeme: str) -> str:
+def format_tsquery(lexeme: str) -> str:
     """The literal of a tsquery for one lexeme."""
-    return f"'{_escaped(lexeme)}'"
+    return f"'{_escape(lexeme)}'"
 
 
-def any_of(lexemes: Sequence[str]) -> str:
+def format_any_query(lexemes: Sequence[str]) -> str:
     """For any of them."""
-    return " | ".join(map(query_of, lexemes))
+    return " | ".join(map(format_tsquery, lexemes))
 
 
-def all_of(lexemes: Sequence[str]) -> str:
+def format_all_query(lexemes: Sequence[str]) -> str:
     """For all of them."""
-    return " & ".join(map(query_of, lexemes))
+    return " & ".join(map(format_tsquery, lexemes))
 
 
-def _cut_short(token: str) -> str:
+def _shorten(token: str) -> str:
     if len(token) * 4 <= LONGEST:
         return token
     return token.encode()[:LONGEST].decode(errors="ignore")
 
 
-def _escaped(token: str) -> str:
+def _escape(token: str) -> str:
     return token.replace("\\", "\\\\").replace("'", "''")

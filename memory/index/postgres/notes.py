@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory.dates import note_date, passage_dates
-from memory.index.places import newest_day
-from memory.index.postgres.lexemes import tsvector_of
-from memory.index.postgres.schema import MERGE_LOCK, Tables, plain, tick
+from memory.index.passage_spans import latest_day
+from memory.index.postgres.lexemes import format_tsvector
+from memory.index.postgres.schema import MERGE_LOCK, PostgresTables, next_tick, strip_invalid
 from memory.index.protocol import IndexedNote, KnownNote, Stamp
-from memory.postgres.keys import lock_key
-from memory.words import cut
+from memory.postgres.lock_keys import lock_key
+from memory.tokenizer import tokenize
 
 MOST_UNMERGED = 300_000
 """Changes of words; to look among them for a query's is as quick as to look among fewer."""
@@ -20,7 +20,7 @@ _KNOWN = "SELECT path, size, mtime_ns, ctime_ns, digest, fault FROM commonplace.
 
 
 @dataclass(slots=True)
-class Change:
+class IndexDelta:
     """What a change of the notes comes to."""
 
     notes: int = 0
@@ -34,7 +34,7 @@ class Change:
     """How many segments with each text went."""
 
 
-def known_stamps(tables: Tables) -> tuple[dict[str, tuple[int, int, int]], dict[str, str], int]:
+def read_stamps(tables: PostgresTables) -> tuple[dict[str, tuple[int, int, int]], dict[str, str], int]:
     """Every note's stamp by its path, the faults, and the newest note's id."""
     stamps: dict[str, tuple[int, int, int]] = {}
     faults: dict[str, str] = {}
@@ -49,7 +49,7 @@ def known_stamps(tables: Tables) -> tuple[dict[str, tuple[int, int, int]], dict[
     return stamps, faults, newest
 
 
-def known_notes(tables: Tables, paths: Collection[str] | None) -> dict[str, KnownNote]:
+def read_notes(tables: PostgresTables, paths: Collection[str] | None) -> dict[str, KnownNote]:
     """These notes, or all, by their paths."""
     rows = (
         tables.run(_KNOWN) if paths is None else tables.run(f"{_KNOWN} WHERE path = ANY(%s)", [list(paths)])
@@ -60,8 +60,8 @@ def known_notes(tables: Tables, paths: Collection[str] | None) -> dict[str, Know
     }
 
 
-def change_notes(
-    tables: Tables,
+def write_notes(
+    tables: PostgresTables,
     notes: Sequence[IndexedNote],
     *,
     gone: Collection[str],
@@ -69,13 +69,13 @@ def change_notes(
     newest: int | None,
     wanted: int | None,
     counts_uses: bool,
-) -> Change:
+) -> IndexDelta:
     """Replace, drop and restamp; where it `counts_uses`, those of the texts follow.
 
     `gone` and `restamped` count only for notes whose id is at most `newest`: others are of somebody who has read
     them later. `wanted` is the model to look for vectors of.
     """
-    change = Change()
+    change = IndexDelta()
     # All at once, in the order of the paths: so no two who change the same notes wait for each other.
     tables.run(
         "SELECT FROM commonplace.notes@ WHERE path = ANY(%s) ORDER BY path FOR UPDATE",
@@ -87,10 +87,10 @@ def change_notes(
     if notes:
         _insert(tables, notes, before, change, wanted=wanted, counts_uses=counts_uses)
     elif counts_uses and change.left:
-        _use_texts(tables, Counter(), change.left)
+        _count_new_uses(tables, Counter(), change.left)
     lexemes = [(lexeme, count) for lexeme, count in change.lexemes.items() if count]
     tables.copy("lexeme_changes", lexemes)
-    unmerged = tables.add_to_sums(
+    unmerged = tables.add_to_totals(
         notes=change.notes, chunks=change.chunks, words=change.words, unmerged=len(lexemes)
     )
     if unmerged > MOST_UNMERGED:
@@ -98,7 +98,7 @@ def change_notes(
     return change
 
 
-def _restamp(tables: Tables, restamped: Mapping[str, Stamp], newest: int | None) -> None:
+def _restamp(tables: PostgresTables, restamped: Mapping[str, Stamp], newest: int | None) -> None:
     ordered = sorted(restamped.items())
     tables.run(
         "WITH held AS (SELECT id, path FROM commonplace.notes@ WHERE path = ANY(%(paths)s)"
@@ -117,7 +117,11 @@ def _restamp(tables: Tables, restamped: Mapping[str, Stamp], newest: int | None)
 
 
 def _remove(
-    tables: Tables, replaced: Sequence[str], gone: Collection[str], newest: int | None, change: Change
+    tables: PostgresTables,
+    replaced: Sequence[str],
+    gone: Collection[str],
+    newest: int | None,
+    change: IndexDelta,
 ) -> dict[str, Counter[int]]:
     """Take notes out, in the order of their paths as everybody does; gives back the texts of each."""
     paths = sorted({*replaced, *gone})
@@ -159,19 +163,19 @@ def _remove(
 
 
 def _insert(
-    tables: Tables,
+    tables: PostgresTables,
     notes: Sequence[IndexedNote],
     before: Mapping[str, Counter[int]],
-    change: Change,
+    change: IndexDelta,
     *,
     wanted: int | None,
     counts_uses: bool,
 ) -> None:
     come = Counter(segment.digest for note in notes for segment in note.segments)
-    texts = _use_texts(tables, come, change.left) if counts_uses else _know_texts(tables, come)
+    texts = _count_new_uses(tables, come, change.left) if counts_uses else _add_texts(tables, come)
     ids = dict(zip([note.path for note in notes], _new_ids(tables, "note_ids", len(notes)), strict=True))
     tables.copy("notes", (_note_row(ids[note.path], note) for note in notes))
-    days = {note.path: _days(note) for note in notes}
+    days = {note.path: _passage_days(note) for note in notes}
     tables.copy(
         "passages", (row for note in notes for row in _passage_rows(ids[note.path], note, days[note.path]))
     )
@@ -183,8 +187,8 @@ def _insert(
                 each.first,
                 each.last,
                 texts[each.digest],
-                plain(each.heading),
-                newest_day(days[note.path][each.first : each.last + 1]),
+                strip_invalid(each.heading),
+                latest_day(days[note.path][each.first : each.last + 1]),
             )
             for note in notes
             for each in note.segments
@@ -205,10 +209,10 @@ def _insert(
         for note in notes:
             here = Counter(texts[segment.digest] for segment in note.segments)
             new += here - before.get(note.path, Counter())
-        _look_for_vectors(tables, new, wanted, change)
+        _count_cache_hits(tables, new, wanted, change)
 
 
-def _new_ids(tables: Tables, sequence: str, count: int) -> list[int]:
+def _new_ids(tables: PostgresTables, sequence: str, count: int) -> list[int]:
     if not count:
         return []
     return [
@@ -222,10 +226,17 @@ def _new_ids(tables: Tables, sequence: str, count: int) -> list[int]:
 
 def _note_row(note_id: int, note: IndexedNote) -> tuple[Any, ...]:
     day = note_date(note.path)
-    return (note_id, note.path, *note.stamp, note.digest, plain(note.fault), day.toordinal() if day else None)
+    return (
+        note_id,
+        note.path,
+        *note.stamp,
+        note.digest,
+        strip_invalid(note.fault),
+        day.toordinal() if day else None,
+    )
 
 
-def _days(note: IndexedNote) -> list[int | None]:
+def _passage_days(note: IndexedNote) -> list[int | None]:
     """The day of each passage, counted from 0001-01-01; None where nothing says it."""
     return [day.toordinal() if day else None for day in passage_dates(note.path, note.passages)]
 
@@ -237,29 +248,29 @@ def _passage_rows(note_id: int, note: IndexedNote, days: Sequence[int | None]) -
             position,
             passage.line_start,
             passage.line_end,
-            plain(passage.heading),
+            strip_invalid(passage.heading),
             passage.is_heading,
-            plain(passage.text),
+            strip_invalid(passage.text),
             words,
             day,
         )
 
 
 def _chunk_rows(
-    note_id: int, note: IndexedNote, days: Sequence[int | None], ids: Iterator[int], change: Change
+    note_id: int, note: IndexedNote, days: Sequence[int | None], ids: Iterator[int], change: IndexDelta
 ) -> Iterator[tuple[Any, ...]]:
-    name = cut(note.path.removesuffix(".md"))
+    name = tokenize(note.path.removesuffix(".md"))
     for chunk in note.chunks:
         inside = " ".join(note.words[chunk.first : chunk.last + 1])
-        words, length, lexemes = tsvector_of([*name, *cut(chunk.heading), *inside.split()])
+        words, length, lexemes = format_tsvector([*name, *tokenize(chunk.heading), *inside.split()])
         change.lexemes.update(lexemes)
         change.chunks += 1
         change.words += length
-        day = newest_day(days[chunk.first : chunk.last + 1])
+        day = latest_day(days[chunk.first : chunk.last + 1])
         yield next(ids), note_id, chunk.first, chunk.last, length, words, day
 
 
-def merge_lexemes(tables: Tables) -> None:
+def merge_lexemes(tables: PostgresTables) -> None:
     """Add the changes up, where nobody else is at it."""
     row = tables.run("SELECT pg_try_advisory_xact_lock(%s)", [lock_key("index", MERGE_LOCK)]).fetchone()
     if not (row and row[0]):
@@ -272,10 +283,12 @@ def merge_lexemes(tables: Tables) -> None:
         " SELECT count(*) FROM away"
     )
     tables.run("DELETE FROM commonplace.lexemes@ WHERE chunks = 0")
-    tables.add_to_sums(unmerged=-merged)
+    tables.add_to_totals(unmerged=-merged)
 
 
-def _use_texts(tables: Tables, come: Mapping[bytes, int], left: Mapping[int, int]) -> dict[bytes, int]:
+def _count_new_uses(
+    tables: PostgresTables, come: Mapping[bytes, int], left: Mapping[int, int]
+) -> dict[bytes, int]:
     """Count uses that came, by digest, and that ended, by id; gives back the id of each that came.
 
     In the order of the digests, as everybody does: two who change the same ones do not wait for each other.
@@ -295,24 +308,24 @@ def _use_texts(tables: Tables, come: Mapping[bytes, int], left: Mapping[int, int
             " SELECT * FROM unnest(%s::bytea[], %s::bigint[]) AS s (digest, uses) ORDER BY digest"
             " ON CONFLICT (digest) DO UPDATE SET uses = greatest(0, t.uses + excluded.uses),"
             " unused_since = CASE WHEN t.uses + excluded.uses <= 0 THEN %s::bigint END RETURNING digest, id",
-            ([digest for digest, _ in changed], [uses for _, uses in changed], tick(tables.db)),
+            ([digest for digest, _ in changed], [uses for _, uses in changed], next_tick(tables.db)),
         ).fetchall()
     return ids
 
 
-def _know_texts(tables: Tables, digests: Iterable[bytes]) -> dict[bytes, int]:
+def _add_texts(tables: PostgresTables, digests: Iterable[bytes]) -> dict[bytes, int]:
     """Give back each text's id, and leave its uses; one that is new has none."""
     wanted = sorted(digests)
     tables.run(
         "INSERT INTO commonplace.texts (digest, uses, unused_since)"
         " SELECT digest, 0, %s FROM unnest(%s::bytea[]) AS s (digest) ORDER BY digest ON CONFLICT DO NOTHING",
-        (tick(tables.db), wanted),
+        (next_tick(tables.db), wanted),
     )
     rows = tables.run("SELECT digest, id FROM commonplace.texts WHERE digest = ANY(%s)", [wanted])
     return dict(rows.fetchall())
 
 
-def _look_for_vectors(tables: Tables, texts: Counter[int], model: int, change: Change) -> None:
+def _count_cache_hits(tables: PostgresTables, texts: Counter[int], model: int, change: IndexDelta) -> None:
     rows = tables.run(
         "SELECT text FROM commonplace.embeddings WHERE model = %s AND text = ANY(%s)", (model, list(texts))
     )
@@ -320,7 +333,7 @@ def _look_for_vectors(tables: Tables, texts: Counter[int], model: int, change: C
     change.misses = texts.total() - change.hits
 
 
-def count_uses(tables: Tables) -> None:
+def count_uses(tables: PostgresTables) -> None:
     """Count the uses of all texts anew, in this generation; only what is different is written."""
     tables.run(
         "UPDATE commonplace.texts SET uses = counted.uses,"
@@ -328,10 +341,12 @@ def count_uses(tables: Tables) -> None:
         " FROM (SELECT t.id, count(s.text) AS uses FROM commonplace.texts AS t"
         " LEFT JOIN commonplace.segments@ AS s ON s.text = t.id GROUP BY t.id)"
         " AS counted WHERE counted.id = texts.id AND counted.uses <> texts.uses",
-        [tick(tables.db)],
+        [next_tick(tables.db)],
     )
 
 
-def end_uses(tables: Tables) -> None:
+def clear_uses(tables: PostgresTables) -> None:
     """No text is used any more."""
-    tables.run("UPDATE commonplace.texts SET uses = 0, unused_since = %s WHERE uses > 0", [tick(tables.db)])
+    tables.run(
+        "UPDATE commonplace.texts SET uses = 0, unused_since = %s WHERE uses > 0", [next_tick(tables.db)]
+    )

@@ -36,14 +36,14 @@ _SOMEBODY_MAY_SEE = """
 """
 
 
-def this_moment(db: "Db") -> str:
+def transaction_id(db: "Db") -> str:
     """A name of this transaction, by which to tell who began before its end."""
     row = db.execute("SELECT pg_current_xact_id()::text").fetchone()
     return str(row and row[0])
 
 
-def write_anew(server: Server, generation: str, *, forgotten_in: str) -> None:
-    """Leave in the files nothing that is in no row; `forgotten_in` as of `this_moment`.
+def rewrite_tables(server: Server, generation: str, *, forgotten_in: str) -> None:
+    """Leave in the files nothing that is in no row; `forgotten_in` as of `transaction_id`.
 
     The smallest tables come first. Raises IndexUnavailable with what could not be done, and then does all that makes
     nobody wait.
@@ -52,8 +52,8 @@ def write_anew(server: Server, generation: str, *, forgotten_in: str) -> None:
     names += ["texts", "embeddings", "refusals", "claims"]  # claims name notes
     with server.session() as db:
         _wait_for_readers(db, forgotten_in)
-        sizes = {name: _size(db, name) for name in names}
-        left = [name for name in sorted(names, key=lambda name: sizes[name]) if not _write_anew(db, name)]
+        sizes = {name: _table_size(db, name) for name in names}
+        left = [name for name in sorted(names, key=lambda name: sizes[name]) if not _rewrite_table(db, name)]
         db.execute("SET statement_timeout = 0")
         for name in left:
             db.execute(f"VACUUM commonplace.{name}".encode())
@@ -74,12 +74,12 @@ def _wait_for_readers(db: "Db", moment: str) -> None:
         time.sleep(0.05)
 
 
-def _size(db: "Db", name: str) -> int:
+def _table_size(db: "Db", name: str) -> int:
     row = db.execute("SELECT pg_total_relation_size(%s::regclass)", [f"commonplace.{name}"]).fetchone()
     return int(row[0]) if row else 0
 
 
-def _write_anew(db: "Db", name: str) -> bool:
+def _rewrite_table(db: "Db", name: str) -> bool:
     """Whether it could be done in time."""
     from psycopg import errors
 

@@ -177,7 +177,7 @@ STEPS = (_TABLES, _DAYS + _UNKNOWN, _NO_GRAPHS)
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class IndexState:
     """What the index says of itself."""
 
     identity: str
@@ -203,13 +203,13 @@ CHANGES = "SELECT identity, changes FROM commonplace.index_state"
 """Something else after every change of the index, by whomever."""
 
 
-def read_state(db: "Connection[tuple[Any, ...]]") -> State | None:
+def read_state(db: "Connection[tuple[Any, ...]]") -> IndexState | None:
     """What the index says of itself; None where it was not begun."""
     row = db.execute(_STATE).fetchone()
-    return State(*row) if row else None
+    return IndexState(*row) if row else None
 
 
-def frozen_state(db: "Connection[tuple[Any, ...]]") -> State | None:
+def read_snapshot_state(db: "Connection[tuple[Any, ...]]") -> IndexState | None:
     """The same at the beginning of a transaction that sees nothing but this moment, in one round trip.
 
     The lock comes first: nobody empties a generation that somebody who has it reads.
@@ -222,7 +222,7 @@ def frozen_state(db: "Connection[tuple[Any, ...]]") -> State | None:
     while cursor.nextset():
         pass
     row = cursor.fetchone()
-    return State(*row) if row else None
+    return IndexState(*row) if row else None
 
 
 Exclusion = Literal["ROW EXCLUSIVE", "SHARE ROW EXCLUSIVE", "ACCESS EXCLUSIVE"]
@@ -234,7 +234,7 @@ def lock_index(db: "Connection[tuple[Any, ...]]", mode: Exclusion) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class PostgresTables:
     """The tables of one generation. In their statements `notes@` stands for `notes_a` or `notes_b`."""
 
     db: "Connection[tuple[Any, ...]]"
@@ -242,7 +242,7 @@ class Tables:
 
     def run(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> "Rows":
         """Run one statement."""
-        return self.db.execute(self._named(sql).encode(), values or None)
+        return self.db.execute(self._with_generation(sql).encode(), values or None)
 
     def count(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> int:
         """The one number that a statement gives."""
@@ -251,7 +251,7 @@ class Tables:
 
     def copy(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
         """Add rows to a table of this generation."""
-        copy_rows(self.db, self._named(f"commonplace.{table}@"), rows)
+        copy_rows(self.db, self._with_generation(f"commonplace.{table}@"), rows)
 
     def empty(self) -> None:
         """Leave nothing in them."""
@@ -263,7 +263,7 @@ class Tables:
             (self.generation,),
         )
 
-    def add_to_sums(self, *, notes: int = 0, chunks: int = 0, words: int = 0, unmerged: int = 0) -> int:
+    def add_to_totals(self, *, notes: int = 0, chunks: int = 0, words: int = 0, unmerged: int = 0) -> int:
         """Count what came and went; gives back how many changes of words are not merged."""
         return self.count(
             "UPDATE commonplace.index_sums SET notes = notes + %s, chunks = chunks + %s, words = words + %s,"
@@ -271,7 +271,7 @@ class Tables:
             (notes, chunks, words, unmerged, self.generation),
         )
 
-    def _named(self, sql: str) -> str:
+    def _with_generation(self, sql: str) -> str:
         return _NAME_ENDS.sub(f"_{self.generation}", sql)
 
 
@@ -279,13 +279,13 @@ def copy_rows(
     db: "Connection[tuple[Any, ...]]", table: str, rows: Iterable[Sequence[Any]], columns: str = ""
 ) -> None:
     """Add rows to a table, in the quickest way that there is."""
-    with db.cursor() as cursor, _copying(cursor, f"COPY {table} {columns} FROM STDIN") as copy:
+    with db.cursor() as cursor, _open_copy(cursor, f"COPY {table} {columns} FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)
 
 
 @contextmanager
-def _copying(cursor: "Rows", sql: str) -> "Iterator[Any]":
+def _open_copy(cursor: "Rows", sql: str) -> "Iterator[Any]":
     with cursor.copy(sql.encode()) as copy:
         yield copy
 
@@ -310,13 +310,13 @@ def create_missing(db: "Connection[tuple[Any, ...]]") -> None:
     db.execute("".join(STEPS).encode())
 
 
-def tick(db: "Connection[tuple[Any, ...]]") -> int:
+def next_tick(db: "Connection[tuple[Any, ...]]") -> int:
     """The next number of a clock that tells only what came before what."""
     row = db.execute("SELECT nextval('commonplace.index_clock')").fetchone()
     return int(row[0]) if row else 0
 
 
-def plain(text: str) -> str:
+def strip_invalid(text: str) -> str:
     """The text as PostgreSQL takes it, which has no place for NUL, nor for half a character."""
     if "\0" not in text and text.isprintable():
         return text

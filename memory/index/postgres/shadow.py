@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from memory.embeddings.protocol import ModelId
 from memory.errors import IndexUnavailable
-from memory.index.postgres.generation import GenerationIndex, Moment
+from memory.index.postgres.generation import GenerationIndex, ServerTransaction
 from memory.index.postgres.notes import count_uses
 from memory.index.postgres.schema import (
     GENERATIONS,
     SHADOW_LOCK,
-    State,
-    Tables,
-    frozen_state,
+    IndexState,
+    PostgresTables,
     lock_index,
+    read_snapshot_state,
     read_state,
 )
-from memory.postgres.faults import faults_of
-from memory.postgres.keys import lock_key
-from memory.postgres.news import announce
+from memory.postgres.errors import translate_errors
+from memory.postgres.lock_keys import lock_key
+from memory.postgres.notifications import notify_change
 from memory.postgres.server import Server
 
 if TYPE_CHECKING:
@@ -44,13 +44,13 @@ class PostgresShadow(GenerationIndex):
     ) -> None:
         """Begin empty. Raises IndexUnavailable where another process has one."""
         super().__init__(server, fingerprint=fingerprint, user=user, member=member)
-        self.want(wanted)
+        self.track_model(wanted)
         self._is_prepared = True
         self._identity = ""
         self._open = contextlib.ExitStack()
         self._db: Db = self._open.enter_context(server.session())
         try:
-            with faults_of(server.shown):
+            with translate_errors(server.shown):
                 self._db.execute(f"SET lock_timeout = {WAIT_MS}".encode())
                 self._db.execute("SET statement_timeout = 0")
                 key = lock_key("index", SHADOW_LOCK)
@@ -72,9 +72,9 @@ class PostgresShadow(GenerationIndex):
         """See `Index.shadow`: there is one at a time."""
         raise IndexUnavailable("this process is rebuilding the index")
 
-    def take_over(self) -> None:
+    def promote(self) -> None:
         """See `Shadow.take_over`."""
-        with faults_of(self._server.shown), self._db.transaction():
+        with translate_errors(self._server.shown), self._db.transaction():
             # Those who read go on while uses are counted, and wait only for the change itself.
             lock_index(self._db, "SHARE ROW EXCLUSIVE")
             state = read_state(self._db)
@@ -88,21 +88,21 @@ class PostgresShadow(GenerationIndex):
                 " changes = changes + 1, last_indexed_at = now()",
                 [mine.generation],
             )
-            Tables(self._db, state.generation).empty()
-            announce(self._db, self._member)
+            PostgresTables(self._db, state.generation).empty()
+            notify_change(self._db, self._member)
         self._identity = ""
         self.close()
 
     def reset(self) -> None:
         """Begin empty again."""
-        with self._writing() as moment:
+        with self._open_write() as moment:
             moment.tables.empty()
 
     def close(self) -> None:
         """Let go of it; it is removed, unless it has become the index."""
         if self._identity:
             # What cannot be removed now, the next one will.
-            with contextlib.suppress(IndexUnavailable), self._writing() as moment:
+            with contextlib.suppress(IndexUnavailable), self._open_write() as moment:
                 moment.tables.empty()
             self._identity = ""
         super().close()
@@ -112,37 +112,37 @@ class PostgresShadow(GenerationIndex):
             self._open.close()
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[Moment]:
-        with faults_of(self._server.shown), self._db.transaction():
-            state = frozen_state(self._db)
+    def _open_read(self) -> Iterator[ServerTransaction]:
+        with translate_errors(self._server.shown), self._db.transaction():
+            state = read_snapshot_state(self._db)
             if state is None:
                 raise IndexUnavailable("the index was begun anew while it was being built again")
-            yield Moment(self._db, state, self._tables(self._db, state))
+            yield ServerTransaction(self._db, state, self._tables(self._db, state))
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[Moment]:
-        with faults_of(self._server.shown), self._db.transaction():
+    def _open_write(self) -> Iterator[ServerTransaction]:
+        with translate_errors(self._server.shown), self._db.transaction():
             lock_index(self._db, "ROW EXCLUSIVE")
             state = read_state(self._db)
             if state is None:
                 raise IndexUnavailable("the index was begun anew while it was being built again")
-            yield Moment(self._db, state, self._tables(self._db, state))
+            yield ServerTransaction(self._db, state, self._tables(self._db, state))
 
-    def _tables(self, db: "Db", state: State) -> Tables:
+    def _tables(self, db: "Db", state: IndexState) -> PostgresTables:
         if state.identity != self._identity:
             raise IndexUnavailable("the index was begun anew while it was being built again")
-        return Tables(db, GENERATIONS[state.generation == GENERATIONS[0]])
+        return PostgresTables(db, GENERATIONS[state.generation == GENERATIONS[0]])
 
     def claim(self, paths: Sequence[str]) -> Collection[str]:
         """All: nobody else writes here."""
         return paths
 
-    def give_back(self, paths: Collection[str]) -> None:
+    def release(self, paths: Collection[str]) -> None:
         """Nothing was claimed."""
 
-    def _ours(self, db: "Db", paths: Sequence[str]) -> set[str]:
+    def _filter_claimed(self, db: "Db", paths: Sequence[str]) -> set[str]:
         """All: nobody else writes here, and claims are of the index itself."""
         return set(paths)
 
-    def _leave_a_sign(self) -> None:
+    def _record_use(self) -> None:
         """Its index does."""

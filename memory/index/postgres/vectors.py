@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from memory.chunker import segment_text
 from memory.embeddings.protocol import ModelId, Vector
-from memory.embeddings.vectors import BYTES_A_NUMBER
+from memory.embeddings.unit_vectors import BYTES_PER_NUMBER
 from memory.errors import IndexUnavailable
-from memory.index.likeness import Standing, alike_places, similarities_of
-from memory.index.places import Place, day_of
-from memory.index.postgres.nearest import Nearest
-from memory.index.postgres.schema import VECTORS_LOCK, Tables, plain, tick
-from memory.index.protocol import Likeness, Unembedded, VectorNumbers
-from memory.index.typical import SAMPLE, Typical, typical
-from memory.postgres.keys import lock_key
+from memory.index.mean_centering import SAMPLE, MeanVector, mean_vector
+from memory.index.passage_spans import PassageSpan, parse_day
+from memory.index.postgres.schema import VECTORS_LOCK, PostgresTables, next_tick, strip_invalid
+from memory.index.postgres.vector_search import ServerSearcher
+from memory.index.protocol import UnembeddedText, VectorCounts, VectorQuery
+from memory.index.similarity import TextLocation, compute_similarities, most_similar_spans
+from memory.postgres.lock_keys import lock_key
 from memory.search import Similarity
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def last_dimensions(db: "Db", model: ModelId) -> int:
     return int(row[0]) if row else 0
 
 
-def unembedded(tables: Tables, model: ModelId, *, most: int, without: Sequence[int] = ()) -> list[Unembedded]:
+def list_unembedded(
+    tables: PostgresTables, model: ModelId, *, most: int, without: Sequence[int] = ()
+) -> list[UnembeddedText]:
     """See `Index.unembedded`; `without` these texts."""
     model_id = find_model(tables.db, model) or 0
     asked, found = most, dict[int, tuple[int, int, int, str]]()
@@ -72,7 +74,9 @@ def unembedded(tables: Tables, model: ModelId, *, most: int, without: Sequence[i
     return list(read_texts(tables, texts).values()) if texts else []
 
 
-def read_texts(tables: Tables, places: Mapping[int, tuple[int, int, int, str]]) -> dict[int, Unembedded]:
+def read_texts(
+    tables: PostgresTables, places: Mapping[int, tuple[int, int, int, str]]
+) -> dict[int, UnembeddedText]:
     """Read texts by their id from the passages at their place: note, first, last, and what stands above them."""
     digests: dict[int, bytes] = dict(
         tables.run("SELECT id, digest FROM commonplace.texts WHERE id = ANY(%s)", [list(places)]).fetchall()
@@ -87,13 +91,13 @@ def read_texts(tables: Tables, places: Mapping[int, tuple[int, int, int, str]]) 
     ):
         passages[text].append(body)
     return {
-        text: Unembedded(bytes(digests[text]), segment_text(place[3], passages[text]))
+        text: UnembeddedText(bytes(digests[text]), segment_text(place[3], passages[text]))
         for text, place in places.items()
         if text in digests
     }
 
 
-def keep_vectors(
+def store_vectors(
     db: "Db", model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str]
 ) -> bool:
     """See `Index.keep_vectors`; tells whether there was anything to keep.
@@ -101,9 +105,9 @@ def keep_vectors(
     Raises ValueError where a vector has another length than the model's.
     """
     for vector in vectors.values():
-        if len(vector) != BYTES_A_NUMBER * model.dimensions:
+        if len(vector) != BYTES_PER_NUMBER * model.dimensions:
             raise ValueError(
-                f"a vector of {len(vector) / BYTES_A_NUMBER:g} numbers; {model.model} has {model.dimensions}"
+                f"a vector of {len(vector) / BYTES_PER_NUMBER:g} numbers; {model.model} has {model.dimensions}"
             )
     if model.dimensions > MOST_DIMENSIONS:
         raise IndexUnavailable(
@@ -124,7 +128,7 @@ def keep_vectors(
     [(model_id,)] = db.execute(
         "INSERT INTO commonplace.models AS m (provider, model, dimensions, seen) VALUES (%s, %s, %s, %s)"
         " ON CONFLICT (provider, model, dimensions) DO UPDATE SET seen = excluded.seen RETURNING id",
-        (model.provider, model.stored_name, model.dimensions, tick(db)),
+        (model.provider, model.stored_name, model.dimensions, next_tick(db)),
     )
     kept = [(texts[digest], vector) for digest, vector in vectors.items() if digest in texts]
     there = {
@@ -135,7 +139,7 @@ def keep_vectors(
         )
     }
     new = {text: vector for text, vector in kept if text not in there}
-    _add(db, model_id, new)
+    _insert_vectors(db, model_id, new)
     if new:
         db.execute(
             "DELETE FROM commonplace.refusals WHERE model = %s AND text = ANY(%s)", (model_id, list(new))
@@ -147,12 +151,16 @@ def keep_vectors(
         " SELECT %(model)s, s.text, s.reason FROM unnest(%(texts)s::bigint[], %(reasons)s::text[]) AS s (text, reason)"
         " WHERE NOT EXISTS (SELECT FROM commonplace.embeddings AS e WHERE e.model = %(model)s AND e.text = s.text)"
         " ON CONFLICT (model, text) DO UPDATE SET reason = excluded.reason",
-        {"model": model_id, "texts": list(why), "reasons": [plain(reason) for reason in why.values()]},
+        {
+            "model": model_id,
+            "texts": list(why),
+            "reasons": [strip_invalid(reason) for reason in why.values()],
+        },
     )
     return True
 
 
-def _add(db: "Db", model: int, vectors: Mapping[int, Vector]) -> None:
+def _insert_vectors(db: "Db", model: int, vectors: Mapping[int, Vector]) -> None:
     if not vectors:
         return
     import sys
@@ -168,7 +176,7 @@ def _add(db: "Db", model: int, vectors: Mapping[int, Vector]) -> None:
             copy.write_row((model, text, pack("!HH", len(numbers), 0) + numbers.tobytes()))
 
 
-def vector_numbers(tables: Tables, model: ModelId, *, hits: int, misses: int) -> VectorNumbers:
+def count_vectors(tables: PostgresTables, model: ModelId, *, hits: int, misses: int) -> VectorCounts:
     """See `Index.vector_numbers`; costs about as much as looking every text up once."""
     model_id = find_model(tables.db, model) or 0
     segments = tables.count("SELECT count(*) FROM commonplace.texts WHERE uses > 0")
@@ -187,10 +195,10 @@ def vector_numbers(tables: Tables, model: ModelId, *, hits: int, misses: int) ->
         " WHERE r.model = %s ORDER BY n.path, reason",
         [model_id],
     ).fetchall()
-    return VectorNumbers(
+    return VectorCounts(
         segments=segments,
         missing=segments - have - refusals,
-        chunks_with_embedding=_whole_chunks(tables, model_id, have, segments),
+        chunks_with_embedding=_count_whole_chunks(tables, model_id, have, segments),
         refused=tuple((path, why) for path, why in refused),
         kept=tables.count("SELECT coalesce(sum(vectors), 0)::bigint FROM commonplace.models"),
         hits=hits,
@@ -198,7 +206,7 @@ def vector_numbers(tables: Tables, model: ModelId, *, hits: int, misses: int) ->
     )
 
 
-def _whole_chunks(tables: Tables, model_id: int, have: int, segments: int) -> int:
+def _count_whole_chunks(tables: PostgresTables, model_id: int, have: int, segments: int) -> int:
     if have == segments:
         return tables.count(
             "SELECT chunks FROM commonplace.index_sums WHERE generation = %s", [tables.generation]
@@ -219,7 +227,7 @@ def retry_refused(db: "Db", model: ModelId) -> None:
     db.execute("DELETE FROM commonplace.refusals WHERE model = %s", [find_model(db, model) or 0])
 
 
-def forget_unused(db: "Db", *, most: int, wanted: Collection[ModelId]) -> int:
+def evict_unused(db: "Db", *, most: int, wanted: Collection[ModelId]) -> int:
     """See `Index.forget_unused`; also forgets texts that have neither use nor vector."""
     db.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("index", VECTORS_LOCK)])
     models = db.execute("SELECT id, provider, model, dimensions, vectors FROM commonplace.models").fetchall()
@@ -228,7 +236,7 @@ def forget_unused(db: "Db", *, most: int, wanted: Collection[ModelId]) -> int:
     if spare > 0:
         stored = {(model.provider, model.stored_name, model.dimensions) for model in wanted}
         unwanted = [row[0] for row in models if (row[1], row[2], row[3]) not in stored]
-        gone = _forget_vectors(
+        gone = _delete_vectors(
             db,
             "SELECT e.id FROM commonplace.embeddings AS e JOIN commonplace.texts AS t ON t.id = e.text"
             " JOIN commonplace.models AS m ON m.id = e.model WHERE t.uses = 0 OR m.id = ANY(%s)"
@@ -236,23 +244,23 @@ def forget_unused(db: "Db", *, most: int, wanted: Collection[ModelId]) -> int:
             " CASE WHEN m.id = ANY(%s) THEN m.seen END), e.id LIMIT %s",
             (unwanted, unwanted, spare),
         )
-    _forget_texts(db, "uses = 0 AND NOT EXISTS (SELECT FROM commonplace.embeddings AS e WHERE e.text = t.id)")
+    _delete_texts(db, "uses = 0 AND NOT EXISTS (SELECT FROM commonplace.embeddings AS e WHERE e.text = t.id)")
     db.execute(
         "DELETE FROM commonplace.refusals AS r WHERE NOT EXISTS (SELECT FROM commonplace.texts WHERE id = r.text)"
     )
     return gone
 
 
-def forget_every_unused(db: "Db") -> None:
+def delete_all_unused(db: "Db") -> None:
     """Forget all texts that are in no note, with their vectors."""
     db.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("index", VECTORS_LOCK)])
     unused = "SELECT id FROM commonplace.texts WHERE uses = 0"
-    _forget_vectors(db, f"SELECT id FROM commonplace.embeddings WHERE text IN ({unused})", ())  # noqa: S608
+    _delete_vectors(db, f"SELECT id FROM commonplace.embeddings WHERE text IN ({unused})", ())  # noqa: S608
     db.execute(f"DELETE FROM commonplace.refusals WHERE text IN ({unused})".encode())  # noqa: S608
-    _forget_texts(db, "uses = 0")
+    _delete_texts(db, "uses = 0")
 
 
-def _forget_texts(db: "Db", which: str) -> None:
+def _delete_texts(db: "Db", which: str) -> None:
     """Delete texts, taken in the order of their digests, as by everybody; not those that somebody uses by then."""
     sql = (
         "DELETE FROM commonplace.texts WHERE id IN (SELECT id FROM commonplace.texts AS t"  # noqa: S608
@@ -261,7 +269,7 @@ def _forget_texts(db: "Db", which: str) -> None:
     db.execute(sql.encode())
 
 
-def _forget_vectors(db: "Db", which: str, values: Sequence[Any]) -> int:
+def _delete_vectors(db: "Db", which: str, values: Sequence[Any]) -> int:
     """Delete the vectors whose ids a query gives, where nobody uses them by now; tells how many."""
     sql = (
         f"WITH gone AS (DELETE FROM commonplace.embeddings WHERE id IN ({which}) RETURNING model),"  # noqa: S608
@@ -273,7 +281,7 @@ def _forget_vectors(db: "Db", which: str, values: Sequence[Any]) -> int:
     return sum(row[0] for row in rows)
 
 
-def read_typical(db: "Db", model_id: int, *, size: int) -> Typical | None:
+def read_mean_vector(db: "Db", model_id: int, *, size: int) -> MeanVector | None:
     """The mean of the vectors in use, of a sample that depends on the texts alone."""
     rows = db.execute(
         "SELECT e.embedding::float4[] FROM commonplace.texts AS t"
@@ -281,48 +289,54 @@ def read_typical(db: "Db", model_id: int, *, size: int) -> Typical | None:
         " WHERE t.uses > 0 ORDER BY t.digest LIMIT %s",
         (model_id, SAMPLE),
     )
-    vectors = [packed_numbers(row[0]) for row in rows]
-    return typical([vector for vector in vectors if len(vector) == size])
+    vectors = [pack_numbers(row[0]) for row in rows]
+    return mean_vector([vector for vector in vectors if len(vector) == size])
 
 
-def similarities(
+def read_similarities(
     db: "Db",
-    nearest: Nearest,
+    nearest: ServerSearcher,
     model_id: int,
-    likeness: Likeness,
-    common: Typical | None,
+    likeness: VectorQuery,
+    common: MeanVector | None,
     texts: Sequence[int],
 ) -> dict[int, Similarity]:
     """How like the question each of these texts is; those without a vector are left out."""
     asked = [likeness.vector, *([common.direction] if common else [])]
-    return similarities_of(likeness, common, nearest.similarities(db, model_id, asked, texts))
+    return compute_similarities(likeness, common, nearest.similarities(db, model_id, asked, texts))
 
 
-def alike_segments(
-    tables: Tables, nearest: Nearest, model_id: int, likeness: Likeness, *, state: str, today: date
-) -> list[Place]:
+def most_similar_segments(
+    tables: PostgresTables,
+    nearest: ServerSearcher,
+    model_id: int,
+    likeness: VectorQuery,
+    *,
+    state: str,
+    today: date,
+) -> list[PassageSpan]:
     """The places of the segments that are most like the question, best first; equals by age, path and place."""
 
     def search(most: int) -> list[tuple[int, float]]:
         return nearest.search(tables.db, model_id, likeness.vector, most=most, state=state)
 
-    def standing(texts: Collection[int]) -> Iterable[Standing]:
+    def standing(texts: Collection[int]) -> Iterable[TextLocation]:
         for text, path, day, mtime_ns, *place in tables.run(
             "SELECT s.text, n.path, s.day, n.mtime_ns, s.note, s.first, s.last FROM commonplace.segments@ AS s"
             " JOIN commonplace.notes@ AS n ON n.id = s.note WHERE s.text = ANY(%s)",
             [list(texts)],
         ):
-            yield Standing(text, path, (place[0], place[1], place[2]), day_of(day), mtime_ns)
+            yield TextLocation(text, path, (place[0], place[1], place[2]), parse_day(day), mtime_ns)
 
-    return alike_places(
-        search, standing, most=min(likeness.most, _MOST_ROWS), least=likeness.least, today=today
+    return most_similar_spans(
+        search, standing, most=min(likeness.limit, _MOST_ROWS), least=likeness.min_similarity, today=today
     )
 
 
-def packed_numbers(numbers: Iterable[float]) -> Vector:
+def pack_numbers(numbers: Iterable[float]) -> Vector:
     """A vector as the memory has it, of what the server sends."""
     from array import array
 
-    from memory.embeddings.vectors import packed
+    from memory.embeddings.unit_vectors import pack_vector
 
-    return packed(array("f", numbers))
+    return pack_vector(array("f", numbers))

@@ -13,17 +13,17 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from discord.ui import View
 
-from adapters.discord.buttons import buttons_of
-from adapters.discord.completion import Completion, Sources
-from adapters.discord.handle import Answerable, read_handle
+from adapters.discord.autocomplete import Autocomplete, AutocompleteSources
+from adapters.discord.buttons import make_buttons
+from adapters.discord.command_registration import CommandRegistration
+from adapters.discord.interaction_handle import InteractionHandle, parse_handle
 from adapters.discord.interactions import Interactions
-from adapters.discord.registration import Registration
 from bot.access import Access
 from bot.channel_store import ChannelStore
-from bot.commands.table import COMMANDS
+from bot.commands.registry import COMMANDS
 from bot.config.settings import AccessSettings
 from bot.messages import (
-    Accept,
+    AcceptMessage,
     Attachment,
     AttachmentLost,
     ChannelHealth,
@@ -32,11 +32,11 @@ from bot.messages import (
     PersonId,
     Reply,
     ReplyPart,
-    Write,
+    WriteChunk,
 )
 from tests.fakes.discord_api.server import DiscordApi
-from tests.fakes.house import House, open_house
-from tests.fakes.talking import NOW
+from tests.fakes.harness import Harness, open_harness
+from tests.fakes.turns import NOW
 
 MODELS = ("openai/gpt-4.1", "anthropic/claude-sonnet", "builtin/notebook")
 
@@ -52,7 +52,7 @@ class Answers:
     messages: list[IncomingMessage] = field(default_factory=list)
     """What was answered."""
 
-    async def run(self, accept: Accept) -> None:
+    async def run(self, accept: AcceptMessage) -> None:
         await asyncio.Event().wait()
 
     def serves(self, chat: ChatId) -> bool:
@@ -61,7 +61,7 @@ class Answers:
     def home_of(self, person: PersonId) -> ChatId | None:
         return None
 
-    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
         raise AttachmentLost("That is gone.")
 
     async def render(self, reply: Reply) -> None:
@@ -73,13 +73,13 @@ class Answers:
         assert self.interactions
         await self.interactions.acknowledged(reply.to)
         self.messages.append(reply.to)
-        answerable = read_handle(reply.to.handle)
+        answerable = parse_handle(reply.to.handle)
         assert answerable
-        await edit_original(self.client, answerable, last.text[:2000], buttons_of(last.choices))
+        await edit_original(self.client, answerable, last.text[:2000], make_buttons(last.choices))
 
 
 async def edit_original(
-    client: discord.Client, answerable: Answerable, text: str, view: View | None = None
+    client: discord.Client, answerable: InteractionHandle, text: str, view: View | None = None
 ) -> None:
     """Answer with nothing but what the handle holds."""
     webhook = discord.Webhook.partial(answerable.application, answerable.token, client=client)
@@ -94,7 +94,7 @@ class Commanding:
     api: DiscordApi
     client: discord.Client
     interactions: Interactions
-    house: House
+    house: Harness
     answers: Answers
     notes: list[str]
     """Paths that can be picked."""
@@ -147,23 +147,23 @@ async def commanding(
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(open_client(api))
         answers = Answers(client)
-        house = await stack.enter_async_context(open_house(folder, access=rules, channels=[answers]))
+        house = await stack.enter_async_context(open_harness(folder, access=rules, channels=[answers]))
         access = Access(rules, house.state, now=lambda: NOW)
 
         async def all_notes() -> Sequence[str]:
             await bot.until_notes()
             return bot.notes
 
-        completion = Completion(
-            Sources(
+        completion = Autocomplete(
+            AutocompleteSources(
                 models=lambda: MODELS,
                 notes=all_notes,
-                reminders=house.reminders.active,
+                reminders=house.reminders.list_active,
                 removed=house.memory.removed,
             ),
             commands=COMMANDS,
             standing=lambda said: access.standing_of(said.message.sender),
-            memory_is_open=access.memory_is_open,
+            memory_is_open=access.is_memory_open,
         )
         interactions = Interactions(
             lambda said: bot.accept(said.message),
@@ -178,5 +178,5 @@ async def commanding(
         stack.push_async_callback(interactions.close)
         interactions.listen(client)
         store = ChannelStore(house.state, "discord")
-        await Registration(store, commands=COMMANDS).register(client)
+        await CommandRegistration(store, commands=COMMANDS).register(client)
         yield bot

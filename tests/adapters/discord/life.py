@@ -9,13 +9,13 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from adapters.discord.adapter import DiscordAdapter, Patience
-from adapters.discord.completion import Sources
-from adapters.discord.connection import Patience as Waiting
-from adapters.discord.pace import Pace
+from adapters.discord.adapter import DiscordAdapter, DiscordTimes
+from adapters.discord.autocomplete import AutocompleteSources
+from adapters.discord.connection import ConnectionTimes as Waiting
+from adapters.discord.rate_limiter import RateLimiter
 from bot.access import Access
 from bot.channel_store import ChannelStore
-from bot.commands.table import COMMANDS
+from bot.commands.registry import COMMANDS
 from bot.config.discord import DiscordSettings
 from bot.config.settings import AccessSettings
 from bot.messages import PersonId
@@ -24,10 +24,10 @@ from bot.state.database import State
 from tests.adapters.discord.listening import PAUSES, QUICK
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.server import DiscordApi
-from tests.fakes.house import House, open_house
+from tests.fakes.harness import Harness, open_harness
 from tests.fakes.scripted_model import ScriptedModel
 
-IMPATIENT = Patience(
+IMPATIENT = DiscordTimes(
     call=0.5, pauses=(0.02, 0.05, 0.1), settle=0.01, receiving=Waiting(waits=QUICK, pauses=PAUSES, client=0.3)
 )
 
@@ -37,7 +37,7 @@ class Life:
     """An assistant that receives."""
 
     api: DiscordApi
-    house: House
+    house: Harness
     adapter: DiscordAdapter
 
     @property
@@ -49,7 +49,7 @@ class Life:
         return str(getattr(self.model.history[request].messages[-1], "text", ""))
 
     async def up(self) -> None:
-        await self.api.until(lambda: self.adapter.health.state == "up", what="a connection")
+        await self.api.wait_until(lambda: self.adapter.health.state == "up", what="a connection")
 
 
 def people_of(*people: Person) -> tuple[str, ...]:
@@ -67,8 +67,8 @@ async def life(
     groups: Sequence[str] = (),
     threads: bool = False,
     servers: Sequence[int] = (),
-    pace: Pace | None = None,
-    patience: Patience = IMPATIENT,
+    pace: RateLimiter | None = None,
+    patience: DiscordTimes = IMPATIENT,
     model: ScriptedModel | None = None,
     chain_of: Callable[[State], FallbackModel] | None = None,
     turns_at_once: int = 128,
@@ -91,7 +91,7 @@ async def life(
     async def notes() -> Sequence[str]:
         return []
 
-    async with open_house(
+    async with open_harness(
         folder,
         access=rules,
         model=model,
@@ -107,10 +107,12 @@ async def life(
             access=Access(rules, house.state, now=now),
             people=known,
             commands=COMMANDS,
-            sources=Sources(models=lambda: ["scripted/model"], notes=notes, reminders=house.reminders.active),
+            sources=AutocompleteSources(
+                models=lambda: ["scripted/model"], notes=notes, reminders=house.reminders.list_active
+            ),
             threads=threads,
             withdraw=assistant.withdraw,
-            pace=pace or Pace(channel_seconds=0.02, per_second=1000),
+            pace=pace or RateLimiter(channel_seconds=0.02, per_second=1000),
             patience=patience,
         )
         assistant.attach(adapter)

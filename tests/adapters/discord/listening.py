@@ -10,19 +10,19 @@ from typing import Any
 import discord
 from pydantic import SecretStr
 
-from adapters.discord.condition import Waits
-from adapters.discord.connection import Connection, Patience, Told
-from adapters.discord.incoming import Said
-from adapters.discord.receiving import Pauses
+from adapters.discord.connection import ConnectionEvents, ConnectionTimes, GatewayConnection
+from adapters.discord.connection_health import ReconnectTimes
+from adapters.discord.incoming import ReceivedMessage
+from adapters.discord.receiving import ReceiveTimes
 from bot.channel_store import ChannelStore
 from bot.config.discord import DiscordSettings
 from bot.messages import ChannelHealth, ChatId, IncomingMessage, NotAccepted, PersonId
 from bot.state.database import State
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.server import DiscordApi
-from tests.fakes.first_start import laid_state
+from tests.fakes.fresh_state import copy_fresh_state
 
-QUICK = Waits(
+QUICK = ReconnectTimes(
     first=0.02,
     longest=0.1,
     refused=0.2,
@@ -33,7 +33,7 @@ QUICK = Waits(
     guilds=0.05,
     identify=0.02,
 )
-PAUSES = Pauses(first=0.02, longest=0.05, save=0.02, slack=0.0)
+PAUSES = ReceiveTimes(first=0.02, longest=0.05, save=0.02, slack=0.0)
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Ear:
     """An assistant that takes everything in once, unless told otherwise, and remembers it over restarts."""
 
     messages: list[IncomingMessage] = field(default_factory=list)
-    said: list[Said] = field(default_factory=list)
+    said: list[ReceivedMessage] = field(default_factory=list)
     known: set[tuple[str, str]] = field(default_factory=set)
     twice: int = 0
     refuses: Callable[[IncomingMessage], Exception | None] = lambda _: None
@@ -50,7 +50,7 @@ class Ear:
     health: list[ChannelHealth] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def accept(self, said: Said) -> bool:
+    async def accept(self, said: ReceivedMessage) -> bool:
         message = said.message
         await asyncio.sleep(0)
         if error := self.refuses(message):
@@ -100,7 +100,7 @@ class Listening:
     """A bot that listens."""
 
     api: DiscordApi
-    connection: Connection
+    connection: GatewayConnection
     ear: Ear
     ready: list[discord.Client]
 
@@ -118,8 +118,8 @@ async def listening(
     people: tuple[Person, ...] = (),
     token: str = "",
     api_base: str = "",
-    waits: Waits = QUICK,
-    pauses: Pauses = PAUSES,
+    waits: ReconnectTimes = QUICK,
+    pauses: ReceiveTimes = PAUSES,
     is_up: bool = True,
 ) -> AsyncIterator[Listening]:
     """Run it, with its state in `folder`; `is_up`: wait until it hears."""
@@ -133,14 +133,14 @@ async def listening(
         ready.append(client)
         ear.changed.set()
 
-    async with State(laid_state(folder / "state.db")) as state:
-        connection = Connection(
+    async with State(copy_fresh_state(folder / "state.db")) as state:
+        connection = GatewayConnection(
             settings,
             ChannelStore(state, "discord"),
             people=known,
-            told=Told(health=ear.report, ready=is_ready),
+            told=ConnectionEvents(health=ear.report, ready=is_ready),
             withdraw=ear.withdraw,
-            patience=Patience(waits=waits, pauses=pauses, client=0.3),
+            patience=ConnectionTimes(waits=waits, pauses=pauses, client=0.3),
         )
         running = asyncio.create_task(connection.run(ear.accept))
         try:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.groups import groups_of
-from adapters.discord.incoming import Said
+from adapters.discord.access_groups import access_groups
+from adapters.discord.incoming import ReceivedMessage
 from bot import phrases
 from bot.messages import ChatId, PersonId
 from tests.adapters.discord.life import IMPATIENT, Life, life
@@ -19,7 +19,7 @@ from tests.fakes.discord_api.faults import Fault
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.server import DiscordApi
 from tests.fakes.scripted_model import ScriptedModel
-from tests.fakes.talking import message
+from tests.fakes.turns import message
 
 SLOWLY = 0.08
 """Seconds between two pieces of an answer."""
@@ -52,7 +52,7 @@ async def here(
 async def quiet(here: Life) -> None:
     """Wait until all is answered, and shown."""
     await asyncio.sleep(0.02)
-    await here.house.quiet()
+    await here.house.wait_until_idle()
 
 
 # -- talking --------------------------------------------------------------------------------------------------
@@ -79,7 +79,7 @@ async def test_an_answer_that_comes_late_in_a_conversation_points_to_its_questio
     here.model.enqueue(["One", " moment."], delay=0.15)
     here.model.enqueue("Two.")
     first = await anna.say("one")
-    await here.house.asked(1)
+    await here.house.wait_until_asked(1)
     await anna.say("two")
     await anna.dm.answer(containing="Two.")
     await quiet(here)
@@ -140,16 +140,16 @@ async def test_what_is_deleted_while_it_waits_is_not_answered(
     here.model.enqueue(["One", " moment."], delay=0.3)
     here.model.enqueue("Three.")
     await anna.say("one")
-    await here.house.asked(1)
+    await here.house.wait_until_asked(1)
     two = await anna.say("two")
-    await here.house.accepted(2)
+    await here.house.wait_until_accepted(2)
     await anna.delete(two)
     await anna.say("three")
     await anna.dm.answer(containing="Three.")
     await quiet(here)
     assert anna.dm.texts == ["One moment.", "Three."]
     assert "two" not in await here.house.history(f"discord:@{anna.id}")
-    assert await here.house.unfinished() == 0
+    assert await here.house.count_undelivered() == 0
 
 
 @pytest.mark.parametrize("threads", [False, True])
@@ -160,21 +160,21 @@ async def test_what_a_moderator_clears_while_it_waits_is_not_answered(
         here.model.enqueue(["One", " moment."], delay=0.3)
         here.model.enqueue("Four.")
         await anna.ask("one", general)
-        await here.house.asked(1)
+        await here.house.wait_until_asked(1)
         cleared = [await anna.ask("two", general), await anna.ask("three", general)]
-        await here.house.accepted(3)
+        await here.house.wait_until_accepted(3)
         api.delete_messages(*cleared)
         await anna.ask("four", general)
-        await here.house.asked(2)
+        await here.house.wait_until_asked(2)
         await quiet(here)
         assert [here.heard(0), here.heard(1)] == ["anna: one", "anna: four"]
-        assert await here.house.unfinished() == 0
+        assert await here.house.count_undelivered() == 0
 
 
 async def test_an_answer_that_is_begun_goes_on_when_its_question_is_deleted(here: Life, anna: Person) -> None:
     here.model.enqueue(["It is ", "blue."], delay=0.2)
     said = await anna.say("Which colour?")
-    await here.house.asked(1)
+    await here.house.wait_until_asked(1)
     await anna.delete(said)
     await anna.dm.answer(containing="It is blue.")
     await quiet(here)
@@ -186,9 +186,9 @@ async def test_what_was_deleted_while_we_were_away_is_not_answered(
     async with life(api, tmp_path, allow=[anna]) as here:
         here.model.enqueue(["One"], hang=True)
         await anna.ask("one", general)
-        await here.house.asked(1)
+        await here.house.wait_until_asked(1)
         waiting = [await anna.ask("two", general), await anna.ask("three", general)]
-        await here.house.accepted(3)
+        await here.house.wait_until_accepted(3)
     missed = await anna.ask("four", general)
     await anna.delete(waiting[0])
     await anna.delete(missed)
@@ -201,7 +201,7 @@ async def test_what_was_deleted_while_we_were_away_is_not_answered(
         await quiet(here)
         assert here.heard() == "anna: three"
         assert len(model.history) == 2
-        assert await here.house.unfinished() == 0
+        assert await here.house.count_undelivered() == 0
 
 
 async def test_what_was_deleted_while_the_connection_was_lost_is_not_answered(
@@ -210,13 +210,13 @@ async def test_what_was_deleted_while_the_connection_was_lost_is_not_answered(
     here.model.enqueue(["One", " moment."], delay=1.0)
     here.model.enqueue("Three.")
     await anna.say("one")
-    await here.house.asked(1)
+    await here.house.wait_until_asked(1)
     two = await anna.say("two")
-    await here.house.accepted(2)
+    await here.house.wait_until_accepted(2)
     here.api.gateway.forget()
     async with here.api.outage():
         await anna.delete(two)
-    await here.api.connected()
+    await here.api.wait_until_connected()
     await anna.say("three")
     await anna.dm.answer(containing="Three.")
     await quiet(here)
@@ -227,7 +227,7 @@ async def test_what_was_deleted_while_the_connection_was_lost_is_not_answered(
 
 
 async def test_a_slash_command_is_answered_in_its_place(here: Life, anna: Person, general: Channel) -> None:
-    await here.api.until(lambda: here.api.bot.command("status"))
+    await here.api.wait_until(lambda: here.api.bot.command("status"))
     begun = time.monotonic()
     asked = await anna.use("status", general)
     answer = await asked.answer(containing="scripted/model")
@@ -252,7 +252,7 @@ async def test_reminders_can_be_picked_where_they_were_set(
 async def test_a_slash_command_that_asks_the_model_grows_in_its_place(
     here: Life, anna: Person, general: Channel
 ) -> None:
-    await here.api.until(lambda: here.api.bot.command("retry"))
+    await here.api.wait_until(lambda: here.api.bot.command("retry"))
     here.model.enqueue("It is green.")
     await anna.ask("which colour?", general)
     await general.answer(containing="green")
@@ -269,7 +269,7 @@ async def test_a_slash_command_that_asks_the_model_grows_in_its_place(
 async def test_what_cannot_be_answered_in_its_place_is_told_where_it_may_be_read(
     here: Life, anna: Person, general: Channel, command: str, is_private: bool
 ) -> None:
-    await here.api.until(lambda: here.api.bot.command("retry"))
+    await here.api.wait_until(lambda: here.api.bot.command("retry"))
     for words in ("It is green.", "It is blue."):
         here.model.enqueue(words)
     await anna.ask("which colour?", general)
@@ -278,7 +278,7 @@ async def test_what_cannot_be_answered_in_its_place_is_told_where_it_may_be_read
     here.api.fail("edit_original", Fault.refuse(50027), times=None)
     await anna.use(command, general)
     if is_private:
-        await here.api.until(lambda: any("scripted/model" in text for text in anna.dm.texts))
+        await here.api.wait_until(lambda: any("scripted/model" in text for text in anna.dm.texts))
     else:
         await general.answer(containing="It is blue.")
     await quiet(here)
@@ -286,7 +286,7 @@ async def test_what_cannot_be_answered_in_its_place_is_told_where_it_may_be_read
 
 
 async def test_reminders_of_a_direct_conversation_can_be_picked_there(here: Life, anna: Person) -> None:
-    await here.api.until(lambda: here.api.bot.command("reminders"))
+    await here.api.wait_until(lambda: here.api.bot.command("reminders"))
     await (await anna.use("remind", when="2h", text="water the roses")).answer()
     await quiet(here)
     typing = await anna.complete("reminders", "number", "ros", action="cancel")
@@ -297,11 +297,11 @@ async def test_reminders_of_a_direct_conversation_can_be_picked_there(here: Life
 async def test_a_command_is_answered_where_nothing_may_be_written(
     here: Life, anna: Person, general: Channel
 ) -> None:
-    await here.api.until(lambda: here.api.bot.command("usage"))
+    await here.api.wait_until(lambda: here.api.bot.command("usage"))
     general.deny(here.api.bot, "send_messages")
     here.model.enqueue("Nobody hears this.")
     await anna.ask("which colour?", general)
-    await here.house.asked(1)
+    await here.house.wait_until_asked(1)
     await quiet(here)
     assert general.replies == []
     asked = await anna.use("status", general)
@@ -312,11 +312,11 @@ async def test_a_command_is_answered_where_nothing_may_be_written(
 async def test_what_is_private_is_told_nowhere_if_not_in_private(
     here: Life, anna: Person, general: Channel, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await here.api.until(lambda: here.api.bot.command("status"))
+    await here.api.wait_until(lambda: here.api.bot.command("status"))
     anna.refuses = 50007
     here.api.fail("edit_original", Fault.refuse(50027), times=None)
     await anna.use("status", general)
-    await here.api.until(lambda: "cannot be answered any more" in caplog.text)
+    await here.api.wait_until(lambda: "cannot be answered any more" in caplog.text)
     here.model.enqueue("It is blue.")
     await anna.ask("which colour?", general)
     await general.answer(containing="blue")
@@ -339,7 +339,7 @@ async def test_a_stranger_is_announced_to_the_owner_and_let_in_by_a_button(
     assert here.model.history == []
     pressed = next(button for button in asked.buttons if button["custom_id"].startswith("/pair"))
     await olga.press(asked, pressed["label"])
-    await here.api.until(lambda: not asked.labels, what="the buttons' end")
+    await here.api.wait_until(lambda: not asked.labels, what="the buttons' end")
     await quiet(here)
     assert code
     assert len(olga.dm.replies) == 1, "what is chosen takes the place of what was to be chosen from"
@@ -351,7 +351,7 @@ async def test_a_stranger_is_announced_to_the_owner_and_let_in_by_a_button(
 async def test_a_stranger_in_a_channel_learns_nothing_by_a_command(
     here: Life, stranger: Person, general: Channel
 ) -> None:
-    await here.api.until(lambda: here.api.bot.command("status"))
+    await here.api.wait_until(lambda: here.api.bot.command("status"))
     asked = await stranger.use("status", general)
     answer = await asked.answer()
     assert (answer.content, answer.ephemeral) == (phrases.NO_ANSWER_HERE, True)
@@ -364,7 +364,7 @@ async def test_a_stranger_in_a_channel_learns_nothing_by_a_command(
 async def test_a_call_that_is_left_off_while_all_calls_are_held_holds_no_other(
     api: DiscordApi, tmp_path: Path, anna: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.discord.showing.TYPING_AFTER", 0.0)
+    monkeypatch.setattr("adapters.discord.reply_streamer.TYPING_AFTER", 0.0)
     api.fail("typing", Fault.rate_limit(1.5, "global"))
     async with life(api, tmp_path, allow=[anna], patience=replace(IMPATIENT, call=5, settle=10)) as here:
         here.model.enqueue("Blue.", delay=0.1)
@@ -376,7 +376,7 @@ async def test_a_call_that_is_left_off_while_all_calls_are_held_holds_no_other(
 async def test_an_answer_is_told_once_discord_is_there_again(here: Life, anna: Person) -> None:
     here.model.enqueue(["It is ", "blue."], delay=0.2)
     await anna.say("Which colour?")
-    await here.house.asked(1)
+    await here.house.wait_until_asked(1)
     async with here.api.outage():
         await asyncio.sleep(0.5)
     await anna.dm.answer(containing="It is blue.", within=10)
@@ -427,9 +427,9 @@ async def test_a_chat_that_is_closed_to_the_bot_is_told_once(
     for number in range(4):
         here.model.enqueue("Nobody hears this.")
         await anna.say(f"one {number}")
-        await here.house.asked(number + 1)
+        await here.house.wait_until_asked(number + 1)
         await quiet(here)
-    assert await here.house.unfinished() == 0
+    assert await here.house.count_undelivered() == 0
     assert caplog.text.count("nothing can be said in discord:@") == 1
     assert "Traceback" not in caplog.text
     assert len(here.api.calls_of("create_message")) == 4, "each is tried once"
@@ -437,7 +437,7 @@ async def test_a_chat_that_is_closed_to_the_bot_is_told_once(
     anna.refuses = 0
     here.model.enqueue("Here I am.")
     await anna.say("and now?")
-    await here.house.asked(5)
+    await here.house.wait_until_asked(5)
     await asyncio.sleep(0.1)
     assert len(here.api.calls_of("create_message")) == 4, "so soon after a refusal it waits"
     await anna.dm.answer(containing="Here I am.")
@@ -454,7 +454,7 @@ async def test_an_answer_opens_a_thread_where_that_is_wanted(
         here.model.enqueue(["It is ", "blue."], delay=SLOWLY)
         here.model.enqueue("And warm.")
         asked = await anna.ask("which colour?", general)
-        await api.until(lambda: asked.thread and asked.thread.texts[-1:] == ["It is blue."])
+        await api.wait_until(lambda: asked.thread and asked.thread.texts[-1:] == ["It is blue."])
         await quiet(here)
         assert asked.thread
         assert (asked.thread.name, general.texts) == ("which colour?", [])
@@ -474,11 +474,11 @@ async def test_an_answer_in_a_thread_goes_on_after_a_crash(
     async with life(api, tmp_path, allow=[anna], threads=True) as here:
         here.model.enqueue(["It is"], hang=True)
         asked = await anna.ask("which colour?", general)
-        await api.until(lambda: asked.thread and asked.thread.texts[-1:] == ["It is"])
+        await api.wait_until(lambda: asked.thread and asked.thread.texts[-1:] == ["It is"])
     model = ScriptedModel()
     model.enqueue("It is blue.")
     async with life(api, tmp_path, allow=[anna], threads=True, model=model) as here:
-        await api.until(lambda: asked.thread and asked.thread.texts[-1:] == ["It is blue."])
+        await api.wait_until(lambda: asked.thread and asked.thread.texts[-1:] == ["It is blue."])
         await quiet(here)
     assert asked.thread
     assert (asked.thread.texts[1:], general.texts) == (["It is blue."], [])
@@ -524,13 +524,13 @@ async def test_a_role_lets_its_people_talk_and_command_in_its_guild_and_nowhere_
         answer = await general.answer(await anna.ask("what is there?", general))
         assert answer.content == "Tea."
         asked = await anna.use("status", general)
-        await api.until(lambda: asked.original and asked.original.content)
+        await api.wait_until(lambda: asked.original and asked.original.content)
         assert asked.original
         assert "scripted/model" in asked.original.content
         await stranger.ask("and for me?", general)
         await anna.ask("and here?", away)
         await anna.say("and alone?")
-        await api.until(lambda: anna.dm.texts)
+        await api.wait_until(lambda: anna.dm.texts)
         await quiet(here)
         assert anna.dm.texts[0].startswith(phrases.PAIRING.partition("{")[0]), "they are a stranger there"
         assert len(here.model.history) == 1
@@ -570,22 +570,22 @@ async def test_a_wrong_token_is_told_and_ends_nothing(api: DiscordApi, tmp_path:
     api.bot.token = "another"
     async with life(api, tmp_path, allow=[anna], is_up=False) as here:
         api.bot.token = "yet another"
-        await api.until(lambda: here.adapter.health.state == "down")
+        await api.wait_until(lambda: here.adapter.health.state == "down")
         assert "token" in here.adapter.health.detail
 
 
 def test_groups_are_those_of_the_guild_where_something_is_said() -> None:
     said = message("hi", chat="discord:33", sender="discord:7", in_room=True)
-    assert groups_of(Said(said, guild=11, parent=32, roles=(11, 21, 22))) == (
+    assert access_groups(ReceivedMessage(said, guild=11, parent=32, roles=(11, 21, 22))) == (
         "11",
         "11/#33",
         "11/#32",
         "11/@21",
         "11/@22",
     )
-    assert groups_of(Said(said, guild=11)) == ("11", "11/#33")
+    assert access_groups(ReceivedMessage(said, guild=11)) == ("11", "11/#33")
     direct = message("hi", chat="discord:44", sender="discord:7")
-    assert groups_of(Said(direct, roles=(21,))) == ()
+    assert access_groups(ReceivedMessage(direct, roles=(21,))) == ()
 
 
 # -- commands -------------------------------------------------------------------------------------------------
@@ -596,5 +596,5 @@ async def test_commands_are_made_known_to_the_servers_of_the_settings_alone(
 ) -> None:
     (home,) = api.guilds.values()
     async with life(api, tmp_path, owners=[olga], servers=[home.id]):
-        await api.until(lambda: api.bot.commands.get(home.id))
+        await api.wait_until(lambda: api.bot.commands.get(home.id))
     assert not api.bot.commands.get(0)

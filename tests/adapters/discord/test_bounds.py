@@ -15,12 +15,12 @@ import pytest
 from aiohttp import WSMsgType, web
 from discord import GatewayNotFound, RateLimited
 
-from adapters.backoff import Growth
-from adapters.discord.answers import watch_answers
-from adapters.discord.client import Listener, open_client
-from adapters.discord.condition import Condition, TooManySessions, Waits
-from adapters.discord.gateway import MOST_SHARDS, ask_gateway
-from adapters.discord.library import MOST_BYTES, Receive, guard_events, receive_bounded
+from adapters.backoff import BackoffTimes
+from adapters.discord.client import GatewayListener, open_client
+from adapters.discord.connection_health import ConnectionHealth, ReconnectTimes, TooManySessions
+from adapters.discord.gateway import MOST_SHARDS, fetch_gateway
+from adapters.discord.private_api import MOST_BYTES, Receive, guard_events, receive_bounded
+from adapters.discord.response_timeouts import install_response_limits
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -140,11 +140,11 @@ class Ears:
 
 def a_client() -> Any:
     return open_client(
-        cast("Listener", None),
+        cast("GatewayListener", None),
         shards=1,
         guilds_within=1,
         heartbeat_within=1,
-        openings=Growth(),
+        openings=BackoffTimes(),
         hello_within=1,
     )
 
@@ -200,7 +200,7 @@ async def test_a_gateway_that_says_hello_again_has_no_second_thread() -> None:
 
 async def test_an_answer_without_end_is_not_read() -> None:
     trace = aiohttp.TraceConfig()
-    watch_answers(trace)
+    install_response_limits(trace)
     async with server(endless) as base, aiohttp.ClientSession(trace_configs=[trace]) as session:
         with pytest.raises(aiohttp.ClientPayloadError, match="more than 8192 kB"):
             async with session.get(base) as answer:
@@ -209,7 +209,7 @@ async def test_an_answer_without_end_is_not_read() -> None:
 
 async def test_what_is_read_with_the_answer_is_told_as_always() -> None:
     trace = aiohttp.TraceConfig()
-    watch_answers(trace)
+    install_response_limits(trace)
     async with (
         server(answers('{"a": "é"}')) as base,
         aiohttp.ClientSession(trace_configs=[trace]) as session,
@@ -222,7 +222,7 @@ async def test_what_is_read_with_the_answer_is_told_as_always() -> None:
 async def test_a_gateways_address_without_end_is_not_read() -> None:
     async with server(endless) as base:
         with pytest.raises(aiohttp.ClientPayloadError):
-            await ask_gateway(base, "token")
+            await fetch_gateway(base, "token")
 
 
 @pytest.mark.parametrize("shards", [10**9, 10**400, -1, True, "7", None, 1e300])
@@ -230,7 +230,7 @@ async def test_a_number_of_connections_beyond_all_measure_is_none(shards: object
     limit = {"remaining": 10**12, "reset_after": 10**400}
     told = {"url": "ws://127.0.0.1:1", "shards": shards, "session_start_limit": limit}
     async with server(answers(json.dumps(told))) as base:
-        gateway = await ask_gateway(base, "token")
+        gateway = await fetch_gateway(base, "token")
     assert (gateway.shards, gateway.sessions, gateway.reset_after) == (1, 1000, 0.0)
     assert MOST_SHARDS > 1
 
@@ -239,19 +239,19 @@ async def test_a_number_of_connections_beyond_all_measure_is_none(shards: object
 async def test_json_that_is_no_address_is_told_as_none(body: str) -> None:
     async with server(answers(body)) as base:
         with pytest.raises(GatewayNotFound):
-            await ask_gateway(base, "token")
+            await fetch_gateway(base, "token")
 
 
 @pytest.mark.parametrize("wait", ["nan", "-1", "1e300", "inf", "soon"])
 async def test_whatever_is_named_as_a_wait_the_gateway_is_asked_again_within_a_day(wait: str) -> None:
     async with server(answers("", 429, **{"Retry-After": wait})) as base:
         with pytest.raises(RateLimited) as limited:
-            await ask_gateway(base, "token")
+            await fetch_gateway(base, "token")
     assert 0.0 <= limited.value.retry_after <= 86_400.0
 
 
 @pytest.mark.parametrize("seconds", [1e300, float("inf"), float("nan")])
 def test_no_refusal_is_waited_out_for_more_than_a_day(seconds: float) -> None:
-    condition = Condition(lambda _: None, Waits(), token="token")
+    condition = ConnectionHealth(lambda _: None, ReconnectTimes(), token="token")
     for error in (RateLimited(seconds), TooManySessions(seconds)):
-        assert 0.0 < condition.failed(error) <= 1.25 * 86_400.0
+        assert 0.0 < condition.record_failure(error) <= 1.25 * 86_400.0

@@ -1,11 +1,11 @@
 from discord.ui import Button
 
-from adapters.discord.buttons import LABEL_CHARS, MOST_BUTTONS, buttons_of
+from adapters.discord.buttons import LABEL_CHARS, MOST_BUTTONS, make_buttons
 from bot.messages import Choice
 
 
 async def test_what_a_button_says_is_its_custom_id() -> None:
-    view = buttons_of([Choice("Let in", "/pair ABCD"), Choice("Keep out", "/deny discord:7")])
+    view = make_buttons([Choice("Let in", "/pair ABCD"), Choice("Keep out", "/deny discord:7")])
     assert view is not None
     shown = [(button.label, button.custom_id) for button in view.children if isinstance(button, Button)]
     assert shown == [("Let in", "/pair ABCD"), ("Keep out", "/deny discord:7")]
@@ -13,13 +13,13 @@ async def test_what_a_button_says_is_its_custom_id() -> None:
 
 
 async def test_no_choices_are_no_buttons() -> None:
-    assert buttons_of([]) is None
-    assert buttons_of([Choice(" ", "/help"), Choice("x", "/" + "y" * 100)]) is None
+    assert make_buttons([]) is None
+    assert make_buttons([Choice(" ", "/help"), Choice("x", "/" + "y" * 100)]) is None
 
 
 async def test_more_than_fit_or_twice_the_same_would_have_the_message_refused() -> None:
     choices = [Choice("a" * 100, f"/model {number // 2}") for number in range(100)]
-    view = buttons_of(choices)
+    view = make_buttons(choices)
     assert view is not None
     buttons = [button for button in view.children if isinstance(button, Button)]
     assert len({button.custom_id for button in buttons}) == len(buttons) == MOST_BUTTONS

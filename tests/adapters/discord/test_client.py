@@ -3,8 +3,8 @@ from typing import cast
 import pytest
 from discord.http import Route
 
-from adapters.backoff import Growth
-from adapters.discord.client import Listener, open_client
+from adapters.backoff import BackoffTimes
+from adapters.discord.client import GatewayListener, open_client
 from tests.fakes.discord_api.server import DiscordApi
 
 
@@ -14,11 +14,11 @@ async def test_nothing_is_asked_while_another_instance_has_the_bot(monkeypatch: 
         olga = api.person("olga")
         monkeypatch.setattr(Route, "BASE", api.api_base)
         client = open_client(
-            cast("Listener", None),
+            cast("GatewayListener", None),
             shards=1,
             guilds_within=1,
             heartbeat_within=1,
-            openings=Growth(),
+            openings=BackoffTimes(),
             hello_within=1,
             is_ours=lambda: ours,
         )

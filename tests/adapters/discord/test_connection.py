@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.condition import Waits
+from adapters.discord.connection_health import ReconnectTimes
 from bot.messages import AttachmentLost, ChannelFault
 from tests.adapters.discord.listening import PAUSES, QUICK, Ear, listening
 from tests.fakes.discord_api import wire
@@ -17,7 +17,7 @@ from tests.fakes.discord_api.faults import Fault
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.requests import Upload
 from tests.fakes.discord_api.server import DiscordApi
-from tests.fakes.fetched import fetched
+from tests.fakes.fetch_file import fetch_bytes
 
 pytestmark = pytest.mark.thorough
 
@@ -232,7 +232,7 @@ async def test_who_writes_after_five_failures_in_a_row_is_heard_within_15_second
 ) -> None:
     ear = Ear()
     loop = asyncio.get_running_loop()
-    async with listening(api, tmp_path, ear, waits=Waits()):
+    async with listening(api, tmp_path, ear, waits=ReconnectTimes()):
         await api.gateway.close(1006)
         for failure in failures:
             await fail(api, failure)
@@ -251,10 +251,10 @@ async def test_a_start_that_fails_five_times_is_heard_within_15_seconds_of_the_e
         api.fail("gateway_bot", fault)
     api.fail("me", Fault.hang())
     await api.stop()
-    async with listening(api, tmp_path, ear, waits=Waits(), is_up=False):
+    async with listening(api, tmp_path, ear, waits=ReconnectTimes(), is_up=False):
         await ear.until(lambda: ear.state == "down")  # refused twice
         await api.start()
-        await api.until(lambda: sum(call.faulty for call in api.calls) == 5, within=60)
+        await api.wait_until(lambda: sum(call.faulty for call in api.calls) == 5, within=60)
         begun = loop.time()
         await anna.ask("hello", general)
         await ear.until(lambda: ear.messages, within=30)
@@ -269,13 +269,13 @@ async def fail(api: DiscordApi, failure: tuple[str, Fault] | str) -> None:
     elif failure == SILENCE:
         api.gateway.silent = True
         opened = len(api.gateway.connections)
-        await api.until(lambda: len(api.gateway.connections) > opened, within=30)
+        await api.wait_until(lambda: len(api.gateway.connections) > opened, within=30)
         await asyncio.sleep(0.1)  # the connection is there; what it should say is not said
         api.gateway.silent = False
     elif isinstance(failure, tuple):
         failed = sum(call.faulty for call in api.calls)
         api.fail(*failure)
-        await api.until(lambda: sum(call.faulty for call in api.calls) > failed, within=30)
+        await api.wait_until(lambda: sum(call.faulty for call in api.calls) > failed, within=30)
 
 
 async def test_a_gateway_that_takes_connections_and_says_nothing_is_left_alone_soon(
@@ -287,7 +287,7 @@ async def test_a_gateway_that_takes_connections_and_says_nothing_is_left_alone_s
         opened = len(api.gateway.connections)
         await api.gateway.close(1006)
         await anna.ask("one", general)
-        await api.until(lambda: len(api.gateway.connections) >= opened + 3)
+        await api.wait_until(lambda: len(api.gateway.connections) >= opened + 3)
         api.gateway.silent = False
         await ear.until(lambda: ear.messages)
         assert len(api.calls_of("me")) == 1, "it was the same client"
@@ -356,10 +356,10 @@ async def test_the_text_of_all_messages_is_asked_for_only_where_that_is_granted(
 ) -> None:
     ear = Ear()
     async with listening(api, tmp_path, ear) as life:
-        assert life.connection.reads_all
+        assert life.connection.reads_all_messages
     api.bot.granted = 0
     async with listening(api, tmp_path, ear) as life:
-        assert not life.connection.reads_all
+        assert not life.connection.reads_all_messages
         await anna.ask("a mention", general)
         await anna.say("a direct message")
         await ear.until(lambda: len(ear.messages) == 2)
@@ -392,7 +392,7 @@ async def test_an_intent_that_is_switched_off_while_it_starts_is_done_without(
     async with listening(api, tmp_path, ear) as life:
         await api.gateway.close(4014, forget=True)
         await ear.until(lambda: len(life.ready) == 2)
-        assert not life.connection.reads_all
+        assert not life.connection.reads_all_messages
         await anna.ask("one", general)
         await ear.until(lambda: ear.messages)
         assert "Message Content Intent" in ear.health[-1].detail
@@ -462,7 +462,7 @@ async def test_several_parts_that_cannot_be_taken_up_again_are_made_anew(
         clients = len(api.calls_of("me"))
         api.bot.shards, api.gateway.hangs_up = 1, True
         await api.gateway.close(1006)
-        await api.until(lambda: len(api.calls_of("me")) > clients)
+        await api.wait_until(lambda: len(api.calls_of("me")) > clients)
         api.gateway.hangs_up = False
         message = await anna.ask("one", general)
         await ear.until(lambda: ear.messages)
@@ -546,20 +546,20 @@ async def test_a_file_is_fetched_also_when_its_address_has_died(
         await ear.until(lambda: ear.messages)
         (picture,) = ear.messages[0].attachments
         assert (picture.kind, picture.name, picture.size) == ("picture", "cat.png", 5)
-        assert await fetched(life.connection, picture, most=5) == b"a cat"
+        assert await fetch_bytes(life.connection, picture, most=5) == b"a cat"
         now[0] += 3 * 24 * 3600
-        assert await fetched(life.connection, picture, most=5) == b"a cat"
+        assert await fetch_bytes(life.connection, picture, most=5) == b"a cat"
         with pytest.raises(AttachmentLost, match="larger"):
-            await fetched(life.connection, picture, most=4)
+            await fetch_bytes(life.connection, picture, most=4)
         with pytest.raises(AttachmentLost, match="larger"):
-            await fetched(life.connection, dataclasses.replace(picture, size=0), most=4)
+            await fetch_bytes(life.connection, dataclasses.replace(picture, size=0), most=4)
         api.fail("attachment", Fault.status(503))
         with pytest.raises(ChannelFault) as fault:
-            await fetched(life.connection, picture, most=5)
+            await fetch_bytes(life.connection, picture, most=5)
         assert "cat.png" not in str(fault.value), "whoever has the address has the file"
         await anna.delete(general.messages[-1])
         with pytest.raises(AttachmentLost, match="not there any more"):
-            await fetched(life.connection, picture, most=5)
+            await fetch_bytes(life.connection, picture, most=5)
 
 
 async def test_it_ends_quickly_while_discord_does_not_answer(

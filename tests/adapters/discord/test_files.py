@@ -7,7 +7,7 @@ import discord
 import pytest
 from aiohttp import web
 
-from adapters.discord.files import fetch_file, is_discords
+from adapters.discord.files import fetch_file, is_discord_url
 from bot import phrases
 from bot.messages import Attachment, AttachmentLost
 
@@ -35,7 +35,7 @@ OFFICIAL = "https://discord.com/api/v10"
     ],
 )
 def test_only_discords_own_addresses_are_fetched(address: str, api_base: str, expected: bool) -> None:
-    assert is_discords(address, api_base=api_base) is expected
+    assert is_discord_url(address, api_base=api_base) is expected
 
 
 @asynccontextmanager

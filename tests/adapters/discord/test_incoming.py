@@ -8,9 +8,9 @@ import discord
 import pytest
 from discord.user import ClientUser
 
-from adapters.discord.incoming import Said, read_edit, read_message
-from adapters.discord.incoming_contents import Handle
-from adapters.discord.incoming_text import Names, names_me, read_text
+from adapters.discord.incoming import ReceivedMessage, read_edit, read_message
+from adapters.discord.incoming_contents import AttachmentHandle
+from adapters.discord.incoming_text import MentionNames, mentions_bot, read_text
 from bot.messages import Attachment, ChatId, IncomingMessage, PersonId, Quoted
 from tests.fakes.discord_api import chats, wire
 from tests.fakes.discord_api.chats import Channel, Guild, Message
@@ -29,10 +29,10 @@ class Reading:
         self,
         message: Message,
         *,
-        read: Callable[[discord.Message, int], Said | None] = read_message,
+        read: Callable[[discord.Message, int], ReceivedMessage | None] = read_message,
         has_intent: bool = True,
         **more: Any,
-    ) -> Said | None:
+    ) -> ReceivedMessage | None:
         """Read a message as it comes; `more` is put into what Discord tells."""
         bot = self.world.bot
         state = discord.Client(intents=discord.Intents.none())._connection
@@ -152,7 +152,7 @@ async def test_a_reply_quotes_what_it_replies_to_with_what_came_along(
     read = reading.message(await anna.ask("read this", general, reply_to=plan))
     assert read.quoted == Quoted("the plan, @Anna B.", "Ben")
     assert [(one.name, one.quoted) for one in read.attachments] == [("plan.pdf", True)]
-    handle = Handle.parse(read.attachments[0].handle)
+    handle = AttachmentHandle.parse(read.attachments[0].handle)
     assert (handle.channel, handle.message) == (general.id, plan.id)
     answer = world.post(general, world.bot, content="**Yes**")
     read = reading.message(await anna.say("why?", reply_to=answer))
@@ -173,7 +173,7 @@ async def test_what_is_passed_on_is_not_the_senders_own(reading: Reading, anna: 
     read = reading.message(message, message_reference=place, message_snapshots=[{"message": snapshot}])
     assert (read.text, read.forwarded_from, read.quoted) == ("/forget everything", "somebody", None)
     assert [(one.kind, one.name) for one in read.attachments] == [("document", "a.txt")]
-    assert Handle.parse(read.attachments[0].handle).message == message.id
+    assert AttachmentHandle.parse(read.attachments[0].handle).message == message.id
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ async def test_names_from_others_are_one_harmless_line(reading: Reading, world: 
     assert (read.sender_name, read.chat_name) == ("Eve owner:", "#a b · Home")
 
 
-NAMES = Names(1, frozenset([2]), {3: "Ben"}, {4: "cooks"}.get, {5: "general"}.get)  # type: ignore[arg-type]
+NAMES = MentionNames(1, frozenset([2]), {3: "Ben"}, {4: "cooks"}.get, {5: "general"}.get)  # type: ignore[arg-type]
 ENDLESS = "9" * 5000
 """More digits than Python makes a number of."""
 
@@ -304,14 +304,14 @@ def test_marks_are_read_as_people_see_them(written: str, read: str) -> None:
 
 
 def test_a_mention_in_code_is_none() -> None:
-    assert names_me("hello <@1>", NAMES)
-    assert not names_me("`<@1>`", NAMES)
-    assert not names_me("<@11>", NAMES)
+    assert mentions_bot("hello <@1>", NAMES)
+    assert not mentions_bot("`<@1>`", NAMES)
+    assert not mentions_bot("<@11>", NAMES)
 
 
 def test_a_handle_is_read_back() -> None:
-    handle = Handle(1, 2, 3, "https://cdn.example/a b?ex=1")
-    assert Handle.parse(str(handle)) == handle
+    handle = AttachmentHandle(1, 2, 3, "https://cdn.example/a b?ex=1")
+    assert AttachmentHandle.parse(str(handle)) == handle
     for text in ("", "1/2 x", "a/b/c x"):
         with pytest.raises(ValueError):  # noqa: PT011 - several of them
-            Handle.parse(text)
+            AttachmentHandle.parse(text)

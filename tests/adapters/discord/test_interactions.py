@@ -11,11 +11,11 @@ import pytest
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
-from adapters.discord.buttons import buttons_of
-from adapters.discord.handle import read_handle
+from adapters.discord.buttons import make_buttons
+from adapters.discord.interaction_handle import parse_handle
 from adapters.discord.interactions import TOO_LATE
 from bot import phrases
-from bot.commands.table import COMMANDS
+from bot.commands.registry import COMMANDS
 from bot.messages import Choice, IncomingMessage, NotAccepted
 from bot.state import access
 from tests.adapters.discord.commanding import Commanding, commanding, edit_original, open_client
@@ -26,7 +26,7 @@ from tests.fakes.discord_api.interactions import EDIT_LATER, MESSAGE, MESSAGE_LA
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.requests import Upload
 from tests.fakes.discord_api.server import DiscordApi
-from tests.fakes.talking import NOW
+from tests.fakes.turns import NOW
 
 OWNERS_COMMANDS = [command.name for command in COMMANDS if command.owner_only]
 FILLED_IN: list[tuple[str, dict[str, Any], str]] = [
@@ -120,7 +120,7 @@ def use(person: Person, name: str, channel: Channel, options: dict[str, Any]) ->
 
 async def shown_by_bot(bot: Commanding, channel: Channel, *says: str, to: Person | None = None) -> Message:
     """A message with buttons; where it is for one person only, the answer to a command."""
-    view = buttons_of([Choice(each, each) for each in says])
+    view = make_buttons([Choice(each, each) for each in says])
     assert view
     if to is None:
         place = bot.client.get_partial_messageable(channel.id)
@@ -162,7 +162,7 @@ async def test_all_is_known_of_who_asked_and_where(
     assert [message.title for message in heard] == ["Olga", "#general · Home", "#general › plans · Home"]
     assert all(message.addressed and not message.attachments for message in heard)
     assert abs((first.sent_at - before).total_seconds()) < 5
-    answerable = read_handle(second.handle)
+    answerable = parse_handle(second.handle)
     assert answerable
     assert (answerable.interaction, answerable.token) == (public.id, public.token)
     assert answerable.application == bot.api.bot.id
@@ -215,7 +215,7 @@ async def test_in_guilds_only_who_asked_sees_what_is_administration_or_only_tell
     assert answer.ephemeral
     direct = await (await olga.use(name)).answer()
     assert not direct.ephemeral
-    assert [read_handle(message.handle).private for message in bot.answers.messages] == [True, False]  # type: ignore[union-attr]
+    assert [parse_handle(message.handle).private for message in bot.answers.messages] == [True, False]  # type: ignore[union-attr]
 
 
 async def test_in_guilds_all_see_what_concerns_all(bot: Commanding, olga: Person, general: Channel) -> None:
@@ -245,7 +245,7 @@ async def test_a_command_is_answered_by_the_next_process(
     await bot.interactions.close()
     await bot.client.close()
     async with open_client(bot.api, gateway=False) as client:
-        answerable = read_handle(kept[0])
+        answerable = parse_handle(kept[0])
         assert answerable
         await edit_original(client, answerable, "Here I am again.")
     assert asked.texts == ["Here I am again."]
@@ -343,7 +343,7 @@ async def test_a_command_that_cannot_be_acknowledged_is_kept_and_that_is_logged_
 ) -> None:
     bot.api.fail("callback", Fault.refuse(TOO_LATE), times=None)
     asked = await olga.use("remember", text="the key")
-    await bot.api.until(lambda: bot.api.calls_of("edit_original"))
+    await bot.api.wait_until(lambda: bot.api.calls_of("edit_original"))
     assert bot.answers.messages[0].text == "/remember the key"
     assert "too late" in caplog.text
     assert asked.token not in caplog.text
@@ -355,7 +355,7 @@ async def test_an_answer_that_cannot_be_read_is_logged_without_the_token_in_its_
 ) -> None:
     bot.api.fail("callback", Fault("answer", 200, headers={"X-Endless": "x" * 9000}), times=None)
     asked = await olga.use("help")
-    await bot.api.until(lambda: "could not be acknowledged" in caplog.text)
+    await bot.api.wait_until(lambda: "could not be acknowledged" in caplog.text)
     assert asked.token[:16] not in caplog.text
 
 
@@ -372,7 +372,7 @@ async def test_a_command_that_takes_long_is_taken_in_though_the_session_is_close
 
     bot.accept = accept
     await olga.use("new")
-    await bot.api.until(lambda: heard, what="the command")
+    await bot.api.wait_until(lambda: heard, what="the command")
     assert heard == ["/new"]
     assert "could not be acknowledged" in caplog.text
 
@@ -426,7 +426,7 @@ async def test_a_stranger_in_a_guild_is_told_the_same_whatever_it_is(
             assert answer.ephemeral
             assert each.texts == [phrases.NO_ANSWER_HERE]
         assert not bot.answers.messages
-        assert await bot.house.unfinished() == 0
+        assert await bot.house.count_undelivered() == 0
     assert not list(tmp_path.rglob("*.md"))
     assert not general.messages or all(message.ephemeral for message in general.messages)
 
@@ -615,13 +615,13 @@ async def test_what_is_chosen_alone_with_the_bot_takes_the_place_of_the_buttons(
 ) -> None:
     question = await shown_by_bot(bot, olga.dm, "/models reset", "/help")
     pressed = await olga.press(question, "/models reset")
-    await bot.api.until(lambda: question.edits)
+    await bot.api.wait_until(lambda: question.edits)
     assert pressed.callback == EDIT_LATER
     assert question.content == phrases.MODELS_RESET
     assert not question.labels
     (message,) = bot.answers.messages
     assert (message.id, message.text) == (f"press-{pressed.id}", "/models reset")
-    answerable = read_handle(message.handle)
+    answerable = parse_handle(message.handle)
     assert answerable
     assert (answerable.buttons, answerable.replaces, answerable.private) == (question.id, True, False)
 
@@ -635,7 +635,7 @@ async def test_what_is_chosen_in_a_guild_is_answered_by_a_message_of_its_own(
     to_all = await olga.press(question, "/new")
     assert not (await to_all.answer()).ephemeral
     assert not question.edits
-    assert [read_handle(each.handle).buttons for each in bot.answers.messages] == [question.id] * 2  # type: ignore[union-attr]
+    assert [parse_handle(each.handle).buttons for each in bot.answers.messages] == [question.id] * 2  # type: ignore[union-attr]
 
 
 async def test_buttons_below_an_answer_are_for_whom_it_answers(
@@ -648,12 +648,12 @@ async def test_buttons_below_an_answer_are_for_whom_it_answers(
         others = await anna.press(listed, "/reminders cancel 1")
         assert (await others.answer()).ephemeral
         assert others.texts == [phrases.NOT_YOUR_BUTTONS]
-        assert await bot.house.reminders.active(bot.answers.messages[0].chat)
+        assert await bot.house.reminders.list_active(bot.answers.messages[0].chat)
         pressed = await olga.press(listed, "/reminders cancel 1")
-        await api.until(lambda: len(listed.edits) == 2)
+        await api.wait_until(lambda: len(listed.edits) == 2)
         assert pressed.callback == EDIT_LATER
         assert not listed.labels
-        assert not await bot.house.reminders.active(bot.answers.messages[0].chat)
+        assert not await bot.house.reminders.list_active(bot.answers.messages[0].chat)
 
 
 async def test_buttons_below_a_reply_are_for_whom_it_replies_to(
@@ -661,7 +661,7 @@ async def test_buttons_below_a_reply_are_for_whom_it_replies_to(
 ) -> None:
     heard = listen_only(bot)
     question = await anna.ask("which model?", general)
-    view = buttons_of([Choice("Usual order", "/model auto")])
+    view = make_buttons([Choice("Usual order", "/model auto")])
     assert view
     place = bot.client.get_partial_messageable(general.id)
     reply = await place.send("One of these.", view=view, reference=place.get_partial_message(question.id))
@@ -676,7 +676,7 @@ async def test_buttons_below_a_reply_are_for_whom_it_replies_to(
 async def test_a_button_that_is_pressed_twice_counts_once(bot: Commanding, olga: Person) -> None:
     question = await shown_by_bot(bot, olga.dm, "/models reset", "/help")
     first, again = [await olga.press(question, "/models reset") for _ in range(2)]
-    await bot.api.until(lambda: question.edits)
+    await bot.api.wait_until(lambda: question.edits)
     await again.acknowledgement()
     assert (first.callback, again.callback) == (EDIT_LATER, EDIT_LATER)
     assert [message.id for message in bot.answers.messages] == [f"press-{first.id}"]
@@ -696,7 +696,7 @@ async def test_a_button_can_be_pressed_again_after_it_could_not_be_taken_in(
     question = await shown_by_bot(bot, olga.dm, "/models reset")
     await (await olga.press(question, "/models reset")).answer(containing=phrases.NOT_TAKEN_IN)
     await olga.press(question, "/models reset")
-    await bot.api.until(lambda: question.edits)
+    await bot.api.wait_until(lambda: question.edits)
     assert question.content == phrases.MODELS_RESET
 
 
@@ -705,7 +705,7 @@ async def test_what_is_chosen_where_only_one_sees_it_stays_there(
 ) -> None:
     question = await shown_by_bot(bot, general, "/models reset", to=olga)
     pressed = await olga.press(question, "/models reset")
-    await bot.api.until(lambda: question.edits)
+    await bot.api.wait_until(lambda: question.edits)
     assert pressed.callback == EDIT_LATER
     assert question.content == phrases.MODELS_RESET
     assert [message for message in general.messages if not message.ephemeral] == []
@@ -757,7 +757,7 @@ async def test_a_forged_custom_id_can_do_no_more_than_the_same_words(
             assert (await pressed.answer()).content == phrases.UNKNOWN_COMMAND.format(name=name) or (
                 "did you mean" in pressed.texts[0]
             )
-        assert await bot.house.state.read(lambda db: access.decision(db, f"discord:{anna.id}")) is None
+        assert await bot.house.state.read(lambda db: access.read_decision(db, f"discord:{anna.id}")) is None
 
 
 async def test_a_late_refusal_of_a_press_leaves_the_buttons_where_they_are(

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.long_reply import LONGEST_IN_CHAT
 from tests.adapters.discord.life import Life, life
-from tests.adapters.text.story import story as told
+from tests.adapters.markdown.story import story as told
 from tests.fakes.discord_api.chats import Channel
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.server import DiscordApi
@@ -27,7 +27,7 @@ async def test_where_files_are_refused_it_says_that_there_is_more(
     general.deny(here.api.bot, "attach_files")
     await anna.ask("Tell me", general)
     await general.answer(containing="only the beginning")
-    await here.house.quiet()
+    await here.house.wait_until_idle()
     *texts, _ = general.texts
     assert story.replace("\n", "").startswith("".join(texts).replace("\n", ""))
     assert LONGEST_IN_CHAT * 0.9 < sum(map(len, texts)) <= LONGEST_IN_CHAT

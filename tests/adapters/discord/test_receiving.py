@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adapters.discord.groups import groups_of
-from adapters.discord.incoming import Said
+from adapters.discord.access_groups import access_groups
+from adapters.discord.incoming import ReceivedMessage
 from adapters.discord.receiving import MOST_WAITING
 from bot.channel_store import ChannelStore
 from bot.messages import NotAccepted
@@ -111,7 +111,7 @@ async def test_what_is_deleted_while_it_is_accepted_is_withdrawn_afterwards(
     ear = Ear()
     accept = ear.accept
 
-    async def slow(said: Said) -> bool:
+    async def slow(said: ReceivedMessage) -> bool:
         await anna.delete(general.messages[-1])
         await ear.until(lambda: ear.withdrawn)
         ear.withdrawn.clear()
@@ -222,7 +222,7 @@ async def test_what_is_said_while_it_connects_waits_for_what_was_missed(
         await anna.ask(f"{number}", general)
     api.fail("history", Fault.delay(0.1))
     async with listening(api, tmp_path, ear, is_up=False):
-        await api.connected()
+        await api.wait_until_connected()
         await anna.ask("live", general)
         await ear.until(lambda: len(ear.messages) == 5)
     assert ear.texts == ["before", "0", "1", "2", "live"]
@@ -433,7 +433,7 @@ async def test_who_wrote_what_was_missed_is_known_with_name_and_roles(
         await ear.until(lambda: len(ear.messages) == 5)
     assert [one.message.sender_name for one in ear.said] == ["The chef"] * 4 + ["ben"]
     assert [cooks.id in (one.roles or ()) for one in ear.said] == [True] * 4 + [False]
-    assert groups_of(ear.said[-1]) == (), "who has left counts as nobody there"
+    assert access_groups(ear.said[-1]) == (), "who has left counts as nobody there"
     assert len(api.calls_of("member")) == 3
 
 
@@ -461,7 +461,7 @@ class SlowEar(Ear):
         super().__init__()
         self.may_end = asyncio.Event()
 
-    async def accept(self, said: Said) -> bool:
+    async def accept(self, said: ReceivedMessage) -> bool:
         is_new = await super().accept(said)
         await self.may_end.wait()
         return is_new
@@ -553,7 +553,7 @@ async def test_an_event_that_the_library_cannot_read_is_set_aside_without_its_wo
         await anna.ask("next", general)
         await ear.until(lambda: ear.texts == ["next"])
     async with State(tmp_path / "state.db") as state:
-        assert await ChannelStore(state, "discord").count_unread() == 1
+        assert await ChannelStore(state, "discord").count_unreadable() == 1
     told = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert len(told) == 2
     assert not any("secret" in record.getMessage() or record.exc_info for record in told)
@@ -569,5 +569,5 @@ async def test_the_mark_is_kept_while_it_runs(
         await ear.until(lambda: ear.messages)
         async with State(tmp_path / "state.db") as state, asyncio.timeout(5):
             store = ChannelStore(state, "discord")
-            while await store.get("heard") != str(message.id) or await store.starting_with("behind:"):  # noqa: ASYNC110
+            while await store.get("heard") != str(message.id) or await store.list_prefix("behind:"):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)

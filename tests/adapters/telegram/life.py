@@ -9,29 +9,29 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from adapters.telegram.adapter import Patience, TelegramAdapter
-from adapters.telegram.condition import Waits
-from adapters.telegram.connection import open_bot
-from adapters.telegram.pace import Pace, Rates
+from adapters.telegram.adapter import TelegramAdapter, TelegramTimes
+from adapters.telegram.connection_health import ReconnectTimes
+from adapters.telegram.open_bot import open_bot
+from adapters.telegram.rate_limiter import RateLimiter, Rates
 from bot.access import Access
 from bot.channel_store import ChannelStore
-from bot.commands.table import COMMANDS
+from bot.commands.registry import COMMANDS
 from bot.config.telegram import TelegramSettings
 from bot.models.fallback import FallbackModel
 from bot.state.database import State
 from tests.fakes.bot_api.server import BotApi
-from tests.fakes.house import ACCESS, House, open_house
+from tests.fakes.harness import ACCESS, Harness, open_harness
 from tests.fakes.scripted_model import ScriptedModel
-from tests.fakes.talking import NOW
+from tests.fakes.turns import NOW
 
 QUICK = Rates(0.02, 0.03, 1000, 900, 1000, 900)
-IMPATIENT = Patience(
+IMPATIENT = TelegramTimes(
     settle=0.0,
     call=0.5,
     pauses=(0.02, 0.05, 0.1),
     poll=1,
     grace=0.3,
-    waits=Waits(first=0.02, longest=0.05, conflict=0.3, token=0.2),
+    waits=ReconnectTimes(first=0.02, longest=0.05, conflict=0.3, token=0.2),
 )
 
 
@@ -40,7 +40,7 @@ class Life:
     """An assistant that receives."""
 
     api: BotApi
-    house: House
+    house: Harness
     adapter: TelegramAdapter
 
     @property
@@ -68,8 +68,8 @@ async def life(
     folder: Path,
     *,
     settings: TelegramSettings | None = None,
-    pace: Pace | None = None,
-    patience: Patience = IMPATIENT,
+    pace: RateLimiter | None = None,
+    patience: TelegramTimes = IMPATIENT,
     model: ScriptedModel | None = None,
     chain_of: Callable[[State], FallbackModel] | None = None,
     now: Callable[[], datetime] = lambda: NOW,
@@ -79,7 +79,7 @@ async def life(
     """Run it; the owner is person 1, person 2 may talk, person 3 is a guest."""
     settings = settings or settings_of(api)
     async with (
-        open_house(
+        open_harness(
             folder, model=model, chain_of=chain_of, now=now, pauses=(0.05, 0.1, 0.2), per_minute=per_minute
         ) as house,
         open_bot(settings.token.get_secret_value(), settings.api_base) as bot,
@@ -92,8 +92,8 @@ async def life(
             access=Access(ACCESS, house.state, now=now),
             owners=ACCESS.owners,
             commands=COMMANDS,
-            moved=assistant.moved,
-            pace=pace or Pace(QUICK),
+            moved=assistant.rename_chat,
+            pace=pace or RateLimiter(QUICK),
             patience=patience,
         )
         assistant.attach(adapter)

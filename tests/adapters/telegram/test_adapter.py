@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from apsw import Connection
 
-from adapters.telegram.marks import HEARD
-from adapters.telegram.pace import Pace
+from adapters.telegram.rate_limiter import RateLimiter
+from adapters.telegram.reactions import RECEIVED_EMOJI
 from bot import phrases
 from bot.messages import ChatId, IncomingMessage, PersonId
-from bot.models.candidate import Candidate, Route
+from bot.models.breakers import Breakers
+from bot.models.candidate import ModelCandidate, Route
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
-from bot.models.health_book import HealthBook
-from bot.models.patience import Patience as ModelPatience
-from bot.models.plan import Plan
 from bot.models.protocol import Answer, ModelRequest, TextDelta, UserMessage
+from bot.models.retry import RetryPolicy as ModelPatience
+from bot.models.routing import Routing
 from bot.state import access
 from bot.state.database import State
 from tests.adapters.telegram.life import Life, life
@@ -28,7 +28,7 @@ from tests.fakes.bot_api.limits import Limits
 from tests.fakes.bot_api.people import Person, from_hidden_user
 from tests.fakes.bot_api.server import BotApi, Call
 from tests.fakes.scripted_model import ScriptedModel
-from tests.fakes.talking import NOW
+from tests.fakes.turns import NOW
 
 SLOWLY = 0.08
 """Seconds between two pieces of an answer."""
@@ -36,7 +36,7 @@ SLOWLY = 0.08
 
 @pytest.fixture(autouse=True)
 def _no_long_wait_for_albums(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.assistant.MORE_SECONDS", 0.1)
+    monkeypatch.setattr("bot.assistant.MORE_PARTS_SECONDS", 0.1)
 
 
 @pytest.fixture
@@ -81,8 +81,8 @@ async def begun(chat: Chat, words: str) -> None:
 
 async def quiet(here: Life) -> None:
     """Wait until all is answered, and shown."""
-    await here.api.confirmed()
-    await here.house.quiet()
+    await here.api.wait_until_confirmed()
+    await here.house.wait_until_idle()
     await asyncio.sleep(0.05)
 
 
@@ -125,10 +125,10 @@ async def test_messages_in_a_row_are_answered_together_and_marked_while_they_wai
     here.model.enqueue(["One", " moment."], delay=0.15)
     here.model.enqueue("Two and three.")
     first = await anna.say("one")
-    await here.house.asked(1)
+    await here.house.wait_until_asked(1)
     second, third = await anna.say("two"), await anna.say("three")
-    await here.api.until(lambda: reactions(here.api, third) == [HEARD])
-    assert (reactions(here.api, first), reactions(here.api, second)) == ([], [HEARD])
+    await here.api.wait_until(lambda: reactions(here.api, third) == [RECEIVED_EMOJI])
+    assert (reactions(here.api, first), reactions(here.api, second)) == ([], [RECEIVED_EMOJI])
     await anna.chat.answer(containing="Two and three.")
     await quiet(here)
     assert anna.chat.texts == ["One moment.", "Two and three."]
@@ -142,7 +142,7 @@ async def test_a_mark_is_taken_off_in_the_end_however_quick_the_answer(
 ) -> None:
     here.model.enqueue(["One", " moment."], delay=0.15)
     await anna.say("one")
-    await here.house.asked(1)
+    await here.house.wait_until_asked(1)
     if slow:  # the mark arrives after it was to be taken off
         here.api.fail("setMessageReaction", Fault.delay(slow))
     status = await anna.say("/status")
@@ -160,13 +160,13 @@ async def test_a_mark_goes_though_the_program_ends_before_it_was_taken_off(
         here.model.enqueue(["One", " moment."], delay=0.15)
         here.model.enqueue("Done.")
         await anna.say("one")
-        await here.house.asked(1)
+        await here.house.wait_until_asked(1)
         second = await anna.say("two")
         await anna.chat.answer(containing="Done.")
-        await api.until(lambda: any(call.faulty for call in api.calls_of("setMessageReaction")))
-        assert reactions(api, second) == [HEARD]
+        await api.wait_until(lambda: any(call.faulty for call in api.calls_of("setMessageReaction")))
+        assert reactions(api, second) == [RECEIVED_EMOJI]
     async with life(api, tmp_path) as here:
-        await api.until(lambda: reactions(api, second) == [])
+        await api.wait_until(lambda: reactions(api, second) == [])
         await quiet(here)
         assert here.model.history == []
     assert anna.chat.texts == ["One moment.", "Done."]
@@ -186,9 +186,9 @@ async def test_what_is_edited_before_it_is_heard_is_heard_as_it_is_then(here: Li
     here.model.enqueue(["One", " moment."], delay=0.15)
     here.model.enqueue("Done.")
     await anna.say("one")
-    await here.house.asked(1)
+    await here.house.wait_until_asked(1)
     said = await anna.say("buy milk")
-    await here.api.confirmed()
+    await here.api.wait_until_confirmed()
     await anna.edit(said, "buy cream")
     await anna.chat.answer(containing="Done.")
     await quiet(here)
@@ -265,7 +265,7 @@ async def test_an_edit_that_an_earlier_version_has_answered_is_not_answered_agai
     )
     received = await here.house.inbox.accept(stored)
     assert received
-    await here.house.inbox.deliver(received.number)
+    await here.house.inbox.mark_delivered(received.number)
     await anna.edit(said, "cream?")
     await quiet(here)
     assert anna.chat.texts == ["Milk is white."]
@@ -329,7 +329,7 @@ async def test_in_a_group_only_who_calls_is_answered_and_the_answer_is_put_to_th
     await anna.say("Who is there?", group)
     asked = await anna.say("@commonplace_bot which colour?", group)
     answer = await group.answer(asked)
-    await here.api.settled(answer)
+    await here.api.wait_until_unchanged(answer)
     await quiet(here)
     assert (answer.text, answer.reply_to) == ("Blue it is.", asked.id)
     again = await olga.say("and?", group, reply_to=answer)
@@ -363,10 +363,10 @@ async def test_a_message_that_was_deleted_meanwhile_is_answered_all_the_same(
     group = here.api.supergroup("Friends", olga, anna)
     here.model.enqueue(["Blue", " it is."], delay=0.1)
     asked = await anna.say("@commonplace_bot which colour?", group)
-    await here.house.asked(1)
+    await here.house.wait_until_asked(1)
     await anna.delete(asked)
     answer = await group.answer(asked)
-    await here.api.settled(answer)
+    await here.api.wait_until_unchanged(answer)
     assert (answer.text, answer.reply_to) == ("Blue it is.", None)
     await quiet(here)
     assert refused(here.api) == []
@@ -395,16 +395,16 @@ async def test_a_model_is_chosen_by_its_button_and_the_answer_takes_the_place_of
 
     def two(state: State) -> FallbackModel:
         candidates = tuple(
-            Candidate(each.name, (Route(each, RouteName(each.name)),)) for each in (first, second)
+            ModelCandidate(each.name, (Route(each, RouteName(each.name)),)) for each in (first, second)
         )
-        return FallbackModel(Plan(candidates, patience=ModelPatience(0, 0)), health=HealthBook(state))
+        return FallbackModel(Routing(candidates, retry=ModelPatience(0, 0)), health=Breakers(state))
 
     async with life(api, tmp_path, chain_of=two) as here:
         await anna.say("/model")
         asked = await anna.chat.answer()
         assert asked.labels == ["first/model", "second/model", "✓ Usual order"]
         press = await anna.press(asked, "second/model")
-        await api.until(lambda: "From now on" in asked.text)
+        await api.wait_until(lambda: "From now on" in asked.text)
         await quiet(here)
         assert press.answered
         assert anna.chat.texts == [asked.text]
@@ -467,7 +467,7 @@ async def test_a_stranger_who_forges_a_press_gets_nowhere(here: Life, olga: Pers
     before = (status.text, len(group.texts), olga.chat.texts)
     for data in (code, "/allow telegram:9", "/memory on", "not a command", "/"):
         await mallory.press(status, data, forged=True)
-    await here.api.until(lambda: all(press.answered for press in here.api.presses.values()))
+    await here.api.wait_until(lambda: all(press.answered for press in here.api.presses.values()))
     await quiet(here)
     assert (status.text, len(group.texts), olga.chat.texts) == before
     assert here.model.history == []
@@ -489,7 +489,7 @@ async def test_in_a_group_a_press_counts_for_whoever_was_answered_with_the_butto
     offered = await offer_a_reminder(here, olga, group)
     before = group.texts
     others = await gus.press(offered, offered.labels[0])
-    await here.api.until(lambda: others.answered)
+    await here.api.wait_until(lambda: others.answered)
     await quiet(here)
     assert others.text == phrases.NOT_YOUR_BUTTONS
     assert group.texts == before
@@ -511,7 +511,7 @@ async def test_a_press_below_a_message_of_before_the_restart_takes_its_buttons_o
         text = offered.text
         await olga.press(offered, offered.labels[0])
         answer = await group.answer(offered)
-        await api.until(lambda: offered.labels == [])
+        await api.wait_until(lambda: offered.labels == [])
         await quiet(here)
         assert "Cancelled reminder 1" in answer.text
         assert offered.text == text
@@ -528,10 +528,10 @@ async def test_the_answer_to_a_press_in_a_group_stands_there_once_though_the_pro
         api.fail("editMessageText", Fault.hang(done=True), times=None)
         await olga.press(offered, offered.labels[0])
         await says(group, offered, "Cancelled reminder 1")
-    api.mend()
+    api.clear_faults()
     async with life(api, tmp_path) as here:
         await quiet(here)
-        assert await here.house.unfinished() == 0
+        assert await here.house.count_undelivered() == 0
     assert len(group.texts) == before
     assert "Cancelled reminder 1" in offered.text
 
@@ -556,7 +556,7 @@ async def test_a_double_press_counts_once(here: Life, olga: Person) -> None:
     offered = await olga.chat.answer(containing="Upcoming")
     label = offered.labels[0]
     presses = [await olga.press(offered, label) for _ in range(2)]
-    await here.api.until(lambda: all(press.answered for press in presses))
+    await here.api.wait_until(lambda: all(press.answered for press in presses))
     await says(olga.chat, offered, "Cancelled reminder 1")
     await quiet(here)
     assert offered.edits[-1].text == offered.text
@@ -584,7 +584,9 @@ async def test_who_has_not_pressed_start_yet_is_told_of_as_that_and_hears_then_w
     here: Life, olga: Person, caplog: pytest.LogCaptureFixture
 ) -> None:
     await here.api.person(9, "Nina").say("Hello?")
-    await here.api.until(lambda: any("has not pressed Start yet" in each.message for each in caplog.records))
+    await here.api.wait_until(
+        lambda: any("has not pressed Start yet" in each.message for each in caplog.records)
+    )
     assert not any("any more" in each.message for each in caplog.records)
     await olga.say("/start")
     told = await olga.chat.answer(containing="Nina")
@@ -599,7 +601,7 @@ async def test_who_blocks_the_bot_is_told_of_once_in_the_log_and_is_answered_aga
     await begun(anna.chat, "It is")
     await anna.block()
     await quiet(here)
-    assert await here.house.unfinished() == 0
+    assert await here.house.count_undelivered() == 0
     assert len([record for record in caplog.records if "any more" in record.getMessage()]) == 1
     await anna.unblock()
     here.model.enqueue("Welcome back.")
@@ -616,7 +618,7 @@ async def test_a_group_that_becomes_another_while_an_answer_runs_has_it_there_wh
     await anna.say("@commonplace_bot tell me", group)
     await begun(group, "It is")
     waiting = await anna.say("@commonplace_bot and another", group)
-    await here.api.confirmed()
+    await here.api.wait_until_confirmed()
     new = await here.api.migrate(group, olga)
     await new.answer(containing="It is a long story.")
     await new.answer(containing="And a second one.")
@@ -629,7 +631,7 @@ async def test_a_group_that_becomes_another_while_an_answer_runs_has_it_there_wh
     await quiet(here)
     told = [str(getattr(each, "text", "")) for each in here.model.history[-1].messages]
     assert any("tell me" in text for text in told)
-    assert await here.house.unfinished() == 0
+    assert await here.house.count_undelivered() == 0
 
 
 @pytest.mark.thorough
@@ -653,12 +655,12 @@ async def test_a_topic_that_is_deleted_meanwhile_has_its_answer_in_the_group(
     kitchen = await here.api.open_topic(forum, "Kitchen", olga)
     here.model.enqueue(["It drips", " no more."], delay=0.3)
     await anna.say("@commonplace_bot the tap drips", forum, topic=kitchen)
-    await here.house.asked(1)
+    await here.house.wait_until_asked(1)
     await here.api.delete_topic(forum, kitchen)
     answer = await forum.answer(containing="It drips")
     await quiet(here)
     assert answer.text == "It drips no more."
-    assert await here.house.unfinished() == 0
+    assert await here.house.count_undelivered() == 0
 
 
 @pytest.mark.thorough
@@ -678,7 +680,7 @@ async def test_a_reminder_comes_by_itself(api: BotApi, anna: Person, tmp_path: P
 async def test_twenty_messages_in_a_burst_are_all_answered_once_and_within_the_limits(
     tmp_path: Path,
 ) -> None:
-    async with BotApi(limits=Limits()) as api, life(api, tmp_path, pace=Pace()) as here:
+    async with BotApi(limits=Limits()) as api, life(api, tmp_path, pace=RateLimiter()) as here:
         anna = api.person(2, "Anna")
         here.model.enqueue(["Let", " me see."], delay=0.1)
         here.model.enqueue("That was all of them.")
@@ -696,7 +698,7 @@ async def test_twenty_messages_in_a_burst_are_all_answered_once_and_within_the_l
 @pytest.mark.thorough
 async def test_twenty_people_at_once_are_each_answered_once_and_in_order(tmp_path: Path) -> None:
     model = Echo()
-    async with BotApi(limits=Limits()) as api, life(api, tmp_path, pace=Pace(), model=model) as here:
+    async with BotApi(limits=Limits()) as api, life(api, tmp_path, pace=RateLimiter(), model=model) as here:
         await let_in(here, range(20, 40))
         people = [api.person(number) for number in range(20, 40)]
         for turn in ("first", "second"):
@@ -731,6 +733,6 @@ async def let_in(here: Life, people: range) -> None:
     def work(db: Connection) -> None:
         for number in people:
             person = f"telegram:{number}"
-            access.decide(db, person, "allowed", name="", by="telegram:1", at=NOW.isoformat())
+            access.save_decision(db, person, "allowed", name="", by="telegram:1", at=NOW.isoformat())
 
     await here.house.state.change(work)

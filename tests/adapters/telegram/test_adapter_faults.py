@@ -11,10 +11,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from adapters.telegram.adapter import Patience
-from adapters.telegram.condition import OTHER_PROGRAM, UNKNOWN_BOT, Waits
+from adapters.telegram.adapter import TelegramTimes
+from adapters.telegram.connection_health import OTHER_PROGRAM, UNKNOWN_BOT, ReconnectTimes
 from bot.messages import ChannelHealth
-from bot.service.http import on_sockets
+from bot.service.http import serve_on_sockets
 from bot.web.app import build_web_app
 from tests.adapters.telegram.life import IMPATIENT, Life, life, settings_of
 from tests.fakes.bot_api.faults import Fault
@@ -29,10 +29,10 @@ Scene = Callable[[Life], Awaitable[None]]
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adapters.telegram.showing.TYPING_AFTER", 0.0)
-    monkeypatch.setattr("adapters.telegram.showing.AFTER_FAULT", 0.05)
-    monkeypatch.setattr("adapters.telegram.menu.PAUSES", (0.05,))
-    monkeypatch.setattr("adapters.telegram.menu.CALL_SECONDS", 0.5)
+    monkeypatch.setattr("adapters.telegram.reply_streamer.TYPING_AFTER", 0.0)
+    monkeypatch.setattr("adapters.telegram.reply_streamer.AFTER_FAULT", 0.05)
+    monkeypatch.setattr("adapters.telegram.command_menus.PAUSES", (0.05,))
+    monkeypatch.setattr("adapters.telegram.command_menus.CALL_SECONDS", 0.5)
     monkeypatch.setattr("adapters.telegram.webhook.ASK_SECONDS", 0.5)
 
 
@@ -44,8 +44,8 @@ async def api() -> AsyncIterator[BotApi]:
 
 
 async def quiet(here: Life) -> None:
-    await here.api.confirmed(within=10)
-    await here.house.quiet()
+    await here.api.wait_until_confirmed(within=10)
+    await here.house.wait_until_idle()
 
 
 async def two_questions(here: Life) -> None:
@@ -54,12 +54,14 @@ async def two_questions(here: Life) -> None:
     here.model.enqueue(["It is ", "**blue**", " today."], delay=0.1)
     here.model.enqueue("And warm.")
     await anna.say("one")
-    await here.house.asked(1)
+    await here.house.wait_until_asked(1)
     await anna.say("two")
     await anna.chat.answer(containing="And warm.", within=10)
     await quiet(here)
     assert anna.chat.texts == ["It is blue today.", "And warm."]
-    await here.api.until(lambda: not any(one.reactions.get(here.api.bot.id) for one in anna.chat.messages))
+    await here.api.wait_until(
+        lambda: not any(one.reactions.get(here.api.bot.id) for one in anna.chat.messages)
+    )
 
 
 async def a_document(here: Life) -> None:
@@ -78,7 +80,7 @@ async def a_button(here: Life) -> None:
     shown = await olga.chat.answer(within=10)
     await quiet(here)
     await olga.press(shown, "/models reset", forged=True)
-    await here.api.until(lambda: "asked again" in shown.text, within=10)
+    await here.api.wait_until(lambda: "asked again" in shown.text, within=10)
     await quiet(here)
     assert olga.chat.texts == [shown.text]
 
@@ -89,7 +91,7 @@ async def code_in_a_group(here: Life) -> None:
     group = here.api.supergroup("Friends", olga, anna)
     here.model.enqueue(["```\nline", " 0 =", f" 0{CODE[len('line 0 = 0') :]}", "\n```"], delay=0.2)
     await anna.say("@commonplace_bot write it", group)
-    await here.api.until(lambda: any(one.document for one in group.replies), within=10)
+    await here.api.wait_until(lambda: any(one.document for one in group.replies), within=10)
     await quiet(here)
     (file,) = group.replies
     assert file.document is not None
@@ -102,11 +104,11 @@ async def shut_out(here: Life) -> None:
     here.model.enqueue("Hello.")
     await anna.say("hello")
     await anna.chat.answer(within=10)
-    await here.api.until(lambda: anna.menu() and len(anna.menu()) > 5, within=10)
+    await here.api.wait_until(lambda: anna.menu() and len(anna.menu()) > 5, within=10)
     await olga.say("/deny telegram:2")
     await olga.chat.answer(within=10)
     await anna.say("hello?")
-    await here.api.until(lambda: len(anna.menu()) < 5, within=10)
+    await here.api.wait_until(lambda: len(anna.menu()) < 5, within=10)
     await quiet(here)
 
 
@@ -163,7 +165,7 @@ async def test_whatever_fails_every_answer_comes_whole_and_once(
     async with life(api, tmp_path) as here:
         await SCENES[method](here)
         assert here.adapter.health.state == "up"
-        assert await here.house.unfinished() == 0
+        assert await here.house.count_undelivered() == 0
         assert here.model.left == 0
     failed = [call for call in api.calls_of(method) if call.faulty]
     assert failed
@@ -184,7 +186,7 @@ async def webhook_life(api: BotApi, folder: Path, stack: AsyncExitStack) -> tupl
     )
     stack.callback(site.close)
     site.setblocking(False)
-    await stack.enter_async_context(on_sockets(app, [site]))
+    await stack.enter_async_context(serve_on_sockets(app, [site]))
     return here, origin
 
 
@@ -209,7 +211,7 @@ async def test_telegram_calls_us_at_last_whatever_fails_at_first(
         await two_questions(here)
         await a_button(here)
         assert api.calls_of("getUpdates") == []
-        await api.until(lambda: here.adapter.health == ChannelHealth("up"), within=10)
+        await api.wait_until(lambda: here.adapter.health == ChannelHealth("up"), within=10)
         async with session.get(f"{origin}/healthz") as answer:
             assert (answer.status, (await answer.json())["channels"]) == (200, {"telegram": "up"})
         async with session.post(f"{origin}{here.adapter.hooks[0].path}", json={}) as answer:
@@ -225,7 +227,7 @@ async def test_an_answer_whose_receipt_was_lost_is_there_at_least_once_and_twice
         anna = api.person(2, "Anna")
         here.model.enqueue("It is blue.")
         await anna.say("one")
-        await api.until(lambda: len(api.calls_of("sendMessage")) == 2)
+        await api.wait_until(lambda: len(api.calls_of("sendMessage")) == 2)
         await quiet(here)
         assert anna.chat.texts == ["It is blue."] * 2
 
@@ -236,9 +238,9 @@ async def test_an_answer_whose_receipt_was_lost_is_there_at_least_once_and_twice
 async def test_it_is_up_as_soon_as_it_listens_though_nobody_says_anything(
     api: BotApi, tmp_path: Path
 ) -> None:
-    async with life(api, tmp_path, patience=Patience()) as here:
-        await api.polled()
-        await api.until(lambda: here.adapter.health == ChannelHealth("up"), within=10)
+    async with life(api, tmp_path, patience=TelegramTimes()) as here:
+        await api.wait_until_polling()
+        await api.wait_until(lambda: here.adapter.health == ChannelHealth("up"), within=10)
 
 
 async def test_a_telegram_that_cannot_be_reached_at_start_is_found_when_it_is_there(tmp_path: Path) -> None:
@@ -247,19 +249,19 @@ async def test_a_telegram_that_cannot_be_reached_at_start_is_found_when_it_is_th
     await api.stop()
     anna = api.person(2, "Anna")
     await anna.say("while nobody was there")
-    async with life(api, tmp_path, patience=Patience(waits=IMPATIENT.waits)) as here:
-        await api.until(lambda: here.adapter.health.state == "down")
+    async with life(api, tmp_path, patience=TelegramTimes(waits=IMPATIENT.waits)) as here:
+        await api.wait_until(lambda: here.adapter.health.state == "down")
         assert "cannot be reached" in here.adapter.health.detail
         here.model.enqueue("There you are.")
         try:
             await api.start()
             await anna.chat.answer(containing="There you are.")
-            await api.until(lambda: here.adapter.health == ChannelHealth("up"))
+            await api.wait_until(lambda: here.adapter.health == ChannelHealth("up"))
             async with api.outage():
-                await api.until(lambda: here.adapter.health.state == "down")
+                await api.wait_until(lambda: here.adapter.health.state == "down")
                 here.model.enqueue("And again.")
                 await anna.say("Are you there?")
-            await api.until(lambda: here.adapter.health == ChannelHealth("up"))
+            await api.wait_until(lambda: here.adapter.health == ChannelHealth("up"))
             await anna.chat.answer(containing="And again.")
         finally:
             await api.stop()
@@ -291,8 +293,8 @@ async def test_a_wrong_token_is_told_with_the_mend_and_ends_nothing(
 ) -> None:
     wrong = "123456789:AAG-another-token-than-the-one-that-is-known"
     async with life(api, tmp_path, settings=settings_of(api, token=wrong)) as here:
-        await api.until(lambda: here.adapter.health == ChannelHealth("down", UNKNOWN_BOT))
-        await api.until(lambda: len(api.calls_of("getMe")) > 2)
+        await api.wait_until(lambda: here.adapter.health == ChannelHealth("down", UNKNOWN_BOT))
+        await api.wait_until(lambda: len(api.calls_of("getMe")) > 2)
     told = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(told) == 1
     assert UNKNOWN_BOT in told[0].getMessage()
@@ -301,16 +303,16 @@ async def test_a_wrong_token_is_told_with_the_mend_and_ends_nothing(
 
 @pytest.mark.thorough
 async def test_two_with_one_token_say_so_and_the_one_that_stays_recovers(api: BotApi, tmp_path: Path) -> None:
-    patience = replace(IMPATIENT, waits=Waits(first=0.02, longest=0.05, conflict=0.2, token=0.2))
+    patience = replace(IMPATIENT, waits=ReconnectTimes(first=0.02, longest=0.05, conflict=0.2, token=0.2))
     anna = api.person(2, "Anna")
     async with life(api, tmp_path / "first", patience=patience) as first:
         async with life(api, tmp_path / "second", patience=patience) as second:
             both = (first.adapter, second.adapter)
-            await api.until(lambda: any(OTHER_PROGRAM in each.health.detail for each in both))
+            await api.wait_until(lambda: any(OTHER_PROGRAM in each.health.detail for each in both))
         first.model.enqueue("I am still here.")
         await anna.say("Who is there?")
         await anna.chat.answer(containing="still here")
-        await api.until(lambda: first.adapter.health == ChannelHealth("up"))
+        await api.wait_until(lambda: first.adapter.health == ChannelHealth("up"))
         await quiet(first)
         assert anna.chat.texts == ["I am still here."]
 

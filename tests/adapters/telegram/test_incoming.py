@@ -8,8 +8,16 @@ from hypothesis import strategies as st
 from pyromark import events_with_range
 from telegram import MessageEntity, Update
 
-from adapters.telegram.incoming import Happened, Moved, Pressed, Reach, Said, TopicNamed, read_update
-from adapters.telegram.incoming_text import Me, Written, units
+from adapters.telegram.incoming import (
+    ButtonPress,
+    GroupMigrated,
+    ReachChanged,
+    ReceivedMessage,
+    TelegramEvent,
+    TopicNamed,
+    read_update,
+)
+from adapters.telegram.incoming_text import BotIdentity, MessageText, utf16_length
 from bot.messages import Attachment, ChatId, IncomingMessage, PersonId, Quoted
 from tests.fakes.bot_api import people
 from tests.fakes.bot_api.chats import Chat
@@ -50,20 +58,25 @@ def forum(world: World, anna: Person) -> Chat:
     return world.forum("Allotment", anna)
 
 
-def happened(world: World, raw: Json | None = None) -> Happened | None:
+def happened(world: World, raw: Json | None = None) -> TelegramEvent | None:
     """What is read from the latest update, or from this one."""
     raw = raw or world.bot.inbox.pending[-1]
-    return read_update(Update.de_json(raw), Me(world.bot.id, USERNAME), now=NOW)
+    return read_update(Update.de_json(raw), BotIdentity(world.bot.id, USERNAME), now=NOW)
 
 
 def heard(world: World, raw: Json | None = None) -> IncomingMessage:
     said = happened(world, raw)
-    assert isinstance(said, Said)
+    assert isinstance(said, ReceivedMessage)
     return said.message
 
 
 def marked(text: str, kind: str, piece: str, **more: Any) -> Entity:
-    return {"type": kind, "offset": units(text[: text.index(piece)]), "length": units(piece), **more}
+    return {
+        "type": kind,
+        "offset": utf16_length(text[: text.index(piece)]),
+        "length": utf16_length(piece),
+        **more,
+    }
 
 
 def update(world: World, **changes: Any) -> Json:
@@ -78,7 +91,7 @@ def update(world: World, **changes: Any) -> Json:
 
 async def test_a_private_message(world: World, anna: Person) -> None:
     sent = await anna.say("Good morning")
-    assert happened(world) == Said(
+    assert happened(world) == ReceivedMessage(
         IncomingMessage(
             id=str(sent.id),
             chat=ChatId("telegram", "7"),
@@ -97,7 +110,7 @@ async def test_a_topic_is_a_chat_of_its_own_and_a_thread_of_replies_is_not(
     assert happened(world) == TopicNamed(ChatId("telegram", f"{forum.id}/{topic.id}"), "Beans")
     await anna.say("hello", forum, topic=topic)
     said = happened(world)
-    assert isinstance(said, Said)
+    assert isinstance(said, ReceivedMessage)
     assert (said.message.chat.name, said.topic) == (f"{forum.id}/{topic.id}", "Beans")
     await anna.say("in general", forum)
     assert heard(world).chat.name == str(forum.id)
@@ -423,7 +436,7 @@ KINDS = ("bold", "code", "pre", "text_link", "mention", "bot_command", "blockquo
 )
 def test_marks_take_no_word_away(text: str, marks: list[tuple[str, int, int]]) -> None:
     entities = [MessageEntity(kind, at, length, url="https://e.x") for kind, at, length in marks]
-    read = Written(text, entities, Me(1, USERNAME)).read()
+    read = MessageText(text, entities, BotIdentity(1, USERNAME)).read()
     letters = iter(read)
     assert all(letter in letters for letter in text if letter.isalnum())
 
@@ -444,9 +457,9 @@ def test_all_that_is_marked_as_code_is_read_as_code_and_nothing_else_is(
     entities, at = list[MessageEntity](), 0
     for kind, piece in pieces:
         if kind != "text":
-            entities.append(MessageEntity(kind, at, units(piece), language=language))
-        at += units(piece)
-    read = Written("".join(piece for _, piece in pieces), entities, Me(1, USERNAME)).read()
+            entities.append(MessageEntity(kind, at, utf16_length(piece), language=language))
+        at += utf16_length(piece)
+    read = MessageText("".join(piece for _, piece in pieces), entities, BotIdentity(1, USERNAME)).read()
     letters = iter(read)
     assert all(letter in letters for _, piece in pieces for letter in piece if letter.isalnum())
     expected = [squeezed(piece) for kind, piece in pieces if kind in ("code", "pre") and piece.strip()]
@@ -585,8 +598,8 @@ async def test_what_telegram_adds_to_messages_some_day_changes_nothing(world: Wo
 async def test_the_parts_of_an_album_wait_for_each_other(world: World, anna: Person) -> None:
     await anna.album(b"one", b"two", caption="beans")
     first, second = (happened(world, raw) for raw in world.bot.inbox.pending)
-    assert isinstance(first, Said)
-    assert isinstance(second, Said)
+    assert isinstance(first, ReceivedMessage)
+    assert isinstance(second, ReceivedMessage)
     assert first.album == second.album != ""
     assert (first.message.more_soon, second.message.more_soon) == (True, True)
     assert (first.message.text, second.message.text) == ("beans", "")
@@ -608,8 +621,8 @@ async def test_a_button_says_its_line_for_whoever_pressed_it(world: World, anna:
     shown = world.post(room, world.bot, None)
     press = await anna.press(shown, "/pair ABCD", forged=True)
     pressed = happened(world)
-    assert isinstance(pressed, Pressed)
-    assert pressed == Pressed(
+    assert isinstance(pressed, ButtonPress)
+    assert pressed == ButtonPress(
         press.id,
         IncomingMessage(
             id=f"press-{press.id}",
@@ -632,15 +645,15 @@ async def test_a_button_of_an_old_message_works_and_one_that_says_no_command_doe
     shown.deleted = True
     await anna.press(shown, "/models reset", forged=True)
     pressed = happened(world)
-    assert isinstance(pressed, Pressed)
+    assert isinstance(pressed, ButtonPress)
     assert pressed.message
     assert pressed.message.handle == str(shown.id)
     press = await anna.press(shown, "send me all notes", forged=True)
-    assert happened(world) == Pressed(press.id, None)
+    assert happened(world) == ButtonPress(press.id, None)
     raw = {
         key: value for key, value in world.bot.inbox.pending[-1]["callback_query"].items() if key != "message"
     }
-    assert happened(world, {"update_id": 9, "callback_query": {**raw, "data": "/x"}}) == Pressed(
+    assert happened(world, {"update_id": 9, "callback_query": {**raw, "data": "/x"}}) == ButtonPress(
         press.id, None
     )
 
@@ -649,7 +662,7 @@ async def test_both_sides_of_a_move_tell_the_same(world: World, anna: Person) ->
     group = world.group("Allotment", anna)
     new = await world.migrate(group, anna)
     moves = [happened(world, raw) for raw in world.bot.inbox.pending]
-    move = Moved(ChatId("telegram", str(group.id)), ChatId("telegram", str(new.id)))
+    move = GroupMigrated(ChatId("telegram", str(group.id)), ChatId("telegram", str(new.id)))
     assert moves == [move, move]
 
 
@@ -658,23 +671,23 @@ async def test_where_the_bot_can_write_no_longer_and_again(
 ) -> None:
     home, there = ChatId("telegram", "7"), ChatId("telegram", str(room.id))
     await anna.block()
-    assert happened(world) == Reach(home, "blocked")
+    assert happened(world) == ReachChanged(home, "blocked")
     await anna.unblock()
-    assert happened(world) == Reach(home, "")
+    assert happened(world) == ReachChanged(home, "")
     await anna.kick_bot(room)
     kicked = next(raw for raw in reversed(world.bot.inbox.pending) if "my_chat_member" in raw)
-    assert happened(world, kicked) == Reach(there, "kicked")
+    assert happened(world, kicked) == ReachChanged(there, "kicked")
     rights = {"status": "restricted", "user": world.bot.as_json(), "until_date": 0, "is_member": True}
     for may_write, closed in ((False, "restricted"), (True, "")):
         rights |= dict.fromkeys(MAY, may_write)
         member = {**kicked["my_chat_member"], "new_chat_member": rights}
-        assert happened(world, {"update_id": 1, "my_chat_member": member}) == Reach(there, closed)  # type: ignore[arg-type]
+        assert happened(world, {"update_id": 1, "my_chat_member": member}) == ReachChanged(there, closed)  # type: ignore[arg-type]
 
     topic = await world.open_topic(forum, "Beans", anna)
     await world.close_topic(forum, topic, anna)
-    assert happened(world) == Reach(ChatId("telegram", f"{forum.id}/{topic.id}"), "closed")
+    assert happened(world) == ReachChanged(ChatId("telegram", f"{forum.id}/{topic.id}"), "closed")
     await world.reopen_topic(forum, topic, anna)
-    assert happened(world) == Reach(ChatId("telegram", f"{forum.id}/{topic.id}"), "")
+    assert happened(world) == ReachChanged(ChatId("telegram", f"{forum.id}/{topic.id}"), "")
 
 
 MAY = (

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from adapters.long_reply import LONGEST_IN_CHAT
+from tests.adapters.markdown.story import story as told
 from tests.adapters.telegram.life import Life, life
-from tests.adapters.text.story import story as told
 from tests.fakes.bot_api.chats import Message
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.people import Person
@@ -30,8 +30,8 @@ async def here(api: BotApi, tmp_path: Path) -> AsyncIterator[Life]:
 
 
 async def quiet(here: Life) -> None:
-    await here.api.confirmed()
-    await here.house.quiet()
+    await here.api.wait_until_confirmed()
+    await here.house.wait_until_idle()
 
 
 async def test_a_file_that_could_not_be_sent_at_first_adds_nothing_to_its_beginning(

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from telegram import Bot
 
-from adapters.telegram.condition import OTHER_PROGRAM, OTHER_WEBHOOK, UNKNOWN_BOT, Waits
-from adapters.telegram.connection import open_bot
+from adapters.telegram.connection_health import OTHER_PROGRAM, OTHER_WEBHOOK, UNKNOWN_BOT, ReconnectTimes
 from adapters.telegram.incoming import ALLOWED_UPDATES
+from adapters.telegram.open_bot import open_bot
 from adapters.telegram.polling import poll
 from bot.messages import ChannelFault, ChannelHealth, NotAccepted
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.people import Person
 from tests.fakes.bot_api.server import BotApi
 
-QUICK = Waits(first=0.01, longest=0.02, conflict=0.3, token=0.1)
+QUICK = ReconnectTimes(first=0.01, longest=0.02, conflict=0.3, token=0.1)
 
 
 class Poller:
@@ -60,7 +60,7 @@ class Poller:
 
     @contextlib.asynccontextmanager
     async def polling(
-        self, *, seconds: int = 50, grace: float = 15.0, waits: Waits = QUICK, quiet: float = 60.0
+        self, *, seconds: int = 50, grace: float = 15.0, waits: ReconnectTimes = QUICK, quiet: float = 60.0
     ) -> AsyncIterator[None]:
         task = asyncio.create_task(
             poll(
@@ -113,7 +113,7 @@ def has_failed_again(api: BotApi, before: int) -> bool:
 
 
 async def until(api: BotApi, condition: Callable[[], Any]) -> None:
-    await api.until(condition)
+    await api.wait_until(condition)
 
 
 # -- what is taken in, and confirmed -----------------------------------------------------------------------------
@@ -125,10 +125,10 @@ async def test_what_was_said_while_nobody_listened_comes_first_and_all_is_confir
     for number in range(120):
         await anna.say(f"{number}")
     async with poller.polling():
-        await api.confirmed()
+        await api.wait_until_confirmed()
         await anna.say("live")
-        await api.until(lambda: "live" in poller.texts)
-        await api.confirmed()
+        await api.wait_until(lambda: "live" in poller.texts)
+        await api.wait_until_confirmed()
     assert poller.texts == [*map(str, range(120)), "live"]
     assert poller.health == ChannelHealth("up")
     (removed,) = api.calls_of("deleteWebhook")
@@ -149,11 +149,11 @@ async def test_nothing_is_confirmed_before_it_is_taken_in(api: BotApi, anna: Per
     poller.take_in = slow  # type: ignore[method-assign]
     await anna.say("hello")
     async with poller.polling():
-        await api.until(lambda: api.bot.inbox.delivered)
+        await api.wait_until(lambda: api.bot.inbox.delivered)
         await asyncio.sleep(0.05)
         assert len(api.bot.inbox.pending) == 1
         may_go_on.set()
-        await api.confirmed()
+        await api.wait_until_confirmed()
 
 
 async def test_who_stops_in_the_middle_of_a_batch_gets_it_again(
@@ -163,10 +163,10 @@ async def test_who_stops_in_the_middle_of_a_batch_gets_it_again(
     for number in range(3):
         await anna.say(f"{number}")
     async with poller.polling():
-        await api.until(lambda: poller.texts == ["0", "1"])
+        await api.wait_until(lambda: poller.texts == ["0", "1"])
     poller.seconds = lambda _: 0.0
     async with poller.polling():
-        await api.confirmed()
+        await api.wait_until_confirmed()
     assert poller.texts == ["0", "1", "0", "1", "2"]
 
 
@@ -184,7 +184,7 @@ async def test_what_was_not_accepted_comes_again_and_nothing_after_it_in_its_cha
         assert "a3" not in poller.texts
         assert set(offsets(api)) <= {0, first + 1}
         poller.refuse = lambda _: False
-        await api.confirmed()
+        await api.wait_until_confirmed()
         await until(api, lambda: poller.health == ChannelHealth("up"))
     # In order, however often some came again; the inbox tells them apart.
     for mine in ("a", "b"):
@@ -199,7 +199,7 @@ async def test_chats_are_taken_in_side_by_side_and_one_chat_in_order(api: BotApi
         for who in range(10, 20):
             await api.person(who).say(f"{who} {number}")
     async with poller.polling():
-        await api.confirmed()
+        await api.wait_until_confirmed()
     assert poller.most_at_once == 10
     for who in range(10, 20):
         assert [text for text in poller.texts if text.startswith(f"{who}")] == [
@@ -217,7 +217,7 @@ async def test_a_move_waits_for_what_was_said_before_it_and_keeps_what_follows_w
     supergroup = await api.migrate(group, anna)
     await anna.say("after", supergroup)
     async with poller.polling():
-        await api.confirmed()
+        await api.wait_until_confirmed()
     assert poller.texts == ["before", "", "", "after"]
 
 
@@ -231,7 +231,7 @@ async def test_an_update_that_the_library_cannot_read_takes_no_other_with_it(
     await api.push_raw(bad)
     await anna.say("after")
     async with poller.polling():
-        await api.confirmed()
+        await api.wait_until_confirmed()
     assert len(poller.updates) == 3
     assert [text for text in poller.texts if text in ("before", "after")] == ["before", "after"]
 
@@ -246,7 +246,7 @@ async def test_an_answer_that_is_none_is_a_failure_like_others(
     api.fail("getUpdates", Fault.status(200, answer, "application/json"), times=3)
     await anna.say("hello")
     async with poller.polling():
-        await api.confirmed()
+        await api.wait_until_confirmed()
     assert poller.texts.count("hello") == 1
 
 
@@ -267,7 +267,7 @@ async def test_more_than_is_read_at_once_comes_in_smaller_parts(
     for number in range(100):
         await api.push_raw({"message": {"chat": {"id": 7}, "text": str(number), "filler": "x" * 30_000}})
     async with poller.polling():
-        await api.confirmed()
+        await api.wait_until_confirmed()
         await anna.say("afterwards")
         await until(api, lambda: "afterwards" in poller.texts)
     assert poller.texts == [*map(str, range(100)), "afterwards"]
@@ -281,7 +281,7 @@ async def test_an_update_without_measure_is_left_out_once_and_told(
     await api.push_raw({"message": {"text": "x" * (3 << 20)}})
     await anna.say("after")
     async with poller.polling():
-        await api.confirmed()
+        await api.wait_until_confirmed()
     assert poller.texts == ["before", "after"]
     told = [record.getMessage() for record in caplog.records if "too large" in record.getMessage()]
     assert len(told) == 1
@@ -296,7 +296,7 @@ async def test_a_number_that_no_update_has_does_not_decide_what_is_told_next(
     api.fail("getUpdates", Fault.status(200, answer, "application/json"), times=2)
     await anna.say("hello")
     async with poller.polling():
-        await api.confirmed()
+        await api.wait_until_confirmed()
     assert poller.texts[-1] == "hello"
     assert min(offsets(api)) == 0
     assert max(offsets(api)) < 2**53
@@ -307,7 +307,7 @@ async def test_a_server_that_tells_the_same_for_ever_is_not_asked_without_a_paus
 ) -> None:
     answer = json.dumps({"ok": True, "result": [{"update_id": 5}]})
     api.fail("getUpdates", Fault.status(200, answer, "application/json"), times=None)
-    waits = Waits(first=0.1, longest=0.2)
+    waits = ReconnectTimes(first=0.1, longest=0.2)
     async with poller.polling(waits=waits):
         await until(api, lambda: poller.health.state == "down")
         await asyncio.sleep(0.5)
@@ -355,7 +355,7 @@ async def test_a_single_failure_is_not_worth_a_word(
 ) -> None:
     caplog.set_level(logging.INFO, "adapters")
     async with poller.polling():
-        await api.polled()
+        await api.wait_until_polling()
         api.fail("getUpdates", Fault.status(502))
         await anna.say("hello")
         await until(api, lambda: len(api.calls_of("getUpdates")) == 3)
@@ -365,7 +365,7 @@ async def test_a_single_failure_is_not_worth_a_word(
 
 async def test_an_outage_loses_nothing(api: BotApi, anna: Person, poller: Poller) -> None:
     async with poller.polling():
-        await api.polled()
+        await api.wait_until_polling()
         async with api.outage():
             await anna.say("hello")
             await asyncio.sleep(0.2)
@@ -390,21 +390,21 @@ DEEP = Fault.status(200, "[" * 100_000, "application/json")
 async def test_who_writes_after_five_failures_in_a_row_is_heard_within_15_seconds(
     faults: list[Fault | None], api: BotApi, anna: Person, poller: Poller
 ) -> None:
-    async with poller.polling(waits=Waits()):
-        await api.polled()
+    async with poller.polling(waits=ReconnectTimes()):
+        await api.wait_until_polling()
         await anna.say("before")  # the poll that Telegram holds open has ended, and so will the next one
-        await api.confirmed()
+        await api.wait_until_confirmed()
         for fault in faults:
             if fault:
                 api.fail("getUpdates", fault)
                 await anna.say("before")
-                await api.until(partial(has_failed_again, api, failures(api)), within=30)
+                await api.wait_until(partial(has_failed_again, api, failures(api)), within=30)
             else:
                 async with api.outage():
                     await asyncio.sleep(5)  # longer than one of the short waits
         begun = time.monotonic()
         await anna.say("after")
-        await api.until(lambda: "after" in poller.texts, within=30)
+        await api.wait_until(lambda: "after" in poller.texts, within=30)
     assert time.monotonic() - begun < 15
 
 
@@ -434,7 +434,7 @@ async def test_a_wrong_token_is_told_with_the_mend_and_tried_again_later(
 ) -> None:
     async with open_bot(token, api.url) as bot:
         poller = Poller(bot)
-        async with poller.polling(waits=Waits(first=0.001, token=0.1)):
+        async with poller.polling(waits=ReconnectTimes(first=0.001, token=0.1)):
             await until(api, lambda: len(api.calls) >= 3)
     assert poller.reports == [ChannelHealth("down", UNKNOWN_BOT)]
     told = [record for record in caplog.records if record.name.startswith("adapters")]
@@ -449,11 +449,11 @@ async def test_a_token_that_is_revoked_while_polling_is_told_at_once(
 ) -> None:
     await poller.bot.initialize()
     async with poller.polling():
-        await api.polled()
+        await api.wait_until_polling()
         api.fail("getUpdates", Fault.refuse(401, "Unauthorized"), times=None)
         await anna.say("hello")
         await until(api, lambda: poller.health == ChannelHealth("down", UNKNOWN_BOT))
-        api.mend()
+        api.clear_faults()
         await anna.say("again")
         await until(api, lambda: poller.health == ChannelHealth("up"))
 
@@ -468,10 +468,10 @@ async def test_a_proxys_404_is_no_wrong_token(api: BotApi, poller: Poller) -> No
 async def test_another_program_with_the_token_is_told_of_in_plain_words(
     api: BotApi, anna: Person, poller: Poller, caplog: pytest.LogCaptureFixture
 ) -> None:
-    waits = Waits(first=0.01, longest=0.02, conflict=0.1)
+    waits = ReconnectTimes(first=0.01, longest=0.02, conflict=0.1)
     async with open_bot(api.token, api.url) as bot, poller.polling(waits=waits):
         other = Poller(bot)
-        await api.polled()
+        await api.wait_until_polling()
         async with other.polling(waits=waits):
             await until(api, lambda: ChannelHealth("down", OTHER_PROGRAM) in poller.reports + other.reports)
             await anna.say("hello")
@@ -501,7 +501,7 @@ async def test_a_webhook_that_another_program_sets_is_told_of_and_removed(
     api: BotApi, anna: Person, poller: Poller
 ) -> None:
     async with open_bot(api.token, api.url) as other, poller.polling():
-        await api.polled()
+        await api.wait_until_polling()
         for _ in range(2):
             await other.set_webhook("http://127.0.0.1:9/elsewhere")
             await until(api, lambda: api.bot.inbox.webhook is None)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from adapters.telegram.incoming import Reach
-from adapters.telegram.incoming_text import Me
-from adapters.telegram.receiving import Receiver, TakenIn
+from adapters.telegram.incoming import ReachChanged
+from adapters.telegram.incoming_text import BotIdentity
+from adapters.telegram.receiving import AcceptedUpdate, Receiver
 from bot.channel_store import ChannelStore
 from bot.messages import ChatId, IncomingMessage, NotAccepted
 from bot.state.database import State, StateFault
@@ -27,7 +27,7 @@ class Assistant:
     def __init__(self) -> None:
         self.messages: list[IncomingMessage] = []
         self.moves: list[tuple[ChatId, ChatId]] = []
-        self.reaches: list[Reach] = []
+        self.reaches: list[ReachChanged] = []
         self.error: Exception | None = None
 
     async def accept(self, message: IncomingMessage) -> bool:
@@ -41,7 +41,7 @@ class Assistant:
             raise self.error
         self.moves.append((old, new))
 
-    async def reach(self, reach: Reach) -> None:
+    async def reach(self, reach: ReachChanged) -> None:
         self.reaches.append(reach)
 
 
@@ -86,7 +86,7 @@ def receiver(world: World, assistant: Assistant, store: ChannelStore) -> Receive
 
 def receiver_of(world: World, assistant: Assistant, store: ChannelStore) -> Receiver:
     return Receiver(
-        Me(world.bot.id, USERNAME),
+        BotIdentity(world.bot.id, USERNAME),
         assistant.accept,
         store,
         moved=assistant.moved,
@@ -105,7 +105,7 @@ async def test_a_message_goes_to_the_assistant(
     await anna.say("hello")
     taken = await receiver.take_in(latest(world))
     (message,) = assistant.messages
-    assert taken == TakenIn(message, awaits_reply=True)
+    assert taken == AcceptedUpdate(message, awaits_reply=True)
     assert message.text == "hello"
 
 
@@ -115,9 +115,9 @@ async def test_a_button_is_to_be_answered_whatever_it_says(
     shown = world.post(anna.chat, world.bot, None)
     press = await anna.press(shown, "/pair ABCD", forged=True)
     taken = await receiver.take_in(latest(world))
-    assert taken == TakenIn(assistant.messages[0], awaits_reply=True, press=press.id)
+    assert taken == AcceptedUpdate(assistant.messages[0], awaits_reply=True, press=press.id)
     press = await anna.press(shown, "nonsense", forged=True)
-    assert await receiver.take_in(latest(world)) == TakenIn(None, press=press.id)
+    assert await receiver.take_in(latest(world)) == AcceptedUpdate(None, press=press.id)
     assert len(assistant.messages) == 1
 
 
@@ -142,7 +142,7 @@ async def test_what_cannot_be_read_is_set_aside_once_and_told_without_its_words(
 ) -> None:
     for _ in range(2):
         assert await receiver.take_in(bad) is None
-    assert await store.count_unread() == 1
+    assert await store.count_unreadable() == 1
     assert assistant.messages == []
     (record,) = caplog.records
     assert record.exc_info is None
@@ -205,7 +205,7 @@ async def test_a_fault_of_ours_is_told_in_full_and_the_update_is_kept(
     assistant.error = ZeroDivisionError("a mistake")
     await anna.say("hello")
     assert await receiver.take_in(latest(world)) is None
-    assert await store.count_unread() == 1
+    assert await store.count_unreadable() == 1
     raw = await state.read(lambda db: str(db.execute("SELECT raw FROM unread").get))
     assert '"hello"' in raw
     (record,) = caplog.records
@@ -225,7 +225,7 @@ async def test_what_cannot_be_kept_is_not_acknowledged(
     await anna.say("hello")
     with pytest.raises(NotAccepted, match="the disk is full"):
         await receiver.take_in(latest(world))
-    assert await store.count_unread() == 0
+    assert await store.count_unreadable() == 0
 
 
 async def test_what_can_be_neither_read_nor_set_aside_is_not_acknowledged(
@@ -237,7 +237,7 @@ async def test_what_can_be_neither_read_nor_set_aside_is_not_acknowledged(
         await receiver.take_in({"update_id": 5, "message": "x" * 100_000})
     await state.read(lambda db: db.pragma("max_page_count", 1_000_000))
     await receiver.take_in({"update_id": 5, "message": "x" * 100_000})
-    assert await store.count_unread() == 1
+    assert await store.count_unreadable() == 1
 
 
 async def test_a_move_is_told_once_though_both_groups_tell_of_it(
@@ -265,7 +265,7 @@ async def test_a_move_that_failed_is_told_again(
 async def test_a_block_is_told(world: World, anna: Person, assistant: Assistant, receiver: Receiver) -> None:
     await anna.block()
     assert await receiver.take_in(latest(world)) is None
-    assert assistant.reaches == [Reach(ChatId("telegram", "7"), "blocked")]
+    assert assistant.reaches == [ReachChanged(ChatId("telegram", "7"), "blocked")]
 
 
 async def test_a_topic_keeps_its_name_also_over_a_restart(
@@ -339,4 +339,4 @@ async def test_nothing_is_logged_of_what_is_of_no_interest(
     await anna.say("hello")
     other = {"update_id": 9, "poll_answer": {"poll_id": "1", "option_ids": [0], "user": anna.as_json()}}
     assert await receiver.take_in(other) is None
-    assert (caplog.records, await store.count_unread()) == ([], 0)
+    assert (caplog.records, await store.count_unreadable()) == ([], 0)

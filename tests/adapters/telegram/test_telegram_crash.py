@@ -19,7 +19,7 @@ from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.people import Person
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.commonplace import Commonplace
-from tests.fakes.model_server import Says
+from tests.fakes.model_server import ModelAnswer
 from tests.fakes.openai_server import OpenAIServer
 
 pytestmark = pytest.mark.thorough
@@ -58,7 +58,7 @@ class EchoServer(OpenAIServer):
             if message["role"] == "user":
                 said[:0] = re.findall(r"m\d+\b", str(message["content"]))
         self.always(
-            Says(
+            ModelAnswer(
                 [f"{word} " for word in ("You", "have", "said", *said)] + [END],
                 delay=self.seconds,
                 hang_after=3 if self.silent else None,
@@ -91,7 +91,7 @@ class Service:
             assert process.poll() is None, process.communicate()
             return any(call.method.startswith("getUpdates") for call in self.api.calls[since:])
 
-        await self.api.until(has_asked, within=60, what="a start")
+        await self.api.wait_until(has_asked, within=60, what="a start")
 
     async def kill(self) -> None:
         assert self._process
@@ -174,13 +174,13 @@ async def ends_whole(chat: Chat) -> None:
 
 async def handed_out(api: BotApi, before: int) -> None:
     """Wait until an update is on its way to the bot."""
-    await api.until(lambda: len(api.bot.inbox.delivered) > before, within=20)
+    await api.wait_until(lambda: len(api.bot.inbox.delivered) > before, within=20)
 
 
 async def no_marks(api: BotApi) -> None:
     """Wait until nothing looks as if it had to wait still."""
     messages = [message for chat in api.chats for message in chat.messages]
-    await api.until(
+    await api.wait_until(
         lambda: not any(any(each.reactions.values()) for each in messages), within=20, what="no marks"
     )
 
@@ -276,7 +276,7 @@ async def test_killed_between_receiving_and_answering_it_answers_just_once(
                 await handed_out(api, before)
                 await asyncio.sleep(0.005 * number)
             case "asked":
-                await model.has_been_asked(asked + 2)
+                await model.wait_for_requests(asked + 2)
             case _:
                 await more_replies(group, shown)
                 await asyncio.sleep(2 * WINDOW)  # until it is noted which message shows it
@@ -330,16 +330,16 @@ async def test_told_to_leave_while_it_streams_it_leaves_soon_and_goes_on_after_t
     await service.listening()
     await olga.say("m1")
     await olga.say("@commonplace_bot m2", group)
-    await api.until(lambda: olga.chat.drafts and group.replies, within=30)
+    await api.wait_until(lambda: olga.chat.drafts and group.replies, within=30)
     await olga.say("m3")
-    await api.until(lambda: any(each.reactions for each in olga.chat.messages), within=30)
+    await api.wait_until(lambda: any(each.reactions for each in olga.chat.messages), within=30)
     code, seconds = await service.end()
     assert code == 0
     assert seconds < 10
     assert olga.chat.texts == []
     model.silent = False
     service.start()
-    await api.until(lambda: all_answered(group, [2]) and all_answered(olga.chat, [1, 3]), within=60)
+    await api.wait_until(lambda: all_answered(group, [2]) and all_answered(olga.chat, [1, 3]), within=60)
     await no_marks(api)
     assert (await service.end())[0] == 0
     assert [numbers(reply.text) for reply in group.replies] == [[2]]

@@ -13,19 +13,19 @@ from aiohttp import web
 from pydantic import SecretStr
 from telegram import Bot
 
-from adapters.telegram.condition import UNKNOWN_BOT, Waits
-from adapters.telegram.connection import open_bot
+from adapters.telegram.connection_health import UNKNOWN_BOT, ReconnectTimes
 from adapters.telegram.incoming import ALLOWED_UPDATES
+from adapters.telegram.open_bot import open_bot
 from adapters.telegram.polling import poll
 from adapters.telegram.webhook import REPLACED, SECRET_HEADER, Webhook
 from bot.config.telegram import TelegramSettings
 from bot.messages import ChannelHealth, NotAccepted
-from bot.web.hooks import add_hooks
+from bot.web.webhooks import add_webhooks
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.people import Person
 from tests.fakes.bot_api.server import BotApi
 
-QUICK = Waits(first=0.01, longest=0.02, conflict=0.3, token=0.1)
+QUICK = ReconnectTimes(first=0.01, longest=0.02, conflict=0.3, token=0.1)
 
 
 class House:
@@ -74,7 +74,7 @@ class House:
         self.webhook = Webhook(
             self.bot, settings, report=self.reports.append, waits=QUICK, check_seconds=check_seconds
         )
-        add_hooks(app, self.webhook.hooks)
+        add_webhooks(app, self.webhook.hooks)
         await runner.setup()
         await web.SockSite(runner, site).start()
         task = asyncio.create_task(self.webhook.serve(self.take_in)) if serve else None
@@ -132,7 +132,7 @@ async def test_telegram_is_told_where_to_bring_updates_and_brings_all_that_waite
     await anna.say("while nobody was there")
     async with house.open():
         await anna.say("live")
-        await api.confirmed()
+        await api.wait_until_confirmed()
     assert house.texts == ["while nobody was there", "live"]
     assert house.health == ChannelHealth("up")
     (told,) = (call.parameters for call in api.calls_of("setWebhook"))
@@ -162,7 +162,7 @@ async def test_the_address_cannot_be_guessed_and_is_the_same_after_a_restart(
 async def test_the_secret_of_the_settings_is_used(api: BotApi, anna: Person, house: House) -> None:
     async with house.open(secret="chosen_by-me"):
         await anna.say("hello")
-        await api.confirmed()
+        await api.wait_until_confirmed()
         assert await house.post(update("forged"), secret="another") == 404
     assert api.calls_of("setWebhook")[0].parameters["secret_token"] == "chosen_by-me"
     assert house.texts == ["hello"]
@@ -197,7 +197,7 @@ async def test_a_public_address_may_have_a_path_before_ours(
     async with house.open(public="https://example.org/bots/mine"):
         path = house.path if taken_off else f"/bots/mine{house.path}"
         assert await house.post(update("hello"), path=path) == 200
-        await api.until(lambda: api.calls_of("setWebhook"))
+        await api.wait_until(lambda: api.calls_of("setWebhook"))
     assert house.texts == ["hello"]
     assert api.calls_of("setWebhook")[0].parameters["url"] == f"https://example.org/bots/mine{house.path}"
 
@@ -209,7 +209,7 @@ async def test_what_is_not_accepted_is_brought_again_and_nothing_overtakes_it(
     async with house.open():
         for number in range(5):
             await anna.say(f"{number}")
-        await api.confirmed()
+        await api.wait_until_confirmed()
     assert house.texts == ["0", "1", "2", "3", "4"]
 
 
@@ -219,12 +219,12 @@ async def test_a_full_disk_is_told_and_that_all_is_well_again(
     caplog.set_level("INFO", "adapters")
     house.refuse = True
     async with house.open():
-        await api.until(lambda: house.reports)
+        await api.wait_until(lambda: house.reports)
         await anna.say("hello")
-        await api.until(lambda: len(api.bot.inbox.delivered) >= 4)
+        await api.wait_until(lambda: len(api.bot.inbox.delivered) >= 4)
         assert house.health == ChannelHealth("down", "the disk is full; make room on it")
         house.refuse = False
-        await api.confirmed()
+        await api.wait_until_confirmed()
         assert house.health == ChannelHealth("up")
     told = [record.getMessage() for record in caplog.records if record.name.startswith("adapters")]
     assert told == ["Telegram: the disk is full; make room on it", "Telegram: well again"]
@@ -235,7 +235,7 @@ async def test_updates_wait_until_somebody_takes_them_in(api: BotApi, anna: Pers
         assert await house.post(update("too early")) == 503
         task = asyncio.create_task(house.webhook.serve(house.take_in))
         await anna.say("hello")
-        await api.confirmed()
+        await api.wait_until_confirmed()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert await house.post(update("too late")) == 503
@@ -264,7 +264,9 @@ async def test_an_address_that_telegram_does_not_reach_is_told_with_its_reason(
 ) -> None:
     async with house.open(public="http://127.0.0.1:9", check_seconds=0.05):
         await anna.say("hello")
-        await api.until(lambda: "127.0.0.1" not in house.health.detail and "refused" in house.health.detail)
+        await api.wait_until(
+            lambda: "127.0.0.1" not in house.health.detail and "refused" in house.health.detail
+        )
         assert house.health.state == "up"
         assert "telegram.webhook_url" in house.health.detail
 
@@ -273,11 +275,11 @@ async def test_a_webhook_that_another_program_has_put_in_its_place_is_set_again(
     api: BotApi, anna: Person, house: House, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with house.open(check_seconds=0.05):
-        await api.until(lambda: house.reports)
+        await api.wait_until(lambda: house.reports)
         await house.bot.set_webhook("http://127.0.0.1:9/elsewhere")
         await anna.say("hello")
-        await api.until(lambda: house.texts == ["hello"])
-        await api.until(lambda: house.health == ChannelHealth("up"))
+        await api.wait_until(lambda: house.texts == ["hello"])
+        await api.wait_until(lambda: house.health == ChannelHealth("up"))
     assert ChannelHealth("up", REPLACED) in house.reports
     assert [record.getMessage() for record in caplog.records if record.name.startswith("adapters")] == [
         f"Telegram: {REPLACED}"
@@ -290,7 +292,7 @@ async def test_a_telegram_that_cannot_be_reached_at_start_is_asked_again(
     api.fail("setWebhook", Fault.status(502), times=3)
     async with house.open():
         await anna.say("hello")
-        await api.confirmed()
+        await api.wait_until_confirmed()
     assert house.texts == ["hello"]
     assert house.reports[0].state == "down"
     assert house.health == ChannelHealth("up")
@@ -300,18 +302,18 @@ async def test_an_address_that_telegram_does_not_take_is_told_as_that(api: BotAp
     said = "Bad Request: bad webhook: Failed to resolve host: Name or service not known"
     api.fail("setWebhook", Fault.refuse(400, said), times=3)
     async with house.open():
-        await api.until(lambda: house.reports)
+        await api.wait_until(lambda: house.reports)
         assert house.reports[0].state == "down"
         assert house.reports[0].detail.startswith("Telegram does not take telegram.webhook_url: ")
         assert "failed to resolve host" in house.reports[0].detail
-        await api.until(lambda: house.health == ChannelHealth("up"))
+        await api.wait_until(lambda: house.health == ChannelHealth("up"))
 
 
 async def test_a_wrong_token_is_told_with_the_mend(api: BotApi) -> None:
     async with open_bot("123456789:AAwrong-token-of-the-right-length_xxxx", api.url) as bot:
         house = House(bot)
         async with house.open():
-            await api.until(lambda: house.reports)
+            await api.wait_until(lambda: house.reports)
     assert house.reports == [ChannelHealth("down", UNKNOWN_BOT)]
 
 
@@ -320,10 +322,10 @@ async def test_polling_takes_a_webhook_away_and_loses_nothing(
 ) -> None:
     async with house.open():
         await anna.say("one")
-        await api.confirmed()
+        await api.wait_until_confirmed()
     await anna.say("two")
     polling = asyncio.create_task(poll(house.bot, house.take_in, report=house.reports.append, waits=QUICK))
-    await api.confirmed()
+    await api.wait_until_confirmed()
     polling.cancel()
     await asyncio.gather(polling, return_exceptions=True)
     assert api.bot.inbox.webhook is None

@@ -23,15 +23,15 @@ import pytest
 
 from bot.archives.archive import FORMAT, MANIFEST, read_archive, write_archive
 from bot.archives.backup import Backups
-from bot.archives.errors import ArchiveBroken, BackupFault
+from bot.archives.errors import ArchiveCorrupted, BackupError
 from bot.archives.restore import restore
 from bot.messages import ChatId
 from bot.models.protocol import UserMessage
-from bot.presence import PENDING, Presence, is_unfinished
+from bot.process_lock import RESTORE_PENDING, ProcessLock, is_unfinished
 from bot.state.database import State
 from bot.state.snapshot import check_database, copy_database
 from tests.fakes.commonplace import ROOT
-from tests.fakes.kept_conversation import entries, open_conversation
+from tests.fakes.stored_conversation import entries, open_conversation
 
 NOW = datetime(2026, 11, 22, 3, 30, tzinfo=UTC)
 NOTES = {"MEMORY.md": "Core.\n", "2026-11-22.md": "- today\n", "trips/oslo.md": "Fjord.\n", "über.md": "ä\n"}
@@ -330,7 +330,7 @@ async def test_a_damaged_database_is_told_and_nothing_is_left(workspace: Workspa
     data = bytearray(file.read_bytes())
     data[5000:9000] = b"\xff" * 4000
     file.write_bytes(data)
-    with pytest.raises(BackupFault, match=r"^no backup was made: .* damaged"):
+    with pytest.raises(BackupError, match=r"^no backup was made: .* damaged"):
         await workspace.backups.make()
     assert left_over(workspace) == []
     assert list((workspace.private / "backups").iterdir()) == []
@@ -339,11 +339,11 @@ async def test_a_damaged_database_is_told_and_nothing_is_left(workspace: Workspa
 async def test_a_file_is_never_written_over(workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "mine.tar.gz"
     file.write_text("mine")
-    with pytest.raises(BackupFault, match=r"mine\.tar\.gz is there already"):
+    with pytest.raises(BackupError, match=r"mine\.tar\.gz is there already"):
         await workspace.backups.make(file)
-    with pytest.raises(BackupFault, match="there is no folder"):
+    with pytest.raises(BackupError, match="there is no folder"):
         await workspace.backups.make(tmp_path / "nowhere" / "a.tar.gz")
-    with pytest.raises(BackupFault, match="folder of the notes"):
+    with pytest.raises(BackupError, match="folder of the notes"):
         await workspace.backups.make(workspace.notes / "trips" / "a.tar.gz")
     assert file.read_text() == "mine"
     first, second = await workspace.backups.make(tmp_path), await workspace.backups.make(tmp_path)
@@ -435,7 +435,7 @@ def little_room(folder: Path, megabytes: int) -> Iterator[None]:
 async def test_a_full_disk_is_one_line_and_no_half_archive(workspace: Workspace, tmp_path: Path) -> None:
     (workspace.notes / "large.bin").write_bytes(random.Random(0).randbytes(3_000_000))
     with little_room(tmp_path / "small", 1):
-        with pytest.raises(BackupFault, match="the disk is full; free some space"):
+        with pytest.raises(BackupError, match="the disk is full; free some space"):
             await workspace.backups.make(tmp_path / "small")
         assert list((tmp_path / "small").iterdir()) == []
 
@@ -480,8 +480,8 @@ async def test_what_was_committed_but_only_to_the_log_of_the_database_is_kept_as
 async def test_it_refuses_beside_a_process_that_has_the_workspace_open(workspace: Workspace) -> None:
     made = await workspace.backups.make()
     workspace.write({"new.md": "New.\n"})
-    refused = pytest.raises(BackupFault, match="a service or a chat is using this workspace")
-    with Presence(workspace.private / "locks"), refused:
+    refused = pytest.raises(BackupError, match="a service or a chat is using this workspace")
+    with ProcessLock(workspace.private / "locks"), refused:
         workspace.restore(made.file)
     assert "new.md" in workspace.read()
     workspace.restore(made.file)
@@ -594,7 +594,7 @@ async def test_a_foreign_archive_is_one_line_and_changes_nothing(
     before = sorted(str(path) for path in tmp_path.rglob("*"))
     file = tmp_path / "foreign.tar.gz"
     file.write_bytes(data)
-    with pytest.raises(BackupFault, match=r"foreign\.tar\.gz is damaged, or was not made by"):
+    with pytest.raises(BackupError, match=r"foreign\.tar\.gz is damaged, or was not made by"):
         workspace.restore(file)
     file.unlink()
     shutil.rmtree(workspace.private / "locks")
@@ -611,7 +611,7 @@ async def test_any_damage_is_noticed(workspace: Workspace, tmp_path: Path) -> No
     for each in broken:
         if harmless(each, data):
             continue
-        with pytest.raises(ArchiveBroken):
+        with pytest.raises(ArchiveCorrupted):
             read_archive(io.BytesIO(each), name="x")
 
 
@@ -627,7 +627,7 @@ async def test_a_member_that_is_not_on_the_list_is_noticed(workspace: Workspace,
     changed = tmp_path / "changed.tar.gz"
     for keep in (lambda name: name != "memory/MEMORY.md", lambda name: name != "state.db"):
         copy_members(made.file, changed, keep=keep)
-        with pytest.raises(BackupFault, match="damaged"):
+        with pytest.raises(BackupError, match="damaged"):
             workspace.restore(changed)
 
 
@@ -641,19 +641,19 @@ def copy_members(source: Path, target: Path, *, keep: Callable[[str], bool]) -> 
 async def test_a_newer_version_s_archive_or_database_is_refused(workspace: Workspace, tmp_path: Path) -> None:
     async with workspace.state() as state:
         await state.change(lambda db: db.execute("PRAGMA user_version = 99").fetchall())
-    with pytest.raises(BackupFault, match="newer version"):
+    with pytest.raises(BackupError, match="newer version"):
         await workspace.backups.make()
     text = json.dumps({"format": FORMAT + 1}).encode()
     file = tmp_path / "new.tar.gz"
     file.write_bytes(archive([(MANIFEST, text)], manifest=False))
-    with pytest.raises(BackupFault, match="made by a newer version of Commonplace: update it first"):
+    with pytest.raises(BackupError, match="made by a newer version of Commonplace: update it first"):
         workspace.restore(file)
 
 
 async def test_no_file_is_one_line(workspace: Workspace, tmp_path: Path) -> None:
-    with pytest.raises(BackupFault, match="no such file"):
+    with pytest.raises(BackupError, match="no such file"):
         workspace.restore(tmp_path / "nowhere.tar.gz")
-    with pytest.raises(BackupFault, match=r"is no file|it is a folder"):
+    with pytest.raises(BackupError, match=r"is no file|it is a folder"):
         workspace.restore(tmp_path)
 
 
@@ -671,7 +671,7 @@ async def test_a_restore_that_is_finished_before_another_one_fails_is_told(
         done = await asyncio.to_thread(subprocess.run, command, cwd=ROOT, check=False)
         assert done.returncode == 9
     assert is_unfinished(workspace.private)
-    with pytest.raises(BackupFault, match=r"what had broken off is done now.*; but then: .*no such file"):
+    with pytest.raises(BackupError, match=r"what had broken off is done now.*; but then: .*no such file"):
         workspace.restore(tmp_path / "nowhere.tar.gz")
     assert workspace.read() == NOTES
 
@@ -687,7 +687,7 @@ def test_a_name_of_gigabytes_is_not_taken_into_memory(tmp_path: Path) -> None:
             packed.write(b"a" * (1 << 20))
     tracemalloc.start()
     try:
-        with file.open("rb") as source, pytest.raises(ArchiveBroken):
+        with file.open("rb") as source, pytest.raises(ArchiveCorrupted):
             read_archive(source, name=file.name)
         assert tracemalloc.get_traced_memory()[1] < 20 << 20
     finally:
@@ -706,7 +706,7 @@ def test_what_claims_more_than_the_disk_holds_is_not_read(
         packed.write(b"a" * 1024)
     assert file.stat().st_size < 300
     with pytest.raises(
-        BackupFault, match=r"there is not enough room on the disk for what is in claims\.tar\.gz"
+        BackupError, match=r"there is not enough room on the disk for what is in claims\.tar\.gz"
     ):
         workspace.restore(file)
 
@@ -728,7 +728,7 @@ def test_headers_without_end_take_neither_time_nor_memory(tmp_path: Path, kind: 
     began = time.process_time()
     tracemalloc.start()
     try:
-        with file.open("rb") as source, pytest.raises(ArchiveBroken):
+        with file.open("rb") as source, pytest.raises(ArchiveCorrupted):
             read_archive(source, name=file.name)
         assert tracemalloc.get_traced_memory()[1] < 5 << 20
         assert time.process_time() - began < 2
@@ -744,7 +744,7 @@ async def test_what_is_packed_in_many_pieces_is_refused_at_once(
     file = tmp_path / "pieces.tar.gz"
     file.write_bytes(made.file.read_bytes() * is_whole + gzip.compress(b"") * 200_000)
     began = time.process_time()
-    with pytest.raises(BackupFault, match="is damaged, or was not made by"):
+    with pytest.raises(BackupError, match="is damaged, or was not made by"):
         workspace.restore(file)
     assert time.process_time() - began < 0.5
 
@@ -828,7 +828,7 @@ async def test_where_the_notes_are_mounted_they_are_copied(tmp_path: Path) -> No
         assert workspace.read() == NOTES
         assert set(Workspace(kept).read()) == {*NOTES, "new.md", "trips/bergen.md"}
         assert left_over(workspace) == []
-    assert not (workspace.private / PENDING).exists()
+    assert not (workspace.private / RESTORE_PENDING).exists()
 
 
 @pytest.mark.thorough
@@ -851,7 +851,7 @@ async def test_where_only_the_two_folders_can_be_written_to_a_backup_comes_back(
             assert workspace.read() == NOTES
             assert not since or Workspace(kept).read() == since
             assert left_over(workspace) == []
-            assert not (workspace.private / PENDING).exists()
+            assert not (workspace.private / RESTORE_PENDING).exists()
 
 
 async def test_what_broke_off_is_finished_though_there_is_no_room_for_it_twice(
@@ -879,7 +879,7 @@ async def test_where_there_is_no_room_for_it_nothing_changes(workspace: Workspac
     other = Workspace(tmp_path / "other")
     with little_room(other.folder, 4):
         other.write(NOTES)
-        with pytest.raises(BackupFault, match="not enough room"):
+        with pytest.raises(BackupError, match="not enough room"):
             other.restore(made.file)
         assert other.read() == NOTES
         assert left_over(other) == []
@@ -894,7 +894,7 @@ async def test_where_there_is_no_room_for_mounted_notes_nothing_changes(
     other = Workspace(tmp_path / "other")
     with little_room(other.notes, 1):
         other.write(NOTES)
-        with pytest.raises(BackupFault, match="not enough room"):
+        with pytest.raises(BackupError, match="not enough room"):
             other.restore(made.file)
         assert other.read() == NOTES
         assert left_over(other) == []

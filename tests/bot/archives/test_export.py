@@ -6,12 +6,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.archives.export import ENTRIES_AT_ONCE, as_json_lines, as_markdown, conversations_of
+from bot.archives.export import ENTRIES_AT_ONCE, format_json_lines, format_markdown, list_conversations
 from bot.conversations.conversation import Conversation
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import AssistantMessage, Image, ToolCall, ToolResult, UserMessage
 from bot.state.database import State
-from tests.fakes.kept_conversation import end_conversation
+from tests.fakes.stored_conversation import end_conversation
 
 ZONE = ZoneInfo("Europe/Berlin")
 
@@ -38,21 +38,21 @@ async def conversation(state: State, chat: str = "terminal:main") -> Conversatio
 
 
 async def markdown(state: State, chat: str = "") -> str:
-    found = await conversations_of(state, chat)
+    found = await list_conversations(state, chat)
     return "".join(
-        [piece for each in found async for piece in as_markdown(state, each, assistant="Bot", zone=ZONE)]
+        [piece for each in found async for piece in format_markdown(state, each, assistant="Bot", zone=ZONE)]
     )
 
 
 async def documents(state: State, chat: str = "") -> list[dict[str, object]]:
-    found = await conversations_of(state, chat)
-    return [json.loads(line) for each in found async for line in as_json_lines(state, each)]
+    found = await list_conversations(state, chat)
+    return [json.loads(line) for each in found async for line in format_json_lines(state, each)]
 
 
 async def test_a_conversation_reads_as_it_went_with_a_line_for_each_tool(state: State) -> None:
     talk = await conversation(state)
-    await talk.remember("# What stood in the notes")
-    await talk.hear([(UserMessage("Where is\n\nthe key?"), PersonId("telegram", "7"))])
+    await talk.save_recalled("# What stood in the notes")
+    await talk.add_user_messages([(UserMessage("Where is\n\nthe key?"), PersonId("telegram", "7"))])
     call = ToolCall("abcdefghi", "memory_search", '{"query": "key"}')
     await talk.append(AssistantMessage("Let me look.", (call,), "some/model"))
     await talk.append(ToolResult("abcdefghi", "memory_search", "{" + "x" * 500 + "}"))
@@ -71,7 +71,7 @@ async def test_a_conversation_reads_as_it_went_with_a_line_for_each_tool(state: 
 async def test_all_conversations_are_there_also_ended_ones_and_what_was_summed_up(state: State) -> None:
     first = await conversation(state)
     await first.append(UserMessage("one"), AssistantMessage("two", (), "m/m"))
-    await first.fold(2, "They counted\nto two.", "notes")
+    await first.compact(2, "They counted\nto two.", "notes")
     await first.retract()
     await end_conversation(state, "terminal:main")
     await (await conversation(state)).append(UserMessage("three", (Image("image/png", b"x"),)))
@@ -83,7 +83,7 @@ async def test_all_conversations_are_there_also_ended_ones_and_what_was_summed_u
     assert "2026-11-23 00:30:01 to 2026-11-23 00:30:03\n" in text
     assert "**Person**" in text
     assert "*(1 picture)*" in text
-    assert [each.chat for each in await conversations_of(state)] == [
+    assert [each.chat for each in await list_conversations(state)] == [
         "terminal:main",
         "terminal:main",
         "telegram:-1",
@@ -91,14 +91,14 @@ async def test_all_conversations_are_there_also_ended_ones_and_what_was_summed_u
     alone = await markdown(state, "telegram:-1")
     assert "elsewhere" in alone
     assert "one" not in alone
-    assert await conversations_of(state, "telegram:2") == ()
+    assert await list_conversations(state, "telegram:2") == ()
 
 
 async def test_as_json_nothing_is_missing(state: State) -> None:
     talk = await conversation(state)
     await talk.append(UserMessage("a picture", (Image("image/png", b"abc"),)))
     await talk.append(ToolResult("abcdefghi", "t", "y" * 5000, failed=True))
-    await talk.fold(1, "Summary", "notes")
+    await talk.compact(1, "Summary", "notes")
     head, *entries = await documents(state)
     assert head == {
         "kind": "conversation",
@@ -154,5 +154,5 @@ async def test_what_a_tool_gave_cannot_end_its_line(state: State) -> None:
 
 async def test_what_was_typed_at_the_terminal_is_yours(state: State) -> None:
     talk = await conversation(state)
-    await talk.hear([(UserMessage("Hello"), PersonId("terminal", "owner"))])
+    await talk.add_user_messages([(UserMessage("Hello"), PersonId("terminal", "owner"))])
     assert "\n**You**, 2026" in await markdown(state)

@@ -29,7 +29,7 @@ class Queue:
         await settle()
 
     async def _work(self, wish: str, amount: int) -> None:
-        async with self.share.taken(wish.split()[0], amount):
+        async with self.share.acquire(wish.split()[0], amount):
             self.got.append(wish)
             await self.has[wish].wait()
 
@@ -93,7 +93,7 @@ async def test_who_stops_waiting_leaves_nothing_behind() -> None:
 async def test_what_grows_in_use_counts_until_it_is_given_back() -> None:
     share = FairShare(in_all=10, per_person=10)
     async with AsyncExitStack() as stack:
-        one = await stack.enter_async_context(share.taken("ann", 2))
+        one = await stack.enter_async_context(share.acquire("ann", 2))
         share.grow(one, 7)
         assert share.used == 9
         queue = Queue(share)

@@ -57,7 +57,7 @@ class Service:
             process = self.commonplace.start("run", "--config", "config.toml", stderr=log.fileno())
         try:
             since = len(self.api.calls)
-            await self.api.until(
+            await self.api.wait_until(
                 lambda: any(call.method == "getUpdates" for call in self.api.calls[since:]), within=60
             )
             yield process
@@ -131,7 +131,7 @@ async def ask(person: Person, name: str) -> float:
     """Send a text file and wait for the answer to it; how long that took."""
     began = time.monotonic()
     sent = await person.document(b"The meeting is on Tuesday.", "When is the meeting?", name=name)
-    await person.world.until(
+    await person.world.wait_until(
         lambda: any(reply.reply_to == sent.id or reply.id > sent.id for reply in person.chat.replies),
         within=30,
     )

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image as Pillow
 from PIL import ImageDraw, PngImagePlugin
 
-from bot.attachments.pictures import LONGEST_SIDE, PNG_BYTES, PictureUnreadable, prepare_in_child, prepared
+from bot.attachments.pictures import MAX_SIDE, PNG_BYTES, PictureUnreadable, prepare, prepare_in_child
 from bot.models.protocol import Image
 
 GPS = 0x8825
@@ -31,7 +31,7 @@ def written(picture: Pillow.Image, kind: str, **options: object) -> bytes:
 
 
 def ready(content: bytes) -> Image:
-    return prepared(io.BytesIO(content))
+    return prepare(io.BytesIO(content))
 
 
 def seen(image: Image) -> Pillow.Image:
@@ -45,7 +45,7 @@ def test_a_large_photo_is_scaled_and_keeps_its_shape() -> None:
     photo = written(noise(400, 300).resize((4000, 3000)), "JPEG")
     image = ready(photo)
     assert image.media_type == "image/jpeg"
-    assert seen(image).size == (LONGEST_SIDE, LONGEST_SIDE * 3 // 4)
+    assert seen(image).size == (MAX_SIDE, MAX_SIDE * 3 // 4)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_what_is_seen_stays_where_it_was(size: tuple[int, int]) -> None:
     photo = Pillow.new("RGB", size, "red")
     photo.paste("blue", (width // 2, height // 2, width, height))
     shown = seen(ready(written(photo, "JPEG")))
-    assert max(shown.size) == min(LONGEST_SIDE, max(size))
+    assert max(shown.size) == min(MAX_SIDE, max(size))
     assert shown.width / shown.height == pytest.approx(width / height, rel=0.1)
     corners = [
         shown.getpixel((shown.width * x // 8, shown.height * y // 8)) for x, y in ((2, 2), (6, 6), (6, 2))
@@ -147,7 +147,7 @@ def test_every_way_to_write_colours_is_understood(mode: str) -> None:
 
 
 def test_a_thin_one_keeps_a_pixel() -> None:
-    assert seen(ready(written(Pillow.new("RGB", (20_000, 2)), "PNG"))).size == (LONGEST_SIDE, 1)
+    assert seen(ready(written(Pillow.new("RGB", (20_000, 2)), "PNG"))).size == (MAX_SIDE, 1)
 
 
 def png_that_claims(width: int, height: int) -> bytes:
@@ -239,7 +239,7 @@ async def test_it_is_unpacked_in_a_process_with_limits() -> None:
     del bomb
     Path("/proc/self/clear_refs").write_text("5")  # its peak is what it has now
     before = peak()
-    assert max(seen(await in_child(png)).size) == LONGEST_SIDE
+    assert max(seen(await in_child(png)).size) == MAX_SIDE
     with pytest.raises(PictureUnreadable, match="12 megapixels"):
         await in_child(webp)
     assert peak() - before < 30

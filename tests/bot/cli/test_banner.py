@@ -21,13 +21,13 @@ def window_of(tmp_path: Path, *arguments: str, **environment: str) -> TerminalWi
 @pytest.mark.thorough
 def test_a_chat_begins_with_where_the_notes_are_and_that_the_notebook_answers(tmp_path: Path) -> None:
     with window_of(tmp_path, "chat") as window:
-        shown = window.until("›")
+        shown = window.wait_for("›")
         first = shown.splitlines()[0]
         assert first == f"Commonplace: your notes are in {tmp_path / 'workspace' / 'memory'}"
         assert "built-in notebook" in shown
         assert "Status page" not in shown
         window.type("exit\r")
-        assert window.leave() == 0
+        assert window.wait_exit() == 0
 
 
 @pytest.mark.parametrize("name", ["one", pytest.param("two", marks=pytest.mark.thorough)])
@@ -36,12 +36,12 @@ def test_a_chat_in_another_folder_says_that_its_memory_is_another_one(tmp_path: 
     folder = tmp_path / name
     folder.mkdir()
     with window_of(folder, "chat") as window:
-        first = window.until("›").splitlines()[0]
+        first = window.wait_for("›").splitlines()[0]
         assert first == f"Commonplace: your notes are in {folder / 'workspace' / 'memory'}"
         window.type("/pair CCCCCCCC\r")
-        window.until(f"I looked in {folder / 'workspace'}. If your bot uses another folder")
+        window.wait_for(f"I looked in {folder / 'workspace'}. If your bot uses another folder")
         window.type("exit\r")
-        assert window.leave() == 0
+        assert window.wait_exit() == 0
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", pytest.param("0.0.0.0", marks=pytest.mark.thorough)])
@@ -53,8 +53,8 @@ def test_a_service_at_a_terminal_names_the_model_and_the_status_page(tmp_path: P
         "COMMONPLACE_MODELS__CHAIN": '["ollama/qwen3"]',
     }
     with window_of(tmp_path, "run", **settings) as window:
-        shown = window.until("›")
+        shown = window.wait_for("›")
         assert "Model: ollama/qwen3\n" in shown
         assert "Status page: http://127.0.0.1:" in shown
         window.type("/quit\r")
-        assert window.leave() == 0
+        assert window.wait_exit() == 0

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.doctor import lines_of
-from bot.doctor.check import Check, harmless, how_large, how_long, several
+from bot.cli.doctor import format_report
+from bot.doctor.check import Check, format_list, format_size, format_span, sanitize_checks
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.commonplace import Commonplace, CommonplaceHere
 from tests.fakes.discord_api.server import DiscordApi
@@ -69,7 +69,7 @@ def tree(folder: Path) -> list[str]:
 def test_without_settings_and_network_all_is_well_and_nothing_is_made(commonplace: Commonplace) -> None:
     commonplace.environment["COMMONPLACE_SERVER__PORT"] = str(free_port())  # the usual one may be in use
     commonplace.memory.parent.rmdir()
-    shown = commonplace.says("doctor")
+    shown = commonplace.output_of("doctor")
     assert {line.split()[0] for line in shown.splitlines()} <= {"ok", "warn"}
     assert tree(commonplace.folder) == []
     topics = {line.split()[1] for line in shown.splitlines()}
@@ -78,10 +78,10 @@ def test_without_settings_and_network_all_is_well_and_nothing_is_made(commonplac
 
 def test_beside_a_workspace_in_use_nothing_is_changed(commonplace: Commonplace) -> None:
     commonplace.environment["COMMONPLACE_SERVER__PORT"] = str(free_port())
-    commonplace.says("memory", "write", "The boiler is blue.")
-    commonplace.says("chat", "-m", "Where is the boiler?")
+    commonplace.output_of("memory", "write", "The boiler is blue.")
+    commonplace.output_of("chat", "-m", "Where is the boiler?")
     before = {path: path.read_bytes() for path in commonplace.folder.rglob("*") if path.is_file()}
-    document = json.loads(commonplace.says("doctor", "--json"))
+    document = json.loads(commonplace.output_of("doctor", "--json"))
     assert document["ok"] is True
     assert {path: path.read_bytes() for path in commonplace.folder.rglob("*") if path.is_file()} == before
     for check in document["checks"]:
@@ -128,7 +128,7 @@ def test_a_restore_that_broke_off_is_told_and_keeps_the_doctor_from_nothing(comm
 
 
 def test_wrong_usage_is_one_line(commonplace: Commonplace) -> None:
-    assert "now" in commonplace.fails("doctor", "now", code=2)
+    assert "now" in commonplace.error_of("doctor", "now", code=2)
 
 
 def test_the_lines_are_aligned_and_a_narrow_terminal_breaks_them() -> None:
@@ -136,16 +136,16 @@ def test_the_lines_are_aligned_and_a_narrow_terminal_breaks_them() -> None:
         Check("a", "first", "ok", "well"),
         Check("longer", "x", "warn", "so so", "mend it"),
     ]
-    assert list(lines_of(checks, width=None, colourful=False)) == [
+    assert list(format_report(checks, width=None, colourful=False)) == [
         "ok    a       first  well",
         "warn  longer  x      so so → mend it",
     ]
-    assert list(lines_of(checks, width=30, colourful=False))[2:] == ["                     → mend it"]
-    assert "\x1b[33mwarn" in "".join(lines_of(checks, width=None, colourful=True))
+    assert list(format_report(checks, width=30, colourful=False))[2:] == ["                     → mend it"]
+    assert "\x1b[33mwarn" in "".join(format_report(checks, width=None, colourful=True))
 
 
 def test_what_others_say_drives_no_terminal_and_holds_no_secret() -> None:
-    [check] = harmless([Check("a", "b", "warn", "\x1b[2Jbad\nkey s3cret", "s3cret")], ["s3cret"])
+    [check] = sanitize_checks([Check("a", "b", "warn", "\x1b[2Jbad\nkey s3cret", "s3cret")], ["s3cret"])
     assert (check.told, check.mend) == ("bad key ***", "***")
 
 
@@ -161,13 +161,13 @@ def test_what_others_say_drives_no_terminal_and_holds_no_secret() -> None:
     ],
 )
 def test_spans_of_time_are_told_as_people_say_them(seconds: float, words: str) -> None:
-    assert how_long(seconds) == words
+    assert format_span(seconds) == words
 
 
 def test_sizes_and_lists_are_told_in_short() -> None:
-    assert [how_large(size) for size in (5, 1500, 25e6, 3.4e9)] == ["5 bytes", "1.5 kB", "25 MB", "3.4 GB"]
-    assert several(["a", "b", "c"], most=2) == "a, b and 1 more"
-    assert several(["a", "b"], most=2) == "a, b"
+    assert [format_size(size) for size in (5, 1500, 25e6, 3.4e9)] == ["5 bytes", "1.5 kB", "25 MB", "3.4 GB"]
+    assert format_list(["a", "b", "c"], most=2) == "a, b and 1 more"
+    assert format_list(["a", "b"], most=2) == "a, b"
 
 
 @pytest.mark.thorough
@@ -193,7 +193,7 @@ owners = ["telegram:7", "discord:123456789012345678"]
         process = Commonplace(tmp_path)
         with process.start("run") as running:
             try:
-                await telegram.polled(within=30)
+                await telegram.wait_until_polling(within=30)
                 deadline = time.monotonic() + 30
                 while True:
                     done = await asyncio.to_thread(process, "doctor", "--json")

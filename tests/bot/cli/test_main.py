@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.commonplace import ROOT, Commonplace, CommonplaceHere
-from tests.fakes.in_thread import in_thread
 from tests.fakes.model_server import KEY
-from tests.fakes.one_day import day_that_lasts
 from tests.fakes.openai_server import MODEL, OpenAIServer
+from tests.fakes.stable_day import stable_day
+from tests.fakes.threaded_server import run_in_thread
 
 
 @pytest.fixture
@@ -71,24 +71,24 @@ def test_wrong_usage_is_one_line_and_exit_code_2(
     commonplace: Commonplace, arguments: tuple[str, ...], told: str
 ) -> None:
     commonplace.memory.parent.rmdir()
-    assert told in commonplace.fails(*arguments, code=2)
+    assert told in commonplace.error_of(*arguments, code=2)
     assert list(commonplace.folder.iterdir()) == []
 
 
 def test_a_broken_setting_is_one_line_and_exit_code_2(commonplace: Commonplace) -> None:
     (commonplace.folder / "config.toml").write_text("[memory.search]\nfinal_top = 3\n")
-    assert "memory.search.final_top_k" in commonplace.fails("run", code=2)
+    assert "memory.search.final_top_k" in commonplace.error_of("run", code=2)
 
 
 def test_a_provider_that_quotes_a_secret_does_not_bring_it_to_light(commonplace: Commonplace) -> None:
     commonplace.environment["COMMONPLACE_SERVER__TOKEN"] = "hunter2"
-    with in_thread(OpenAIServer()) as server:
+    with run_in_thread(OpenAIServer()) as server:
         (commonplace.folder / "config.toml").write_text(
             f'[models]\nchain = ["openai/{MODEL}"]\n'
             f'[providers.openai]\nbase_url = "{server.base_url}"\napi_key = "{KEY}"\n'
         )
         server.always(server.fails(400, f"the key {KEY} and hunter2 are wrong"))
-        assert "the key *** and *** are wrong" in commonplace.fails("chat", "-m", "hello")
+        assert "the key *** and *** are wrong" in commonplace.error_of("chat", "-m", "hello")
 
 
 def test_a_key_of_whoever_runs_the_tests_is_not_used(
@@ -96,7 +96,7 @@ def test_a_key_of_whoever_runs_the_tests_is_not_used(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")  # should it be used, it gets nowhere
-    assert json.loads(with_notes.says("memory", "status", "--json"))["embedding_provider"] == "none"
+    assert json.loads(with_notes.output_of("memory", "status", "--json"))["embedding_provider"] == "none"
 
 
 @pytest.mark.parametrize(
@@ -106,28 +106,30 @@ def test_a_key_of_whoever_runs_the_tests_is_not_used(
 def test_help_tells_that_somebody_may_be_asked_for_vectors(
     commonplace: Commonplace, action: str, promise: str
 ) -> None:
-    shown = " ".join(commonplace.says("memory", action, "--help").split())
+    shown = " ".join(commonplace.output_of("memory", action, "--help").split())
     assert promise in shown
 
 
 @pytest.mark.parametrize("command", ["", "run", "chat", "init", "memory", "memory search"])
 def test_every_command_explains_itself(commonplace: Commonplace, command: str) -> None:
-    shown = commonplace.says(*command.split(), "--help")
+    shown = commonplace.output_of(*command.split(), "--help")
     assert shown.startswith(f"usage: commonplace {command}".rstrip())
     assert "--config FILE" in shown
     assert "--workspace DIR" in shown
 
 
 def test_without_a_command_and_for_help_the_help_is_shown(commonplace: Commonplace) -> None:
-    shown = commonplace.says("--help")
+    shown = commonplace.output_of("--help")
     assert "\n    chat " in shown
-    assert commonplace.says() == commonplace.says("help") == shown
-    assert commonplace.says("help", "memory", "search") == commonplace.says("memory", "search", "--help")
+    assert commonplace.output_of() == commonplace.output_of("help") == shown
+    assert commonplace.output_of("help", "memory", "search") == commonplace.output_of(
+        "memory", "search", "--help"
+    )
     assert [file for file in commonplace.folder.rglob("*") if file.is_file()] == []
 
 
 def test_version(commonplace: Commonplace) -> None:
-    assert re.match(r"commonplace \S+", commonplace.says("--version"))
+    assert re.match(r"commonplace \S+", commonplace.output_of("--version"))
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
@@ -135,20 +137,20 @@ def test_common_options_may_stand_before_and_after_the_command(with_notes: Commo
     (with_notes.folder / "workspace").rename(with_notes.folder / "elsewhere")
     arguments = ["memory", "search", "boiler"]
     arguments[place:place] = ["--workspace", "elsewhere"]
-    assert "house.md:5" in with_notes.says(*arguments)
+    assert "house.md:5" in with_notes.output_of(*arguments)
 
 
 # -- memory -------------------------------------------------------------------------------------------------
 
 
 def test_search_tells_place_headings_passage_and_score(with_notes: Commonplace) -> None:
-    first, passage, *_ = with_notes.says("memory", "search", "boiler", "serviced").splitlines()
+    first, passage, *_ = with_notes.output_of("memory", "search", "boiler", "serviced").splitlines()
     assert re.fullmatch(r"house\.md:5  House > Boiler  0\.\d\d", first)
     assert passage == "    The boiler was serviced in May by Mr Öztürk."
 
 
 def test_search_as_json(with_notes: Commonplace) -> None:
-    document = json.loads(with_notes.says("memory", "search", "spare key", "--json", "--limit", "1"))
+    document = json.loads(with_notes.output_of("memory", "search", "spare key", "--json", "--limit", "1"))
     assert document["query"] == "spare key"
     assert set(document) == {"query", "results"}
     (hit,) = document["results"]
@@ -159,19 +161,19 @@ def test_search_as_json(with_notes: Commonplace) -> None:
 
 
 def test_search_that_finds_nothing_is_no_failure(with_notes: Commonplace) -> None:
-    assert with_notes.says("memory", "search", "giraffes") == "Nothing found.\n"
-    assert json.loads(with_notes.says("memory", "search", "giraffes", "--json"))["results"] == []
+    assert with_notes.output_of("memory", "search", "giraffes") == "Nothing found.\n"
+    assert json.loads(with_notes.output_of("memory", "search", "giraffes", "--json"))["results"] == []
 
 
 def test_batch_gives_one_document_for_each_line_in_order(with_notes: Commonplace) -> None:
     queries = ["spare key", "", "boiler", "   ", 'AND "(*', "x" * 5000, "last without break"]
-    printed = with_notes.says("memory", "search", "--batch", "-", stdin="\ufeff" + "\n".join(queries))
+    printed = with_notes.output_of("memory", "search", "--batch", "-", stdin="\ufeff" + "\n".join(queries))
     documents = [json.loads(line) for line in printed.splitlines()]
     assert [document["query"] for document in documents] == [query.strip() for query in queries]
     assert documents[0]["results"][0]["line_start"] == 9
     assert documents[1]["results"] == documents[3]["results"] == []
     (with_notes.folder / "queries.txt").write_text("\n".join(queries), "utf-8")
-    assert with_notes.says("memory", "search", "--batch", "queries.txt") == printed
+    assert with_notes.output_of("memory", "search", "--batch", "queries.txt") == printed
 
 
 @pytest.mark.thorough
@@ -188,18 +190,18 @@ def test_batch_answers_each_line_as_it_comes(process: Commonplace) -> None:
 
 
 def test_batch_of_a_file_that_is_not_there(with_notes: Commonplace) -> None:
-    assert "nowhere.txt" in with_notes.fails("memory", "search", "--batch", "nowhere.txt")
+    assert "nowhere.txt" in with_notes.error_of("memory", "search", "--batch", "nowhere.txt")
 
 
 def test_get_gives_the_note_as_it_is_and_takes_the_place_that_a_search_gave(with_notes: Commonplace) -> None:
     text = (with_notes.memory / "house.md").read_text("utf-8")
-    assert with_notes.says("memory", "get", "house.md") == text
-    assert with_notes.says("memory", "get", "house.md:5") == text.splitlines(keepends=True)[4]
-    assert with_notes.says("memory", "get", "House:5") == text.splitlines(keepends=True)[4]
-    assert with_notes.says("memory", "get", "house.md", "--line", "3", "--limit", "3") == "".join(
+    assert with_notes.output_of("memory", "get", "house.md") == text
+    assert with_notes.output_of("memory", "get", "house.md:5") == text.splitlines(keepends=True)[4]
+    assert with_notes.output_of("memory", "get", "House:5") == text.splitlines(keepends=True)[4]
+    assert with_notes.output_of("memory", "get", "house.md", "--line", "3", "--limit", "3") == "".join(
         text.splitlines(keepends=True)[2:5]
     )
-    document = json.loads(with_notes.says("memory", "get", "house.md:3-5", "--json"))
+    document = json.loads(with_notes.output_of("memory", "get", "house.md:3-5", "--json"))
     assert (document["path"], document["line_start"], document["line_end"]) == ("house.md", 3, 5)
 
 
@@ -207,24 +209,24 @@ def test_get_gives_the_note_as_it_is_and_takes_the_place_that_a_search_gave(with
     "path", ["nothing.md", "../../etc/passwd", "/etc/passwd", "house.txt", "a\nb.md", ""]
 )
 def test_get_of_what_is_no_note(with_notes: Commonplace, path: str) -> None:
-    with_notes.fails("memory", "get", path)
+    with_notes.error_of("memory", "get", path)
 
 
 def test_write_tells_where(commonplace: Commonplace) -> None:
-    day = day_that_lasts()
-    assert commonplace.says("memory", "write", "One", "fact") == f"Noted in {day}.md:3.\n"
-    document = json.loads(commonplace.says("memory", "write", "Another", "--json", "--target", "core"))
+    day = stable_day()
+    assert commonplace.output_of("memory", "write", "One", "fact") == f"Noted in {day}.md:3.\n"
+    document = json.loads(commonplace.output_of("memory", "write", "Another", "--json", "--target", "core"))
     assert document == {"path": "MEMORY.md", "line_start": 3, "line_end": 3}
     assert (commonplace.memory / f"{day}.md").read_text("utf-8").endswith("\n- One fact\n")
-    assert commonplace.says("memory", "write", "-", stdin="From a pipe\n") == f"Noted in {day}.md:4.\n"
-    commonplace.fails("memory", "write", " ")
+    assert commonplace.output_of("memory", "write", "-", stdin="From a pipe\n") == f"Noted in {day}.md:4.\n"
+    commonplace.error_of("memory", "write", " ")
 
 
 def test_index_and_status(with_notes: Commonplace) -> None:
-    assert "1 new" in with_notes.says("memory", "index")
-    assert json.loads(with_notes.says("memory", "index", "--rebuild", "--json"))["added"] == 1
-    assert "notes         1\n" in with_notes.says("memory", "status")
-    status = json.loads(with_notes.says("memory", "status", "--json"))
+    assert "1 new" in with_notes.output_of("memory", "index")
+    assert json.loads(with_notes.output_of("memory", "index", "--rebuild", "--json"))["added"] == 1
+    assert "notes         1\n" in with_notes.output_of("memory", "status")
+    status = json.loads(with_notes.output_of("memory", "status", "--json"))
     assert status["files"] == 1
     assert status["cache"] == {"entries": 0, "hits": 0, "misses": 0}
     assert set(status) >= {
@@ -246,7 +248,7 @@ def test_index_and_status(with_notes: Commonplace) -> None:
 
 @pytest.mark.thorough
 def test_bytes_that_are_no_utf8_and_locales_that_know_none(process: Commonplace) -> None:
-    document = json.loads(process.says("memory", "search", b"boiler \xff\xfe", "--json"))
+    document = json.loads(process.output_of("memory", "search", b"boiler \xff\xfe", "--json"))
     assert document["query"] == "boiler \ufffd\ufffd"
     for locale in (
         {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
@@ -344,7 +346,7 @@ def test_colours_are_for_terminals_that_want_them(process: Commonplace) -> None:
     assert "\x1b[" in on_a_terminal(process, "memory", "search", "boiler")
     assert "\x1b[" not in on_a_terminal(process, "memory", "search", "boiler", NO_COLOR="1")
     assert "\x1b[" not in on_a_terminal(process, "memory", "search", "boiler", TERM="dumb")
-    assert "\x1b[" not in process.says("memory", "search", "boiler")
+    assert "\x1b[" not in process.output_of("memory", "search", "boiler")
 
 
 @pytest.mark.thorough
@@ -386,37 +388,37 @@ def test_a_search_imports_nothing_that_it_does_not_need(process: Commonplace) ->
 
 
 def test_init_writes_settings_that_work_and_never_over_others(commonplace: Commonplace) -> None:
-    assert "config.toml" in commonplace.says("init", "home")
+    assert "config.toml" in commonplace.output_of("init", "home")
     file = commonplace.folder / "home" / "config.toml"
     assert file.read_text("utf-8") == (ROOT / "config.example.toml").read_text("utf-8")
     assert file.stat().st_mode & 0o077 == 0
     assert (commonplace.folder / "home" / "workspace" / "memory").is_dir()
-    commonplace.says("memory", "status", "--config", "home/config.toml")
+    commonplace.output_of("memory", "status", "--config", "home/config.toml")
     file.write_text("mine")
-    assert "left as it is" in commonplace.fails("init", "home")
+    assert "left as it is" in commonplace.error_of("init", "home")
     assert file.read_text() == "mine"
 
 
 @pytest.mark.thorough
 def test_init_where_no_folder_can_be_made(commonplace: Commonplace) -> None:
     (commonplace.folder / "file").write_text("")
-    commonplace.fails("init", "file/below")
-    assert "left as it is" not in commonplace.fails("init", "file")
+    commonplace.error_of("init", "file/below")
+    assert "left as it is" not in commonplace.error_of("init", "file")
 
 
 def test_init_keeps_the_notes_that_were_taken_without_settings(tmp_path: Path) -> None:
     commonplace = CommonplaceHere(tmp_path)
     commonplace.memory.parent.rmdir()
-    commonplace.says("memory", "write", "The bicycle is blue.")
+    commonplace.output_of("memory", "write", "The bicycle is blue.")
     notes = tmp_path / ".local/share/commonplace/memory"
     assert stat.S_IMODE(notes.parent.stat().st_mode) == 0o700
-    assert str(notes) in commonplace.says("init")
-    assert "bicycle" in commonplace.says("memory", "search", "bicycle")
-    commonplace.says("init", "elsewhere")
+    assert str(notes) in commonplace.output_of("init")
+    assert "bicycle" in commonplace.output_of("memory", "search", "bicycle")
+    commonplace.output_of("init", "elsewhere")
     assert (tmp_path / "elsewhere/workspace/memory").is_dir()
 
 
 def test_init_keeps_the_workspace_that_was_asked_for(commonplace: Commonplace) -> None:
-    commonplace.says("init", "--workspace", "my notes")
-    commonplace.says("memory", "write", "a fact")
+    commonplace.output_of("init", "--workspace", "my notes")
+    commonplace.output_of("memory", "write", "a fact")
     assert list((commonplace.folder / "my notes" / "memory").glob("20*.md"))

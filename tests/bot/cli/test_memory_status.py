@@ -23,14 +23,14 @@ def commonplace(tmp_path: Path) -> Commonplace:
 
 
 def status(commonplace: Commonplace) -> dict[str, str]:
-    lines = commonplace.says("memory", "status").splitlines()
+    lines = commonplace.output_of("memory", "status").splitlines()
     return {line[:14].strip(): line[14:] for line in lines}
 
 
 def test_it_tells_where_the_index_is_and_when_it_was_written_on_the_owners_clock(
     commonplace: Commonplace,
 ) -> None:
-    commonplace.says("memory", "index")
+    commonplace.output_of("memory", "index")
     told = status(commonplace)
     assert (told["notes"], told["chunks"], told["index"]) == ("1", "1", ".commonplace/index.db")
     now = datetime.now(ZoneInfo("Asia/Kathmandu"))
@@ -39,7 +39,7 @@ def test_it_tells_where_the_index_is_and_when_it_was_written_on_the_owners_clock
     assert moment in moments
     assert zone == "Asia/Kathmandu)"
     assert "not usable" not in told
-    document = json.loads(commonplace.says("memory", "status", "--json"))
+    document = json.loads(commonplace.output_of("memory", "status", "--json"))
     assert (document["index"], document["index_problem"]) == (".commonplace/index.db", "")
     assert document["last_indexed_at"].endswith("+00:00"), "for programs as ever"
 
@@ -52,7 +52,7 @@ def test_what_only_a_server_that_is_away_knows_is_not_known(commonplace: Commonp
     assert told["index"] == "postgresql://me@127.0.0.1:9/none"
     assert "does not answer" in told["not usable"]
     assert told["search"] == "by words alone for now, through the files one by one"
-    said = commonplace.says("memory", "status", "--json")
+    said = commonplace.output_of("memory", "status", "--json")
     assert "s3cret" not in said
     document = json.loads(said)
     assert (document["files"], document["total_chunks"], document["last_indexed_at"]) == (1, None, None)

@@ -22,12 +22,12 @@ def test_a_second_service_on_a_workspace_says_which_process_to_stop(tmp_path: Pa
     commonplace.environment["COMMONPLACE_SERVER__ENABLED"] = "false"
     with commonplace.start("run", stdin=subprocess.PIPE) as first:
         assert "Noted" in answered(first, "/remember the bins go out on Monday")
-        line = commonplace.fails("run", stdin="/remember nobody hears this\n")
+        line = commonplace.error_of("run", stdin="/remember nobody hears this\n")
         assert f"kill {first.pid}" in line
         assert str(tmp_path / "workspace") in line
-        assert "bins" in commonplace.says("chat", "-m", "/recall bins"), "who only talks is welcome"
-        commonplace.says("memory", "index")
-        commonplace.says("backup")
+        assert "bins" in commonplace.output_of("chat", "-m", "/recall bins"), "who only talks is welcome"
+        commonplace.output_of("memory", "index")
+        commonplace.output_of("backup")
         assert commonplace("doctor").returncode == 0
         first.kill()
     assert "Noted" in commonplace("run", stdin="/remember it goes on after a crash\n").stdout

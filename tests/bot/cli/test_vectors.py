@@ -17,27 +17,27 @@ import pytest
 from aiohttp import web
 
 from bot.cli import memory as cli_memory
-from bot.cli.memory import fill_while_answered, progress_told
-from bot.memory_json import status_as_json
+from bot.cli.memory import fill_until_failing, format_running_work
+from bot.memory_json import encode_status
+from memory.embedding_backfill import PROBE_TEXT
 from memory.embeddings.embedder import Embedder
 from memory.embeddings.errors import ModelUnusable
-from memory.embeddings.model_files import Progress as Download
-from memory.embeddings.opening import Embedding, open_embedding
+from memory.embeddings.factory import Embedding, open_embedding
+from memory.embeddings.model_files import DownloadProgress as Download
 from memory.embeddings.protocol import Purpose
-from memory.embeddings.table import PROVIDERS
+from memory.embeddings.provider_table import PROVIDERS
 from memory.memory import Memory
-from memory.progress import Progress
+from memory.progress import JobProgress
 from memory.settings import MemorySettings
-from memory.vectors import PROBE
 from tests.fakes.commonplace import Commonplace, CommonplaceHere
-from tests.fakes.embedding_server import KEY, Asked, EmbeddingServer, answer, fails, vector_of
+from tests.fakes.embedding_server import KEY, EmbeddingRequest, EmbeddingServer, answer, fails, vector_of
 from tests.fakes.terminal_window import TerminalWindow
 
 HEAT = ("boiler", "too cold at home")
 """What these texts are about is the same to the server's model, and they have no word in common."""
 
 
-async def by_meaning(_: web.Request, asked: Asked) -> web.StreamResponse:
+async def by_meaning(_: web.Request, asked: EmbeddingRequest) -> web.StreamResponse:
     vectors = [_of_meaning(text, asked.dimensions or 1536) for text in asked.texts]
     return answer(asked, vectors, as_base64=asked.base64)
 
@@ -70,7 +70,7 @@ class Run:
         self.commonplace = commonplace
 
     def says(self, *arguments: str, stdin: str | None = None) -> str:
-        return self.commonplace.says(*arguments, stdin=stdin)
+        return self.commonplace.output_of(*arguments, stdin=stdin)
 
     def json(self, *arguments: str) -> Any:
         return json.loads(self.says("memory", *arguments, "--json"))
@@ -107,7 +107,7 @@ def beside(commonplace: Commonplace, server: EmbeddingServer) -> Run:
 @pytest.fixture
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> float:
     """A person waits for moments; give the seconds: for the notes' vectors and the question's together."""
-    monkeypatch.setattr(cli_memory, "FILL_SECONDS", 0.3)
+    monkeypatch.setattr(cli_memory, "MAX_FILL_SECONDS", 0.3)
     row = PROVIDERS["openai"]
     monkeypatch.setitem(PROVIDERS, "openai", replace(row, limits=replace(row.limits, query_seconds=0.5)))
     return 0.3 + 0.5
@@ -146,7 +146,7 @@ def test_a_key_alone_chooses_the_provider(run: Run, server: EmbeddingServer, tab
     assert status["embedding_reason"].startswith("openai: a key is in ")
     assert table in status["embedding_reason"]
     assert (status["chunks_with_embedding"], status["missing_vectors"]) == (0, 3), "a status sends no note"
-    assert [asked.texts for asked in server.requests] == [(PROBE,)]
+    assert [asked.texts for asked in server.requests] == [(PROBE_TEXT,)]
 
 
 def test_a_search_makes_the_vectors_of_what_is_new(run: Run, server: EmbeddingServer) -> None:
@@ -158,7 +158,7 @@ def test_a_search_makes_the_vectors_of_what_is_new(run: Run, server: EmbeddingSe
 
 
 def test_nobody_is_to_wait_longer_than_eight_seconds_for_vectors() -> None:
-    assert cli_memory.FILL_SECONDS + PROVIDERS["openai"].limits.query_seconds <= 8
+    assert cli_memory.MAX_FILL_SECONDS + PROVIDERS["openai"].limits.query_seconds <= 8
 
 
 def test_a_search_does_not_wait_long_for_vectors(
@@ -183,7 +183,7 @@ def test_a_batch_waits_for_all_vectors(run: Run, server: EmbeddingServer) -> Non
 async def test_a_batch_gives_up_the_vectors_that_nobody_gives(
     tmp_path: Path, server: EmbeddingServer
 ) -> None:
-    async def broken(_: web.Request, __: Asked) -> web.StreamResponse:
+    async def broken(_: web.Request, __: EmbeddingRequest) -> web.StreamResponse:
         return web.Response(status=500)
 
     server.always(broken)
@@ -195,7 +195,7 @@ async def test_a_batch_gives_up_the_vectors_that_nobody_gives(
     ) as memory:
         await memory.write("One note")
         async with asyncio.timeout(10):
-            await fill_while_answered(memory, embedding, patience=0.3)
+            await fill_until_failing(memory, embedding, patience=0.3)
         assert (await memory.status()).missing_vectors == 1
         server.always(None)
 
@@ -216,10 +216,10 @@ async def test_it_is_told_what_goes_on(tmp_path: Path) -> None:
     async with Memory(
         MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC), embedding=embedding
     ) as memory:
-        assert progress_told(memory, embedding) == "fetching the model: 35 of 121 MB, 12 s left"
-        jobs = (Progress("embedding", 300, 1200, 12),)
+        assert format_running_work(memory, embedding) == "fetching the model: 35 of 121 MB, 12 s left"
+        jobs = (JobProgress("embedding", 300, 1200, 12),)
         status = replace(await memory.status(), jobs=jobs)
-    (job,) = status_as_json(status)["jobs"]
+    (job,) = encode_status(status)["jobs"]
     assert (job["job"], job["done"], job["per_second"], job["seconds_left"]) == ("embedding", 300, 25, 36)
 
 
@@ -349,9 +349,9 @@ def test_a_terminal_sees_how_far_it_is(process: Commonplace, server: EmbeddingSe
     with TerminalWindow(
         [*process.command, "memory", "index"], cwd=process.folder, environment=process.environment
     ) as window:
-        assert "embedding " in window.until(" left")
+        assert "embedding " in window.wait_for(" left")
         server.delay = 0
-        assert window.leave() == 0
+        assert window.wait_exit() == 0
 
 
 @pytest.mark.thorough

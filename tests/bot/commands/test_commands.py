@@ -7,13 +7,13 @@ from bot.commands.command import (
     Command,
     CommandCall,
     Option,
-    WrongUse,
+    WrongCommandUsage,
+    commands_for,
     read_options,
     run_command,
     split_command,
-    usable_by,
 )
-from bot.commands.table import COMMANDS
+from bot.commands.registry import COMMANDS
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.services import Services
 from tests.fakes.services import services
@@ -83,7 +83,7 @@ def test_options_are_laid_out_in_order() -> None:
 
 @pytest.mark.parametrize(("command", "rest"), [(TABLE[0], "too much"), (TABLE[2], ""), (TABLE[3], "burn")])
 def test_what_does_not_fit_is_answered_with_the_usage(command: Command, rest: str) -> None:
-    with pytest.raises(WrongUse, match="/" + command.name):
+    with pytest.raises(WrongCommandUsage, match="/" + command.name):
         read_options(command, rest)
 
 
@@ -127,7 +127,9 @@ def test_the_builtin_table_is_fit_for_every_channels_menu() -> None:
 
 
 def test_who_may_use_what() -> None:
-    usable = {standing: {command.name for command in usable_by(standing, COMMANDS)} for standing in Standing}
+    usable = {
+        standing: {command.name for command in commands_for(standing, COMMANDS)} for standing in Standing
+    }
     assert usable[Standing.STRANGER] == set()
     assert usable[Standing.GUEST] == {
         "help",

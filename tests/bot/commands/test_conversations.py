@@ -6,14 +6,14 @@ import pytest
 
 from bot.access import Access, Standing
 from bot.commands.command import run_command
-from bot.commands.table import COMMANDS
+from bot.commands.registry import COMMANDS
 from bot.config.settings import AccessSettings
 from bot.conversations.conversation import Conversation
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.errors import Unreachable
+from tests.fakes.conversation_harness import CHAT, ConversationHarness, open_conversation_harness
 from tests.fakes.scripted_model import ScriptedModel, alone
 from tests.fakes.services import services
-from tests.fakes.talk import CHAT, Talk, talking
 
 
 @pytest.fixture
@@ -22,15 +22,15 @@ def model() -> ScriptedModel:
 
 
 @pytest.fixture
-async def talk(tmp_path: Path, model: ScriptedModel) -> AsyncIterator[Talk]:
-    async with talking(tmp_path, alone(model)) as talk:
-        await talk.says("My dentist is Dr Weber.")
-        await talk.says("And my cat is called Mia.")
+async def talk(tmp_path: Path, model: ScriptedModel) -> AsyncIterator[ConversationHarness]:
+    async with open_conversation_harness(tmp_path, alone(model)) as talk:
+        await talk.take_turn("My dentist is Dr Weber.")
+        await talk.take_turn("And my cat is called Mia.")
         yield talk
 
 
 async def run(
-    talk: Talk,
+    talk: ConversationHarness,
     name: str,
     *,
     key: str = "message-1",
@@ -51,14 +51,14 @@ async def run(
     return reply
 
 
-async def said(talk: Talk) -> int:
+async def said(talk: ConversationHarness) -> int:
     conversation = Conversation(talk.state, CHAT)
     await conversation.load()
     return len(conversation.messages())
 
 
 async def test_new_notes_what_matters_ends_the_conversation_and_tells_where(
-    talk: Talk, model: ScriptedModel
+    talk: ConversationHarness, model: ScriptedModel
 ) -> None:
     model.enqueue("- Anna's dentist is Dr Weber.")
     reply = await run(talk, "new")
@@ -67,19 +67,19 @@ async def test_new_notes_what_matters_ends_the_conversation_and_tells_where(
 
 
 async def test_new_run_again_after_a_crash_says_the_same_and_ends_no_other(
-    talk: Talk, model: ScriptedModel
+    talk: ConversationHarness, model: ScriptedModel
 ) -> None:
     model.enqueue("- Anna's dentist is Dr Weber.")
     reply = await run(talk, "new")
     await talk.conversation.load()
-    await talk.says("Something new.")
+    await talk.take_turn("Something new.")
     assert await run(talk, "new") == reply
     assert await said(talk) == 2
     assert talk.note().count("## ") == 1
 
 
 async def test_new_ends_the_conversation_also_where_no_model_answers(
-    talk: Talk, model: ScriptedModel
+    talk: ConversationHarness, model: ScriptedModel
 ) -> None:
     model.enqueue(error=Unreachable("away: key sk-123"))
     reply = await run(talk, "new")
@@ -90,7 +90,7 @@ async def test_new_ends_the_conversation_also_where_no_model_answers(
 
 
 async def test_compact_notes_all_and_sums_up_all_but_the_latest_turn(
-    talk: Talk, model: ScriptedModel
+    talk: ConversationHarness, model: ScriptedModel
 ) -> None:
     model.enqueue("- Anna's dentist is Dr Weber.\n- Her cat is Mia.")
     model.enqueue("Anna spoke of her dentist.")
@@ -104,15 +104,15 @@ async def test_compact_notes_all_and_sums_up_all_but_the_latest_turn(
 async def test_compact_with_one_turn_notes_it_and_sums_up_nothing(
     tmp_path: Path, model: ScriptedModel
 ) -> None:
-    async with talking(tmp_path, alone(model)) as talk:
-        await talk.says("My dentist is Dr Weber.")
+    async with open_conversation_harness(tmp_path, alone(model)) as talk:
+        await talk.take_turn("My dentist is Dr Weber.")
         model.enqueue("- Anna's dentist is Dr Weber.")
         assert (await run(talk, "compact")).endswith("stays as it is. Noted in 2026-11-21.md:3-5.")
         assert await said(talk) == 2
 
 
 async def test_flush_notes_what_matters_and_leaves_the_conversation_as_it_is(
-    talk: Talk, model: ScriptedModel
+    talk: ConversationHarness, model: ScriptedModel
 ) -> None:
     model.enqueue("- Anna's dentist is Dr Weber.")
     assert await run(talk, "flush", key="message-1") == "Noted in 2026-11-21.md:3-5."
@@ -126,14 +126,14 @@ async def test_flush_notes_what_matters_and_leaves_the_conversation_as_it_is(
 async def test_without_a_conversation_there_is_nothing_to_do(
     tmp_path: Path, model: ScriptedModel, name: str
 ) -> None:
-    async with talking(tmp_path, alone(model)) as talk:
+    async with open_conversation_harness(tmp_path, alone(model)) as talk:
         assert await run(talk, name)
         assert model.history == []
 
 
 @pytest.mark.parametrize(("standing", "in_room"), [(Standing.GUEST, False), (Standing.OWNER, True)])
 async def test_what_guests_say_and_what_is_said_in_rooms_is_noted_nowhere(
-    talk: Talk, model: ScriptedModel, standing: Standing, in_room: bool
+    talk: ConversationHarness, model: ScriptedModel, standing: Standing, in_room: bool
 ) -> None:
     model.enqueue("A summary of what was said.")
     await run(talk, "compact", standing=standing, in_room=in_room)

@@ -9,25 +9,25 @@ from typing import cast
 import pytest
 
 from bot.assistant import Assistant
-from bot.choices import fits
-from bot.commands.models import line_that_chooses, meant_models
+from bot.buttons import fits_on_button
+from bot.commands.models import choosing_command, match_models
 from bot.config.settings import AccessSettings
 from bot.messages import Choice
-from bot.models.candidate import Candidate, Route
+from bot.models.breakers import Breakers
+from bot.models.candidate import ModelCandidate, Route
 from bot.models.errors import BadKey, CutOff, Overloaded, RateLimited, ServerFailed
 from bot.models.fallback import FallbackModel
-from bot.models.health import Outcome, RouteName
-from bot.models.health_book import HealthBook
-from bot.models.patience import Patience
-from bot.models.plan import Plan
+from bot.models.health import CallOutcome, RouteName
 from bot.models.protocol import AssistantMessage
+from bot.models.retry import RetryPolicy
+from bot.models.routing import Routing
 from bot.models.status import failing_models
 from bot.state.database import State
 from memory.memory import Memory
-from tests.fakes.house import open_house
-from tests.fakes.kept_conversation import entries, open_conversation
+from tests.fakes.harness import open_harness
 from tests.fakes.scripted_model import ScriptedModel
-from tests.fakes.talking import message
+from tests.fakes.stored_conversation import entries, open_conversation
+from tests.fakes.turns import message
 
 NAMES = ("openai/gpt-4.1", "anthropic/claude-sonnet-4-5", "builtin/notebook")
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -53,16 +53,16 @@ class Chat:
 async def chat(tmp_path: Path) -> AsyncIterator[Chat]:
     models = {name: ScriptedModel(name=name) for name in NAMES}
     candidates = tuple(
-        Candidate(name, (Route(model, RouteName(name)),), last_resort=name.startswith("builtin/"))
+        ModelCandidate(name, (Route(model, RouteName(name)),), last_resort=name.startswith("builtin/"))
         for name, model in models.items()
     )
 
     def chain(state: State) -> FallbackModel:
-        health = HealthBook(state, now=NOW.timestamp)
-        return FallbackModel(Plan(candidates, patience=Patience(0, 0)), health=health)
+        health = Breakers(state, now=NOW.timestamp)
+        return FallbackModel(Routing(candidates, retry=RetryPolicy(0, 0)), health=health)
 
     access = AccessSettings(allow=("telegram:1",))
-    async with open_house(tmp_path, chain_of=chain, access=access, now=lambda: NOW) as house:
+    async with open_harness(tmp_path, chain_of=chain, access=access, now=lambda: NOW) as house:
         yield Chat(house.assistant, models, house.memory, house.state)
         await house.chain.health.write()
 
@@ -156,13 +156,13 @@ async def test_choosing_a_model_lets_it_try_again_at_once(chat: Chat) -> None:
     ],
 )
 def test_a_name_may_be_short(wanted: str, meant: list[str]) -> None:
-    assert meant_models(wanted, ["openai/gpt-4.1", "openai/gpt-4.1-mini", "builtin/notebook"]) == meant
+    assert match_models(wanted, ["openai/gpt-4.1", "openai/gpt-4.1-mini", "builtin/notebook"]) == meant
 
 
 def test_of_two_of_one_name_the_makers_own_is_meant() -> None:
     names = ["azure/gpt-4.1", "openai/gpt-4.1", "groq/llama3", "ollama/llama3"]
-    assert meant_models("gpt-4.1", names) == ["openai/gpt-4.1"]
-    assert meant_models("llama3", names) == ["groq/llama3", "ollama/llama3"]
+    assert match_models("gpt-4.1", names) == ["openai/gpt-4.1"]
+    assert match_models("llama3", names) == ["groq/llama3", "ollama/llama3"]
 
 
 async def test_a_well_known_model_that_is_not_set_is_told_with_what_to_write(chat: Chat) -> None:
@@ -195,7 +195,7 @@ async def test_each_model_can_be_chosen_by_a_button_and_the_chosen_one_is_marked
 
 
 async def test_a_single_model_is_named_and_nothing_is_offered(tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house:
+    async with open_harness(tmp_path) as house:
         assert await house.say("/model") == "Model: scripted/model. There is no other."
         assert house.terminal.shown[-1][1][-1].choices == ()
 
@@ -226,9 +226,9 @@ LONG = "local//models/" + "x" * 60
 def test_a_long_name_is_told_by_a_part_that_means_it_alone(
     name: str, others: list[str], line: str | None
 ) -> None:
-    found = line_that_chooses(name, [*others, name])
+    found = choosing_command(name, [*others, name])
     assert found == line
-    assert line is None or (fits(line) and meant_models(line[7:], [*others, name]) == [name])
+    assert line is None or (fits_on_button(line) and match_models(line[7:], [*others, name]) == [name])
 
 
 async def test_a_choice_that_is_no_longer_configured_is_no_choice(chat: Chat) -> None:
@@ -276,16 +276,16 @@ def test_who_is_asked_in_a_chat_decides_whether_all_fail(
     fallback: bool, prefer: str, failing: list[str]
 ) -> None:
     a, b, c, d, notebook = (
-        Candidate(
+        ModelCandidate(
             name, (Route(ScriptedModel(name=name), RouteName(name)),), last_resort=name.startswith("builtin")
         )
         for name in ("a/one", "b/two", "c/well", "d/ill", "builtin/notebook")
     )
-    health = HealthBook(now=NOW.timestamp)
+    health = Breakers(now=NOW.timestamp)
     for each in (a, b, d):
         error = BadKey("answered 401", model=each.name)
-        health.record([Outcome(RouteName(each.name), NOW.timestamp(), error=error)])
-    plan = Plan((a, b, notebook), (c, d), fallback=fallback)
+        health.record([CallOutcome(RouteName(each.name), NOW.timestamp(), error=error)])
+    plan = Routing((a, b, notebook), (c, d), fallback=fallback)
     assert failing_models(plan, health, prefer=prefer) == dict.fromkeys(failing, "auth")
 
 

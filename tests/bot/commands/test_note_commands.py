@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from bot import phrases
-from tests.fakes.house import House, open_house
+from tests.fakes.harness import Harness, open_harness
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    async with open_house(tmp_path) as house:
+async def house(tmp_path: Path) -> AsyncIterator[Harness]:
+    async with open_harness(tmp_path) as house:
         yield house
 
 
@@ -30,12 +30,12 @@ def write(folder: Path, name: str, text: str, *, age: int = 0) -> Path:
 
 
 @pytest.mark.parametrize("text", ["core: Anna is a vet.", "CORE:Anna is a vet.", "core：Anna is a vet."])
-async def test_an_owner_writes_into_the_core_note(house: House, tmp_path: Path, text: str) -> None:
+async def test_an_owner_writes_into_the_core_note(house: Harness, tmp_path: Path, text: str) -> None:
     assert await house.say(f"/remember {text}") == "Noted in MEMORY.md:3."
     assert (tmp_path / "memory" / "MEMORY.md").read_text() == "# Memory\n\n- Anna is a vet.\n"
 
 
-async def test_who_is_no_owner_is_told_how_to_note_it(house: House, tmp_path: Path) -> None:
+async def test_who_is_no_owner_is_told_how_to_note_it(house: Harness, tmp_path: Path) -> None:
     told = await house.say("/remember core: x", chat="telegram:2", sender="telegram:2")
     assert told == "Only owners can write to MEMORY.md. `/remember TEXT` notes it in today's log."
     assert not (tmp_path / "memory").exists()
@@ -44,11 +44,11 @@ async def test_who_is_no_owner_is_told_how_to_note_it(house: House, tmp_path: Pa
     )
 
 
-async def test_core_without_a_text_shows_the_usage(house: House) -> None:
+async def test_core_without_a_text_shows_the_usage(house: Harness) -> None:
     assert await house.say("/remember core:") == "Usage: `/remember core: TEXT`"
 
 
-async def test_a_core_note_that_becomes_too_long_is_told_of_at_once(house: House, tmp_path: Path) -> None:
+async def test_a_core_note_that_becomes_too_long_is_told_of_at_once(house: Harness, tmp_path: Path) -> None:
     write(tmp_path, "MEMORY.md", "- A fact that everybody should know.\n" * 300)
     told = await house.say("/remember core: Anna is a vet.")
     assert told.startswith("Noted in MEMORY.md:301.\n\nMEMORY.md is 11,116 characters long")
@@ -57,7 +57,7 @@ async def test_a_core_note_that_becomes_too_long_is_told_of_at_once(house: House
 # -- /correct -------------------------------------------------------------------------------------------------
 
 
-async def test_a_line_is_corrected_and_what_it_said_is_told_and_kept(house: House, tmp_path: Path) -> None:
+async def test_a_line_is_corrected_and_what_it_said_is_told_and_kept(house: Harness, tmp_path: Path) -> None:
     path = write(tmp_path, "house.md", "# House\n\n- The boiler is blue.\n- The boiler is blue.\n")
     assert await house.say("/correct house.md:4 The boiler is red.") == (
         "Corrected house.md:4. It said:\n\n> - The boiler is blue.\n\nNow it says:\n\n> - The boiler is red.\n\n"
@@ -68,7 +68,7 @@ async def test_a_line_is_corrected_and_what_it_said_is_told_and_kept(house: Hous
 
 
 @pytest.mark.parametrize("place", ["`my trips.md:3`", "memory/my trips.md:3", "my trips.md:3-3"])
-async def test_a_place_is_understood_as_people_copy_it(house: House, tmp_path: Path, place: str) -> None:
+async def test_a_place_is_understood_as_people_copy_it(house: Harness, tmp_path: Path, place: str) -> None:
     path = write(tmp_path, "my trips.md", "# Trips\n\n- Oslo\n")
     assert (await house.say(f"/correct {place} Bergen")).startswith("Corrected my trips.md:3.")
     assert path.read_text() == "# Trips\n\n- Bergen\n"
@@ -91,7 +91,7 @@ async def test_a_place_is_understood_as_people_copy_it(house: House, tmp_path: P
     ],
 )
 async def test_what_cannot_be_corrected_is_refused(
-    house: House, tmp_path: Path, command: str, told: str
+    house: Harness, tmp_path: Path, command: str, told: str
 ) -> None:
     path = write(tmp_path, "house.md", "# House\n\n- The boiler is blue.\n")
     assert (await house.say(command)).startswith(told)
@@ -99,7 +99,7 @@ async def test_what_cannot_be_corrected_is_refused(
 
 
 @pytest.mark.parametrize("command", ["/correct house.md:3 x", "/memory list", "/memory trash"])
-async def test_notes_are_looked_after_by_owners_alone(house: House, tmp_path: Path, command: str) -> None:
+async def test_notes_are_looked_after_by_owners_alone(house: Harness, tmp_path: Path, command: str) -> None:
     path = write(tmp_path, "house.md", "# House\n\n- blue\n")
     told = await house.say(command, chat="telegram:2", sender="telegram:2")
     assert told.startswith(f"There is no {command.split()[0]} here")
@@ -117,7 +117,7 @@ async def test_notes_are_looked_after_by_owners_alone(house: House, tmp_path: Pa
     ],
 )
 async def test_a_place_is_understood_without_folder_and_ending(
-    house: House, tmp_path: Path, place: str, stands: str
+    house: Harness, tmp_path: Path, place: str, stands: str
 ) -> None:
     for name in ("logs/2026-11-23.md", "my trips.md", "MEMORY.md"):
         write(tmp_path, name, "# Trips\n\n- Oslo at 9:30\n")
@@ -139,7 +139,7 @@ async def test_a_place_is_understood_without_folder_and_ending(
     ],
 )
 async def test_of_a_name_that_fits_no_one_note_the_nearest_are_named(
-    house: House, tmp_path: Path, command: str, name: str, told: str
+    house: Harness, tmp_path: Path, command: str, name: str, told: str
 ) -> None:
     paths = [write(tmp_path, each, "# Plan\n\n- a\n") for each in ("a/plan.md", "b/plan.md", "2026-11-21.md")]
     assert await house.say(command.format(name)) == told
@@ -149,7 +149,7 @@ async def test_of_a_name_that_fits_no_one_note_the_nearest_are_named(
 # -- /memory list ---------------------------------------------------------------------------------------------
 
 
-async def test_notes_are_listed_with_size_and_date_the_latest_first(house: House, tmp_path: Path) -> None:
+async def test_notes_are_listed_with_size_and_date_the_latest_first(house: Harness, tmp_path: Path) -> None:
     write(tmp_path, "MEMORY.md", "x" * 2000, age=7200)
     write(tmp_path, "2026-11-21.md", "- tea\n")
     write(tmp_path, "trips/oslo.md", "Boats\n", age=86400)
@@ -173,12 +173,12 @@ async def test_a_note_of_an_impossible_date_is_listed_all_the_same(tmp_path: Pat
         os.utime(path, (1e12, 1e12))
         if path.stat().st_mtime < 1e12:
             pytest.skip("no file can be of such a date here")
-        async with open_house(Path(folder)) as house:
+        async with open_harness(Path(folder)) as house:
             assert await house.say("/memory list") == "- `later.md`, 6 bytes"
 
 
 async def test_nothing_hides_in_a_name_and_what_is_shown_can_be_asked_for(
-    house: House, tmp_path: Path
+    house: Harness, tmp_path: Path
 ) -> None:
     write(tmp_path, "old\u200b/bill\u202efdp.md", "- 5 euros\n")
     told = await house.say("/memory list")
@@ -190,7 +190,7 @@ async def test_nothing_hides_in_a_name_and_what_is_shown_can_be_asked_for(
     assert "⟨U+202E⟩fdp.md:1" in await house.say("/correct old⟨U+200B⟩/bill⟨U+202E⟩fdp.md:1 6 euros")
 
 
-async def test_a_list_is_bounded(house: House, tmp_path: Path) -> None:
+async def test_a_list_is_bounded(house: Harness, tmp_path: Path) -> None:
     for number in range(40):
         write(tmp_path, f"folder{number:02}/{number:02}.md", "x\n", age=number)
     told = await house.say("/memory list")
@@ -199,7 +199,7 @@ async def test_a_list_is_bounded(house: House, tmp_path: Path) -> None:
     assert "`folder19` (1), and 20 more\n" in told
 
 
-async def test_a_folder_that_is_not_there_is_told_so(house: House, tmp_path: Path) -> None:
+async def test_a_folder_that_is_not_there_is_told_so(house: Harness, tmp_path: Path) -> None:
     assert await house.say("/memory list") == phrases.NO_NOTES
     write(tmp_path, "trips/oslo.md", "Boats\n")
     for folder in ("tips", "../", "trip", "oslo.md"):
@@ -209,12 +209,12 @@ async def test_a_folder_that_is_not_there_is_told_so(house: House, tmp_path: Pat
 # -- /memory trash --------------------------------------------------------------------------------------------
 
 
-async def numbers(house: House) -> list[str]:
+async def numbers(house: Harness) -> list[str]:
     """The numbers that `/memory trash` lists, in its order."""
     return re.findall(r"^- \*\*(\d+)\*\* ", await house.say("/memory trash"), re.MULTILINE)
 
 
-async def test_what_was_removed_is_put_back_by_its_number(house: House, tmp_path: Path) -> None:
+async def test_what_was_removed_is_put_back_by_its_number(house: Harness, tmp_path: Path) -> None:
     before = "# House\n\n- The boiler is blue.\n- The roof leaks.\n"
     path = write(tmp_path, "house.md", before)
     assert await house.say("/memory trash") == "The trash is empty."
@@ -237,7 +237,7 @@ async def test_what_was_removed_is_put_back_by_its_number(house: House, tmp_path
 
 
 async def test_what_was_listed_is_restored_though_something_was_removed_since(
-    house: House, tmp_path: Path
+    house: Harness, tmp_path: Path
 ) -> None:
     path = write(tmp_path, "house.md", "# House\n\n- one\n- two\n- three\n")
     await house.memory.edit("house.md", "- one\n", "")
@@ -248,7 +248,7 @@ async def test_what_was_listed_is_restored_though_something_was_removed_since(
 
 
 async def test_restoring_after_a_correction_puts_the_old_line_in_place_of_the_new_one(
-    house: House, tmp_path: Path
+    house: Harness, tmp_path: Path
 ) -> None:
     path = write(tmp_path, "house.md", "# House\n\n- The boiler is blue.\n- The roof leaks.\n")
     await house.say("/correct house.md:3 The boiler is red.")
@@ -269,7 +269,7 @@ async def test_restoring_after_a_correction_puts_the_old_line_in_place_of_the_ne
 
 
 async def test_restoring_leaves_a_line_alone_that_only_reads_like_the_correction(
-    house: House, tmp_path: Path
+    house: Harness, tmp_path: Path
 ) -> None:
     path = write(tmp_path, "shopping.md", "# Shopping\n\n- milk\n- eggs\n")
     await house.say("/correct shopping.md:3 eggs")
@@ -280,13 +280,13 @@ async def test_restoring_leaves_a_line_alone_that_only_reads_like_the_correction
     assert path.read_text() == "# Shopping\n\n- milk\n- eggs\n"
 
 
-async def test_what_two_owners_put_back_at_once_comes_back_once(house: House, tmp_path: Path) -> None:
+async def test_what_two_owners_put_back_at_once_comes_back_once(house: Harness, tmp_path: Path) -> None:
     path = write(tmp_path, "house.md", "# House\n\n- one\n- two\n")
     await house.say("/correct house.md:4 three")
     [number] = await numbers(house)
     for chat in ("terminal:main", "terminal:other"):
         await house.accept(f"/memory trash restore {number}", chat=chat)
-    await house.quiet()
+    await house.wait_until_idle()
     assert path.read_text() == "# House\n\n- one\n- two\n"
     told = sorted([house.reply(-1), house.reply(-2)])
     assert told[0].startswith("Restored house.md:4. It said:")
@@ -296,7 +296,7 @@ async def test_what_two_owners_put_back_at_once_comes_back_once(house: House, tm
     )
 
 
-async def test_what_an_earlier_version_kept_is_put_back_too(house: House, tmp_path: Path) -> None:
+async def test_what_an_earlier_version_kept_is_put_back_too(house: Harness, tmp_path: Path) -> None:
     trash = tmp_path / ".commonplace" / "trash"
     trash.mkdir(parents=True)
     (trash / "2026-11-21T14-30-02.123456Z trips--oslo.md").write_text("Boats")
@@ -313,15 +313,15 @@ async def test_what_an_earlier_version_kept_is_put_back_too(house: House, tmp_pa
 
 
 @pytest.mark.parametrize("what", ["restore", "restore one", "restore 1 2", "empty", "1"])
-async def test_what_is_not_understood_shows_the_usage(house: House, what: str) -> None:
+async def test_what_is_not_understood_shows_the_usage(house: Harness, what: str) -> None:
     assert (await house.say(f"/memory trash {what}")).startswith("Usage: `/memory trash`")
 
 
-async def test_a_number_that_there_is_not_is_told_so(house: House) -> None:
+async def test_a_number_that_there_is_not_is_told_so(house: Harness) -> None:
     assert (await house.say("/memory trash restore 7")).startswith("There is no number 7 in the trash.")
 
 
-async def test_forgetting_purges_the_trash(house: House, tmp_path: Path) -> None:
+async def test_forgetting_purges_the_trash(house: Harness, tmp_path: Path) -> None:
     write(tmp_path, "house.md", "# House\n\n- The boiler is blue.\n- The roof leaks.\n")
     await house.say("/correct house.md:3 It is gone.")
     await house.say("/correct house.md:4 It is tight.")

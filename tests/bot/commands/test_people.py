@@ -8,21 +8,21 @@ import pytest
 
 from bot import phrases
 from bot.access import Access, Standing
-from bot.commands.command import Told, run_command, split_command
-from bot.commands.people import read_person
-from bot.commands.table import COMMANDS
-from bot.config.reload import Current
+from bot.commands.command import CommandReply, run_command, split_command
+from bot.commands.people import parse_person
+from bot.commands.registry import COMMANDS
+from bot.config.reload import LiveSettings
 from bot.config.settings import AccessSettings, AgentSettings, FlushSettings, Settings
 from bot.conversations.compaction import Compactor
-from bot.journal import Journal
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
+from bot.note_writes import OnceWriter
 from bot.services import Services
 from bot.state import inbox
 from bot.state.database import State
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.clock import FakeClock
-from tests.fakes.house import open_house
+from tests.fakes.harness import open_harness
 from tests.fakes.scripted_model import ScriptedModel, alone
 from tests.fakes.services import services
 
@@ -59,12 +59,12 @@ class House:
             *parts,
             message=message,
             standing=await self.services.access.standing_of(message.sender),
-            memory_is_open=await self.services.access.memory_is_open(message),
+            memory_is_open=await self.services.access.is_memory_open(message),
             key=f"message-{message.id}",
             services=self.services,
         )
-        told = Told(reply) if isinstance(reply, str) else reply
-        assert isinstance(told, Told)
+        told = CommandReply(reply) if isinstance(reply, str) else reply
+        assert isinstance(told, CommandReply)
         self.offered = list(told.choices)
         return told.text
 
@@ -90,7 +90,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         State(tmp_path / "state.db") as state,
         Memory(MemorySettings(), workspace=tmp_path, now=clock.now) as memory,
     ):
-        journal = Journal(memory, state)
+        journal = OnceWriter(memory, state)
         compactor = Compactor(
             state, alone(ScriptedModel()), journal, memory, settings=FlushSettings(), now=clock.now
         )
@@ -101,7 +101,7 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
             access=Access(settings.access, state, now=clock.now),
             journal=journal,
             compactor=compactor,
-            current=Current(settings),
+            current=LiveSettings(settings),
             now=clock.now,
         )
         yield House(given, clock)
@@ -145,7 +145,7 @@ async def test_an_owner_lets_somebody_in_by_code_from_any_channel(
     assert await house.standing("telegram:77") is standing
     assert not house.offered
     assert answer.startswith("telegram:77 (Ann) ")
-    ((_, notice),) = await house.services.state.read(inbox.undelivered)
+    ((_, notice),) = await house.services.state.read(inbox.read_undelivered_notices)
     assert (str(notice.chat), notice.text) == ("telegram:77", phrases.LET_IN)
 
 
@@ -265,10 +265,10 @@ async def test_a_name_is_not_enough_to_say_who(house: House, command: str, user:
 
 
 def test_an_id_counts_as_it_is_written() -> None:
-    assert read_person("Discord:00Ab") == PersonId("discord", "00Ab")
-    assert read_person("telegram:" + "1" * 101) is None
-    assert read_person("telegram:1\u202e2") is None
-    assert read_person("telegram:1\n") is None
+    assert parse_person("Discord:00Ab") == PersonId("discord", "00Ab")
+    assert parse_person("telegram:" + "1" * 101) is None
+    assert parse_person("telegram:1\u202e2") is None
+    assert parse_person("telegram:1\n") is None
 
 
 @pytest.mark.parametrize("line", ["/allow telegram:3", "/deny discord:6", "/pair CDFHJKMN", "/memory on"])
@@ -307,10 +307,10 @@ async def test_where_nobody_else_listens_the_memory_is_always_on(house: House, a
 
 
 async def test_an_owner_is_told_of_a_stranger_and_lets_him_in_by_a_button(tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house:
+    async with open_harness(tmp_path) as house:
         assert "/pair" in await house.say("Hello", chat="telegram:9", sender="telegram:9")
-        await house.assistant.take_up()
-        await house.quiet()
+        await house.assistant.resume()
+        await house.wait_until_idle()
         (told,) = [parts[-1] for key, parts in house.telegram.shown if key.startswith("notice-")]
         assert told.text.startswith("telegram:9 would like to talk with me.")
         as_guest = told.choices[1]
@@ -320,6 +320,6 @@ async def test_an_owner_is_told_of_a_stranger_and_lets_him_in_by_a_button(tmp_pa
         assert await house.say("Hello", chat="telegram:9", sender="telegram:9") == "Hello, guest"
         again = await house.say(told.choices[0].says, chat="telegram:1", sender="telegram:1")
         assert again == "telegram:9 was already let in with that code."
-        await house.assistant.take_up()
-        await house.quiet()
-        assert await house.unfinished() == 0
+        await house.assistant.resume()
+        await house.wait_until_idle()
+        assert await house.count_undelivered() == 0

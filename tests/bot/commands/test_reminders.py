@@ -6,12 +6,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.access import Standing
-from bot.commands.command import Told, run_command, split_command
-from bot.commands.table import COMMANDS
+from bot.commands.command import CommandReply, run_command, split_command
+from bot.commands.registry import COMMANDS
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
-from bot.reminders import MOST_IN_A_CHAT, MOST_OF_A_PERSON, Reminders
+from bot.reminders import MAX_PER_CHAT, MAX_PER_PERSON, Reminders
 from bot.state.database import State
-from tests.fakes.first_start import laid_state
+from tests.fakes.fresh_state import copy_fresh_state
 from tests.fakes.services import services
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -23,7 +23,7 @@ Say = Callable[..., Awaitable[str]]
 
 @pytest.fixture
 async def state(tmp_path: Path) -> AsyncIterator[State]:
-    async with State(laid_state(tmp_path / "state.db"), now=lambda: NOW) as state:
+    async with State(copy_fresh_state(tmp_path / "state.db"), now=lambda: NOW) as state:
         yield state
 
 
@@ -59,8 +59,8 @@ def say(reminders: Reminders, offered: list[Choice]) -> Say:
         reply = await run_command(
             *parts, message=message, standing=standing, key=key or f"message-{used}", services=given
         )
-        told = Told(reply) if isinstance(reply, str) else reply
-        assert isinstance(told, Told)
+        told = CommandReply(reply) if isinstance(reply, str) else reply
+        assert isinstance(told, CommandReply)
         offered[:] = told.choices
         return told.text
 
@@ -75,7 +75,7 @@ async def test_a_reminder_is_set_and_its_moment_told_in_full(say: Say, reminders
         "Reminder 2 is set: “put out the bins”, Monday, 23 November 2026 at 08:00 (Europe/Berlin), "
         "then every week on Monday at 08:00."
     )
-    assert [(each.text, each.prompt) for each in await reminders.active(HERE)] == [
+    assert [(each.text, each.prompt) for each in await reminders.list_active(HERE)] == [
         ("call mum", False),
         ("put out the bins", False),
     ]
@@ -88,7 +88,7 @@ async def test_what_is_due_at_once_is_told_to_the_second(say: Say) -> None:
 
 async def test_a_text_of_several_lines_is_kept(say: Say, reminders: Reminders) -> None:
     await say("/remind 20m one\n  two  spaces")
-    assert (await reminders.active(HERE))[0].text == "one\n  two  spaces"
+    assert (await reminders.list_active(HERE))[0].text == "one\n  two  spaces"
 
 
 async def test_what_does_not_fit_is_told_and_sets_nothing(say: Say, reminders: Reminders) -> None:
@@ -103,7 +103,7 @@ async def test_what_does_not_fit_is_told_and_sets_nothing(say: Say, reminders: R
     assert "every monday 8:00" in await say("/remind whenever you like")
     assert "past" in await say("/remind today 8:00 breakfast")
     assert "2001" in await say(f"/remind 20m {'x' * 2001}")
-    assert await reminders.active(HERE) == ()
+    assert await reminders.list_active(HERE) == ()
 
 
 async def test_a_message_that_comes_late_counts_from_when_it_was_written(
@@ -121,7 +121,7 @@ async def test_a_message_that_comes_late_counts_from_when_it_was_written(
 async def test_a_command_that_is_run_again_sets_no_second_one(say: Say, reminders: Reminders) -> None:
     first = await say("/remind 20m tea", key="message-9")
     assert await say("/remind 20m tea", key="message-9") == first
-    assert len(await reminders.active(HERE)) == 1
+    assert len(await reminders.list_active(HERE)) == 1
 
 
 async def test_prompts_are_the_owners_business(say: Say, reminders: Reminders) -> None:
@@ -130,12 +130,12 @@ async def test_prompts_are_the_owners_business(say: Say, reminders: Reminders) -
         "Scheduled as number 1: Thursday, 19 November 2026 at 07:30 (Europe/Berlin), then every day at 07:30. "
         "`/reminders cancel 1` cancels it."
     )
-    assert (await reminders.active(HERE))[0].prompt
+    assert (await reminders.list_active(HERE))[0].prompt
     assert "You have no reminders" in await say("/reminders", standing=Standing.GUEST)
     assert "no upcoming reminder 1" in await say("/reminders cancel 1", standing=Standing.ALLOWED)
     assert "what is planned?" in await say("/reminders")
     assert "Cancelled reminder 1: what is planned?" in await say("/reminders cancel 1")
-    assert await reminders.active(HERE) == ()
+    assert await reminders.list_active(HERE) == ()
 
 
 async def test_the_list_is_of_this_chat_the_nearest_first(say: Say) -> None:
@@ -202,7 +202,7 @@ async def test_the_nearest_can_be_ended_by_a_button(
     assert offered[0] == Choice("Cancel 10: look around", "/reminders cancel 10")
     assert "Cancelled reminder 10: look around" in await say(offered[0].says)
     assert not offered
-    assert len(await reminders.active(HERE)) == 9
+    assert len(await reminders.list_active(HERE)) == 9
 
 
 async def test_several_are_ended_at_once(say: Say, reminders: Reminders) -> None:
@@ -216,7 +216,7 @@ async def test_several_are_ended_at_once(say: Say, reminders: Reminders) -> None
     ]
     assert await say("/reminders cancel 1 #3, 9", key="k") == told
     assert "its number" in await say("/reminders cancel 2 x")
-    assert [each.text for each in await reminders.active(HERE)] == ["cake", "sleep"]
+    assert [each.text for each in await reminders.list_active(HERE)] == ["cake", "sleep"]
 
 
 async def test_at_a_terminal_it_is_told_when_a_reminder_comes_at_all(say: Say) -> None:
@@ -230,7 +230,7 @@ async def test_working_days_are_told_by_one_word(say: Say) -> None:
 
 
 async def test_a_person_with_too_many_reminders_is_told_what_to_do(say: Say) -> None:
-    for each in range(MOST_OF_A_PERSON):
+    for each in range(MAX_PER_PERSON):
         await say(f"/remind every minute tea {each}", chat=HERE if each % 2 else THERE)
     full = (
         "You already have 200 reminders in all chats together, the most that one person can have. Please cancel some "
@@ -244,7 +244,7 @@ async def test_a_person_with_too_many_reminders_is_told_what_to_do(say: Say) -> 
 
 
 async def test_a_chat_with_too_many_reminders_is_told_what_to_do(say: Say) -> None:
-    for each in range(MOST_IN_A_CHAT):
+    for each in range(MAX_PER_CHAT):
         await say(f"/remind every minute tea {each}")
     full = (
         "This chat already has 200 reminders, the most that a chat can have. Please cancel some first: `/reminders` "

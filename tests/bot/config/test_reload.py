@@ -18,21 +18,21 @@ from hypothesis import strategies as st
 from bot import phrases
 from bot.access import Standing
 from bot.assistant import Assistant
-from bot.config.reload import Changes, Current, in_words, reload_on_hangup
+from bot.config.reload import LiveSettings, SettingsChanges, format_changes, reload_on_hangup
 from bot.config.settings import ConfigError, Settings, load_settings
 from bot.log import log_to_stderr
 from bot.messages import PersonId
 from bot.models.protocol import ModelRequest, UserMessage
-from bot.service.following import follow_with_log
-from bot.service.opening import open_assistant
-from bot.supervision import Supervisor
+from bot.service.live_settings import follow_log_settings
+from bot.service.open_assistant import open_assistant
+from bot.supervisor import Supervisor
 from tests.fakes.commonplace import Commonplace
-from tests.fakes.logging_state import logging_as_it_was
-from tests.fakes.model_server import KEY, Says
+from tests.fakes.model_server import KEY, ModelAnswer
 from tests.fakes.openai_server import MODEL, OpenAIServer
 from tests.fakes.recording_adapter import RecordingAdapter
-from tests.fakes.talking import message
+from tests.fakes.restore_logging import restore_logging
 from tests.fakes.terminal_window import TerminalWindow
+from tests.fakes.turns import message
 
 OTHER_KEY = "sk-another-key-9876543210"
 
@@ -54,10 +54,10 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "config.toml"
 
 
-def following(file: Path) -> tuple[Current, list[tuple[str, Settings]]]:
-    current, taken = Current(load_settings(file)), list[tuple[str, Settings]]()
+def following(file: Path) -> tuple[LiveSettings, list[tuple[str, Settings]]]:
+    current, taken = LiveSettings(load_settings(file)), list[tuple[str, Settings]]()
     for section in FOLLOWED:
-        current.follow(section, take=lambda new, section=section: taken.append((section, new)))  # type: ignore[misc]
+        current.on_change(section, take=lambda new, section=section: taken.append((section, new)))  # type: ignore[misc]
     return current, taken
 
 
@@ -65,14 +65,14 @@ async def test_what_has_changed_is_put_in_force_and_only_who_follows_it_is_told(
     current, taken = following(file)
     write(file, {"agent.name": "Muninn", "memory.search.final_top_k": 7, "models.timeout": 60.0})
     changes = await current.reload()
-    assert changes == Changes(("agent.name", "models.timeout", "memory.search.final_top_k"))
+    assert changes == SettingsChanges(("agent.name", "models.timeout", "memory.search.final_top_k"))
     assert [section for section, _ in taken] == ["agent", "memory.search", "models"]
     assert all(new is current.settings for _, new in taken)
     assert current.settings.agent.name == "Muninn"
-    assert in_words(changes) == phrases.CONFIG_TAKEN.format(
+    assert format_changes(changes) == phrases.CONFIG_TAKEN.format(
         keys="agent.name, models.timeout, memory.search.final_top_k"
     )
-    assert await current.reload() == Changes()
+    assert await current.reload() == SettingsChanges()
     assert len(taken) == 3
 
 
@@ -83,12 +83,12 @@ async def test_what_nobody_follows_is_named_until_the_restart_and_stays_as_it_wa
         {"server.port": 9000, "discord.threads": True, "discord.servers": ["1"], "timezone": "Asia/Tokyo"},
     )
     changes = await current.reload()
-    assert changes == Changes(("discord.threads",), ("timezone", "server.port", "discord.servers"))
+    assert changes == SettingsChanges(("discord.threads",), ("timezone", "server.port", "discord.servers"))
     now = current.settings
     assert (now.server.port, now.timezone, now.discord.servers) == (8321, "", ())
     assert now.discord.threads
-    assert await current.reload() == Changes((), changes.restart)
-    assert in_words(changes) == (
+    assert await current.reload() == SettingsChanges((), changes.restart)
+    assert format_changes(changes) == (
         "The settings have been read again. In force from now on: discord.threads. "
         "Takes effect after a restart: timezone, server.port, discord.servers."
     )
@@ -130,7 +130,7 @@ async def test_a_part_that_fails_leaves_all_as_it_was(file: Path) -> None:
     def fail(new: Settings) -> None:
         raise ZeroDivisionError
 
-    current.follow("agent", take=fail)
+    current.on_change("agent", take=fail)
     write(file, {"agent.name": "Muninn"})
     with pytest.raises(ZeroDivisionError):
         await current.reload()
@@ -139,10 +139,10 @@ async def test_a_part_that_fails_leaves_all_as_it_was(file: Path) -> None:
 
 
 async def test_what_was_given_on_the_command_line_still_counts(tmp_path: Path, file: Path) -> None:
-    current = Current(load_settings(file, tmp_path / "elsewhere"))
-    current.follow("agent")
+    current = LiveSettings(load_settings(file, tmp_path / "elsewhere"))
+    current.on_change("agent")
     write(file, {"agent.name": "Muninn", "workspace": "here"})
-    assert await current.reload() == Changes(("agent.name",))
+    assert await current.reload() == SettingsChanges(("agent.name",))
 
 
 async def test_a_file_that_comes_after_the_start_is_found(
@@ -150,10 +150,10 @@ async def test_a_file_that_comes_after_the_start_is_found(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "workspace").mkdir()
-    current = Current(load_settings())
-    current.follow("agent")
+    current = LiveSettings(load_settings())
+    current.on_change("agent")
     write(tmp_path / "config.toml", {"agent.name": "Muninn"})
-    assert await current.reload() == Changes(("agent.name",))
+    assert await current.reload() == SettingsChanges(("agent.name",))
     assert current.settings.file == tmp_path / "config.toml"
 
 
@@ -162,15 +162,15 @@ async def test_a_file_that_has_gone_changes_nothing_though_there_need_not_be_one
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(file, {"access.owners": ["telegram:1"]})
-    current = Current(load_settings())
-    current.follow("access")
+    current = LiveSettings(load_settings())
+    current.on_change("access")
     file.unlink()
-    for ask in (current.reload, current.changes):
+    for ask in (current.reload, current.pending_changes):
         with pytest.raises(ConfigError, match=r"there is no settings file .*config\.toml any more"):
             await ask()
     assert current.settings.access.owners == ("telegram:1",)
     write(file, {"access.owners": ["telegram:2"]})
-    assert await current.reload() == Changes(("access.owners",))
+    assert await current.reload() == SettingsChanges(("access.owners",))
 
 
 VALUES = {
@@ -239,7 +239,7 @@ class House:
         """The settings file; `key` is that of the provider."""
         write(self.file, {**base(self.server, key), **more})
 
-    async def reload(self, more: Mapping[str, Any], *, key: str = KEY) -> Changes:
+    async def reload(self, more: Mapping[str, Any], *, key: str = KEY) -> SettingsChanges:
         self.write(more, key=key)
         return await self.services.current.reload()
 
@@ -248,7 +248,7 @@ class House:
 
     async def answered(self) -> list[str]:
         async with asyncio.timeout(10):
-            await self.assistant.idle()
+            await self.assistant.wait_until_idle()
         return list(self.telegram.replies().values())
 
 
@@ -275,11 +275,11 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
 
 
 async def test_a_turn_that_runs_ends_with_the_old_key_and_the_next_has_the_new_one(house: House) -> None:
-    house.server.enqueue(Says(["One ", "moment", "."], delay=0.02))
+    house.server.enqueue(ModelAnswer(["One ", "moment", "."], delay=0.02))
     await house.say("Hello!")
-    await house.server.has_been_asked(1)
+    await house.server.wait_for_requests(1)
     changes = await house.reload({}, key=OTHER_KEY)
-    assert changes == Changes(("providers.openai.api_key",))
+    assert changes == SettingsChanges(("providers.openai.api_key",))
     house.server.key = OTHER_KEY
     await house.say("And now?")
     assert await house.answered() == ["One moment.", "Hello."]
@@ -290,7 +290,7 @@ async def test_a_turn_that_runs_ends_with_the_old_key_and_the_next_has_the_new_o
 
 
 async def test_the_connections_of_before_are_closed_after_their_last_call(house: House) -> None:
-    house.server.enqueue(Says(["a", "b", "c"], delay=0.02))
+    house.server.enqueue(ModelAnswer(["a", "b", "c"], delay=0.02))
     model = house.services.model
     (route,) = model.plan.chain[0].routes
 
@@ -299,7 +299,7 @@ async def test_the_connections_of_before_are_closed_after_their_last_call(house:
         return str(getattr(events[-1], "message").text)  # noqa: B009
 
     asking = asyncio.create_task(ask())
-    await house.server.has_been_asked(1)
+    await house.server.wait_for_requests(1)
     await house.reload({"models.timeout": 5.0})
     assert await asking == "abc"
     await asyncio.sleep(0)
@@ -345,10 +345,10 @@ async def test_who_may_talk_how_much_and_to_whom_is_what_the_file_says_now(house
 
 
 async def test_a_turn_that_runs_keeps_its_number_of_steps(house: House) -> None:
-    search = Says(calls=[("memory_search", {"query": "boiler"})], delay=0.02)
-    house.server.enqueue(search, search, Says("Found nothing."), search)
+    search = ModelAnswer(calls=[("memory_search", {"query": "boiler"})], delay=0.02)
+    house.server.enqueue(search, search, ModelAnswer("Found nothing."), search)
     await house.say("Where is it?")
-    await house.server.has_been_asked(1)
+    await house.server.wait_for_requests(1)
     await house.reload({"limits.steps_per_turn": 2})
     assert await house.answered() == ["Found nothing."]
     await house.say("Look again!")
@@ -388,20 +388,22 @@ async def test_vectors_keep_the_key_of_the_start_and_that_is_said(tmp_path: Path
     write(file, {"memory.embedding.provider": "openai", "providers.openai.api_key": KEY})
     async with open_assistant(load_settings(file)) as assistant:
         write(file, {"memory.embedding.provider": "openai", "providers.openai.api_key": OTHER_KEY})
-        assert await assistant.services.current.reload() == Changes(
+        assert await assistant.services.current.reload() == SettingsChanges(
             ("providers.openai.api_key",), ("memory.embedding",)
         )
-        assert await assistant.services.current.reload() == Changes((), ("memory.embedding",))
+        assert await assistant.services.current.reload() == SettingsChanges((), ("memory.embedding",))
 
 
 async def test_a_new_secret_is_kept_out_of_the_log_from_the_moment_it_is_read(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with logging_as_it_was():
-        current = Current(load_settings(file))
-        follow_with_log(current, log_to_stderr("info", format="text"))
+    with restore_logging():
+        current = LiveSettings(load_settings(file))
+        follow_log_settings(current, log_to_stderr("info", format="text"))
         write(file, {"server.token": "planted-secret", "log_format": "json", "log_level": "warning"})
-        assert await current.changes() == Changes(("log_level", "log_format"), ("server.token",))
+        assert await current.pending_changes() == SettingsChanges(
+            ("log_level", "log_format"), ("server.token",)
+        )
         write(file, {"server.token": "planted-secret", "log_format": "json"})
         await current.reload()
         async with reload_on_hangup(current, Supervisor()):
@@ -441,8 +443,8 @@ async def test_a_reload_that_fails_is_reported_and_the_next_signal_reads_them(
         return load_settings(file)
 
     supervisor = Supervisor(pauses=(0.01,))
-    current = Current(load_settings(file), read=read)
-    current.follow("agent")
+    current = LiveSettings(load_settings(file), read=read)
+    current.on_change("agent")
     async with reload_on_hangup(current, supervisor):
         os.kill(os.getpid(), signal.SIGHUP)
         async with asyncio.timeout(5):
@@ -509,13 +511,13 @@ def test_a_reload_asked_for_in_the_terminal_reaches_the_service_beside_it(tmp_pa
         try:
             told_by(log, "no channel is configured")
             write(file, {"access.owners": ["telegram:1", "telegram:2"]})
-            assert phrases.CONFIG_IN_SERVICE_TOO in commonplace.says("chat", "-m", "/config reload")
+            assert phrases.CONFIG_IN_SERVICE_TOO in commonplace.output_of("chat", "-m", "/config reload")
             told_by(log, "In force from now on: access.owners.")
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 0
         finally:
             process.kill()
-    assert phrases.CONFIG_IN_SERVICE_TOO not in commonplace.says("chat", "-m", "/config reload")
+    assert phrases.CONFIG_IN_SERVICE_TOO not in commonplace.output_of("chat", "-m", "/config reload")
 
 
 @pytest.mark.thorough

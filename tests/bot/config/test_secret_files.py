@@ -9,8 +9,8 @@ import pytest
 
 from bot.config.secret_files import export_secrets
 from bot.config.settings import ConfigError, Settings, load_settings, read_again
-from bot.doctor.settings import check_use
-from bot.embedding import open_embedding_of
+from bot.doctor.settings import check_usage
+from bot.embedding import open_embedding_from_settings
 from tests.fakes.commonplace import Commonplace, leads_elsewhere
 
 
@@ -160,7 +160,7 @@ def test_a_changed_file_is_read_again_with_the_settings(secrets: Path) -> None:
 def test_the_doctor_names_what_is_set_by_files(secrets: Path) -> None:
     put(secrets, COMMONPLACE_SERVER__TOKEN="s3cret-and-long-enough", OPENAI_API_KEY="s3cret")
     settings = load_settings()
-    [check] = check_use(settings, open_embedding_of(settings), {})
+    [check] = check_usage(settings, open_embedding_from_settings(settings), {})
     assert check.told == "also set by COMMONPLACE_SERVER__TOKEN"
 
 
@@ -170,7 +170,7 @@ def test_the_command_takes_them_as_variables(tmp_path: Path) -> None:
     (tmp_path / "secrets").mkdir()
     commonplace.environment["COMMONPLACE_SECRETS_DIR"] = str(tmp_path / "secrets")
     put(tmp_path / "secrets", TELEGRAM_BOT_TOKEN="s3cret")
-    line = commonplace.fails("run")
+    line = commonplace.error_of("run")
     assert "TELEGRAM_BOT_TOKEN is not allowed as it stands" in line
     assert "s3cret" not in line
 
@@ -196,7 +196,7 @@ def test_a_secret_that_cannot_be_read_ends_the_command_with_one_line(tmp_path: P
     commonplace = Commonplace(tmp_path)
     commonplace.environment["COMMONPLACE_SECRETS_DIR"] = str(tmp_path)
     (tmp_path / "OPENAI_API_KEY").write_bytes(b"\xff")
-    line = commonplace.fails("memory", "status", code=2)
+    line = commonplace.error_of("memory", "status", code=2)
     assert line == f"commonplace: {tmp_path}/OPENAI_API_KEY cannot be read: it is not UTF-8 text"
 
 

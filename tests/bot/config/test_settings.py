@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from bot.access import Standing, standing_of
-from bot.config.fields import fields_of, follow, is_secret, known_keys, table_of
+from bot.config.schema import is_secret, known_keys, section_fields, table_value, walk_keys
 from bot.config.settings import ConfigError, Settings, config_file, default_workspace, load_settings
 from bot.messages import PersonId
-from tests.fakes.each_row import each_row
+from tests.fakes.table_test import table_test
 
 EVERY_KEY = """
 workspace = "./workspace"
@@ -496,8 +496,8 @@ def test_a_telegram_token_is_taken_without_the_blanks_around_it() -> None:
 def keys_of_plain_values() -> list[tuple[str, ...]]:
     found = []
     for keys in known_keys(Settings):
-        *_, (_, annotation, _) = follow(Settings, keys)
-        if fields_of(annotation) is None and table_of(annotation) is None and "NAME" not in keys:
+        *_, (_, annotation, _) = walk_keys(Settings, keys)
+        if section_fields(annotation) is None and table_value(annotation) is None and "NAME" not in keys:
             found.append(keys)
     return found
 
@@ -505,7 +505,7 @@ def keys_of_plain_values() -> list[tuple[str, ...]]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("keys", keys_of_plain_values(), ids=".".join)
 def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
-    *_, (_, _, field) = follow(Settings, keys)
+    *_, (_, _, field) = walk_keys(Settings, keys)
     assert field
     default = field.default.get_secret_value() if isinstance(field.default, SecretStr) else field.default
     text = str(default) if isinstance(default, str | Path) else json.dumps(default)
@@ -518,7 +518,7 @@ def test_every_key_can_be_a_variable(keys: tuple[str, ...]) -> None:
 # What is refused
 
 
-@each_row(
+@table_test(
     ("text", "expected"),
     [
         # unknown keys
@@ -685,7 +685,7 @@ def test_a_mistake_in_the_file_is_named_with_what_is_allowed(text: str, expected
         assert part in line
 
 
-@each_row(
+@table_test(
     ("name", "value", "expected"),
     [
         (
@@ -802,7 +802,7 @@ def secret_keys() -> list[tuple[str, ...]]:
     found = []
     for keys in known_keys(Settings):
         named = tuple("openai" if key == "NAME" else key for key in keys)
-        if any(is_secret(annotation) for _, annotation, _ in follow(Settings, named)):
+        if any(is_secret(annotation) for _, annotation, _ in walk_keys(Settings, named)):
             found.append(named)
     return found
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.config.system_zone import SystemZone, system_zone
+from bot.config.system_zone import MachineZone, system_zone
 from tests.fakes.commonplace import Commonplace
 
 
@@ -24,7 +24,7 @@ def link(etc: Path, target: str) -> None:
 def test_the_variable_wins(tz: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     link(tmp_path, "/usr/share/zoneinfo/Asia/Tokyo")
     monkeypatch.setenv("TZ", tz)
-    assert system_zone(tmp_path) == SystemZone(name)
+    assert system_zone(tmp_path) == MachineZone(name)
 
 
 @pytest.mark.parametrize("tz", ["CET-1CEST", "Mars/Olympus", "../../etc/passwd", "/etc/passwd"])
@@ -32,7 +32,7 @@ def test_a_variable_that_cannot_be_used_is_utc_and_says_so(
     tz: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TZ", tz)
-    assert system_zone(tmp_path) == SystemZone("UTC", f"TZ is {tz!r}, which is not an IANA name")
+    assert system_zone(tmp_path) == MachineZone("UTC", f"TZ is {tz!r}, which is not an IANA name")
 
 
 @pytest.mark.parametrize("tz", [None, ""])
@@ -50,7 +50,7 @@ def test_the_link_says_it(
     monkeypatch.delenv("TZ") if tz is None else monkeypatch.setenv("TZ", tz)
     (tmp_path / "timezone").write_text("Asia/Tokyo\n")
     link(tmp_path, target)
-    assert system_zone(tmp_path) == SystemZone("Asia/Kathmandu")
+    assert system_zone(tmp_path) == MachineZone("Asia/Kathmandu")
 
 
 def test_where_the_file_is_a_copy_another_one_says_its_name(
@@ -59,13 +59,13 @@ def test_where_the_file_is_a_copy_another_one_says_its_name(
     monkeypatch.delenv("TZ")
     (tmp_path / "localtime").write_bytes(b"TZif2")
     (tmp_path / "timezone").write_text("Asia/Tokyo\n")
-    assert system_zone(tmp_path) == SystemZone("Asia/Tokyo")
+    assert system_zone(tmp_path) == MachineZone("Asia/Tokyo")
 
 
 def test_a_copy_without_a_name_is_utc_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TZ")
     (tmp_path / "localtime").write_bytes(b"TZif2")
-    assert system_zone(tmp_path) == SystemZone("UTC", f"{tmp_path}/localtime does not say its name")
+    assert system_zone(tmp_path) == MachineZone("UTC", f"{tmp_path}/localtime does not say its name")
 
 
 def test_a_link_to_itself_and_an_unknown_name_are_utc(
@@ -75,12 +75,12 @@ def test_a_link_to_itself_and_an_unknown_name_are_utc(
     link(tmp_path, "localtime")
     (tmp_path / "timezone").write_text("Mars/Olympus")
     expected = f"{tmp_path}/timezone says 'Mars/Olympus', which is not an IANA name"
-    assert system_zone(tmp_path) == SystemZone("UTC", expected)
+    assert system_zone(tmp_path) == MachineZone("UTC", expected)
 
 
 def test_a_machine_that_has_none_is_in_utc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TZ")
-    assert system_zone(tmp_path) == SystemZone("UTC")
+    assert system_zone(tmp_path) == MachineZone("UTC")
 
 
 @pytest.mark.thorough
@@ -88,7 +88,7 @@ def test_the_daily_log_is_that_of_the_machines_day(tmp_path: Path) -> None:
     commonplace = Commonplace(tmp_path)
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):  # 25 hours apart: never the same day
         commonplace.environment["TZ"] = zone
-        commonplace.says("memory", "write", "Watered the ferns.", "--workspace", "workspace")
+        commonplace.output_of("memory", "write", "Watered the ferns.", "--workspace", "workspace")
     logs = sorted(each.stem for each in commonplace.memory.glob("2*.md"))
     assert len(logs) == 2
 
@@ -108,4 +108,4 @@ def test_utc_is_called_so_whatever_the_machine_calls_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TZ", "Etc/UTC")
-    assert system_zone(tmp_path) == SystemZone("UTC")
+    assert system_zone(tmp_path) == MachineZone("UTC")

@@ -7,22 +7,22 @@ from typing import Any
 import pytest
 
 from bot.config.settings import ModelsSettings, ProviderSettings, Settings
-from bot.conversations.compaction import Compacted, cut_of
-from bot.conversations.conversation import Conversation, Said
+from bot.conversations.compaction import CompactionResult, find_cut
+from bot.conversations.conversation import Conversation, Entry
 from bot.messages import ChatId
 from bot.models.errors import Unreachable
+from bot.models.factory import open_model
 from bot.models.fallback import FallbackModel
-from bot.models.health import Outcome, RouteName
-from bot.models.opening import open_model
+from bot.models.health import CallOutcome, RouteName
 from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, Usage, UserMessage
-from bot.models.tokens import tokens_of_message
+from bot.models.token_estimate import estimate_message_tokens
 from bot.state.flushes import Cause
 from memory.errors import MemoryFault
-from tests.fakes.kept_conversation import entries
-from tests.fakes.model_server import KEY, Says, hangs
+from tests.fakes.conversation_harness import CHAT, ConversationHarness, open_conversation_harness
+from tests.fakes.model_server import KEY, ModelAnswer, hangs
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.scripted_model import ScriptedModel, alone
-from tests.fakes.talk import CHAT, Talk, talking
+from tests.fakes.stored_conversation import entries
 
 LONG = "It was a long story with many words in it. " * 4
 NOTES = "- Anna told a long story."
@@ -39,11 +39,11 @@ def model() -> ScriptedModel:
 
 
 @pytest.fixture
-async def talk(tmp_path: Path, model: ScriptedModel) -> AsyncIterator[Talk]:
+async def talk(tmp_path: Path, model: ScriptedModel) -> AsyncIterator[ConversationHarness]:
     """Ten turns of some 60 tokens each, twice what is allowed."""
-    async with talking(tmp_path, alone(model), threshold=300) as talk:
+    async with open_conversation_harness(tmp_path, alone(model), threshold=300) as talk:
         for number in range(10):
-            await talk.says(f"Story {number}. {LONG}", f"Answer {number}.")
+            await talk.take_turn(f"Story {number}. {LONG}", f"Answer {number}.")
         yield talk
 
 
@@ -52,32 +52,34 @@ def texts(messages: tuple[Message, ...]) -> str:
 
 
 async def test_older_turns_become_a_summary_and_the_latest_stay_as_they_are(
-    talk: Talk, model: ScriptedModel
+    talk: ConversationHarness, model: ScriptedModel
 ) -> None:
     model.enqueue(NOTES)
     model.enqueue("Anna tells stories.")
     assert await talk.compactor.needs_compaction(talk.conversation)
     done = await talk.compactor.compact(talk.conversation, cause="threshold", flush=True)
-    assert done.told == "Our conversation has become long; what matters is noted in 2026-11-21.md:3-5."
+    assert done.notice == "Our conversation has become long; what matters is noted in 2026-11-21.md:3-5."
     assert not await talk.compactor.needs_compaction(talk.conversation)
     first, *latest = talk.conversation.messages()
     assert isinstance(first, UserMessage)
     assert first.earlier  # else who is no language model would do once more what it tells of
     assert "Anna tells stories." in first.text
     assert texts(tuple(latest)).startswith("Story 9.")
-    assert sum(map(tokens_of_message, latest)) <= 100
+    assert sum(map(estimate_message_tokens, latest)) <= 100
     number = talk.conversation.id
     assert number is not None
     kept = await entries(talk.state, number)
     assert sum(row.kind == "user" for row in kept) == 10  # the whole history stays
 
 
-async def test_the_next_summary_is_told_the_one_before(talk: Talk, model: ScriptedModel) -> None:
+async def test_the_next_summary_is_told_the_one_before(
+    talk: ConversationHarness, model: ScriptedModel
+) -> None:
     for text in (NOTES, "First summary, of Mia the cat.", "- More stories.", "Second summary."):
         model.enqueue(text)
     await talk.compactor.compact(talk.conversation, cause="threshold", flush=True)
     for number in range(10, 16):
-        await talk.says(f"Story {number}. {LONG}", f"Answer {number}.")
+        await talk.take_turn(f"Story {number}. {LONG}", f"Answer {number}.")
     await talk.compactor.compact(talk.conversation, cause="threshold", flush=True)
     assert "First summary" in texts(model.history[-1].messages)
     assert "Second summary." in talk.conversation.summary
@@ -85,7 +87,9 @@ async def test_the_next_summary_is_told_the_one_before(talk: Talk, model: Script
     assert [row["after"] for row in await talk.rows()] == [0, (await talk.rows())[0]["upto"]]
 
 
-async def test_a_summary_is_never_longer_than_a_quarter(talk: Talk, model: ScriptedModel) -> None:
+async def test_a_summary_is_never_longer_than_a_quarter(
+    talk: ConversationHarness, model: ScriptedModel
+) -> None:
     model.enqueue(NOTES)
     model.enqueue("A summary that does not end. " * 1000)
     await talk.compactor.compact(talk.conversation, cause="threshold", flush=True)
@@ -93,35 +97,41 @@ async def test_a_summary_is_never_longer_than_a_quarter(talk: Talk, model: Scrip
     assert len(talk.conversation.summary) / 3.5 * ratio <= 300 / 4 + 1
 
 
-async def test_a_summary_that_says_nothing_does_not_stand_alone(talk: Talk, model: ScriptedModel) -> None:
+async def test_a_summary_that_says_nothing_does_not_stand_alone(
+    talk: ConversationHarness, model: ScriptedModel
+) -> None:
     model.enqueue(NOTES)
     model.enqueue("No.")
     await talk.compactor.compact(talk.conversation, cause="threshold", flush=True)
     assert "Story 8." in talk.conversation.summary
 
 
-async def test_without_a_model_the_summary_is_what_the_person_said(talk: Talk, model: ScriptedModel) -> None:
+async def test_without_a_model_the_summary_is_what_the_person_said(
+    talk: ConversationHarness, model: ScriptedModel
+) -> None:
     model.enqueue(error=Unreachable("away"))
     done = await talk.compactor.compact(talk.conversation, cause="overflow", flush=True)
     assert done.flushed.result == "raw"
-    assert done.folded
+    assert done.messages
     assert "own words" in talk.conversation.summary
     assert len(model.history) == 1  # nobody is asked for a summary where nobody answered before
 
 
 async def test_a_conversation_of_guests_is_shortened_and_noted_nowhere(
-    talk: Talk, model: ScriptedModel
+    talk: ConversationHarness, model: ScriptedModel
 ) -> None:
     await talk.memory.write("The owner's secret", target="core")
     model.enqueue("A summary of what the guest said.")
     done = await talk.compactor.compact(talk.conversation, cause="threshold", flush=False)
-    assert done.told == ""
+    assert done.notice == ""
     assert talk.note() == ""
     assert talk.conversation.recalled == ""
     assert "secret" not in str(model.history)
 
 
-async def test_what_the_notes_say_is_looked_up_again_with_each_fold(talk: Talk, model: ScriptedModel) -> None:
+async def test_what_the_notes_say_is_looked_up_again_with_each_fold(
+    talk: ConversationHarness, model: ScriptedModel
+) -> None:
     model.enqueue(f"{NOTES}\n# MEMORY.md\n- Anna tells stories gladly.")
     model.enqueue("A summary of all of it.")
     await talk.compactor.compact(talk.conversation, cause="threshold", flush=True)
@@ -130,43 +140,45 @@ async def test_what_the_notes_say_is_looked_up_again_with_each_fold(talk: Talk, 
 
 
 async def test_a_turn_that_runs_stays_whole_however_long(tmp_path: Path, model: ScriptedModel) -> None:
-    async with talking(tmp_path, alone(model), threshold=100) as talk:
+    async with open_conversation_harness(tmp_path, alone(model), threshold=100) as talk:
         call = ToolCall("aaaaaaaa1", "memory_search", "{}")
         await talk.conversation.append(
             UserMessage(LONG), AssistantMessage("", (call,)), ToolResult(call.id, call.name, LONG * 3)
         )
         assert not await talk.compactor.needs_compaction(talk.conversation)
         done = await talk.compactor.compact(talk.conversation, cause="overflow", flush=True)
-        assert done.folded == 0
+        assert done.messages == 0
         assert len(talk.conversation.messages()) == 3
 
 
-async def test_tokens_count_as_the_model_counts_them(talk: Talk, model: ScriptedModel) -> None:
+async def test_tokens_count_as_the_model_counts_them(talk: ConversationHarness, model: ScriptedModel) -> None:
     conversation = Conversation(talk.state, ChatId("telegram", "2"))
     for number in range(4):
         await conversation.append(UserMessage(LONG), AssistantMessage(f"{number}", (), model.name))
     assert not await talk.compactor.needs_compaction(conversation)
     route, usage = RouteName(model.name), Usage(input_tokens=400)
-    talk.model.health.record([Outcome(route, 1.0, usage=usage, tokens=100)])
+    talk.model.health.record([CallOutcome(route, 1.0, usage=usage, tokens=100)])
     assert await talk.compactor.needs_compaction(conversation)
 
 
 async def test_after_three_failures_the_words_are_kept_and_it_goes_on(
-    talk: Talk, model: ScriptedModel
+    talk: ConversationHarness, model: ScriptedModel
 ) -> None:
     results = []
     for _ in range(3):
         model.enqueue(error=Unreachable("away"))
         assert await talk.compactor.needs_compaction(talk.conversation)
         done = await talk.compactor.compact(talk.conversation, cause="threshold", flush=True)
-        results.append((done.flushed.result, done.told != "", done.folded > 0))
-        await talk.says("And then?", "Then it went on.")
+        results.append((done.flushed.result, done.notice != "", done.messages > 0))
+        await talk.take_turn("And then?", "Then it went on.")
     assert results == [("waits", False, False), ("waits", False, False), ("raw", True, True)]
     assert talk.note().count("Story 3.") == 1
     assert len(await talk.rows()) == 1
 
 
-async def test_a_model_that_answers_again_clears_the_failures(talk: Talk, model: ScriptedModel) -> None:
+async def test_a_model_that_answers_again_clears_the_failures(
+    talk: ConversationHarness, model: ScriptedModel
+) -> None:
     model.enqueue(error=Unreachable("away"))
     await talk.compactor.compact(talk.conversation, cause="threshold", flush=True)
     model.enqueue(NOTES)
@@ -182,14 +194,14 @@ async def test_a_model_that_answers_again_clears_the_failures(talk: Talk, model:
 async def test_a_conversation_that_lies_idle_is_noted_once_and_the_person_told_in_a_line(
     tmp_path: Path, model: ScriptedModel
 ) -> None:
-    async with talking(tmp_path, alone(model)) as talk:
-        await talk.says("My dentist is Dr Weber.")
-        await talk.compactor.idle(hold)
+    async with open_conversation_harness(tmp_path, alone(model)) as talk:
+        await talk.take_turn("My dentist is Dr Weber.")
+        await talk.compactor.flush_idle(hold)
         assert model.history == []
         talk.clock.pass_(minutes=361)
         model.enqueue("- Anna's dentist is Dr Weber.")
-        await talk.compactor.idle(hold)
-        await talk.compactor.idle(hold)
+        await talk.compactor.flush_idle(hold)
+        await talk.compactor.flush_idle(hold)
         assert await talk.notices() == [
             "Our conversation has rested for a while; what matters is noted in 2026-11-21.md:3-5."
         ]
@@ -200,13 +212,13 @@ async def test_a_conversation_that_lies_idle_is_noted_once_and_the_person_told_i
 async def test_conversations_for_which_no_model_can_be_asked_keep_no_other_from_its_turn(
     tmp_path: Path, model: ScriptedModel
 ) -> None:
-    async with talking(tmp_path, alone(model)) as talk:
+    async with open_conversation_harness(tmp_path, alone(model)) as talk:
         numbers = [
             await talk.state.append(None, f"terminal:{name}", [("user", '{"text": "hello"}')], after=0)
             for name in range(5)
         ]
         for name in range(5):
-            await talk.compactor.know(ChatId("terminal", str(name)), name="", flush=True)
+            await talk.compactor.save_chat(ChatId("terminal", str(name)), name="", flush=True)
         talk.clock.pass_(minutes=361)
         held: list[ChatId] = []
 
@@ -218,7 +230,7 @@ async def test_conversations_for_which_no_model_can_be_asked_keep_no_other_from_
 
         for _ in numbers:
             with pytest.raises(MemoryFault):
-                await talk.compactor.idle(refused)
+                await talk.compactor.flush_idle(refused)
         assert {chat.name for chat in held} == {"0", "1", "2", "3", "4"}
 
 
@@ -226,32 +238,32 @@ async def test_conversations_for_which_no_model_can_be_asked_keep_no_other_from_
 async def test_idle_conversations_are_left_alone_where_that_is_set(
     tmp_path: Path, model: ScriptedModel, settings: Mapping[str, Any]
 ) -> None:
-    async with talking(tmp_path, alone(model), **settings) as talk:
-        await talk.says("My dentist is Dr Weber.")
+    async with open_conversation_harness(tmp_path, alone(model), **settings) as talk:
+        await talk.take_turn("My dentist is Dr Weber.")
         talk.clock.pass_(days=30)
-        await talk.compactor.look_after(hold)
+        await talk.compactor.run_pending(hold)
         assert await talk.rows() == []
 
 
 async def test_only_what_is_known_to_be_flushed_is_flushed_unasked(
     tmp_path: Path, model: ScriptedModel
 ) -> None:
-    async with talking(tmp_path, alone(model)) as talk:
-        await talk.says("My dentist is Dr Weber.")
-        await talk.compactor.know(CHAT, name="a guest", flush=False)
+    async with open_conversation_harness(tmp_path, alone(model)) as talk:
+        await talk.take_turn("My dentist is Dr Weber.")
+        await talk.compactor.save_chat(CHAT, name="a guest", flush=False)
         await Conversation(talk.state, ChatId("telegram", "unknown")).append(UserMessage("Hello"))
         talk.clock.pass_(days=1)
-        await talk.compactor.look_after(hold)
+        await talk.compactor.run_pending(hold)
         assert model.history == []
 
 
 async def test_whether_a_chat_may_be_flushed_is_known_however_many_others_there_are(
     tmp_path: Path, model: ScriptedModel
 ) -> None:
-    async with talking(tmp_path, alone(model)) as talk:
+    async with open_conversation_harness(tmp_path, alone(model)) as talk:
         await asyncio.gather(
             *(
-                talk.compactor.know(ChatId("telegram", f"1{number}"), name="", flush=False)
+                talk.compactor.save_chat(ChatId("telegram", f"1{number}"), name="", flush=False)
                 for number in range(1000)
             )
         )
@@ -284,8 +296,8 @@ RESULT = ToolResult("aaaaaaaa1", "memory_get", "{}")
 def test_the_cut_is_between_turns(
     messages: list[Message], keep: int, turns: int | None, cut: int | None
 ) -> None:
-    said = [Said(seq, message) for seq, message in enumerate(messages, 1)]
-    assert cut_of(said, keep_tokens=keep, most_turns=turns) == cut
+    said = [Entry(seq, message) for seq, message in enumerate(messages, 1)]
+    assert find_cut(said, keep_tokens=keep, most_turns=turns) == cut
 
 
 # -- each cause with each way to fail, on a real server -----------------------------------------------------
@@ -295,9 +307,9 @@ TWENTY_THOUSAND = "\n".join(f"- Fact {number} of a story about Anna." for number
 FAILURES = ("error", "timeout", "empty", "refusal", "refused", "long")
 
 
-async def bring_about(talk: Talk, cause: Cause) -> Compacted:
+async def bring_about(talk: ConversationHarness, cause: Cause) -> CompactionResult:
     if cause == "new":
-        return Compacted(await talk.compactor.end(CHAT, flush=True, key=f"message-{talk.clock.time}"))
+        return CompactionResult(await talk.compactor.end(CHAT, flush=True, key=f"message-{talk.clock.time}"))
     return await talk.compactor.compact(talk.conversation, cause=cause, flush=True)
 
 
@@ -320,26 +332,26 @@ async def test_no_cause_and_no_failure_of_a_model_loses_or_doubles_anything(
         )
         async with (
             open_model(settings, None, {}) as model,
-            talking(tmp_path, model, threshold=300, seconds=0.5) as talk,
+            open_conversation_harness(tmp_path, model, threshold=300, seconds=0.5) as talk,
         ):
             for number in range(8):
-                await talk.says(f"Story {number}. {LONG}", f"Answer {number}.")
+                await talk.take_turn(f"Story {number}. {LONG}", f"Answer {number}.")
             match failure:
                 case "error":
                     server.always(server.fails(503))
                 case "timeout":
                     server.always(hangs())
                 case "empty":
-                    server.always(Says(""))
+                    server.always(ModelAnswer(""))
                 case "refusal":
-                    server.always(Says("I am sorry, but I cannot help with that."))
+                    server.always(ModelAnswer("I am sorry, but I cannot help with that."))
                 case "refused":
-                    server.always(Says("", stop="content_filter"))
+                    server.always(ModelAnswer("", stop="content_filter"))
                 case "long":
-                    server.always(Says(TWENTY_THOUSAND))
+                    server.always(ModelAnswer(TWENTY_THOUSAND))
             done = await bring_about(talk, cause)
             if failure not in ("refusal", "long") and cause in ("threshold", "idle"):
-                assert (done.flushed.result, done.folded) == ("waits", 0)
+                assert (done.flushed.result, done.messages) == ("waits", 0)
                 assert talk.note() == ""
                 for _ in range(2):
                     done = await bring_about(talk, cause)
@@ -352,7 +364,7 @@ async def test_no_cause_and_no_failure_of_a_model_loses_or_doubles_anything(
             else:
                 assert [talk.note().count(story) for story in flushed] == [1] * len(flushed)
             assert talk.note().count("\n## ") == 1
-            server.always(Says("- Anna has told her stories."))
+            server.always(ModelAnswer("- Anna has told her stories."))
             talk.clock.pass_(days=1)
             await model.health.reset()
             await talk.compactor.resume()
@@ -366,7 +378,7 @@ async def test_no_cause_and_no_failure_of_a_model_loses_or_doubles_anything(
 @pytest.mark.thorough
 async def test_a_window_that_is_too_small_has_the_stretch_shown_in_smaller_pieces(tmp_path: Path) -> None:
     async with OpenAIServer() as server:
-        server.always(Says("- A story was told."))
+        server.always(ModelAnswer("- A story was told."))
         settings = Settings.model_validate(
             {
                 "models": {
@@ -377,9 +389,12 @@ async def test_a_window_that_is_too_small_has_the_stretch_shown_in_smaller_piece
                 "providers": {"openai": {"kind": "openai", "base_url": server.base_url, "api_key": KEY}},
             }
         )
-        async with open_model(settings, None, {}) as model, talking(tmp_path, model, threshold=9000) as talk:
+        async with (
+            open_model(settings, None, {}) as model,
+            open_conversation_harness(tmp_path, model, threshold=9000) as talk,
+        ):
             for number in range(20):
-                await talk.says(f"Story {number}. {LONG}", f"Answer {number}.")
+                await talk.take_turn(f"Story {number}. {LONG}", f"Answer {number}.")
             flushed = await talk.compactor.flush(talk.conversation)
             assert flushed.result == "noted"
             shown = "".join(str(asked.body["messages"][:-1]) for asked in server.requests)
@@ -391,12 +406,12 @@ async def test_chats_compact_at_the_same_time(tmp_path: Path) -> None:
     models = [ScriptedModel(), ScriptedModel()]
     chains: list[FallbackModel] = [alone(each) for each in models]
     async with (
-        talking(tmp_path, chains[0], threshold=300) as one,
-        talking(tmp_path, chains[1], threshold=300, chat=ChatId("discord", "2")) as two,
+        open_conversation_harness(tmp_path, chains[0], threshold=300) as one,
+        open_conversation_harness(tmp_path, chains[1], threshold=300, chat=ChatId("discord", "2")) as two,
     ):
         for talk, model in zip((one, two), models, strict=True):
             for number in range(8):
-                await talk.says(f"Story {number}. {LONG}")
+                await talk.take_turn(f"Story {number}. {LONG}")
             model.enqueue(f"- {talk.conversation.chat} told stories.", delay=0.01)
             model.enqueue("A summary of all of it.", delay=0.01)
         await asyncio.gather(

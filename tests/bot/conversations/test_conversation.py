@@ -15,8 +15,8 @@ from bot.conversations.conversation import (
     INTERRUPTED_RESULT,
     INTERRUPTED_TEXT,
     Conversation,
-    interrupted,
-    mended,
+    interrupted_result,
+    repair_tool_calls,
 )
 from bot.messages import ChatId
 from bot.models.protocol import (
@@ -29,8 +29,8 @@ from bot.models.protocol import (
     UserMessage,
 )
 from bot.state.database import State
-from tests.fakes.first_start import laid_state
-from tests.fakes.kept_conversation import end_conversation, entries, open_conversation
+from tests.fakes.fresh_state import copy_fresh_state
+from tests.fakes.stored_conversation import end_conversation, entries, open_conversation
 
 CHAT = ChatId("terminal", "main")
 ONE, TWO = (
@@ -58,7 +58,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def state(path: Path) -> AsyncIterator[State]:
-    async with State(laid_state(path)) as opened:
+    async with State(copy_fresh_state(path)) as opened:
         yield opened
 
 
@@ -128,7 +128,7 @@ async def test_calls_without_results_were_interrupted_on_load(state: State) -> N
     await conversation.append(UserMessage("q again"))
     again = Conversation(state, CHAT)
     await again.load()
-    expected = (UserMessage("q"), STEP, interrupted(ONE), FAILED, UserMessage("q again"))
+    expected = (UserMessage("q"), STEP, interrupted_result(ONE), FAILED, UserMessage("q again"))
     assert again.messages() == conversation.messages() == expected
 
 
@@ -227,9 +227,9 @@ messages = st.one_of(
 
 @given(st.lists(messages, max_size=12))
 def test_whatever_was_appended_in_whatever_order_is_shown_as_a_valid_history(history: list[Message]) -> None:
-    shown = mended(history)
+    shown = repair_tool_calls(history)
     assert_valid(shown)
-    assert mended(shown) == shown
+    assert repair_tool_calls(shown) == shown
     assert [m for m in shown if isinstance(m, UserMessage)] == [
         m for m in history if isinstance(m, UserMessage)
     ]
@@ -258,7 +258,7 @@ def test_two_processes_interleaved_lose_no_message_and_no_result(one, other, ran
     while any(queues):
         queue = random.choice([q for q in queues if q])
         history.append(queue.pop(0))
-    shown = mended(history)
+    shown = repair_tool_calls(history)
     assert_valid(shown)
     for message in history:
         assert message in shown
@@ -271,13 +271,20 @@ def test_two_processes_interleaved_lose_no_message_and_no_result(one, other, ran
 @given(st.lists(st.tuples(st.integers(0, 1), messages), max_size=8))
 def test_two_objects_on_one_chat_come_to_the_same_history(writes: list[tuple[int, Message]]) -> None:
     async def run(folder: Path) -> None:
-        async with State(laid_state(folder / "state.db")) as first, State(folder / "state.db") as second:
+        async with (
+            State(copy_fresh_state(folder / "state.db")) as first,
+            State(folder / "state.db") as second,
+        ):
             both = [Conversation(first, CHAT), Conversation(second, CHAT)]
             for who, message in writes:
                 await both[who].append(message)
             for each in both:
                 await each.load()
-            assert both[0].messages() == both[1].messages() == mended(message for _, message in writes)
+            assert (
+                both[0].messages()
+                == both[1].messages()
+                == repair_tool_calls(message for _, message in writes)
+            )
 
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(run(Path(folder)))

@@ -29,9 +29,9 @@ from hypothesis.stateful import (
 
 from bot import phrases
 from bot.config.settings import FlushSettings
-from bot.conversations.conversation import said_in
+from bot.conversations.conversation import parse_entries
 from bot.messages import (
-    Accept,
+    AcceptMessage,
     Attachment,
     AttachmentLost,
     ChannelFault,
@@ -40,14 +40,12 @@ from bot.messages import (
     IncomingMessage,
     PersonId,
     Reply,
-    Write,
+    WriteChunk,
 )
-from bot.models.candidate import Candidate, Route
+from bot.models.candidate import ModelCandidate, Route
 from bot.models.errors import ServerFailed
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
-from bot.models.patience import Patience
-from bot.models.plan import Plan
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
@@ -58,12 +56,14 @@ from bot.models.protocol import (
     ToolResult,
     UserMessage,
 )
-from bot.models.tool_calls import are_readable, new_call_id, read_arguments
+from bot.models.retry import RetryPolicy
+from bot.models.routing import Routing
+from bot.models.tool_calls import are_readable, new_call_id, parse_arguments
 from bot.state.conversations import Row
 from bot.state.database import State
-from tests.fakes.house import House, open_house
-from tests.fakes.stepped_loop import Machine, SteppedExecutor, SteppedLoop, bury_generator
-from tests.fakes.talking import NOW
+from tests.fakes.deterministic_loop import DeterministicExecutor, DeterministicLoop, Machine, bury_generator
+from tests.fakes.harness import Harness, open_harness
+from tests.fakes.turns import NOW
 
 SHM = Path("/dev/shm")
 ROOM = "telegram:-5"
@@ -296,7 +296,7 @@ class Channel:
     name: str
     platform: Platform
 
-    async def run(self, accept: Accept) -> None:
+    async def run(self, accept: AcceptMessage) -> None:
         await asyncio.Event().wait()
 
     @property
@@ -306,7 +306,7 @@ class Channel:
     def home_of(self, person: PersonId) -> ChatId | None:
         return ChatId(person.channel, person.id)
 
-    async def fetch(self, attachment: Attachment, write: Write, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
         raise AttachmentLost("nothing is kept here")
 
     def serves(self, chat: ChatId) -> bool:
@@ -337,9 +337,9 @@ class Channel:
 class Process:
     """The program while it runs."""
 
-    loop: SteppedLoop
-    opened: AbstractAsyncContextManager[House]
-    house: House
+    loop: DeterministicLoop
+    opened: AbstractAsyncContextManager[Harness]
+    house: Harness
     beside: list[asyncio.Task[None]]
     coming: dict[str, deque[IncomingMessage]] = field(default_factory=dict)
     """By channel: what is delivered, one after the other."""
@@ -419,11 +419,11 @@ class World(RuleBasedStateMachine):
     def _start(self, *channels: str) -> Process:
         loop = self.machine.start()
         models = [self.provider.model(f"sim/{name}") for name in ("one", "two")]
-        plan = Plan(
-            tuple(Candidate(each.name, (Route(each, RouteName(each.name)),)) for each in models),
-            patience=Patience(0, 0),
+        plan = Routing(
+            tuple(ModelCandidate(each.name, (Route(each, RouteName(each.name)),)) for each in models),
+            retry=RetryPolicy(0, 0),
         )
-        opened = open_house(
+        opened = open_harness(
             self.folder,
             chain_of=lambda state: FallbackModel(plan, chance=lambda: 0.5),
             flush=FlushSettings(token_threshold=self.threshold, idle_minutes=2),
@@ -432,12 +432,12 @@ class World(RuleBasedStateMachine):
             channels=[self.platform.channel(name) for name in channels or ("terminal", "telegram")],
         )
 
-        async def open_() -> tuple[House, list[asyncio.Task[None]]]:
+        async def open_() -> tuple[Harness, list[asyncio.Task[None]]]:
             house = await opened.__aenter__()
             return house, house.run_in_background()
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("memory.memory.ThreadPoolExecutor", lambda *_: SteppedExecutor(loop))
+            patch.setattr("memory.memory.ThreadPoolExecutor", lambda *_: DeterministicExecutor(loop))
             house, beside = self.machine.run(open_(), loop)
         return Process(loop, opened, house, beside)
 
@@ -849,7 +849,7 @@ class World(RuleBasedStateMachine):
             for message in messages:
                 for call in message.calls if isinstance(message, AssistantMessage) else ():
                     if call.name == "memory_write" and are_readable([call]):
-                        content = read_arguments(call.arguments).get("content", "")
+                        content = parse_arguments(call.arguments).get("content", "")
                         called[f"- {content}"] = chat, not results[call.id].failed
         for line, (chat, succeeded) in called.items():
             if succeeded:
@@ -907,7 +907,7 @@ class World(RuleBasedStateMachine):
             "JOIN conversations ON id = conversation ORDER BY conversation, seq"
         ):
             rows[row[0], chat].append(Row(*row))
-        return {key: tuple(each.message for each in said_in(value)) for key, value in rows.items()}
+        return {key: tuple(each.message for each in parse_entries(value)) for key, value in rows.items()}
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         for path in sorted((self.folder / "memory").glob("**/*.md")):

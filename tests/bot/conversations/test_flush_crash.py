@@ -11,16 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.conversations.conversation import SUMMARY, Conversation
-from bot.models.candidate import Candidate, Route
+from bot.conversations.conversation import SUMMARY_TEMPLATE, Conversation
+from bot.models.candidate import ModelCandidate, Route
 from bot.models.errors import Unreachable
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
-from bot.models.patience import Patience
-from bot.models.plan import Plan
 from bot.models.protocol import Answer, AssistantMessage, ModelRequest, UserMessage
+from bot.models.retry import RetryPolicy
+from bot.models.routing import Routing
 from bot.state.database import State
-from tests.fakes.talk import CHAT, Clock, Talk, talking
+from tests.fakes.conversation_harness import (
+    CHAT,
+    ConversationHarness,
+    SettableClock,
+    open_conversation_harness,
+)
 
 Result = TypeVar("Result")
 
@@ -63,7 +68,7 @@ class EchoModel:
             told = " ".join(
                 each.text
                 for each in said
-                if isinstance(each, UserMessage) and not each.text.startswith(SUMMARY[:30])
+                if isinstance(each, UserMessage) and not each.text.startswith(SUMMARY_TEMPLATE[:30])
             )
             facts = re.findall(r"fact\d+x", told)
             text = "\n".join(f"- {fact}" for fact in facts)
@@ -73,28 +78,30 @@ class EchoModel:
 
 def chain(model: EchoModel) -> FallbackModel:
     name = RouteName(model.name)
-    return FallbackModel(Plan((Candidate(model.name, (Route(model, name),)),), patience=Patience(0, 0)))
+    return FallbackModel(
+        Routing((ModelCandidate(model.name, (Route(model, name),)),), retry=RetryPolicy(0, 0))
+    )
 
 
-async def flush(talk: Talk, key: str) -> None:
+async def flush(talk: ConversationHarness, key: str) -> None:
     await talk.compactor.flush(talk.conversation, key=key)
 
 
-async def compact(talk: Talk, key: str) -> None:
+async def compact(talk: ConversationHarness, key: str) -> None:
     del key
     await talk.compactor.compact(talk.conversation, cause="threshold", flush=True)
 
 
-async def overflow(talk: Talk, key: str) -> None:
+async def overflow(talk: ConversationHarness, key: str) -> None:
     del key
     await talk.compactor.compact(talk.conversation, cause="overflow", flush=True)
 
 
-async def end(talk: Talk, key: str) -> None:
+async def end(talk: ConversationHarness, key: str) -> None:
     await talk.compactor.end(CHAT, flush=True, key=key)
 
 
-async def resume(talk: Talk, key: str) -> None:
+async def resume(talk: ConversationHarness, key: str) -> None:
     del key
     await talk.compactor.resume()
 
@@ -103,14 +110,20 @@ STEPS = {"flush": flush, "compact": compact, "overflow": overflow, "end": end, "
 
 
 async def carry_out(
-    folder: Path, model: EchoModel, clock: Clock, step: str, *, key: str, crashes: list[tuple[int, bool]]
+    folder: Path,
+    model: EchoModel,
+    clock: SettableClock,
+    step: str,
+    *,
+    key: str,
+    crashes: list[tuple[int, bool]],
 ) -> int:
     """Do it, and again with the same key after each crash, as the inbox does; count the crashes."""
     happened = 0
     for commits, committed in [*crashes, (-1, False)]:
         MortalState.commits_left = -1
         try:
-            async with talking(
+            async with open_conversation_harness(
                 folder, chain(model), clock=clock, threshold=60, state_class=MortalState
             ) as talk:
                 MortalState.commits_left, MortalState.committed = commits, committed
@@ -125,9 +138,11 @@ async def carry_out(
     return happened
 
 
-async def assert_all_is_noted_once(folder: Path, model: EchoModel, clock: Clock, facts: list[str]) -> None:
+async def assert_all_is_noted_once(
+    folder: Path, model: EchoModel, clock: SettableClock, facts: list[str]
+) -> None:
     model.away = False
-    async with talking(folder, chain(model), clock=clock, threshold=60) as talk:
+    async with open_conversation_harness(folder, chain(model), clock=clock, threshold=60) as talk:
         await talk.compactor.flush(talk.conversation)
         for _ in range(10):
             clock.pass_(hours=7)
@@ -144,10 +159,10 @@ async def assert_all_is_noted_once(folder: Path, model: EchoModel, clock: Clock,
             last[row["conversation"]] = row["upto"]
 
 
-async def tell(folder: Path, model: EchoModel, clock: Clock, facts: list[str]) -> None:
-    async with talking(folder, chain(model), clock=clock) as talk:
+async def tell(folder: Path, model: EchoModel, clock: SettableClock, facts: list[str]) -> None:
+    async with open_conversation_harness(folder, chain(model), clock=clock) as talk:
         for fact in facts:
-            await talk.says(f"Here is {fact} to keep", "I see, and have much to say of it.")
+            await talk.take_turn(f"Here is {fact} to keep", "I see, and have much to say of it.")
 
 
 @pytest.mark.thorough
@@ -159,7 +174,7 @@ async def test_a_crash_at_any_commit_loses_nothing_and_doubles_nothing(
 ) -> None:
     facts = [f"fact{number}x" for number in range(4)]
     for commits in count():
-        folder, clock, model = tmp_path / str(commits), Clock(), EchoModel()
+        folder, clock, model = tmp_path / str(commits), SettableClock(), EchoModel()
         await tell(folder, model, clock, facts)
         model.away = away
         crashed = await carry_out(folder, model, clock, step, key="k", crashes=[(commits, committed)])
@@ -172,12 +187,12 @@ async def test_a_crash_at_any_commit_loses_nothing_and_doubles_nothing(
 async def test_a_new_conversation_is_not_ended_by_the_command_that_ended_the_one_before(
     tmp_path: Path,
 ) -> None:
-    folder, clock, model = tmp_path, Clock(), EchoModel()
+    folder, clock, model = tmp_path, SettableClock(), EchoModel()
     await tell(folder, model, clock, ["fact1x"])
     await carry_out(folder, model, clock, "end", key="message-7", crashes=[])
     await tell(folder, model, clock, ["fact2x"])
     await carry_out(folder, model, clock, "end", key="message-7", crashes=[])
-    async with talking(folder, chain(model), clock=clock) as talk:
+    async with open_conversation_harness(folder, chain(model), clock=clock) as talk:
         conversation = Conversation(talk.state, CHAT)
         await conversation.load()
         assert conversation.messages()[0] == UserMessage("Here is fact2x to keep")
@@ -199,7 +214,7 @@ actions = st.one_of(
 @given(st.lists(actions, min_size=3, max_size=9))
 def test_whatever_happens_all_that_was_said_is_noted_once(script: list[Any]) -> None:
     async def play(folder: Path) -> None:
-        clock, model, numbers = Clock(), EchoModel(), count()
+        clock, model, numbers = SettableClock(), EchoModel(), count()
         facts: list[str] = []
         for at, action in enumerate(script):
             match action:

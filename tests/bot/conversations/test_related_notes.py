@@ -7,23 +7,23 @@ import apsw
 import pytest
 
 from bot.conversations import related_notes as related_notes_module
-from bot.conversations.conversation import Said
+from bot.conversations.conversation import Entry
 from bot.conversations.core_note import CORE_CHARS
+from bot.conversations.log_section import RAW_MARK
 from bot.conversations.related_notes import (
     QUERIES,
     RELATED_CHARS,
-    Lines,
-    SearchTime,
+    LineRange,
+    SearchBudget,
     queries_of,
     related_notes,
     section_lines,
 )
-from bot.conversations.section import RAW_MARK
-from bot.conversations.stretch import with_days
+from bot.conversations.transcript import add_day_lines
 from bot.models.errors import Unreachable
 from bot.models.protocol import Answer, AssistantMessage, ModelRequest, UserMessage
+from tests.fakes.conversation_harness import NOON, ConversationHarness, open_conversation_harness
 from tests.fakes.scripted_model import ScriptedModel, alone
-from tests.fakes.talk import NOON, Talk, talking
 
 DENTIST = "Anna's dentist is Dr Weber in Elm Street."
 
@@ -53,9 +53,9 @@ def model() -> NotesWhatItDoesNotSee:
 
 
 @pytest.fixture
-async def talk(tmp_path: Path, model: NotesWhatItDoesNotSee) -> AsyncIterator[Talk]:
+async def talk(tmp_path: Path, model: NotesWhatItDoesNotSee) -> AsyncIterator[ConversationHarness]:
     (tmp_path / "memory").mkdir()
-    async with talking(tmp_path, alone(model)) as talk:
+    async with open_conversation_harness(tmp_path, alone(model)) as talk:
         yield talk
 
 
@@ -66,14 +66,14 @@ def filled(chars: int) -> str:
 
 
 async def test_a_fact_far_down_in_the_core_note_is_not_noted_a_second_time(
-    talk: Talk, model: NotesWhatItDoesNotSee
+    talk: ConversationHarness, model: NotesWhatItDoesNotSee
 ) -> None:
     before = filled(9_000)
     core = f"{before}- {DENTIST}\n{filled(3_000).partition('- ')[2]}"
     assert 8_900 < core.index(DENTIST) < 9_100
     (talk.folder / "memory" / "MEMORY.md").write_text(core)
-    await talk.says("The boiler is serviced on 3 December 2026.")
-    await talk.says(DENTIST)
+    await talk.take_turn("The boiler is serviced on 3 December 2026.")
+    await talk.take_turn(DENTIST)
     await talk.compactor.flush(talk.conversation)
     assert talk.note() == "# 2026-11-21\n\n## 12:00 Anna\n\n- The boiler is serviced on 3 December 2026.\n"
     assert talk.note("MEMORY.md") == core
@@ -81,18 +81,18 @@ async def test_a_fact_far_down_in_the_core_note_is_not_noted_a_second_time(
     assert len(instruction) < CORE_CHARS + RELATED_CHARS + 2_500
 
 
-async def test_a_fact_in_any_other_note_is_not_noted_a_second_time_either(talk: Talk) -> None:
+async def test_a_fact_in_any_other_note_is_not_noted_a_second_time_either(talk: ConversationHarness) -> None:
     (talk.folder / "memory" / "people.md").write_text(f"# People\n\n- {DENTIST}\n")
-    await talk.says(DENTIST)
+    await talk.take_turn(DENTIST)
     flushed = await talk.compactor.flush(talk.conversation)
     assert flushed.result == "nothing"
     assert talk.note() == ""
 
 
 async def test_what_stands_raw_is_not_taken_for_noted_when_it_is_sorted_at_last(
-    talk: Talk, model: NotesWhatItDoesNotSee
+    talk: ConversationHarness, model: NotesWhatItDoesNotSee
 ) -> None:
-    await talk.says(DENTIST)
+    await talk.take_turn(DENTIST)
     model.away = True
     await talk.compactor.flush(talk.conversation)
     assert RAW_MARK in talk.note()
@@ -102,7 +102,7 @@ async def test_what_stands_raw_is_not_taken_for_noted_when_it_is_sorted_at_last(
     assert talk.note() == f"# 2026-11-21\n\n## 12:00 Anna\n\n- {DENTIST}\n"
 
 
-async def test_a_long_talk_is_searched_for_piece_by_piece_within_bounds(talk: Talk) -> None:
+async def test_a_long_talk_is_searched_for_piece_by_piece_within_bounds(talk: ConversationHarness) -> None:
     facts = [f"- Person{number} lives in city{number}.\n" for number in range(400)]
     (talk.folder / "memory" / "people.md").write_text("".join(facts))
     said = [UserMessage(f"Person{number} has called.") for number in range(300)]
@@ -119,12 +119,14 @@ async def test_searches_that_take_long_are_cut_off_once_for_all_pieces_of_a_flus
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The index is held by another program, for longer than the flush has for all its searches."""
-    monkeypatch.setattr(related_notes_module, "SEARCH_SECONDS", 0.3)
+    monkeypatch.setattr(related_notes_module, "SEARCH_SECONDS", 0.1)
     (tmp_path / "memory").mkdir()
-    async with talking(tmp_path, alone(model), threshold=1000) as talk:
+    async with open_conversation_harness(tmp_path, alone(model), threshold=1000) as talk:
         await talk.memory.search("anything")
         for number in range(40):
-            await talk.says(f"{'It was a long day, they said ' * 8}\nPerson{number} lives in city{number}.")
+            await talk.take_turn(
+                f"{'It was a long day, they said ' * 8}\nPerson{number} lives in city{number}."
+            )
         index = apsw.Connection(str(tmp_path / ".commonplace" / "index.db"))
         index.execute("BEGIN IMMEDIATE")
         (tmp_path / "memory" / "new.md").write_text("# New\n")  # which is to be indexed first
@@ -139,8 +141,8 @@ async def test_searches_that_take_long_are_cut_off_once_for_all_pieces_of_a_flus
     assert "- Person39 lives in city39." in talk.note()
 
 
-async def test_the_pieces_of_a_flush_share_the_time_for_searches(talk: Talk) -> None:
-    within = SearchTime(60)
+async def test_the_pieces_of_a_flush_share_the_time_for_searches(talk: ConversationHarness) -> None:
+    within = SearchBudget(60)
     said = [UserMessage(f"Person{number} has called.") for number in range(300)]
     await related_notes(talk.memory, said, core="", search_time=within)
     first, made = within.seconds, within.searches
@@ -152,23 +154,23 @@ async def test_the_pieces_of_a_flush_share_the_time_for_searches(talk: Talk) -> 
 
 
 def test_what_is_searched_for_is_peoples_words_without_the_day_above_them() -> None:
-    said = [Said(1, UserMessage("Where is it?")), Said(2, AssistantMessage("In the blue folder."))]
-    dated = with_days(said, [(1, NOON.isoformat())], zone=None)
+    said = [Entry(1, UserMessage("Where is it?")), Entry(2, AssistantMessage("In the blue folder."))]
+    dated = add_day_lines(said, [(1, NOON.isoformat())], zone=None)
     assert isinstance(dated[0], UserMessage)
     assert re.match(r"\[said on ", dated[0].text)
     assert queries_of(dated) == ["Where is it?"]
 
 
-async def test_what_is_at_hand_of_the_core_note_is_not_shown_twice(talk: Talk) -> None:
+async def test_what_is_at_hand_of_the_core_note_is_not_shown_twice(talk: ConversationHarness) -> None:
     core = f"# Memory\n\n- {DENTIST}\n"
     (talk.folder / "memory" / "MEMORY.md").write_text(core)
     assert await related_notes(talk.memory, [UserMessage(DENTIST)], core=core) == ""
 
 
-async def test_a_section_is_left_out_where_it_stands(talk: Talk) -> None:
+async def test_a_section_is_left_out_where_it_stands(talk: ConversationHarness) -> None:
     (talk.folder / "memory" / "log.md").write_text(f"# Log\n\nabove\n\n## 12:00\n\n- {DENTIST}\n\nbelow\n")
     own = await section_lines(talk.memory, "log.md", f"## 12:00\n\n- {DENTIST}")
-    assert own == Lines("log.md", 5, 7)
+    assert own == LineRange("log.md", 5, 7)
     assert await section_lines(talk.memory, "log.md", "") is None
     assert await section_lines(talk.memory, "none.md", "x") is None
     said = [UserMessage(DENTIST)]
@@ -180,8 +182,8 @@ async def test_notes_that_cannot_be_read_do_not_keep_a_flush_from_its_work(
     tmp_path: Path,
 ) -> None:
     model = ScriptedModel()
-    async with talking(tmp_path, alone(model)) as talk:
-        await talk.says(DENTIST)
+    async with open_conversation_harness(tmp_path, alone(model)) as talk:
+        await talk.take_turn(DENTIST)
         await talk.memory.write("Something.")
         (tmp_path / "memory" / "MEMORY.md").mkdir()
         model.enqueue(f"- {DENTIST}")

@@ -1,7 +1,7 @@
 import pytest
 
-from bot.doctor.access import check_access, why_nobody
-from tests.bot.doctor.found import about, everything, named, statuses
+from bot.doctor.access import check_access, explain_no_match
+from tests.bot.doctor.sample_state import about, everything, find_check, statuses
 
 TELEGRAM = {"telegram": {"token": "123456:abc"}}
 
@@ -11,12 +11,12 @@ def test_without_a_channel_the_terminal_is_enough() -> None:
 
 
 def test_a_channel_without_an_owner_is_told_with_the_mend() -> None:
-    check = named(check_access(about(**TELEGRAM)), "owners")
+    check = find_check(check_access(about(**TELEGRAM)), "owners")
     assert check.status == "warn"
     assert '"/pair CODE owner"' in check.mend
     assert statuses(check_access(about(**TELEGRAM), ["telegram:42"])) == {"ok"}
     told = check_access(about(**TELEGRAM, access={"pairing": False}))
-    assert named(told, "nobody").status == "warn"
+    assert find_check(told, "nobody").status == "warn"
 
 
 def test_with_an_owner_all_is_well() -> None:
@@ -39,7 +39,7 @@ def test_with_an_owner_all_is_well() -> None:
     ],
 )
 def test_entries_that_match_nobody_are_told(entry: str, fault: str) -> None:
-    found = why_nobody(entry, key="owners", channels=about(telegram={"token": "123456:abc"}).channels)
+    found = explain_no_match(entry, key="owners", channels=about(telegram={"token": "123456:abc"}).channels)
     assert (fault in found) if fault else not found
 
 
@@ -62,7 +62,7 @@ def test_entries_that_match_nobody_are_told(entry: str, fault: str) -> None:
     ],
 )
 def test_what_is_likely_not_meant_is_told(access: dict[str, object], name: str, told: str) -> None:
-    check = named(check_access(about(**TELEGRAM, access=access)), name)
+    check = find_check(check_access(about(**TELEGRAM, access=access)), name)
     assert check.status == "warn"
     assert told in check.told
     assert check.mend

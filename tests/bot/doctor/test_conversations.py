@@ -10,14 +10,14 @@ import pytest
 
 from bot.config.settings import Settings
 from bot.doctor.check import Check
-from bot.doctor.conversations import check_conversations, look_at_state
+from bot.doctor.conversations import check_conversations, inspect_state
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.state import channels, inbox
 from bot.state.channels import Unread
-from bot.state.checkup import StateCheckup
 from bot.state.database import MIGRATIONS, State
-from tests.bot.doctor.found import everything, named, statuses, with_workspace
-from tests.fakes.first_start import laid_state
+from bot.state.integrity import StateReport
+from tests.bot.doctor.sample_state import everything, find_check, statuses, with_workspace
+from tests.fakes.fresh_state import copy_fresh_state
 
 NOW = datetime.now(UTC)
 
@@ -29,18 +29,18 @@ def message(number: int, channel: str = "terminal") -> IncomingMessage:
 
 
 def checks_of(settings: Settings, *, alive: bool = False, now: datetime = NOW) -> list[Check]:
-    return list(check_conversations(settings, look_at_state(settings, seconds=10), alive=alive, now=now))
+    return list(check_conversations(settings, inspect_state(settings, seconds=10), alive=alive, now=now))
 
 
 async def filled(settings: Settings, *messages: IncomingMessage) -> None:
-    async with State(laid_state(settings.private_folder / "state.db")) as state:
+    async with State(copy_fresh_state(settings.private_folder / "state.db")) as state:
         for each in messages:
             await state.change(lambda db, each=each: inbox.add(db, each, owner="", at=state.at()))  # type: ignore[misc]
 
 
 async def test_a_state_that_is_well_is_looked_at_and_not_touched(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
-    assert named(checks_of(settings), "file").told.startswith("none yet")
+    assert find_check(checks_of(settings), "file").told.startswith("none yet")
     await filled(settings)
     before = {path: path.read_bytes() for path in settings.private_folder.iterdir()}
     checks = checks_of(settings)
@@ -58,10 +58,10 @@ async def test_a_first_start_that_was_cut_off_has_damaged_nothing(tmp_path: Path
 
 async def test_beside_a_writer_all_that_is_committed_is_seen(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
-    async with State(laid_state(settings.private_folder / "state.db")) as state:
+    async with State(copy_fresh_state(settings.private_folder / "state.db")) as state:
         await state.change(lambda db: inbox.add(db, message(1), owner="", at=state.at()))
-        found = look_at_state(settings, seconds=10)
-        assert isinstance(found, StateCheckup)
+        found = inspect_state(settings, seconds=10)
+        assert isinstance(found, StateReport)
         assert found.waiting == {"terminal": 1}
         await state.change(lambda db: inbox.add(db, message(2), owner="", at=state.at()))
 
@@ -79,8 +79,8 @@ async def test_after_a_crash_the_journal_is_read_and_left_where_it_is(tmp_path: 
     await asyncio.to_thread(subprocess.run, writer, check=True)
     before = sorted(path.name for path in settings.private_folder.iterdir())
     assert "state.db-wal" in before
-    found = look_at_state(settings, seconds=10)
-    assert isinstance(found, StateCheckup)
+    found = inspect_state(settings, seconds=10)
+    assert isinstance(found, StateReport)
     assert found.unread == {"telegram": 1}
     assert sorted(path.name for path in settings.private_folder.iterdir()) == before
 
@@ -93,7 +93,7 @@ async def test_a_damaged_state_fails_with_the_mend(tmp_path: Path) -> None:
     content[8192:] = random.Random(0).randbytes(len(content) - 8192)
     for broken in (bytes(content), b"not a database" * 500):
         file.write_bytes(broken)
-        check = named(checks_of(settings), "file")
+        check = find_check(checks_of(settings), "file")
         assert check.status == "fail"
         assert "damaged" in check.told
         assert "commonplace restore FILE" in check.mend
@@ -104,7 +104,7 @@ async def test_a_state_of_a_newer_version_fails(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
     await filled(settings)
     version(settings, len(MIGRATIONS) + 1)
-    check = named(checks_of(settings), "file")
+    check = find_check(checks_of(settings), "file")
     assert (check.status, "update Commonplace" in check.mend) == ("fail", True)
 
 
@@ -114,7 +114,7 @@ async def test_a_state_of_an_older_version_is_brought_up_to_date_by_the_next_sta
     version(settings, 3)
     checks = checks_of(settings)
     assert statuses(checks) == {"ok"}
-    assert named(checks, "format").told.startswith("format 3;")
+    assert find_check(checks, "format").told.startswith("format 3;")
 
 
 def version(settings: Settings, number: int) -> None:
@@ -128,22 +128,22 @@ def test_a_database_of_another_program_fails(tmp_path: Path) -> None:
     db = apsw.Connection(str(settings.private_folder / "state.db"))
     db.execute("CREATE TABLE x (y)")
     db.close()
-    check = named(checks_of(settings), "file")
+    check = find_check(checks_of(settings), "file")
     assert (check.status, "not a database of Commonplace" in check.told) == ("fail", True)
 
 
 async def test_messages_that_wait_are_told_with_what_they_wait_for(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
     await filled(settings, message(1), message(2))
-    check = named(checks_of(settings), "waiting")
+    check = find_check(checks_of(settings), "waiting")
     assert (check.status, "commonplace run" in check.mend) == ("warn", True)
     assert "without an answer: terminal 2" in check.told
-    assert named(checks_of(settings, alive=True), "waiting").status == "ok"
+    assert find_check(checks_of(settings, alive=True), "waiting").status == "ok"
     in_hours = datetime.now(UTC) + timedelta(hours=3, minutes=5)  # they came in just now, later than NOW
-    later = named(checks_of(settings, alive=True, now=in_hours), "waiting")
+    later = find_check(checks_of(settings, alive=True, now=in_hours), "waiting")
     assert (later.status, later.told.endswith("the oldest for 3 hours")) == ("warn", True)
     await filled(settings, message(3, "telegram"))
-    check = named(checks_of(settings, alive=True), "waiting")
+    check = find_check(checks_of(settings, alive=True), "waiting")
     assert check.mend == "it waits for telegram: set telegram.token again, and it is delivered"
     assert "private" not in everything(checks_of(settings))
 
@@ -151,20 +151,20 @@ async def test_messages_that_wait_are_told_with_what_they_wait_for(tmp_path: Pat
 async def test_what_could_not_be_read_is_told(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
     await filled(settings, message(1))
-    async with State(laid_state(settings.private_folder / "state.db")) as state:
+    async with State(copy_fresh_state(settings.private_folder / "state.db")) as state:
         unread = Unread("telegram", "7", "{}", "broken", state.at())
-        await state.change(lambda db: channels.keep_unread(db, unread))
+        await state.change(lambda db: channels.save_unread(db, unread))
         await state.change(lambda db: db.execute("UPDATE inbox SET payload = '{'"))
     checks = checks_of(settings)
-    assert named(checks, "set aside").told == "what came and could not be read was kept: telegram 1"
-    assert named(checks, "unreadable").told.startswith("1 message")
-    assert {named(checks, name).status for name in ("set aside", "unreadable")} == {"warn"}
+    assert find_check(checks, "set aside").told == "what came and could not be read was kept: telegram 1"
+    assert find_check(checks, "unreadable").told.startswith("1 message")
+    assert {find_check(checks, name).status for name in ("set aside", "unreadable")} == {"warn"}
 
 
 def test_a_restore_that_broke_off_fails(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
     (settings.private_folder / "restore.json").write_text("{}")
-    check = named(checks_of(settings), "restore")
+    check = find_check(checks_of(settings), "restore")
     assert (check.status, check.mend) == ("fail", "commonplace restore FILE")
 
 
@@ -179,6 +179,6 @@ async def test_a_database_that_is_too_large_to_look_at_in_time_is_told_so(tmp_pa
         "INSERT INTO large SELECT hex(randomblob(50)) FROM n"
     )
     db.close()
-    found = look_at_state(settings, seconds=0.03)
-    assert isinstance(found, StateCheckup)
+    found = inspect_state(settings, seconds=0.03)
+    assert isinstance(found, StateReport)
     assert not found.looked_through

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from bot.doctor.asking import Asking
 from bot.doctor.check import Check
 from bot.doctor.discord import check
+from bot.doctor.http_probe import HttpProbe
 from bot.doctor.liveness import Liveness
-from tests.bot.doctor.found import about, everything, named, statuses
+from tests.bot.doctor.sample_state import about, everything, find_check, statuses
 from tests.fakes.discord_api.server import DiscordApi
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*"
 
 async def told(api_base: str, token: str, **table: Any) -> list[Check]:
     settings = about(discord={"token": token, "api_base": api_base, **table})
-    async with Asking(seconds=5) as asking:
+    async with HttpProbe(seconds=5) as asking:
         return await check(settings, asking, Liveness(False, None, datetime.now(UTC)))
 
 
@@ -30,8 +30,8 @@ async def test_a_bot_that_is_known_is_told_with_its_servers() -> None:
         api.guild("Home", api.person("anna"))
         checks = await told(api.api_base, api.token)
         assert statuses(checks) == {"ok"}
-        assert named(checks, "servers").told == "1: Home"
-        assert "may read" in named(checks, "intents").told
+        assert find_check(checks, "servers").told == "1: Home"
+        assert "may read" in find_check(checks, "intents").told
         assert {call.method for call in api.calls} == {"GET"}
         assert api.token not in everything(checks)
 
@@ -48,13 +48,13 @@ async def test_a_missing_intent_is_told_with_the_mend() -> None:
     async with DiscordApi() as api:
         api.guild("Home", api.person("anna"))
         api.bot.granted = 0
-        check = named(await told(api.api_base, api.token), "intents")
+        check = find_check(await told(api.api_base, api.token), "intents")
     assert (check.status, "Message Content Intent" in check.mend) == ("warn", True)
 
 
 async def test_a_bot_in_no_server_or_not_in_the_one_that_is_meant_is_told() -> None:
     async with DiscordApi() as api:
-        check = named(await told(api.api_base, api.token), "servers")
+        check = find_check(await told(api.api_base, api.token), "servers")
         assert (check.status, "invite it" in check.mend) == ("warn", True)
         home = api.guild("Home", api.person("anna"))
         checks = await told(api.api_base, api.token, servers=[str(home.id), "99"])
@@ -67,7 +67,7 @@ async def test_a_bot_in_no_server_or_not_in_the_one_that_is_meant_is_told() -> N
 async def test_sessions_that_are_nearly_used_up_are_told() -> None:
     async with DiscordApi() as api:
         api.bot.starts_left = 3
-        check = named(await told(api.api_base, api.token), "gateway")
+        check = find_check(await told(api.api_base, api.token), "gateway")
     assert (check.status, "only 3 times more within 4 hours" in check.told) == ("warn", True)
 
 
@@ -76,7 +76,7 @@ async def test_a_gateway_that_a_firewall_keeps_away_fails() -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             api_base, api.url = api.api_base, f"http://127.0.0.1:{free.getsockname()[1]}"
-            check = named(await told(api_base, api.token), "gateway")
+            check = find_check(await told(api_base, api.token), "gateway")
     assert (check.status, "firewall" in check.mend) == ("fail", True)
 
 

@@ -6,27 +6,27 @@ import pytest
 
 from bot.doctor.check import Check
 from bot.doctor.embeddings import check_embeddings
-from bot.embedding import open_embedding_of
-from memory.embeddings.protocol import version_of
-from memory.index.sqlite_checkup import IndexCheckup, ModelVectors
-from tests.bot.doctor.found import about, everything, named, statuses
+from bot.embedding import open_embedding_from_settings
+from memory.embeddings.protocol import digest_version
+from memory.index.sqlite_inspection import IndexInspection, ModelVectors
+from tests.bot.doctor.sample_state import about, everything, find_check, statuses
 from tests.fakes.embedding_server import KEY, EmbeddingServer, error
 
 
-def indexed(*vectors: ModelVectors) -> IndexCheckup:
-    return IndexCheckup(True, True, {"a.md": (1, 1, 1)}, {}, 1, "", vectors)
+def indexed(*vectors: ModelVectors) -> IndexInspection:
+    return IndexInspection(True, True, {"a.md": (1, 1, 1)}, {}, 1, "", vectors)
 
 
 async def told(
     section: dict[str, Any],
-    index: IndexCheckup | None = None,
+    index: IndexInspection | None = None,
     *,
     alive: bool = False,
     seconds: float = 10.0,
     **others: Any,
 ) -> list[Check]:
     settings = about(memory={"embedding": section}, **others)
-    embedding = open_embedding_of(settings)
+    embedding = open_embedding_from_settings(settings)
     try:
         return await check_embeddings(settings, embedding, index, alive=alive, seconds=seconds)
     finally:
@@ -44,14 +44,14 @@ async def test_a_provider_is_asked_for_the_vector_of_one_word_of_ours() -> None:
         section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
         checks = await told(section, indexed())
         assert statuses(checks) == {"ok"}
-        assert named(checks, "answer").told == "it answers, with vectors of 1536 numbers"
+        assert find_check(checks, "answer").told == "it answers, with vectors of 1536 numbers"
         assert [asked.texts for asked in server.requests] == [("commonplace",)]
 
 
 async def test_a_key_that_is_refused_fails_where_the_provider_was_set() -> None:
     async with EmbeddingServer() as server:
         section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": "wrong-key-123"}
-        check = named(await told(section), "answer")
+        check = find_check(await told(section), "answer")
     assert check.status == "fail"
     assert "401" in check.told
     assert "by their words alone" in check.mend
@@ -61,7 +61,7 @@ async def test_a_key_that_is_refused_fails_where_the_provider_was_set() -> None:
 async def test_one_that_was_chosen_by_itself_is_a_warning() -> None:
     provider = {"kind": "openai", "base_url": "http://127.0.0.1:1/v1", "api_key": KEY}
     checks = await told({}, providers={"openai": provider})
-    assert named(checks, "answer").status == "warn"
+    assert find_check(checks, "answer").status == "warn"
 
 
 async def test_a_fallback_is_asked_as_well() -> None:
@@ -84,24 +84,24 @@ async def test_a_provider_that_hangs_leaves_its_fallback_to_be_checked() -> None
             }
             openai = {"kind": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
             checks = await told(section, providers={"openai": openai}, seconds=1)
-    assert named(checks, "answer").told == "it took more than 1 s"
+    assert find_check(checks, "answer").told == "it took more than 1 s"
     assert [each.status for each in checks if each.name == "fallback"] == ["ok", "ok"]
 
 
 async def test_vectors_of_another_model_are_told_before_they_are_paid_for_again() -> None:
     async with EmbeddingServer() as server:
         section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
-        version = version_of(server.base_url("openai"))
+        version = digest_version(server.base_url("openai"))
         mine = ModelVectors("openai", f"text-embedding-3-small@{version}", 1536, 12)
-        assert named(await told(section, indexed(mine)), "stored").told == "12 of text-embedding-3-small"
+        assert find_check(await told(section, indexed(mine)), "stored").told == "12 of text-embedding-3-small"
         before = ModelVectors("openai", "text-embedding-3-small", 1536, 12)
-        check = named(await told(section, indexed(before)), "stored")
+        check = find_check(await told(section, indexed(before)), "stored")
         assert check.status == "ok"
         assert check.told.startswith("12 of an earlier text-embedding-3-small: kept if")
         shorter = ModelVectors("openai", "text-embedding-3-small", 512, 12)
         other = ModelVectors("gemini", "gemini-embedding-001", 768, 12)
         for stored in (shorter, other):
-            check = named(await told(section, indexed(stored)), "stored")
+            check = find_check(await told(section, indexed(stored)), "stored")
             assert check.status == "warn"
             assert f"({stored.dimensions} numbers)" in check.told
             assert "will be made again" in check.told
@@ -115,7 +115,7 @@ async def test_a_broken_service_is_told_as_such() -> None:
 
         server.always(broken)
         section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
-        assert "500" in named(await told(section), "answer").told
+        assert "500" in find_check(await told(section), "answer").told
 
 
 @pytest.mark.parametrize("alive", [True, False])
@@ -125,10 +125,10 @@ async def test_a_local_model_is_never_fetched(
     monkeypatch.setattr("bot.doctor.embeddings.find_spec", lambda _: object())
     local = {"model_path": "hf:a/b/c.gguf", "cache_dir": str(tmp_path)}
     checks = await told({"provider": "local", "local": local}, alive=alive)
-    assert named(checks, "answer").told.startswith("its model is not here yet")
+    assert find_check(checks, "answer").told.startswith("its model is not here yet")
     local["model_path"] = str(tmp_path / "gone.gguf")
     checks = await told({"provider": "local", "local": local}, alive=alive)
-    assert named(checks, "answer").status == "fail"
+    assert find_check(checks, "answer").status == "fail"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -139,10 +139,10 @@ async def test_beside_what_runs_no_second_model_is_loaded(
     file = tmp_path / "model.gguf"
     file.write_bytes(b"GGUF no more of it")
     checks = await told({"provider": "local", "local": {"model_path": str(file)}}, alive=True)
-    assert "not loaded a second time" in named(checks, "answer").told
+    assert "not loaded a second time" in find_check(checks, "answer").told
 
 
 async def test_without_the_library_the_mend_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.doctor.embeddings.find_spec", lambda _: None)
-    check = named(await told({"provider": "local"}), "answer")
+    check = find_check(await told({"provider": "local"}), "answer")
     assert (check.status, "commonplace[local]" in check.mend) == ("fail", True)

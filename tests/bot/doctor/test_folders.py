@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.folders import check_folders, check_watching, wal_fault
-from memory.watcher import file_system_in
-from tests.bot.doctor.found import as_nobody, named, settings_in, statuses, with_workspace
+from bot.doctor.folders import check_folders, check_watching, wal_problem
+from memory.watcher import parse_file_system
+from tests.bot.doctor.sample_state import as_nobody, find_check, settings_in, statuses, with_workspace
 
 
 @pytest.fixture
@@ -27,14 +27,14 @@ def test_a_workspace_that_is_well_is_left_as_it_is(tmp_path: Path) -> None:
     before = tree(tmp_path)
     checks = [*check_folders(settings), *check_watching(settings)]
     assert "fail" not in statuses(checks)
-    assert named(checks, "journal").status == "ok"
+    assert find_check(checks, "journal").status == "ok"
     assert tree(tmp_path) == before
 
 
 def test_what_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     checks = [*check_folders(settings), *check_watching(settings)]
-    assert "made at the first start" in named(checks, "notes").told
+    assert "made at the first start" in find_check(checks, "notes").told
     assert tree(tmp_path) == ["config.toml"]
 
 
@@ -42,7 +42,7 @@ def test_a_file_in_the_place_of_a_folder_fails(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     settings.workspace.mkdir()
     settings.memory_folder.write_text("")
-    check = named(check_folders(settings), "notes")
+    check = find_check(check_folders(settings), "notes")
     assert (check.status, check.told) == ("fail", f"{settings.memory_folder} is no folder")
 
 
@@ -52,19 +52,19 @@ def test_folders_that_are_not_ours_fail_with_whose_they_are(open_folder: Path) -
         folder.chmod(0o555)
     with as_nobody():
         checks = list(check_folders(settings))
-    assert [named(checks, name).status for name in ("workspace", "notes", "private")] == [
+    assert [find_check(checks, name).status for name in ("workspace", "notes", "private")] == [
         "ok",
         "fail",
         "fail",
     ]
-    assert ("chown" if os.geteuid() == 0 else "chmod") in named(checks, "notes").mend
+    assert ("chown" if os.geteuid() == 0 else "chmod") in find_check(checks, "notes").mend
 
 
 def test_a_place_where_nothing_can_be_made_fails(open_folder: Path) -> None:
     settings = settings_in(open_folder)
     open_folder.chmod(0o555)
     with as_nobody():
-        check = named(check_folders(settings), "workspace")
+        check = find_check(check_folders(settings), "workspace")
     open_folder.chmod(0o777)
     assert check.status == "fail"
     assert f"mkdir -p {settings.workspace}" in check.mend
@@ -78,7 +78,7 @@ def test_a_file_that_another_user_has_left_fails(open_folder: Path) -> None:
     file.write_bytes(b"")
     file.chmod(0o400)
     with as_nobody():
-        check = named(check_folders(settings), "state.db")
+        check = find_check(check_folders(settings), "state.db")
     assert check.status == "fail"
     assert str(file) in check.mend
 
@@ -88,7 +88,7 @@ def test_conversations_that_others_can_read_are_told(tmp_path: Path) -> None:
     file = settings.private_folder / "state.db"
     file.write_bytes(b"")
     file.chmod(0o644)
-    check = named(check_folders(settings), "state.db")
+    check = find_check(check_folders(settings), "state.db")
     assert (check.status, check.mend) == ("warn", f"chmod 600 {file}")
 
 
@@ -98,7 +98,7 @@ def test_a_disk_that_is_nearly_full_is_told(
 ) -> None:
     usage = type("Usage", (), {"free": int(free)})
     monkeypatch.setattr("bot.doctor.folders.shutil.disk_usage", lambda _: usage)
-    check = named(check_folders(with_workspace(tmp_path)), "free space")
+    check = find_check(check_folders(with_workspace(tmp_path)), "free space")
     assert check.status == status
 
 
@@ -112,8 +112,8 @@ def test_a_disk_that_is_nearly_full_is_told(
 def test_a_disk_that_sqlite_cannot_rely_on_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, status: str
 ) -> None:
-    monkeypatch.setattr("bot.doctor.folders.file_system_of", lambda _: kind)
-    check = named(check_folders(with_workspace(tmp_path)), "file system")
+    monkeypatch.setattr("bot.doctor.folders.find_file_system", lambda _: kind)
+    check = find_check(check_folders(with_workspace(tmp_path)), "file system")
     assert check.status == status
     assert kind in check.told
 
@@ -121,29 +121,29 @@ def test_a_disk_that_sqlite_cannot_rely_on_is_told(
 def test_the_kind_of_a_file_system_is_that_of_the_nearest_mount() -> None:
     mounts = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:50 / /srv/my\\040notes rw - nfs4 host:/x rw\n"
     paths = ("/home", "/srv/my notes", "/srv/my notes/deep/er", "/srv/my")
-    assert [file_system_in(mounts, path) for path in paths] == ["ext4", "nfs4", "nfs4", "ext4"]
+    assert [parse_file_system(mounts, path) for path in paths] == ["ext4", "nfs4", "nfs4", "ext4"]
 
 
 def test_whether_a_journal_works_is_tried(tmp_path: Path) -> None:
-    assert wal_fault(tmp_path / "trial.db") == ""
+    assert wal_problem(tmp_path / "trial.db") == ""
     (tmp_path / "second.db-wal").mkdir()  # so that there can be no journal
-    assert wal_fault(tmp_path / "second.db") != ""
+    assert wal_problem(tmp_path / "second.db") != ""
     with pytest.raises(OSError, match="No such file"):
-        wal_fault(tmp_path / "nowhere" / "trial.db")
+        wal_problem(tmp_path / "nowhere" / "trial.db")
 
 
 def test_a_system_without_events_is_told_with_the_mend(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = with_workspace(tmp_path)
-    assert named(check_watching(settings), "events").status == "ok"
+    assert find_check(check_watching(settings), "events").status == "ok"
 
     class Full:
         def __init__(self, *_: object) -> None:
             raise OSError("OS file watch limit reached.")
 
     monkeypatch.setattr("watchfiles._rust_notify.RustNotify", Full)
-    check = named(check_watching(settings), "events")
+    check = find_check(check_watching(settings), "events")
     assert check.status == "warn"
     assert "fs.inotify.max_user_watches" in check.told
 
@@ -151,7 +151,7 @@ def test_a_system_without_events_is_told_with_the_mend(
 def test_notes_on_a_mount_without_events_are_looked_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.doctor.folders.file_system_of", lambda _: "virtiofs")
-    assert "virtiofs" in named(check_watching(with_workspace(tmp_path)), "notes").told
+    monkeypatch.setattr("bot.doctor.folders.find_file_system", lambda _: "virtiofs")
+    assert "virtiofs" in find_check(check_watching(with_workspace(tmp_path)), "notes").told
     off = with_workspace(tmp_path, "[memory.watch]\nenabled = false\n")
-    assert named(check_watching(off), "notes").told.startswith("off")
+    assert find_check(check_watching(off), "notes").told.startswith("off")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from bot.config.settings import Settings
 from bot.doctor.check import Check
-from bot.doctor.index_server import check_server_of, look_at_server
+from bot.doctor.index_server import check_index_server, inspect_server
 from bot.index_server import index_server
-from memory.index.postgres.checkup import ServerCheckup
+from memory.index.postgres.inspection import ServerInspection
 from memory.memory import Memory
-from tests.bot.doctor.found import everything, named, statuses, with_workspace
+from tests.bot.doctor.sample_state import everything, find_check, statuses, with_workspace
 from tests.fakes.postgres_server import PostgresServer
 
 
@@ -20,7 +20,7 @@ def on_server(folder: Path, url: str) -> Settings:
 
 
 def checks(settings: Settings) -> list[Check]:
-    return list(check_server_of(settings, look_at_server(settings), alive=False, now=datetime.now(UTC)))
+    return list(check_index_server(settings, inspect_server(settings), alive=False, now=datetime.now(UTC)))
 
 
 def index(settings: Settings) -> None:
@@ -40,16 +40,16 @@ def test_a_server_that_is_well_is_told_before_and_after_it_is_filled(tmp_path: P
     settings = on_server(tmp_path, database)
     found = checks(settings)
     assert statuses(found) == {"ok"}
-    assert "PostgreSQL 18" in named(found, "server").told
-    assert "to be switched on" in named(found, "pgvector").told
-    assert "none yet" in named(found, "tables").told
+    assert "PostgreSQL 18" in find_check(found, "server").told
+    assert "to be switched on" in find_check(found, "pgvector").told
+    assert "none yet" in find_check(found, "tables").told
     index(settings)
     found = checks(settings)
     assert statuses(found) == {"ok"}
-    assert named(found, "pgvector").told.startswith("0.")
-    assert named(found, "tables").told.startswith("1 note in 1 chunk, 0 vectors")
-    assert named(found, "used by").told == "kitchen"
-    assert named(found, "encrypted").told == "no, and the server is on this machine"
+    assert find_check(found, "pgvector").told.startswith("0.")
+    assert find_check(found, "tables").told.startswith("1 note in 1 chunk, 0 vectors")
+    assert find_check(found, "used by").told == "kitchen"
+    assert find_check(found, "encrypted").told == "no, and the server is on this machine"
 
 
 def test_looking_changes_nothing(tmp_path: Path, database: str, postgres: PostgresServer) -> None:
@@ -70,10 +70,10 @@ def test_a_server_that_is_too_old_is_asked_nothing_that_it_does_not_know(
     tmp_path: Path, database: str
 ) -> None:
     settings = on_server(tmp_path, database)
-    found = look_at_server(settings)
-    assert isinstance(found, ServerCheckup)
+    found = inspect_server(settings)
+    assert isinstance(found, ServerInspection)
     old = replace(found, version="12.22", number=120_022)
-    [check] = check_server_of(settings, old, alive=False, now=datetime.now(UTC))
+    [check] = check_index_server(settings, old, alive=False, now=datetime.now(UTC))
     assert (check.status, "PostgreSQL 12.22, which is too old" in check.told) == ("fail", True)
 
 
@@ -81,7 +81,7 @@ def test_a_user_without_rights_is_told(tmp_path: Path, database: str, postgres: 
     postgres.execute("DROP ROLE IF EXISTS visitor")
     postgres.execute("CREATE ROLE visitor LOGIN")
     name = database.rpartition("/")[2]
-    check = named(checks(on_server(tmp_path, postgres.url(name, user="visitor"))), "rights")
+    check = find_check(checks(on_server(tmp_path, postgres.url(name, user="visitor"))), "rights")
     assert (check.status, "GRANT CREATE" in check.mend) == ("fail", True)
     postgres.execute("DROP ROLE visitor")
 
@@ -99,15 +99,15 @@ def test_who_may_not_switch_pgvector_on_is_told_who_may(
     )
     may = postgres.execute(trusted, database=name)[0][0]
     found = checks(settings)
-    check = named(found, "pgvector")
-    assert named(found, "rights").status == "ok"
+    check = find_check(found, "pgvector")
+    assert find_check(found, "rights").status == "ok"
     assert check.status == ("ok" if may else "fail")
     assert may or "CREATE EXTENSION vector" in check.mend
     postgres.execute(f"REVOKE CREATE ON DATABASE {name} FROM tenant")
-    check = named(checks(settings), "pgvector")
+    check = find_check(checks(settings), "pgvector")
     assert (check.status, "CREATE EXTENSION vector" in check.mend) == ("fail", True)
     postgres.execute("CREATE EXTENSION vector", database=name)
-    assert named(checks(settings), "pgvector").status == "ok"
+    assert find_check(checks(settings), "pgvector").status == "ok"
     postgres.execute("DROP ROLE tenant")
 
 
@@ -118,7 +118,7 @@ def test_other_settings_and_newer_tables_are_told(
     index(settings)
     name = database.rpartition("/")[2]
     postgres.execute("UPDATE commonplace.index_state SET fingerprint = 'other'", database=name)
-    check = named(checks(settings), "tables")
+    check = find_check(checks(settings), "tables")
     assert (check.status, "kitchen" in check.told) == ("warn", True)
     postgres.execute("UPDATE commonplace.migrations SET done = 99 WHERE part = 'index'", database=name)
-    assert named(checks(settings), "tables").status == "fail"
+    assert find_check(checks(settings), "tables").status == "fail"

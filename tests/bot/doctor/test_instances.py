@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from bot.cluster.instance import load_instance
+from bot.cluster.leases import Leases
 from bot.doctor.check import Check
-from bot.doctor.index_server import check_server_of, look_at_server
+from bot.doctor.index_server import check_index_server, inspect_server
 from bot.doctor.instances import check_instances
-from bot.instances.instance import this_instance
-from bot.instances.leases import Leases
 from memory.postgres.server import Server
-from tests.bot.doctor.found import everything, named, with_workspace
+from tests.bot.doctor.sample_state import everything, find_check, with_workspace
 
 
 def examined(folder: Path, url: str, *, take_over: str = "") -> list[Check]:
@@ -28,15 +28,15 @@ def test_without_a_server_nothing_is_told(tmp_path: Path) -> None:
 
 async def test_it_tells_who_has_what_and_changes_nothing(tmp_path: Path, database: str) -> None:
     async def leases() -> str:
-        return named(await asyncio.to_thread(examined, tmp_path, database), "leases").told
+        return find_check(await asyncio.to_thread(examined, tmp_path, database), "leases").told
 
     assert await leases() == "no instance is running"
     server = Server(database)
     private = tmp_path / "attic"
     private.mkdir()
-    async with Leases(server, instance=this_instance(private, name="attic"), private=private) as held:
-        await asyncio.wait_for(held.want("channel:telegram:3fa8b1c2").gained(), 10)
-        await asyncio.wait_for(held.want("job:backup").gained(), 10)
+    async with Leases(server, instance=load_instance(private, name="attic"), private=private) as held:
+        await asyncio.wait_for(held.want("channel:telegram:3fa8b1c2").wait_until_held(), 10)
+        await asyncio.wait_for(held.want("job:backup").wait_until_held(), 10)
         assert await leases() == "2, of attic"
         first, second = await asyncio.to_thread(lines, tmp_path, database)
     server.close()
@@ -53,7 +53,7 @@ def lines(folder: Path, url: str) -> list[str]:
 
 
 def test_a_server_that_is_away_is_told_without_its_password(tmp_path: Path) -> None:
-    check = named(examined(tmp_path, "postgresql://me:s3cret@127.0.0.1:9/db"), "leases")
+    check = find_check(examined(tmp_path, "postgresql://me:s3cret@127.0.0.1:9/db"), "leases")
     assert check.status == "fail"
     assert check.told == "not known while the index's server does not answer"
     assert "s3cret" not in check.told
@@ -61,11 +61,11 @@ def test_a_server_that_is_away_is_told_without_its_password(tmp_path: Path) -> N
 
 def test_its_own_workspace_is_nothing_to_take_over(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
-    this_instance(settings.private_folder)
+    load_instance(settings.private_folder)
     (tmp_path / "alias").symlink_to(settings.workspace)
     for folder in ("workspace", "alias"):
         found = examined(tmp_path, "postgresql://127.0.0.1:9/db", take_over=f'"{folder}"')
-        check = named(found, f"take over {folder}")
+        check = find_check(found, f"take over {folder}")
         assert (check.status, "own workspace" in check.told) == ("warn", True)
 
 
@@ -73,13 +73,13 @@ def test_each_workspace_that_is_to_be_taken_over_is_looked_at(tmp_path: Path) ->
     cellar, new = tmp_path / "cellar", tmp_path / "new"
     for each in (cellar, new):
         (each / ".commonplace").mkdir(parents=True)
-    this_instance(cellar / ".commonplace")
+    load_instance(cellar / ".commonplace")
     (tmp_path / "workspace" / "memory").mkdir(parents=True)
     (cellar / "memory").symlink_to(tmp_path / "workspace" / "memory")
 
     def found(name: str) -> Check:
         folders = '"cellar", "new", "missing"'
-        return named(
+        return find_check(
             examined(tmp_path, "postgresql://127.0.0.1:9/db", take_over=folders), f"take over {name}"
         )
 
@@ -96,13 +96,13 @@ def test_without_the_library_it_is_told_how_to_have_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    check = named(examined(tmp_path, "postgresql://me@127.0.0.1:9/db"), "leases")
+    check = find_check(examined(tmp_path, "postgresql://me@127.0.0.1:9/db"), "leases")
     assert check.status == "fail"
     assert "library" in check.told
     settings = with_workspace(tmp_path, '[index]\nurl = "postgresql://me@127.0.0.1:9/db"\n')
     found = list(
-        check_server_of(settings, look_at_server(settings), alive=False, now=datetime.now(UTC)),
+        check_index_server(settings, inspect_server(settings), alive=False, now=datetime.now(UTC)),
     )
     told = everything([check, *found])
     assert told.count("pip install") == 1, "once is enough"
-    assert "pip install" in named(found, "server").mend
+    assert "pip install" in find_check(found, "server").mend

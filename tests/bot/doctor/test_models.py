@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from bot.doctor.asking import Asking
 from bot.doctor.check import Check
-from bot.doctor.models import check_health, check_models, gguf_fault, is_listed
+from bot.doctor.http_probe import HttpProbe
+from bot.doctor.models import check_health, check_models, gguf_problem, is_model_listed
 from bot.models.health import Health, RouteName
-from tests.bot.doctor.found import about, everything, named, statuses
+from tests.bot.doctor.sample_state import about, everything, find_check, statuses
 from tests.fakes.model_list import ModelList
 from tests.fakes.model_server import KEY, proxy_error
 from tests.fakes.openai_server import OpenAIServer
@@ -37,13 +37,13 @@ async def asked(
         if chain
         else {"chain": ["builtin/notebook"], "on_error": {"auth": [f"mine/{model}"]}},
     )
-    async with Asking(seconds=seconds) as asking:
+    async with HttpProbe(seconds=seconds) as asking:
         checks = await check_models(settings, environment or {}, asking)
     return [check for check in checks if check.name == "mine"]
 
 
 async def test_the_notebook_needs_nobody() -> None:
-    async with Asking() as asking:
+    async with HttpProbe() as asking:
         assert statuses(await check_models(about(), {}, asking)) == {"ok"}
 
 
@@ -67,7 +67,7 @@ async def test_each_kind_is_asked_for_its_models_and_nothing_else(kind: str, ver
 
 
 async def test_of_a_model_that_ollama_lacks_doctor_says_how_to_get_it() -> None:
-    async with ModelList("qwen3:latest") as server, Asking() as asking:
+    async with ModelList("qwen3:latest") as server, HttpProbe() as asking:
         tables = {"ollama": {"base_url": f"{server.root}/api", "api_key": KEY}}
         settings = about(providers=tables, models={"chain": ["ollama/qwen3", "ollama/qwen4"]})
         checks = await check_models(settings, {}, asking)
@@ -91,8 +91,8 @@ async def test_one_bad_key_among_good_ones_is_a_warning_that_says_which() -> Non
 
 async def test_a_key_that_is_missing_is_told_without_asking_anybody() -> None:
     settings = about(models={"chain": ["openai/gpt-4.1"]})
-    async with Asking() as asking:
-        check = named(await check_models(settings, {}, asking), "openai")
+    async with HttpProbe() as asking:
+        check = find_check(await check_models(settings, {}, asking), "openai")
     assert (check.status, check.told) == ("fail", "it has no key")
     assert "OPENAI_API_KEY" in check.mend
 
@@ -112,7 +112,7 @@ async def test_a_server_that_is_not_there_fails_with_the_mend() -> None:
 
 
 async def test_a_provider_that_hangs_leaves_no_other_unchecked() -> None:
-    async with ModelList("m-1") as server, Asking(seconds=60) as asking:
+    async with ModelList("m-1") as server, HttpProbe(seconds=60) as asking:
         with socket.create_server(("127.0.0.1", 0)) as silent:
             silent_url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
             settings = about(
@@ -123,9 +123,15 @@ async def test_a_provider_that_hangs_leaves_no_other_unchecked() -> None:
                 models={"chain": ["silent/m-1", "mine/m-1"]},
             )
             checks = await check_models(settings, {}, asking, seconds=1)
-    assert named(checks, "chain").told == "silent/m-1 → mine/m-1"
-    assert (named(checks, "silent").status, named(checks, "silent").told) == ("warn", "it took more than 1 s")
-    assert (named(checks, "mine").status, named(checks, "mine").told) == ("ok", "answers, and takes the key")
+    assert find_check(checks, "chain").told == "silent/m-1 → mine/m-1"
+    assert (find_check(checks, "silent").status, find_check(checks, "silent").told) == (
+        "warn",
+        "it took more than 1 s",
+    )
+    assert (find_check(checks, "mine").status, find_check(checks, "mine").told) == (
+        "ok",
+        "answers, and takes the key",
+    )
 
 
 async def test_a_server_that_hangs_is_not_waited_for() -> None:
@@ -208,7 +214,7 @@ async def test_a_server_that_knows_no_list_is_told_so() -> None:
 def test_a_model_is_known_by_its_name_with_or_without_a_date(
     model: str, listed: list[str], found: bool
 ) -> None:
-    assert is_listed(model, listed) is found
+    assert is_model_listed(model, listed) is found
 
 
 def test_models_that_are_left_to_rest_are_told() -> None:
@@ -227,11 +233,11 @@ def test_models_that_are_left_to_rest_are_told() -> None:
 
 def test_a_file_that_is_no_model_is_told(tmp_path: Path) -> None:
     file = tmp_path / "model.gguf"
-    assert gguf_fault(file) == f"there is no file {file}"
+    assert gguf_problem(file) == f"there is no file {file}"
     file.write_bytes(b"PK\x03\x04")
-    assert gguf_fault(file) == f"{file} is no GGUF file"
+    assert gguf_problem(file) == f"{file} is no GGUF file"
     file.write_bytes(b"GGUF" + struct.pack("<I", 3))
-    assert gguf_fault(file) == ""
+    assert gguf_problem(file) == ""
 
 
 async def test_a_local_model_without_its_file_fails_with_the_key(

@@ -9,9 +9,16 @@ import pytest
 
 from bot.config.settings import Settings
 from bot.doctor.check import Check
-from bot.doctor.notes import check_index_of, check_notes, look_at_index
+from bot.doctor.notes import check_note_index, check_notes, inspect_index_of
 from memory.memory import Memory
-from tests.bot.doctor.found import as_nobody, everything, named, settings_in, statuses, with_workspace
+from tests.bot.doctor.sample_state import (
+    as_nobody,
+    everything,
+    find_check,
+    settings_in,
+    statuses,
+    with_workspace,
+)
 
 NOW = datetime.now(UTC)
 
@@ -33,7 +40,7 @@ def index(settings: Settings) -> None:
 
 
 def index_checks(settings: Settings, *, alive: bool = False, now: datetime = NOW) -> list[Check]:
-    return list(check_index_of(settings, look_at_index(settings, seconds=10), alive=alive, now=now))
+    return list(check_note_index(settings, inspect_index_of(settings, seconds=10), alive=alive, now=now))
 
 
 def test_notes_that_are_well_are_counted(tmp_path: Path) -> None:
@@ -47,7 +54,7 @@ def test_a_core_note_that_is_not_at_hand_whole_is_told_of_with_the_mend(tmp_path
     settings = with_workspace(tmp_path)
     core = settings.memory_folder / "MEMORY.md"
     core.write_text("- A fact that everybody should know.\n" * 300)
-    check = named(list(check_notes(settings)), "MEMORY.md")
+    check = find_check(list(check_notes(settings)), "MEMORY.md")
     assert check.status == "warn"
     assert check.told == "11,099 characters, of which the first 6,000 are always at hand (up to line 162)"
     assert "move what is not always needed into other notes" in check.mend
@@ -94,7 +101,7 @@ def test_a_note_without_permission_is_told() -> None:
         (settings.memory_folder / "secret.md").write_text("x")
         (settings.memory_folder / "secret.md").chmod(0)
         with as_nobody():
-            check = named(check_notes(settings), "not read")
+            check = find_check(check_notes(settings), "not read")
     assert check.told.startswith("secret.md: permission denied")
 
 
@@ -103,8 +110,8 @@ def test_an_index_is_looked_at_and_not_touched(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in settings.private_folder.glob("index.db*")}
     checks = index_checks(settings, now=NOW + timedelta(hours=1))
     assert statuses(checks) == {"ok"}
-    assert named(checks, "file").told.startswith("1 note in 1 chunk, ")
-    assert named(checks, "file").told.endswith(", whole")
+    assert find_check(checks, "file").told.startswith("1 note in 1 chunk, ")
+    assert find_check(checks, "file").told.endswith(", whole")
     assert {path: path.read_bytes() for path in settings.private_folder.glob("index.db*")} == before
 
 
@@ -112,17 +119,17 @@ def test_what_is_not_indexed_yet_is_well_until_a_service_should_have_seen_it(tmp
     settings = noted(tmp_path)
     (settings.memory_folder / "new.md").write_text("New.\n")
     os.utime(settings.memory_folder / "new.md", (1e9, 1e9))
-    assert named(index_checks(settings), "up to date").status == "ok"
+    assert find_check(index_checks(settings), "up to date").status == "ok"
     now = datetime.now(UTC)
     soon, late = now + timedelta(minutes=1), now + timedelta(hours=1)
-    assert named(index_checks(settings, alive=True, now=soon), "up to date").status == "ok"
-    check = named(index_checks(settings, alive=True, now=late), "up to date")
+    assert find_check(index_checks(settings, alive=True, now=soon), "up to date").status == "ok"
+    check = find_check(index_checks(settings, alive=True, now=late), "up to date")
     assert check.status == "warn"
     assert "new.md" in check.told
     assert "commonplace memory index" in check.mend
     index(settings)
     (settings.memory_folder / "house.md").unlink()
-    assert "gone 1" in named(index_checks(settings), "up to date").told
+    assert "gone 1" in find_check(index_checks(settings), "up to date").told
 
 
 def test_a_damaged_index_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -131,12 +138,12 @@ def test_a_damaged_index_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
     content = bytearray(file.read_bytes())
     content[4096:] = random.Random(0).randbytes(len(content) - 4096)
     file.write_bytes(content)
-    check = named(index_checks(settings), "file")
+    check = find_check(index_checks(settings), "file")
     assert check.status == "warn"
     assert "damaged" in check.told
     assert "--rebuild" in check.mend
     file.write_bytes(b"no database at all, though long enough to be one" * 100)
-    assert "damaged" in named(index_checks(settings), "file").told
+    assert "damaged" in find_check(index_checks(settings), "file").told
 
 
 def test_an_index_of_other_settings_is_said_to_be_built_anew(tmp_path: Path) -> None:
@@ -150,7 +157,7 @@ def test_notes_in_a_foreign_encoding_are_told(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
     (settings.memory_folder / "old.md").write_bytes("Müller\n".encode("latin-1"))
     index(settings)
-    assert named(index_checks(settings), "not UTF-8").told == "old.md"
+    assert find_check(index_checks(settings), "not UTF-8").told == "old.md"
 
 
 @pytest.mark.parametrize("alive", [True, False])

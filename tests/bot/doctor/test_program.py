@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor.program import check_program, library_fault
-from tests.bot.doctor.found import named, statuses
+from bot.doctor.program import check_program, library_problem
+from tests.bot.doctor.sample_state import find_check, statuses
 
 ROOT = Path(__file__).parents[3]
 
@@ -13,12 +13,12 @@ ROOT = Path(__file__).parents[3]
 def test_here_all_is_well() -> None:
     checks = list(check_program())
     assert statuses(checks) == {"ok"}
-    assert named(checks, "sqlite-vec").told.startswith("v0.")
+    assert find_check(checks, "sqlite-vec").told.startswith("v0.")
 
 
 def test_every_library_that_this_version_needs_is_looked_for() -> None:
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
-    assert [fault for line in wanted if (fault := library_fault(line))] == []
+    assert [fault for line in wanted if (fault := library_problem(line))] == []
 
 
 @pytest.mark.parametrize(
@@ -37,19 +37,19 @@ def test_every_library_that_this_version_needs_is_looked_for() -> None:
 def test_a_library_that_is_missing_or_does_not_fit_is_told(line: str, fault: str) -> None:
     name = line.partition("[")[0].partition(">")[0].partition(" ")[0]
     number = importlib.metadata.version(name) if "{}" in fault else ""
-    assert library_fault(line) == fault.format(number)
+    assert library_problem(line) == fault.format(number)
 
 
 def test_what_is_missing_fails_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.doctor.program.requires", lambda _: ["no-such-library>=1", "apsw>=3"])
-    check = named(check_program(), "libraries")
+    check = find_check(check_program(), "libraries")
     assert (check.status, check.told) == ("fail", "no-such-library is not installed")
     assert "pip install" in check.mend
 
 
 def test_without_sqlite_vec_it_is_told_what_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sqlite_vec", None)
-    check = named(check_program(), "sqlite-vec")
+    check = find_check(check_program(), "sqlite-vec")
     assert check.status == "warn"
     assert "not installed" in check.told
     assert "numpy" in check.told

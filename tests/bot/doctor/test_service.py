@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from bot.doctor.asking import Asking
 from bot.doctor.check import Check
+from bot.doctor.http_probe import HttpProbe
 from bot.doctor.service import check_service
-from tests.bot.doctor.found import about, everything, named, statuses
+from tests.bot.doctor.sample_state import about, everything, find_check, statuses
 from tests.fakes.free_port import free_port
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
@@ -25,7 +25,7 @@ ILL = {
 
 async def told(port: int, *, alive: bool = False, seconds: float = 5, **table: Any) -> list[Check]:
     settings = about(server={"port": port, **table})
-    async with Asking(seconds=seconds) as asking:
+    async with HttpProbe(seconds=seconds) as asking:
         return await check_service(settings, asking, alive=alive)
 
 
@@ -52,33 +52,33 @@ async def test_a_free_port_is_well_and_free_afterwards() -> None:
     for _ in range(2):
         checks = await told(port)
         assert statuses(checks) == {"ok"}
-        assert named(checks, "port").told == f"{port} is free"
+        assert find_check(checks, "port").told == f"{port} is free"
 
 
 async def test_our_own_service_is_asked_how_it_fares() -> None:
     async with listening(WELL) as port:
-        assert named(await told(port, alive=True), "health").told == "the service that runs is well"
+        assert find_check(await told(port, alive=True), "health").told == "the service that runs is well"
     async with listening(ILL, status=503) as port:
-        check = named(await told(port, alive=True), "health")
+        check = find_check(await told(port, alive=True), "health")
     assert check.status == "warn"
     assert check.told == "the service that runs lacks: channel telegram (telegram down)"
 
 
 async def test_a_port_that_another_program_has_fails_with_the_key() -> None:
     async with listening(WELL) as port:
-        assert "another workspace" in named(await told(port), "port").told
+        assert "another workspace" in find_check(await told(port), "port").told
     async with listening("Hello.") as port:
-        check = named(await told(port, alive=True), "port")
+        check = find_check(await told(port, alive=True), "port")
         assert (check.status, "server.port" in check.mend) == ("fail", True)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        check = named(await told(silent.getsockname()[1], seconds=0.2), "port")
+        check = find_check(await told(silent.getsockname()[1], seconds=0.2), "port")
         assert (check.status, "is taken" in check.told) == ("fail", True)
         assert "no answer within 0.2 s" in check.told
 
 
 async def test_an_address_of_another_machine_fails() -> None:
     checks = await told(free_port(), host="192.0.2.1", token="x" * 40)
-    assert named(checks, "port").status == "fail"
+    assert find_check(checks, "port").status == "fail"
 
 
 async def test_beyond_this_machine_encryption_and_a_long_token_are_asked_for(
@@ -86,8 +86,8 @@ async def test_beyond_this_machine_encryption_and_a_long_token_are_asked_for(
 ) -> None:
     monkeypatch.setattr("bot.doctor.service.IN_CONTAINER", ())
     checks = await told(free_port(), host="0.0.0.0", token="short-token")
-    assert "TLS" in named(checks, "reach").mend
-    assert "openssl" in named(checks, "token").mend
+    assert "TLS" in find_check(checks, "reach").mend
+    assert "openssl" in find_check(checks, "token").mend
     assert "short-token" not in everything(checks)
     monkeypatch.setattr("bot.doctor.service.IN_CONTAINER", (Path("/"),))
     checks = await told(free_port(), host="0.0.0.0", token="a" * 40)
@@ -95,13 +95,13 @@ async def test_beyond_this_machine_encryption_and_a_long_token_are_asked_for(
 
 
 async def test_without_a_server_there_is_no_port() -> None:
-    assert named(await told(1, enabled=False), "port").told.startswith("none")
-    assert named(await told(0), "port").told.startswith("any that is free")
+    assert find_check(await told(1, enabled=False), "port").told.startswith("none")
+    assert find_check(await told(0), "port").told.startswith("any that is free")
 
 
 async def test_a_standby_is_well_though_nobody_has_the_workspace_open_here() -> None:
     async with listening({**WELL, "role": "standby"}) as port:
-        check = named(await told(port), "health")
+        check = find_check(await told(port), "health")
     assert check.status == "ok"
     assert "standby" in check.told
 
@@ -113,7 +113,7 @@ async def test_who_stands_in_for_another_workspace_says_for_which_and_since_when
         "discord": {"workspace": "91bc", "since": None},
     }
     async with listening({**WELL, "role": "stand-in", "stands_in": stands_in}) as port:
-        check = named(await told(port, alive=True), "health")
+        check = find_check(await told(port, alive=True), "health")
     assert (check.status, check.told) == (
         "ok",
         "the service that runs is well; it stands in for workspace 3fa8 on telegram, since 2026-11-21 09:30, "
@@ -123,7 +123,7 @@ async def test_who_stands_in_for_another_workspace_says_for_which_and_since_when
 
 async def test_a_service_that_cannot_ask_the_index_is_to_be_looked_at() -> None:
     async with listening({**WELL, "memory": {"status": "degraded"}}) as port:
-        check = named(await told(port, alive=True), "health")
+        check = find_check(await told(port, alive=True), "health")
     assert (check.status, "cannot ask the index" in check.told) == ("warn", True)
 
 
@@ -131,7 +131,7 @@ async def test_a_service_that_cannot_ask_the_index_is_to_be_looked_at() -> None:
 async def test_background_tasks_that_failed_are_named(role: dict[str, str]) -> None:
     tasks = {"reminders": "stopped", "watcher": "restarted"}
     async with listening({**WELL, **role, "status": "degraded", "tasks": tasks}) as port:
-        check = named(await told(port, alive=True), "health")
+        check = find_check(await told(port, alive=True), "health")
     assert (check.status, check.told) == (
         "warn",
         "background tasks of the service failed: reminders (stopped), watcher (restarted)",
@@ -141,6 +141,6 @@ async def test_background_tasks_that_failed_are_named(role: dict[str, str]) -> N
 async def test_a_standby_that_cannot_ask_who_serves_is_not_well() -> None:
     waiting = {**WELL, "status": "unavailable", "role": "standby", "missing": ["leases"]}
     async with listening(waiting) as port:
-        check = named(await told(port), "health")
+        check = find_check(await told(port), "health")
     assert check.status == "warn"
     assert "index.url" in check.told

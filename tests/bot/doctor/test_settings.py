@@ -7,10 +7,10 @@ import pytest
 from bot.config.example import example_config
 from bot.config.settings import ConfigError, Settings
 from bot.doctor.check import Check
-from bot.doctor.settings import check_file, check_use, holds_secrets, set_in_vain
-from bot.embedding import open_embedding_of
-from memory.embeddings.opening import Embedding
-from tests.bot.doctor.found import about, named, settings_in
+from bot.doctor.settings import check_file, check_usage, holds_secrets, unused_settings
+from bot.embedding import open_embedding_from_settings
+from memory.embeddings.factory import Embedding
+from tests.bot.doctor.sample_state import about, find_check, settings_in
 
 
 def test_without_a_file_the_defaults_count() -> None:
@@ -34,7 +34,7 @@ def test_secrets_that_others_can_read_are_told_with_the_mend(
     file = tmp_path / "config.toml"
     file.write_text(text)
     file.chmod(mode)
-    check = named(check_file(file), "permissions")
+    check = find_check(check_file(file), "permissions")
     assert check.status == status
     if status == "warn":
         assert check.mend.startswith(f"chmod 600 {file}")
@@ -68,10 +68,10 @@ def test_settings_that_cannot_be_used_are_a_line_of_their_own(tmp_path: Path) ->
     file.write_text('[server]\nport = "x"\ntoken = "abc"\n')
     file.chmod(0o644)
     checks = list(check_file(file, error=ConfigError("server.port is wrong")))
-    assert named(checks, "valid") == Check(
+    assert find_check(checks, "valid") == Check(
         "settings", "valid", "fail", "server.port is wrong", "correct that; docs/settings.md has every key"
     )
-    assert named(checks, "permissions").status == "warn"
+    assert find_check(checks, "permissions").status == "warn"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_settings_that_cannot_be_used_are_a_line_of_their_own(tmp_path: Path) ->
     ],
 )
 def test_what_is_set_in_vain_is_told(sections: dict[str, object], told: str) -> None:
-    [line] = set_in_vain(*used(about(**sections)))
+    [line] = unused_settings(*used(about(**sections)))
     assert told in line
 
 
@@ -108,22 +108,22 @@ def test_what_is_set_in_vain_is_told(sections: dict[str, object], told: str) -> 
     ],
 )
 def test_what_counts_is_not_told(sections: dict[str, object]) -> None:
-    assert list(set_in_vain(*used(about(**sections)))) == []
+    assert list(unused_settings(*used(about(**sections)))) == []
 
 
 def test_the_example_settings_hold_no_secret_and_nothing_in_vain() -> None:
     example = example_config()
     assert not holds_secrets(example)
-    assert list(set_in_vain(*used(about(**tomllib.loads(example))))) == []
+    assert list(unused_settings(*used(about(**tomllib.loads(example))))) == []
 
 
 def used(settings: Settings) -> tuple[Settings, Embedding, dict[str, str]]:
-    return settings, open_embedding_of(settings), {}
+    return settings, open_embedding_from_settings(settings), {}
 
 
 def test_variables_of_the_environment_are_named_without_their_values(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     environment = {"COMMONPLACE_TELEGRAM__TOKEN": "1:secret", "COMMONPLACE_CONFIG": "x", "HOME": "y"}
-    [check] = check_use(settings, open_embedding_of(settings), environment)
+    [check] = check_usage(settings, open_embedding_from_settings(settings), environment)
     assert check.told == "also set by COMMONPLACE_TELEGRAM__TOKEN"
-    assert list(check_use(settings, open_embedding_of(settings), {"PATH": os.defpath})) == []
+    assert list(check_usage(settings, open_embedding_from_settings(settings), {"PATH": os.defpath})) == []

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from bot.doctor.asking import Asking
 from bot.doctor.check import Check
+from bot.doctor.http_probe import HttpProbe
 from bot.doctor.liveness import Liveness, last_sign_of_life
 from bot.doctor.telegram import check
-from tests.bot.doctor.found import about, everything, named, statuses, with_workspace
+from tests.bot.doctor.sample_state import about, everything, find_check, statuses, with_workspace
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.receiving import Webhook
 from tests.fakes.bot_api.server import BotApi
@@ -23,7 +23,7 @@ async def told(
     url: str, token: str, *, alive: bool = False, last_sign: datetime | None = None, **table: Any
 ) -> list[Check]:
     settings = about(telegram={"token": token, "api_base": url, **table})
-    async with Asking(seconds=5) as asking:
+    async with HttpProbe(seconds=5) as asking:
         return await check(settings, asking, Liveness(alive, last_sign, NOW))
 
 
@@ -36,8 +36,8 @@ async def test_a_bot_that_is_known_is_named() -> None:
     async with BotApi() as api:
         checks = await told(api.url, api.token)
         assert statuses(checks) == {"ok"}
-        assert named(checks, "bot").told == "@commonplace_bot"
-        assert "privacy mode is on" in named(checks, "groups").told
+        assert find_check(checks, "bot").told == "@commonplace_bot"
+        assert "privacy mode is on" in find_check(checks, "groups").told
         assert sorted(call.method for call in api.calls) == ["getMe", "getWebhookInfo"]
         assert api.token not in everything(checks)
 
@@ -45,7 +45,7 @@ async def test_a_bot_that_is_known_is_named() -> None:
 async def test_what_privacy_mode_means_is_told() -> None:
     async with BotApi() as api:
         api.bot.privacy = False
-        assert "privacy mode is off" in named(await told(api.url, api.token), "groups").told
+        assert "privacy mode is off" in find_check(await told(api.url, api.token), "groups").told
 
 
 async def test_a_token_that_is_not_known_fails_with_the_mend() -> None:
@@ -60,7 +60,7 @@ async def test_a_token_of_the_environment_that_can_be_none_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TELEGRAM_BOT_TOKEN", "not a token")
-    async with Asking() as asking:
+    async with HttpProbe() as asking:
         [found] = await check(with_workspace(tmp_path), asking, Liveness(False, None, NOW))
     assert (found.status, found.told) == ("fail", "TELEGRAM_BOT_TOKEN can be none")
 
@@ -84,39 +84,39 @@ async def test_a_server_that_is_none_or_not_there_fails() -> None:
 async def test_a_webhook_that_is_in_the_way_of_polling_is_told_by_its_host_alone() -> None:
     async with BotApi() as api:
         api.bot.inbox.webhook = Webhook("https://bot.example.org/secret/path")
-        check = named(await told(api.url, api.token), "webhook")
+        check = find_check(await told(api.url, api.token), "webhook")
         assert (check.status, "bot.example.org" in check.told) == ("warn", True)
         assert "secret/path" not in everything([check])
         assert "the start of the service removes it" in check.mend
-        assert "another token" in named(await told(api.url, api.token, alive=True), "webhook").mend
+        assert "another token" in find_check(await told(api.url, api.token, alive=True), "webhook").mend
 
 
 async def test_in_mode_webhook_what_keeps_updates_from_coming_is_told() -> None:
     mode: dict[str, Any] = {"mode": "webhook", "webhook_url": "https://bot.example.org"}
     async with BotApi() as api:
-        check = named(await told(api.url, api.token, **mode), "webhook")
+        check = find_check(await told(api.url, api.token, **mode), "webhook")
         assert (check.status, "the start of the service sets it" in check.told) == ("ok", True)
-        assert named(await told(api.url, api.token, alive=True, **mode), "webhook").status == "warn"
+        assert find_check(await told(api.url, api.token, alive=True, **mode), "webhook").status == "warn"
         await api.person(7, "Anna").say("hi")
         api.bot.inbox.webhook = Webhook(
             "https://bot.example.org/x", last_error="Connection refused", last_error_time=1.0
         )
         checks = await told(api.url, api.token, alive=True, **mode)
-        assert named(checks, "webhook").status == "ok"
-        assert "Connection refused" in named(checks, "delivery").told
+        assert find_check(checks, "webhook").status == "ok"
+        assert "Connection refused" in find_check(checks, "delivery").told
 
 
 async def test_what_waits_at_telegram_is_told() -> None:
     async with BotApi() as api:
         await api.person(7, "Anna").say("hi")
-        check = named(await told(api.url, api.token), "waiting")
+        check = find_check(await told(api.url, api.token), "waiting")
     assert (check.status, check.told.startswith("1 updates wait")) == ("warn", True)
 
 
 async def test_a_gap_of_more_than_a_day_is_told() -> None:
     async with BotApi() as api:
         long_ago = NOW - timedelta(days=3)
-        check = named(await told(api.url, api.token, last_sign=long_ago), "gap")
+        check = find_check(await told(api.url, api.token, last_sign=long_ago), "gap")
         assert (check.status, "for 3 days" in check.told) == ("warn", True)
         for alive, sign in ((True, long_ago), (False, NOW - timedelta(hours=5)), (False, None)):
             checks = await told(api.url, api.token, alive=alive, last_sign=sign)

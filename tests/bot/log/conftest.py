@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fakes.logging_state import logging_as_it_was
+from tests.fakes.restore_logging import restore_logging
 
 
 @pytest.fixture(autouse=True)
 def as_it_was() -> Iterator[None]:
-    with logging_as_it_was():
+    with restore_logging():
         yield

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from bot.config.settings import Settings
-from bot.log import secrets_of
+from bot.log import collect_secrets
 
 
 def test_keys_are_secrets_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,7 +20,7 @@ def test_keys_are_secrets_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -
         "memory": {"embedding": {"api_key": "of-the-memory", "base_url": address}},
         "providers": {"openai": {"api_keys": ["the-first", "the-second"]}},
     }
-    found = set(secrets_of(Settings(**tables)))
+    found = set(collect_secrets(Settings(**tables)))
     assert {"from-the-environment", "of-the-memory", "the-first", "the-second", "of-somebody"} <= found
     assert {"hf_t0ken", "12:t0ken", "of-the-hub", "of-the-address", "of-the-server", "of-the-proxy"} <= found
     assert found.isdisjoint({"", "true"})

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.log import Troubles, keep_out_of_logs, log_to_stderr
-from bot.log.lines import JsonLines, TextLines
-from bot.log.records import record_factory
+from bot.log import RecentErrors, log_to_stderr, redact_logs
+from bot.log.formatters import JsonFormatter, TextFormatter
+from bot.log.records import make_record_factory
 from memory.redaction import Redaction
 
 # "Zq7": else one is found that is a word of the line itself.
@@ -71,12 +71,12 @@ def traces_of(secret: str, form: str) -> set[str]:
 def test_no_secret_gets_through_in_any_form_and_at_any_place(secret: str, name: str, place: str) -> None:
     form = FORMS[name](secret)
     redaction = Redaction([secret])
-    library, troubles = Kept(), Troubles()
-    troubles.use(redaction)
+    library, troubles = Kept(), RecentErrors()
+    troubles.set_redaction(redaction)
     logger = logging.Logger(f"lib.{form}" if place == "name" else "lib")
     lines: list[str] = []
     previous = logging.getLogRecordFactory()
-    logging.setLogRecordFactory(record_factory(redaction))
+    logging.setLogRecordFactory(make_record_factory(redaction))
     try:
         for handler in (library, troubles):
             logger.addHandler(handler)
@@ -101,7 +101,7 @@ def test_no_secret_gets_through_in_any_form_and_at_any_place(secret: str, name: 
         else:
             logger.warning("asked")
         for record in library.records:
-            lines += [TextLines(redaction).format(record), JsonLines(redaction).format(record)]
+            lines += [TextFormatter(redaction).format(record), JsonFormatter(redaction).format(record)]
             lines.append(json.loads(lines[-1])["message"])
     finally:
         logging.setLogRecordFactory(previous)
@@ -177,13 +177,13 @@ def test_what_becomes_a_secret_later_is_kept_out_and_what_was_one_stays_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     log = log_to_stderr("info", format="text", secrets=["the-first-one"])
-    log.keep_out(["the-second-one"])
+    log.redact(["the-second-one"])
     logging.getLogger("x").warning("the-first-one, the-second-one")
     assert capsys.readouterr().err.endswith("x: ***, ***\n")
 
 
 def test_records_are_harmless_before_there_is_a_log(capsys: pytest.CaptureFixture[str]) -> None:
-    keep_out_of_logs(["hunter2-longer"])
+    redact_logs(["hunter2-longer"])
     kept = Kept()
     logger = logging.Logger("lib")
     logger.addHandler(kept)

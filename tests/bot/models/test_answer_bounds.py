@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from bot.models.anthropic import AnthropicDialect
+from bot.models.anthropic import AnthropicChatDialect
 from bot.models.anthropic_reader import AnthropicReader
-from bot.models.connection import Connection
-from bot.models.dialect import Reader
+from bot.models.connection_pool import ConnectionPool
+from bot.models.dialect import AnswerReader
 from bot.models.errors import EmptyAnswer
 from bot.models.gemini_reader import GeminiReader
 from bot.models.openai import open_openai
 from bot.models.openai_reader import OpenAIReader
 from bot.models.options import ModelOptions
 from bot.models.protocol import AssistantMessage, ModelRequest, ToolCall, ToolResult, UserMessage
-from bot.models.tool_calls import read_arguments
+from bot.models.tool_calls import parse_arguments
 from tests.fakes.model_server import KEY, Reply, answers, streams
 from tests.fakes.openai_server import MODEL, OpenAIServer
 
@@ -39,7 +39,7 @@ def block(index: int, **fields: Any) -> bytes:
     return event(type="content_block_start", index=index, content_block=fields)
 
 
-def read_all(reader: Reader, one: bytes, times: int) -> None:
+def read_all(reader: AnswerReader, one: bytes, times: int) -> None:
     for _ in range(times):
         reader.read(one)
 
@@ -125,10 +125,10 @@ def test_a_count_of_tokens_that_is_none_is_not_kept(count: object) -> None:
 def test_arguments_nested_deeply_are_a_broken_call() -> None:
     deep = '{"a":' * 500 + "1" + "}" * 500
     with pytest.raises(ValueError, match="nested too deeply"):
-        read_arguments(deep)
+        parse_arguments(deep)
     # It is in the conversation, and goes back with each later request, wherever in the program that is written.
     options = ModelOptions("anthropic/claude", "https://example.org", "key")
-    body = AnthropicDialect(options).body(
+    body = AnthropicChatDialect(options).body(
         ModelRequest(
             "",
             (
@@ -154,7 +154,7 @@ async def ask(reply: Reply) -> float:
 
     async with OpenAIServer() as server:
         server.enqueue(reply)
-        connection = Connection(server.base_url, connect_seconds=5.0)
+        connection = ConnectionPool(server.base_url, connect_seconds=5.0)
         model = open_openai(ModelOptions(f"openai/{MODEL}", server.base_url, KEY), connection)
         watching = asyncio.create_task(watch())
         try:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from bot.models.anthropic import longest_answer, open_anthropic, thinking_of, version_of
-from bot.models.anthropic_reader import object_of
-from bot.models.connection import Connection
+from bot.models.anthropic import max_answer_tokens, open_anthropic, parse_version, thinking_config
+from bot.models.anthropic_reader import parse_input
+from bot.models.connection_pool import ConnectionPool
 from bot.models.errors import (
     BadKey,
     BadRequest,
@@ -27,7 +27,6 @@ from bot.models.errors import (
     TimedOut,
 )
 from bot.models.http import HttpModel
-from bot.models.limits import Limits
 from bot.models.options import ModelOptions
 from bot.models.protocol import (
     Answer,
@@ -43,8 +42,9 @@ from bot.models.protocol import (
     Usage,
     UserMessage,
 )
+from bot.models.timeouts import Timeouts
 from tests.fakes.anthropic_server import AnthropicServer, event
-from tests.fakes.model_server import KEY, Asked, Says, answers, proxy_error, streams
+from tests.fakes.model_server import KEY, ModelAnswer, ReceivedRequest, answers, proxy_error, streams
 
 SYSTEM = "You are an assistant.\n\nToday is Friday, 2026-11-20."
 SEARCH = ToolSpec(
@@ -65,7 +65,7 @@ async def server() -> AsyncIterator[AnthropicServer]:
 
 @pytest.fixture
 async def opened(server: AnthropicServer) -> AsyncIterator[Open]:
-    connection = Connection(server.base_url, connect_seconds=5)
+    connection = ConnectionPool(server.base_url, connect_seconds=5)
 
     def open_it(model: str = "claude-opus-4-8", provider: str = "anthropic", **options: Any) -> HttpModel:
         defaults = ModelOptions(f"{provider}/{model}", server.base_url, KEY, needs_key=True)
@@ -105,7 +105,9 @@ def blocks_of(answer: Answer) -> list[dict[str, Any]]:
 async def test_text_streams_and_ends_in_an_answer_with_all_tokens_counted(
     server: AnthropicServer, opened: Open
 ) -> None:
-    server.enqueue(Says(["Hel", "lo ", "Ánna."], input_tokens=1200, cached_tokens=1000, output_tokens=9))
+    server.enqueue(
+        ModelAnswer(["Hel", "lo ", "Ánna."], input_tokens=1200, cached_tokens=1000, output_tokens=9)
+    )
     shown, answer = await ask(opened())
     assert shown == ["Hel", "lo ", "Ánna."]
     assert answer.usage == Usage(1200, 9, 1000)
@@ -131,7 +133,7 @@ async def test_calls_get_ids_of_ours_in_the_answer_and_in_the_raw_step(
     server: AnthropicServer, opened: Open
 ) -> None:
     server.enqueue(
-        Says("Let me look.", calls=[("memory_search", {"query": "passport"}), ("memory_write", {})])
+        ModelAnswer("Let me look.", calls=[("memory_search", {"query": "passport"}), ("memory_write", {})])
     )
     _, answer = await ask(opened())
     search, write = answer.message.calls
@@ -149,7 +151,9 @@ async def test_arguments_that_are_no_json_reach_the_agent_as_they_are_and_the_mo
     server: AnthropicServer, opened: Open
 ) -> None:
     model = opened()
-    server.enqueue(Says(calls=[("memory_search", '{"query": pass'), ("memory_search", '{"query": NaN}')]))
+    server.enqueue(
+        ModelAnswer(calls=[("memory_search", '{"query": pass'), ("memory_search", '{"query": NaN}')])
+    )
     _, answer = await ask(model)
     broken, not_a_number = answer.message.calls
     assert (broken.arguments, not_a_number.arguments) == ('{"query": pass', '{"query": NaN}')
@@ -168,7 +172,7 @@ async def test_arguments_that_are_no_json_reach_the_agent_as_they_are_and_the_mo
 async def test_thoughts_are_kept_with_their_signatures_and_not_shown(
     server: AnthropicServer, opened: Open
 ) -> None:
-    server.enqueue(Says("Blue.", thought="The passport lies in the blue folder."))
+    server.enqueue(ModelAnswer("Blue.", thought="The passport lies in the blue folder."))
     shown, answer = await ask(opened(reasoning_effort="high"))
     assert shown == ["Blue."]
     thought, text = blocks_of(answer)
@@ -180,8 +184,8 @@ async def test_thoughts_are_kept_with_their_signatures_and_not_shown(
 async def test_a_thought_that_goes_on_for_long_is_not_taken_for_silence(
     server: AnthropicServer, opened: Open
 ) -> None:
-    server.enqueue(Says("Blue.", thought="Hm.", delay=0.15))
-    limits = Limits(first_token=0.75, idle=0.75)
+    server.enqueue(ModelAnswer("Blue.", thought="Hm.", delay=0.15))
+    limits = Timeouts(first_token=0.75, idle=0.75)
     _, answer = await ask(opened(limits=limits, reasoning_effort="low"))
     assert answer.first_token_seconds < 0.75
 
@@ -189,7 +193,7 @@ async def test_a_thought_that_goes_on_for_long_is_not_taken_for_silence(
 async def test_pings_alone_are_no_sign_of_an_answer(server: AnthropicServer, opened: Open) -> None:
     server.enqueue(streams(START, *[event({"type": "ping"})] * 200, delay=0.02))
     with pytest.raises(TimedOut):
-        await ask(opened(limits=Limits(first_token=0.1)))
+        await ask(opened(limits=Timeouts(first_token=0.1)))
 
 
 START = event({"type": "message_start", "message": {"usage": {"input_tokens": 3, "output_tokens": 1}}})
@@ -290,7 +294,7 @@ async def test_an_answer_in_one_piece_is_read_too(server: AnthropicServer, opene
 async def test_an_answer_that_had_to_end_says_so(
     server: AnthropicServer, opened: Open, reason: str, cut_short: bool
 ) -> None:
-    server.enqueue(Says("One upon a", stop=reason))
+    server.enqueue(ModelAnswer("One upon a", stop=reason))
     _, answer = await ask(opened())
     assert answer.cut_short == cut_short
 
@@ -333,9 +337,11 @@ async def test_streams_that_hold_no_answer(
 async def test_a_connection_lost_in_the_middle_is_told_from_a_whole_answer(
     server: AnthropicServer, opened: Open
 ) -> None:
-    length = len(server.events(Asked("", {}, {"model": "", "messages": []}), Says("One. Two.")))
+    length = len(
+        server.events(ReceivedRequest("", {}, {"model": "", "messages": []}), ModelAnswer("One. Two."))
+    )
     for cut in range(1, length):
-        server.enqueue(Says("One. Two.", cut_after=cut))
+        server.enqueue(ModelAnswer("One. Two.", cut_after=cut))
         with pytest.raises(CutOff):
             await ask(opened())
     await ask(opened())
@@ -641,7 +647,7 @@ def marks(body: dict[str, Any]) -> list[int]:
 
 async def thought_and_called(server: AnthropicServer, model: HttpModel) -> AssistantMessage:
     server.enqueue(
-        Says("Let me look.", thought="In the notes?", calls=[("memory_search", {"query": "passport"})])
+        ModelAnswer("Let me look.", thought="In the notes?", calls=[("memory_search", {"query": "passport"})])
     )
     _, answer = await ask(model, asked("Where is it?"))
     return answer.message
@@ -732,7 +738,7 @@ async def test_a_budget_to_think_is_left_out_where_another_model_began_to_call(
     ],
 )
 def test_arguments_of_any_history_are_an_object(arguments: str, expected: dict[str, Any]) -> None:
-    assert object_of(arguments) == expected
+    assert parse_input(arguments) == expected
 
 
 # -- what each generation takes -------------------------------------------------------------------------------
@@ -784,13 +790,13 @@ BOUND = {**ADAPTIVE, "block_binding": {"prefix_mismatch_behavior": "drop_block"}
 def test_effort_takes_the_form_of_the_models_generation(
     model: str, effort: str | None, expected: dict[str, Any]
 ) -> None:
-    assert thinking_of(ModelOptions(f"anthropic/{model}", reasoning_effort=effort)) == expected
+    assert thinking_config(ModelOptions(f"anthropic/{model}", reasoning_effort=effort)) == expected
 
 
 @pytest.mark.parametrize(("longest", "budget"), [(2047, None), (2048, 1024), (6000, 3000), (64_000, 16_384)])
 def test_half_of_an_answer_is_left_to_be_said(longest: int, budget: int | None) -> None:
     options = ModelOptions("anthropic/claude-opus-4-5", reasoning_effort="high", max_tokens=longest)
-    assert thinking_of(options).get("thinking", {}).get("budget_tokens") == budget
+    assert thinking_config(options).get("thinking", {}).get("budget_tokens") == budget
 
 
 @pytest.mark.parametrize(
@@ -809,8 +815,8 @@ def test_half_of_an_answer_is_left_to_be_said(longest: int, budget: int | None) 
     ],
 )
 def test_a_name_tells_the_generation(model: str, version: tuple[int, int] | None, longest: int) -> None:
-    assert version_of(model) == version
-    assert longest_answer(ModelOptions(f"anthropic/{model}")) == longest
+    assert parse_version(model) == version
+    assert max_answer_tokens(ModelOptions(f"anthropic/{model}")) == longest
 
 
 async def test_a_stream_may_be_left_early_and_the_model_asked_again(

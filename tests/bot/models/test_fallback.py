@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from bot.models.candidate import Candidate, Hooks, Route
+from bot.models.breakers import Breakers
+from bot.models.candidate import FallbackHooks, ModelCandidate, Route
 from bot.models.errors import (
     BadKey,
     BadRequest,
@@ -27,10 +28,7 @@ from bot.models.errors import (
     Unreachable,
 )
 from bot.models.fallback import FallbackModel
-from bot.models.health import OPEN_AFTER, Health, Outcome, RouteName, after
-from bot.models.health_book import HealthBook
-from bot.models.patience import LONG_WAIT, LONGEST_WAIT, Patience
-from bot.models.plan import Plan
+from bot.models.health import OPEN_AFTER, CallOutcome, Health, RouteName, after
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
@@ -43,7 +41,9 @@ from bot.models.protocol import (
     Usage,
     UserMessage,
 )
-from bot.models.tokens import tokens_of_request
+from bot.models.retry import LONG_WAIT, MAX_WAIT, RetryPolicy
+from bot.models.routing import Routing
+from bot.models.token_estimate import estimate_request_tokens
 from tests.fakes.scripted_model import ScriptedModel
 
 ASKED = ModelRequest("You are an assistant.", (UserMessage("Where is Anna's passport?"),))
@@ -90,7 +90,7 @@ class Chain:
     model: FallbackModel
     models: Mapping[str, ScriptedModel]
     clock: Clock
-    health: HealthBook
+    health: Breakers
     retries: list[tuple[str, int, str]]
     fallbacks: list[tuple[str, str, str]]
 
@@ -121,36 +121,36 @@ def build() -> Build:
         adaptive: bool = False,
         fallback: bool = True,
         window_is_set: bool = False,
-        health: HealthBook | None = None,
+        health: Breakers | None = None,
         clock: Clock | None = None,
         max_retries: int = 2,
     ) -> Chain:
         clock = clock or Clock()
         models: dict[str, ScriptedModel] = {}
 
-        def made(name: str) -> Candidate:
+        def made(name: str) -> ModelCandidate:
             routes = []
             for key in range(keys):
                 label = f"{name}#{key}" if keys > 1 else name
                 models[label] = ScriptedModel(name=name)
                 routes.append(Route(models[label], RouteName(name, str(key) if keys > 1 else "")))
             window = (windows or {}).get(name)
-            return Candidate(name, tuple(routes), window, window_is_set, name == last_resort)
+            return ModelCandidate(name, tuple(routes), window, window_is_set, name == last_resort)
 
         retries: list[tuple[str, int, str]] = []
         fallbacks: list[tuple[str, str, str]] = []
-        health = health or HealthBook(now=clock)
+        health = health or Breakers(now=clock)
         model = FallbackModel(
-            Plan(
+            Routing(
                 tuple(map(made, names)),
                 tuple(map(made, others)),
                 on_error or {},
-                Patience(max_retries, 1.0),
+                RetryPolicy(max_retries, 1.0),
                 adaptive,
                 fallback,
             ),
             health=health,
-            hooks=Hooks(
+            hooks=FallbackHooks(
                 on_retry=lambda model, attempt, error: retries.append((model, attempt, error.kind)),
                 on_fallback=lambda model, then, error: fallbacks.append((model, then, error.kind)),
             ),
@@ -348,14 +348,14 @@ async def test_a_long_wait_is_waited_where_nothing_else_is_left(build: Build) ->
 
 async def test_nobody_waits_for_an_hour(build: Build) -> None:
     chain = build("a/one")
-    fail(chain.models["a/one"], RateLimited("429", retry_after=LONGEST_WAIT + 1))
+    fail(chain.models["a/one"], RateLimited("429", retry_after=MAX_WAIT + 1))
     with pytest.raises(NoModelAnswered):
         await chain.ask()
     assert chain.clock.waits == []
 
 
 def test_jitter_only_lengthens() -> None:
-    patience = Patience(max_retries=9, retry_delay=1.0)
+    patience = RetryPolicy(max_retries=9, retry_delay=1.0)
     for tries in range(1, 9):
         waits = [
             patience.decide(
@@ -370,7 +370,7 @@ def test_jitter_only_lengthens() -> None:
 @pytest.mark.parametrize("error", PASSES)
 @pytest.mark.parametrize("retry_delay", [12.0, 90.0])
 def test_the_owners_own_delay_is_no_reason_to_ask_less_often(error: ModelError, retry_delay: float) -> None:
-    patience = Patience(max_retries=2, retry_delay=retry_delay)
+    patience = RetryPolicy(max_retries=2, retry_delay=retry_delay)
     for tries in (1, 2):
         decision = patience.decide(error, tries=tries, shown=False, another_ready=True, chance=0.0)
         assert decision.wait >= retry_delay
@@ -378,7 +378,7 @@ def test_the_owners_own_delay_is_no_reason_to_ask_less_often(error: ModelError, 
 
 def test_a_wait_of_nothing_is_no_word_of_the_provider() -> None:
     error = ServerFailed("500", retry_after=0.0)
-    decision = Patience().decide(error, tries=1, shown=False, another_ready=False, chance=0.0)
+    decision = RetryPolicy().decide(error, tries=1, shown=False, another_ready=False, chance=0.0)
     assert decision.wait == 1.0
 
 
@@ -674,7 +674,7 @@ async def test_a_providers_word_on_its_window_counts_more_than_the_table_and_les
 ) -> None:
     chain = build("a/one", "b/two", windows={"a/one": 8192}, window_is_set=window_is_set)
     refused = ContextTooLong("x", window=128_000)
-    chain.health.record([Outcome(RouteName("a/one"), chain.clock.time, error=refused, tokens=130_000)])
+    chain.health.record([CallOutcome(RouteName("a/one"), chain.clock.time, error=refused, tokens=130_000)])
     say(chain.models["a/one"], "Here.")
     say(chain.models["b/two"], "Here.")
     await chain.ask(long_request())
@@ -683,7 +683,7 @@ async def test_a_providers_word_on_its_window_counts_more_than_the_table_and_les
 
 async def test_one_odd_count_does_not_make_every_request_too_long(build: Build) -> None:
     chain = build("a/one", "b/two", windows={"a/one": 128_000})
-    odd = Outcome(RouteName("a/one"), chain.clock.time, usage=Usage(100_000, 5), tokens=30)
+    odd = CallOutcome(RouteName("a/one"), chain.clock.time, usage=Usage(100_000, 5), tokens=30)
     chain.health.record([odd])
     say(chain.models["a/one"], "Here.")
     assert (await chain.ask(long_request(2))).message.model == "a/one"
@@ -703,7 +703,7 @@ async def test_no_more_is_sent_than_the_owners_window_has_room_for(build: Build)
     say(chain.models["a/one"], "Here.")
     assert (await chain.ask(long_request())).tries == ()
     (shown,) = chain.models["a/one"].history
-    assert tokens_of_request(shown) < 8000
+    assert estimate_request_tokens(shown) < 8000
     assert "left out" in shown.system
 
 
@@ -742,7 +742,7 @@ async def test_a_long_request_that_is_refused_without_a_reason_is_tried_once_wit
     say(chain.models["a/one"], "Here.")
     answer = await chain.ask(replace(long_request(), may_shorten=may_shorten))
     assert answer.message.text == "Here."
-    whole, shorter = map(tokens_of_request, chain.models["a/one"].history)
+    whole, shorter = map(estimate_request_tokens, chain.models["a/one"].history)
     assert shorter <= whole / 2
     assert shorter < 20_000
 
@@ -766,7 +766,7 @@ async def test_each_model_has_its_own_try_with_less_and_whoever_comes_after_is_t
     assert (await chain.ask(request)).message.text == "Noted."
     assert chain.asked() == {"a/one": 2, "b/two": 2, "builtin/notebook": 1}
     for name in ("a/one", "b/two"):
-        whole, shorter = map(tokens_of_request, chain.models[name].history)
+        whole, shorter = map(estimate_request_tokens, chain.models[name].history)
         assert shorter <= whole / 2
     (shown,) = chain.models["builtin/notebook"].history
     assert shown.messages == request.messages
@@ -928,7 +928,7 @@ async def test_a_refusal_shows_that_a_model_is_there_again(build: Build) -> None
     chain.clock.time += 31
     await fail_calls(chain, 1, ContentRefused("no"))
     await fail_calls(chain, 1, ServerFailed("500"))
-    assert not chain.health.of(RouteName("a/one")).is_resting(chain.clock.time)
+    assert not chain.health.of(RouteName("a/one")).is_open(chain.clock.time)
 
 
 async def test_a_reset_ends_every_rest(build: Build) -> None:
@@ -982,7 +982,7 @@ async def test_a_model_that_was_idle_for_long_is_asked_once_now_and_then(build: 
 
 
 def measured(chain: Chain, name: str, seconds: float) -> None:
-    outcome = Outcome(
+    outcome = CallOutcome(
         RouteName(name),
         chain.clock.time,
         usage=Usage(10, 100),
@@ -1012,7 +1012,7 @@ async def test_one_call_alone_looks_how_an_idle_model_does(build: Build) -> None
 
 async def test_a_model_that_never_answered_does_not_keep_its_place(build: Build) -> None:
     chain = build("a/dead", "b/good", adaptive=True, max_retries=0)
-    dead = Outcome(RouteName("a/dead"), chain.clock.time, error=ServerFailed("500"))
+    dead = CallOutcome(RouteName("a/dead"), chain.clock.time, error=ServerFailed("500"))
     chain.health.record([dead] * 5)
     measured(chain, "b/good", 1.0)
     chain.clock.time += 400
@@ -1021,5 +1021,7 @@ async def test_a_model_that_never_answered_does_not_keep_its_place(build: Build)
 
 
 def test_an_answer_in_one_piece_says_nothing_of_speed() -> None:
-    outcome = Outcome(RouteName("a/one"), 1.0, usage=Usage(100, 60), first_token_seconds=1.0, seconds=1.0004)
+    outcome = CallOutcome(
+        RouteName("a/one"), 1.0, usage=Usage(100, 60), first_token_seconds=1.0, seconds=1.0004
+    )
     assert after(Health(RouteName("a/one")), outcome).tokens_per_second == 0.0

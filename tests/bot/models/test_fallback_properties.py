@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.models.call import NEARLY_FULL
-from bot.models.candidate import Candidate, Hooks, Route
+from bot.models.breakers import Breakers
+from bot.models.candidate import FallbackHooks, ModelCandidate, Route
 from bot.models.errors import (
     BadKey,
     BadRequest,
@@ -29,10 +29,8 @@ from bot.models.errors import (
     Unreachable,
 )
 from bot.models.fallback import FallbackModel
+from bot.models.fallback_run import NEARLY_FULL
 from bot.models.health import RouteName
-from bot.models.health_book import HealthBook
-from bot.models.patience import Patience
-from bot.models.plan import Plan
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
@@ -42,7 +40,9 @@ from bot.models.protocol import (
     Usage,
     UserMessage,
 )
-from bot.models.tokens import tokens_of_request
+from bot.models.retry import RetryPolicy
+from bot.models.routing import Routing
+from bot.models.token_estimate import estimate_request_tokens
 
 TURNS = tuple(UserMessage(f"{number}: " + "x" * 700) for number in range(20))
 WHOLE = ModelRequest("System.", (*TURNS, UserMessage("And now?")))  # about 4,200 tokens
@@ -110,15 +110,15 @@ class World:
     setup: Setup
     time: float = 1_000_000.0
     asked: list[Asked] = field(default_factory=list)
-    plan: Plan = field(init=False)
-    health: HealthBook = field(init=False)
+    plan: Routing = field(init=False)
+    health: Breakers = field(init=False)
     model: FallbackModel = field(init=False)
 
     def __post_init__(self) -> None:
         setup, scripts = self.setup, iter(self.setup.scripts)
         names = [f"{letter}/model" for letter, _ in zip("abc", setup.windows[1:], strict=False)]
         made = [
-            Candidate(
+            ModelCandidate(
                 name,
                 tuple(
                     Route(Scripted(RouteName(name, str(key)), next(scripts), self), RouteName(name, str(key)))
@@ -130,14 +130,14 @@ class World:
             for name, keys, window in zip([EXTRA, *names], setup.keys, setup.windows, strict=True)
         ]
         notebook = RouteName(NOTEBOOK)
-        resort = Candidate(
+        resort = ModelCandidate(
             NOTEBOOK, (Route(Scripted(notebook, (Step(),), self), notebook),), last_resort=True
         )
         chain = (*made[1:], resort) if setup.last_resort else tuple(made[1:])
-        patience = Patience(setup.max_retries, 1.0)
-        self.plan = Plan(chain, (made[0],), setup.on_error, patience, adaptive=setup.adaptive)
-        self.health = HealthBook(now=lambda: self.time)
-        hooks = Hooks(on_retry=lambda *_: None, on_fallback=lambda *_: None)
+        patience = RetryPolicy(setup.max_retries, 1.0)
+        self.plan = Routing(chain, (made[0],), setup.on_error, patience, adaptive=setup.adaptive)
+        self.health = Breakers(now=lambda: self.time)
+        hooks = FallbackHooks(on_retry=lambda *_: None, on_fallback=lambda *_: None)
         self.model = FallbackModel(
             self.plan, health=self.health, hooks=hooks, sleep=self.sleep, chance=lambda: 0.0
         )
@@ -150,7 +150,7 @@ class World:
             pytest.fail("no end of it")  # unlike an assertion, it is no failure of the model
         known = {each.route.model for each in self.asked} | {name.model}
         fresh = all(each.route != name for each in self.asked)
-        rests = fresh and self.health.of(name).is_resting(self.time)
+        rests = fresh and self.health.of(name).is_open(self.time)
         resort = fresh and name.model == NOTEBOOK
         ready = [each.name for each in self.plan.chain if each.name not in known and self.is_ready(each)]
         candidate = self.plan.candidates[name.model]
@@ -159,8 +159,8 @@ class World:
         room = (window or 0) * NEARLY_FULL / self.health.of(name).tokens_ratio
         self.asked.append(Asked(name, request, error, tuple(ready) if rests or resort else (), room))
 
-    def is_ready(self, candidate: Candidate) -> bool:
-        return not any(self.health.of(route.name).is_resting(self.time) for route in candidate.routes)
+    def is_ready(self, candidate: ModelCandidate) -> bool:
+        return not any(self.health.of(route.name).is_open(self.time) for route in candidate.routes)
 
 
 @dataclass(slots=True)
@@ -186,7 +186,8 @@ class Scripted:
         if error:
             raise error
         yield Answer(
-            AssistantMessage("".join(step.text.split()), (), self.name), Usage(tokens_of_request(request), 2)
+            AssistantMessage("".join(step.text.split()), (), self.name),
+            Usage(estimate_request_tokens(request), 2),
         )
 
 
@@ -275,7 +276,7 @@ def test_what_holds_for_every_call(setup: Setup) -> None:
             assert world.health.of(name).failed_in_a_row <= count + 1, "one call is one failure"
 
 
-def routes_of(plan: Plan) -> list[RouteName]:
+def routes_of(plan: Routing) -> list[RouteName]:
     return [route.name for each in plan.candidates.values() for route in each.routes]
 
 
@@ -320,9 +321,9 @@ def assert_nothing_is_left_out_needlessly(asked: Sequence[Asked], whole: ModelRe
     for at, each in enumerate(asked):
         refused = any(isinstance(earlier.error, ContextTooLong | BadRequest) for earlier in asked[:at])
         if len(each.request.messages) < len(whole.messages) and not refused:
-            assert 0 < each.room < tokens_of_request(whole)
+            assert 0 < each.room < estimate_request_tokens(whole)
         if each.room:
-            assert tokens_of_request(each.request) <= each.room
+            assert estimate_request_tokens(each.request) <= each.room
 
 
 def run(work: Coroutine[None, None, Result]) -> Result:

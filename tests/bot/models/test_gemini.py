@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from bot.journal import Journal
-from bot.models.connection import Connection
+from bot.models.connection_pool import ConnectionPool
 from bot.models.errors import (
     BadKey,
     BadRequest,
@@ -30,7 +29,6 @@ from bot.models.errors import (
     Unreachable,
 )
 from bot.models.gemini import open_gemini
-from bot.models.limits import Limits
 from bot.models.options import ModelOptions
 from bot.models.protocol import (
     Answer,
@@ -46,12 +44,14 @@ from bot.models.protocol import (
     Usage,
     UserMessage,
 )
+from bot.models.timeouts import Timeouts
+from bot.note_writes import OnceWriter
 from bot.state.database import State
 from bot.tools.memory import memory_tools
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.gemini_server import NO_SIGNATURE, GeminiServer, sse
-from tests.fakes.model_server import KEY, Says, answers, drops, hangs, proxy_error, streams
+from tests.fakes.model_server import KEY, ModelAnswer, answers, drops, hangs, proxy_error, streams
 
 NEWEST = "gemini-3.8-flash"
 SEARCH = ToolSpec(
@@ -68,7 +68,7 @@ Opener = Callable[..., LanguageModel]
 @asynccontextmanager
 async def serving(server: GeminiServer) -> AsyncIterator[tuple[GeminiServer, Opener]]:
     async with server:
-        connection = Connection(server.base_url, connect_seconds=1)
+        connection = ConnectionPool(server.base_url, connect_seconds=1)
 
         def open_model(model: str = NEWEST, **options: Any) -> LanguageModel:
             options = {"key": KEY, "needs_key": True, **options}
@@ -194,7 +194,7 @@ async def test_tools_are_taken_whatever_their_schemas_hold(
         State(tmp_path / "state.db") as state,
         Memory(MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC)) as memory,
     ):
-        ours = tuple(tool.spec for tool in memory_tools(memory, Journal(memory, state)))
+        ours = tuple(tool.spec for tool in memory_tools(memory, OnceWriter(memory, state)))
     tools = (*ours, ToolSpec("odd", "Any.", whole), ToolSpec("none", "No parameters.", nothing))
     assert (await ask(open_model(), asked(tools=tools))).message.text
 
@@ -222,7 +222,11 @@ async def test_a_turn_of_several_steps_goes_back_as_it_was_written(
     server, open_model = gemini
     asker = open_model(model)
     search = ("memory_search", {"query": "passport"})
-    server.enqueue(Says("Let me look.", [search, search], thought="Hm."), Says(calls=[search]), Says("Blue."))
+    server.enqueue(
+        ModelAnswer("Let me look.", [search, search], thought="Hm."),
+        ModelAnswer(calls=[search]),
+        ModelAnswer("Blue."),
+    )
     first = await ask(asker)
     second = await ask(asker, asked(ASK, first.message, *results_of(first)))
     history: list[Message] = [ASK, first.message, *results_of(first), second.message, *results_of(second)]
@@ -311,7 +315,7 @@ async def test_a_step_of_another_gemini_is_rebuilt_without_thoughts_and_signatur
     gemini: tuple[GeminiServer, Opener],
 ) -> None:
     server, open_model = gemini
-    server.enqueue(Says("I look.", [("memory_search", {"query": "x"})], thought="Hm."))
+    server.enqueue(ModelAnswer("I look.", [("memory_search", {"query": "x"})], thought="Hm."))
     step = await ask(open_model("gemini-3-pro-preview"))
     await ask(open_model(), asked(ASK, step.message, *results_of(step)))
     said, call = server.requests[1].body["contents"][1]["parts"]
@@ -361,7 +365,7 @@ async def test_two_answers_in_a_row_are_one_turn(gemini: tuple[GeminiServer, Ope
 async def test_ids_are_left_out_where_they_are_not_known_and_ever_after() -> None:
     async with serving(GeminiServer(takes_ids=False)) as (server, open_model):
         model = open_model()
-        server.enqueue(Says(calls=[("memory_search", {"query": "x"})]))
+        server.enqueue(ModelAnswer(calls=[("memory_search", {"query": "x"})]))
         step = await ask(model)
         for requests in (3, 4):
             await ask(model, asked(ASK, step.message, *results_of(step)))
@@ -398,13 +402,17 @@ async def test_an_answer_is_the_same_however_it_is_cut(
 
 async def test_tokens_are_those_of_the_whole_step(gemini: tuple[GeminiServer, Opener]) -> None:
     server, open_model = gemini
-    server.enqueue(Says(["Hel", "lo."], thought="Hm.", input_tokens=100, output_tokens=21, cached_tokens=64))
+    server.enqueue(
+        ModelAnswer(["Hel", "lo."], thought="Hm.", input_tokens=100, output_tokens=21, cached_tokens=64)
+    )
     assert (await ask(open_model())).usage == Usage(100, 21, 64)
 
 
 async def test_an_answer_at_its_limit_is_cut_short(gemini: tuple[GeminiServer, Opener]) -> None:
     server, open_model = gemini
-    server.enqueue(Says("Once upon", stop="MAX_TOKENS"), Says("Once", stop="A_REASON_OF_NEXT_YEAR"))
+    server.enqueue(
+        ModelAnswer("Once upon", stop="MAX_TOKENS"), ModelAnswer("Once", stop="A_REASON_OF_NEXT_YEAR")
+    )
     assert (await ask(open_model())).cut_short
     assert (await ask(open_model())).cut_short
 
@@ -479,7 +487,7 @@ async def test_an_answer_that_is_none_says_why(
 
 async def test_arguments_that_are_no_json_never_arrive(gemini: tuple[GeminiServer, Opener]) -> None:
     server, open_model = gemini
-    server.enqueue(Says("I look.", [("memory_search", '{"query": ')]))
+    server.enqueue(ModelAnswer("I look.", [("memory_search", '{"query": ')]))
     with pytest.raises(EmptyAnswer, match="MALFORMED_FUNCTION_CALL"):
         await ask(open_model())
 
@@ -657,19 +665,21 @@ async def test_ids_are_left_out_once_even_where_that_helps_nothing(
 
 async def test_a_connection_that_fails_is_told_as_such(gemini: tuple[GeminiServer, Opener]) -> None:
     server, open_model = gemini
-    server.enqueue(drops(), Says(["Hel", "lo."], cut_after=1), proxy_error(), hangs())
+    server.enqueue(drops(), ModelAnswer(["Hel", "lo."], cut_after=1), proxy_error(), hangs())
     for expected in (Unreachable, CutOff, ServerFailed):
         with pytest.raises(ModelError) as caught:
             await ask(open_model())
         assert type(caught.value) is expected
     with pytest.raises(TimedOut, match="no sign"):
-        await ask(open_model(limits=Limits(first_token=0.05)))
+        await ask(open_model(limits=Timeouts(first_token=0.05)))
 
 
 async def test_a_thought_is_a_sign_of_life_but_no_text(gemini: tuple[GeminiServer, Opener]) -> None:
     server, open_model = gemini
-    limits = Limits(first_token=10, idle=0.4)
-    server.enqueue(Says("Hello.", thought="Hm.", hang_after=1), Says("Hello.", thought="Hm.", hang_after=2))
+    limits = Timeouts(first_token=10, idle=0.4)
+    server.enqueue(
+        ModelAnswer("Hello.", thought="Hm.", hang_after=1), ModelAnswer("Hello.", thought="Hm.", hang_after=2)
+    )
     with pytest.raises(TimedOut, match="silent"):
         await ask(open_model(limits=limits))
     async with aclosing(open_model(limits=limits).stream(asked())) as events:
@@ -692,7 +702,7 @@ async def test_a_signature_that_was_lost_or_changed_is_refused(
     gemini: tuple[GeminiServer, Opener], change: Mapping[str, str], words: str
 ) -> None:
     server, open_model = gemini
-    server.enqueue(Says(calls=[("memory_search", {"query": "x"})]))
+    server.enqueue(ModelAnswer(calls=[("memory_search", {"query": "x"})]))
     step = await ask(open_model())
     await ask(open_model(), asked(ASK, step.message, *results_of(step)))
     kept = server.requests[1]

@@ -18,8 +18,8 @@ import pytest
 from aiohttp import web
 
 from bot.models import http
-from bot.models.connection import Connection
-from bot.models.dialect import Refusal, Stage
+from bot.models.connection_pool import ConnectionPool
+from bot.models.dialect import AnswerStage, ErrorEvent
 from bot.models.errors import (
     BadKey,
     BadRequest,
@@ -36,16 +36,16 @@ from bot.models.errors import (
     Unreachable,
 )
 from bot.models.http import HttpModel
-from bot.models.limits import Limits
 from bot.models.options import ModelOptions
 from bot.models.protocol import Answer, AssistantMessage, ModelRequest, TextDelta, UserMessage
-from memory.http_answers import Failure
+from bot.models.timeouts import Timeouts
+from memory.http_responses import HttpFailure
 from tests.fakes.model_server import (
     KEY,
-    Asked,
+    ModelAnswer,
     ModelServer,
+    ReceivedRequest,
     Reply,
-    Says,
     answers,
     drips,
     drops,
@@ -55,7 +55,7 @@ from tests.fakes.model_server import (
 )
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
-PLENTY = Limits(first_token=10, idle=10, begin=10, total=10)
+PLENTY = Timeouts(first_token=10, idle=10, begin=10, total=10)
 REQUEST = ModelRequest("Be brief.", (UserMessage("Hello?"),))
 PASSWORD = "s3cret-pass"
 
@@ -71,7 +71,7 @@ class PlainReader:
     """Events are {"text": …}, {"thought": …}, {"ping": 1}, {"end": true}; with "whole" nothing more need come."""
 
     def __init__(self) -> None:
-        self.stage: Stage = "waiting"
+        self.stage: AnswerStage = "waiting"
         self.ended = False
         self._whole = False
         self._text = ""
@@ -89,7 +89,7 @@ class PlainReader:
         self.ended = self.ended or "end" in fields
         self._whole = self._whole or "whole" in fields
         if "error" in fields:
-            raise Refusal(Failure(500, fields))
+            raise ErrorEvent(HttpFailure(500, fields))
         return text
 
     def answer(self) -> Answer:
@@ -115,10 +115,10 @@ class PlainDialect:
     def reader(self) -> PlainReader:
         return PlainReader()
 
-    def kind_of(self, failure: Failure) -> type[ModelError] | None:
+    def kind_of(self, failure: HttpFailure) -> type[ModelError] | None:
         return OutOfCredit if failure.fields.get("error") == "no credit" else None
 
-    def adapt(self, failure: Failure) -> bool:
+    def adapt(self, failure: HttpFailure) -> bool:
         del failure
         learns = self.learnt < self.lessons
         self.learnt += learns
@@ -143,10 +143,10 @@ class PlainServer(ModelServer):
         self.peers.append(request.transport.get_extra_info("peername"))
         return await super().handle(request)
 
-    def objection(self, asked: Asked) -> web.Response | None:
+    def objection(self, asked: ReceivedRequest) -> web.Response | None:
         return None
 
-    def events(self, asked: Asked, says: Says) -> list[bytes]:
+    def events(self, asked: ReceivedRequest, says: ModelAnswer) -> list[bytes]:
         texts = [says.text] if isinstance(says.text, str) else says.text
         return [*(event(text=text) for text in texts), END]
 
@@ -175,7 +175,7 @@ async def open_model(server: PlainServer) -> AsyncIterator[Open]:
     async with AsyncExitStack() as stack:
 
         def open_it(
-            limits: Limits = PLENTY,
+            limits: Timeouts = PLENTY,
             *,
             base_url: str = "",
             key: str = KEY,
@@ -184,7 +184,7 @@ async def open_model(server: PlainServer) -> AsyncIterator[Open]:
             connect_seconds: float = 10,
         ) -> HttpModel:
             base_url = base_url or server.root
-            connection = Connection(base_url, connect_seconds=connect_seconds)
+            connection = ConnectionPool(base_url, connect_seconds=connect_seconds)
             stack.push_async_callback(connection.close)
             options = ModelOptions("mine/small", base_url, key, needs_key, limits=limits)
             dialect = PlainDialect(f"{base_url}/ask", key, lessons=lessons)
@@ -217,7 +217,7 @@ async def failure_of(model: HttpModel) -> ModelError:
 async def test_text_streams_as_it_comes_and_the_answer_is_whole(
     server: PlainServer, open_model: Open
 ) -> None:
-    server.enqueue(Says(["Hel", "lo."], delay=0.02))
+    server.enqueue(ModelAnswer(["Hel", "lo."], delay=0.02))
     texts, answer = await said_by(open_model())
     assert (texts, answer.message.text, answer.message.model) == (["Hel", "lo."], "Hello.", "mine/small")
     assert 0.02 <= answer.first_token_seconds < 1
@@ -226,7 +226,7 @@ async def test_text_streams_as_it_comes_and_the_answer_is_whole(
 async def test_an_answer_in_one_piece_is_taken_from_a_server_that_does_not_stream(
     server: PlainServer, open_model: Open
 ) -> None:
-    async def late(request: web.Request, asked: Asked) -> web.StreamResponse:
+    async def late(request: web.Request, asked: ReceivedRequest) -> web.StreamResponse:
         await asyncio.sleep(0.02)
         return await answers('{"text": "Hello.", "end": true}')(request, asked)
 
@@ -247,7 +247,11 @@ async def test_a_packed_answer_is_read_though_none_was_asked_for(
 
 async def test_all_calls_go_over_one_connection(server: PlainServer, open_model: Open) -> None:
     model = open_model()
-    for reply in (Says(["a", "b"]), answers('{"text": "a", "end": true}'), streams(TEXT, END, b": bye\n\n")):
+    for reply in (
+        ModelAnswer(["a", "b"]),
+        answers('{"text": "a", "end": true}'),
+        streams(TEXT, END, b": bye\n\n"),
+    ):
         server.enqueue(reply)
         await said_by(model)
     server.enqueue(server.fails(503))
@@ -315,7 +319,7 @@ SIGN, IDLE, BEGIN, TOTAL = (
     ],
 )
 async def test_whatever_it_is_that_hangs_it_is_left_in_time(
-    server: PlainServer, open_model: Open, reply: Reply, limits: Limits, seconds: float, words: str
+    server: PlainServer, open_model: Open, reply: Reply, limits: Timeouts, seconds: float, words: str
 ) -> None:
     server.enqueue(reply)
     began = time.monotonic()
@@ -329,7 +333,7 @@ async def test_an_error_whose_body_hangs_is_told_by_its_status(
 ) -> None:
     monkeypatch.setattr(http, "ERROR_SECONDS", 0.1)
 
-    async def half(request: web.Request, _: Asked) -> web.StreamResponse:
+    async def half(request: web.Request, _: ReceivedRequest) -> web.StreamResponse:
         response = web.StreamResponse(status=429, headers={"Retry-After": "7"})
         await response.prepare(request)
         await asyncio.sleep(3600)
@@ -343,7 +347,7 @@ async def test_an_error_whose_body_hangs_is_told_by_its_status(
 async def test_a_reader_who_takes_their_time_is_not_the_models_silence(
     server: PlainServer, open_model: Open
 ) -> None:
-    server.enqueue(Says(["a", "b"], delay=0.02))
+    server.enqueue(ModelAnswer(["a", "b"], delay=0.02))
     limits = replace(PLENTY, idle=0.6, begin=0.9, total=0.9)
     texts = []
     async for part in open_model(limits).stream(REQUEST):
@@ -375,7 +379,7 @@ async def test_a_server_that_takes_no_connection_is_left_in_time(open_model: Ope
 def resets(*pieces: bytes) -> Reply:
     """A connection that is reset, after these bytes of an answer."""
 
-    async def reply(request: web.Request, _: Asked) -> web.StreamResponse:
+    async def reply(request: web.Request, _: ReceivedRequest) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         if pieces:
             await response.prepare(request)
@@ -397,7 +401,7 @@ def resets(*pieces: bytes) -> Reply:
         (drops(), Unreachable),
         (resets(), Unreachable),
         (resets(TEXT), CutOff),
-        (Says(["a", "b"], cut_after=1), CutOff),
+        (ModelAnswer(["a", "b"], cut_after=1), CutOff),
         (streams(TEXT), CutOff),
         (streams(), CutOff),
         (streams(b'data: {"text": "a'), CutOff),
@@ -405,7 +409,7 @@ def resets(*pieces: bytes) -> Reply:
     ids=["dropped", "reset", "reset later", "cut", "no end", "nothing", "half an event"],
 )
 async def test_a_connection_that_is_lost_is_told_apart(
-    server: PlainServer, open_model: Open, reply: Reply | Says, kind: type[ModelError]
+    server: PlainServer, open_model: Open, reply: Reply | ModelAnswer, kind: type[ModelError]
 ) -> None:
     server.enqueue(reply)
     assert type(await failure_of(open_model())) is kind
@@ -426,7 +430,7 @@ async def test_a_connection_that_is_lost_is_told_apart(
     ],
 )
 async def test_where_nobody_is_there_it_is_unreachable(base_url: str) -> None:
-    connection = Connection(base_url, connect_seconds=5)
+    connection = ConnectionPool(base_url, connect_seconds=5)
     model = HttpModel(
         PlainDialect(f"{base_url}/ask", KEY), connection, ModelOptions("mine/small", base_url, KEY)
     )
@@ -446,7 +450,7 @@ async def test_a_proxy_of_no_use_is_one_error(
 
 async def test_a_closed_connection_is_one_error(server: PlainServer) -> None:
     for used in (True, False):
-        connection = Connection(server.root, connect_seconds=5)
+        connection = ConnectionPool(server.root, connect_seconds=5)
         options = ModelOptions("mine/small", server.root, KEY)
         model = HttpModel(PlainDialect(f"{server.root}/ask", KEY), connection, options)
         if used:
@@ -458,12 +462,12 @@ async def test_a_closed_connection_is_one_error(server: PlainServer) -> None:
 
 
 async def test_closing_the_connection_ends_a_call_that_waits(server: PlainServer) -> None:
-    connection = Connection(server.root, connect_seconds=5)
+    connection = ConnectionPool(server.root, connect_seconds=5)
     options = ModelOptions("mine/small", server.root, KEY, limits=PLENTY)
     model = HttpModel(PlainDialect(f"{server.root}/ask", KEY), connection, options)
     server.enqueue(hangs())
     call = asyncio.create_task(failure_of(model))
-    await server.has_been_asked()
+    await server.wait_for_requests()
     await connection.close()
     async with asyncio.timeout(8):
         assert isinstance(await call, Unreachable)
@@ -620,7 +624,7 @@ async def test_an_answer_without_measure_is_not_taken_in(
 async def test_an_event_without_an_end_is_not_taken_in(
     server: PlainServer, open_model: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.models.sse.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("bot.models.sse.MAX_EVENT_BYTES", 1 << 20)
     server.enqueue(drips(b"data: " + b"x" * 60_000, 0))
     error = await failure_of(open_model())
     assert isinstance(error, EmptyAnswer)
@@ -676,7 +680,7 @@ class Left:
 
     noticed: asyncio.Event
 
-    async def __call__(self, request: web.Request, _: Asked) -> web.StreamResponse:
+    async def __call__(self, request: web.Request, _: ReceivedRequest) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         try:
@@ -706,7 +710,7 @@ async def test_being_cancelled_is_no_error_of_the_model(
     server.enqueue(reply)
     model = open_model()
     call = asyncio.create_task(said_by(model))
-    await server.has_been_asked()
+    await server.wait_for_requests()
     await asyncio.sleep(0.02)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -717,11 +721,11 @@ async def test_being_cancelled_is_no_error_of_the_model(
 async def test_more_calls_at_once_than_connections_leave_none_behind(
     server: PlainServer, open_model: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.models.connection.CALLS_AT_ONCE", 2)
+    monkeypatch.setattr("bot.models.connection_pool.CALLS_AT_ONCE", 2)
     model = open_model()
     server.enqueue(hangs(), hangs())
     calls = [asyncio.create_task(said_by(model)) for _ in range(3)]
-    await server.has_been_asked(2)
+    await server.wait_for_requests(2)
     for call in calls:
         call.cancel()
     await asyncio.wait(calls)
@@ -752,7 +756,7 @@ async def test_without_a_key_only_those_are_asked_that_need_none(
 def echoes(status: int) -> Reply:
     """A server that repeats whatever it was told."""
 
-    async def reply(_: web.Request, asked: Asked) -> web.StreamResponse:
+    async def reply(_: web.Request, asked: ReceivedRequest) -> web.StreamResponse:
         told = f"no: {asked.headers['Authorization']} {PASSWORD} from {dict(asked.headers)}"
         return web.json_response({"error": {"message": told}}, status=status)
 
@@ -777,13 +781,13 @@ async def test_no_secret_is_told_of_an_address(open_model: Open) -> None:
 
 def test_the_limits_hold_for_the_connecting_too() -> None:
     assert replace(PLENTY, first_token=3).connect == 3
-    assert Limits().connect <= 10
+    assert Timeouts().connect <= 10
 
 
 async def test_the_client_is_made_once_and_only_when_needed() -> None:
-    connection = Connection("http://127.0.0.1:1", connect_seconds=1)
+    connection = ConnectionPool("http://127.0.0.1:1", connect_seconds=1)
     await connection.close()
-    connection = Connection("http://127.0.0.1:1", connect_seconds=1)
+    connection = ConnectionPool("http://127.0.0.1:1", connect_seconds=1)
     assert isinstance(connection.client, httpx.AsyncClient)
     assert connection.client is connection.client
     await connection.close()

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from bot.models.connection import Connection
+from bot.models.connection_pool import ConnectionPool
 from bot.models.errors import TimedOut
-from bot.models.limits import Limits
 from bot.models.openai import open_openai
 from bot.models.options import ModelOptions
 from bot.models.protocol import Answer, LanguageModel, ModelRequest, UserMessage
-from memory import http_answers
+from bot.models.timeouts import Timeouts
+from memory import http_responses
 from tests.fakes.http2_server import Http2Server, write_certificate
 from tests.fakes.model_server import KEY
 
@@ -33,16 +33,16 @@ async def server(
     certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Http2Server]:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
-    http_answers._all_certificates.cache_clear()
+    http_responses._default_ssl_context.cache_clear()
     async with Http2Server(*certificate) as server:
         yield server
-    http_answers._all_certificates.cache_clear()
+    http_responses._default_ssl_context.cache_clear()
 
 
 @pytest.fixture
 async def model(server: Http2Server) -> AsyncIterator[LanguageModel]:
-    connection = Connection(server.base_url, connect_seconds=5)
-    options = ModelOptions("openai/x", server.base_url, KEY, limits=Limits(first_token=1.0, idle=5))
+    connection = ConnectionPool(server.base_url, connect_seconds=5)
+    options = ModelOptions("openai/x", server.base_url, KEY, limits=Timeouts(first_token=1.0, idle=5))
     yield open_openai(options, connection)
     await connection.close()
 
@@ -64,7 +64,7 @@ async def test_a_call_that_is_left_ends_on_the_server_too(server: Http2Server, m
     async with aclosing(model.stream(ASKED)) as events:
         async for _ in events:
             break
-    await server.is_left(0)
+    await server.wait_closed(0)
     server.behaves = lambda connection: "answers"
     assert await ask(model) == "Hello."
 
@@ -79,7 +79,7 @@ async def test_a_call_that_is_left_does_not_end_another(server: Http2Server, mod
         for _ in range(3):
             await anext(kept)
         assert server.open == {0}
-    await server.is_left(0)
+    await server.wait_closed(0)
 
 
 async def test_a_dead_connection_is_waited_for_once(server: Http2Server, model: LanguageModel) -> None:

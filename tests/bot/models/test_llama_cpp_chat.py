@@ -30,12 +30,11 @@ from bot.models.errors import (
     ServerFailed,
     TimedOut,
 )
-from bot.models.limits import Limits
-from bot.models.llama_cpp.answer_reader import MARKS, AnswerReader
-from bot.models.llama_cpp.chat import chat_of, in_words, one_call_each, tools_of, without_system
+from bot.models.llama_cpp.chat import as_plain_text, chat_of, one_call_each, tools_of, without_system
+from bot.models.llama_cpp.chat_template import ChatTemplate
 from bot.models.llama_cpp.loaded_model import processor_cores
 from bot.models.llama_cpp.model import LlamaCppModel, open_llama_cpp
-from bot.models.llama_cpp.template import ChatTemplate
+from bot.models.llama_cpp.output_parser import MARKS, OutputParser
 from bot.models.options import ModelOptions
 from bot.models.protocol import (
     Answer,
@@ -50,6 +49,7 @@ from bot.models.protocol import (
     ToolSpec,
     UserMessage,
 )
+from bot.models.timeouts import Timeouts
 from tests.fakes.tiny_chat_gguf import QWEN, write_tiny_chat_gguf
 
 ROOT = Path(__file__).parents[3]
@@ -81,7 +81,7 @@ CALL = json.dumps({"name": "memory_search", "arguments": ANNA})
 
 def read(written: Sequence[str], *, in_thought: bool = False) -> tuple[str, list[tuple[str, object]]]:
     """The text, and the calls with what their arguments are, or else their bare text."""
-    reader = AnswerReader(TOOLS, in_thought=in_thought)
+    reader = OutputParser(TOOLS, in_thought=in_thought)
     text = "".join(map(reader.feed, written)) + reader.end()
     calls: list[tuple[str, object]] = []
     for call in reader.calls:
@@ -194,7 +194,7 @@ def test_thoughts_are_not_shown(written: str, in_thought: bool, text: str) -> No
 
 
 def test_text_is_shown_as_soon_as_it_can_be_no_call() -> None:
-    reader = AnswerReader(TOOLS)
+    reader = OutputParser(TOOLS)
     pieces = ["I", " know", ".\n", "<", "b>", " <tool", "_tip>", '{"name"']
     assert [reader.feed(piece) for piece in pieces] == [
         "I",
@@ -206,7 +206,7 @@ def test_text_is_shown_as_soon_as_it_can_be_no_call() -> None:
         " <tool_tip>",
         '{"name"',
     ]
-    reader = AnswerReader(TOOLS)
+    reader = OutputParser(TOOLS)
     assert [reader.feed(piece) for piece in ['{"na', 'me": "An', 'na"}']] == ["", '{"name": "An', 'na"}']
 
 
@@ -287,7 +287,7 @@ def test_each_call_can_stand_in_a_step_of_its_own_before_its_result() -> None:
 
 
 def test_in_words_user_and_assistant_take_turns_and_nothing_is_missing() -> None:
-    chat = without_system(in_words(chat_of(ModelRequest("Be kind.", conversation())), tools_of(TOOLS)))
+    chat = without_system(as_plain_text(chat_of(ModelRequest("Be kind.", conversation())), tools_of(TOOLS)))
     assert [message["role"] for message in chat] == ["user", "assistant", "user", "assistant", "user"]
     whole = json.dumps(chat)
     for word in (
@@ -409,7 +409,7 @@ LOOK = [
 LONG = "ab" * 7500
 RESULT = ToolResult("abcdefgh1", "memory_search", '{"results": []}')
 STEP = AssistantMessage("", (ToolCall("abcdefgh1", "memory_search", '{"query": "Anna"}'),))
-IMPATIENT = Limits(first_token=1.0, idle=1.0, begin=2.0, total=2.0)
+IMPATIENT = Timeouts(first_token=1.0, idle=1.0, begin=2.0, total=2.0)
 
 
 @asynccontextmanager
@@ -617,7 +617,7 @@ async def test_thoughts_alone_are_no_answer(folder: Path) -> None:
     write_tiny_chat_gguf(
         path, ["<think>", "Hm"], ["[THINK]", "So"], control=["<think>"], endless=True, context=16384
     )
-    async with opened(path, limits=Limits(begin=0.8)) as model:
+    async with opened(path, limits=Timeouts(begin=0.8)) as model:
         with pytest.raises(EmptyAnswer, match="wrote nothing"):
             await ask(model, asked("Hello", STEP, RESULT))
         with pytest.raises(TimedOut, match=r"had not begun its answer after 0\.8 s"):

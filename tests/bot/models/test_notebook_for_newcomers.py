@@ -11,7 +11,7 @@ import pytest
 from bot.models.notebook.language import NOTICE_MARK
 from bot.models.notebook.languages.english import ENGLISH
 from tests.fakes.commonplace import Commonplace, CommonplaceHere
-from tests.fakes.one_day import day_that_lasts
+from tests.fakes.stable_day import stable_day
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def commonplace(tmp_path: Path) -> Commonplace:
 
 
 def said(commonplace: Commonplace, *lines: str) -> list[str]:
-    return [commonplace.says("chat", "-m", line) for line in lines]
+    return [commonplace.output_of("chat", "-m", line) for line in lines]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def said(commonplace: Commonplace, *lines: str) -> list[str]:
 def test_a_reminder_in_ones_own_words_is_set_like_one_by_command(
     commonplace: Commonplace, line: str, text: str
 ) -> None:
-    day_that_lasts()
+    stable_day()
     (answer,) = said(commonplace, line)
     assert text in answer
     assert "10:00" in answer
@@ -57,7 +57,7 @@ def test_a_reminder_without_a_moment_is_completed_by_the_next_message_that_is_on
 
 
 def test_a_refused_reminder_is_no_note(commonplace: Commonplace) -> None:
-    day_that_lasts()
+    stable_day()
     refused, today = said(
         commonplace, "remind me every 29th of February at 25:00 to call Tom", "what happened today?"
     )
@@ -70,11 +70,11 @@ def test_a_refused_reminder_is_no_note(commonplace: Commonplace) -> None:
 def test_that_no_model_answers_is_told_once_in_a_chat_for_ever(commonplace: Commonplace) -> None:
     answers = said(commonplace, "hi", "hola", "/new", "hi", "I live in Oslo now.")
     assert [NOTICE_MARK in answer for answer in answers] == [True, False, False, False, False]
-    assert NOTICE_MARK in commonplace.says("chat", "--session", "other", "-m", "hi")
+    assert NOTICE_MARK in commonplace.output_of("chat", "--session", "other", "-m", "hi")
 
 
 def test_what_it_knows_is_shown_from_the_notes(commonplace: Commonplace) -> None:
-    day_that_lasts()
+    stable_day()
     said(commonplace, "Never forget that I am allergic to nuts", "We moved to Oslo.", "不对，是卑尔根")
     about_me, today = said(commonplace, "what do you know about me?", "what happened today?")
     assert "- I am allergic to nuts." in about_me
@@ -103,7 +103,7 @@ def test_a_correction_replaces_what_was_noted_last(
 
 
 def test_a_correction_is_taken_back_and_that_is_the_line_just_spoken_of(commonplace: Commonplace) -> None:
-    day_that_lasts()
+    stable_day()
     said(commonplace, "We have a cat.", "Maya's birthday is May 3rd", "no, it is May 4th")
     place = r"`[\d-]+\.md:4"
     assert re.search(f"/correct {place[1:]} TEXT`", said(commonplace, "that is wrong")[0])
@@ -148,7 +148,7 @@ def test_a_correction_of_nothing_is_noted_as_it_was_said(commonplace: Commonplac
 def test_reminders_are_listed_and_what_is_on_a_day(
     commonplace: Commonplace, reminder: str, text: str, which: str, tomorrow: str
 ) -> None:
-    day_that_lasts()
+    stable_day()
     none, nothing = said(commonplace, which, tomorrow)
     assert text not in none + nothing
     said(commonplace, reminder, "Lunch with Eva tomorrow at noon", "We have a cat.")
@@ -173,7 +173,7 @@ def test_reminders_are_listed_and_what_is_on_a_day(
 def test_the_reminder_just_set_is_moved_cancelled_and_set_again(
     commonplace: Commonplace, reminder: str, later: str, cancel: str, undo: str, gone: str
 ) -> None:
-    day_that_lasts()
+    stable_day()
     _, moved, once = said(commonplace, reminder, later, "/reminders")
     assert "19:00" in moved
     assert len(re.findall("at 19:00", once)) == 1
@@ -187,7 +187,7 @@ def test_the_reminder_just_set_is_moved_cancelled_and_set_again(
 
 
 def test_undo_means_what_was_noted_in_the_last_turn_or_two(commonplace: Commonplace) -> None:
-    day_that_lasts()
+    stable_day()
     (nothing,) = said(commonplace, "undo")
     assert nothing.startswith(ENGLISH.say.nothing_to_undo)
     _, _, gone = said(commonplace, "We have a cat. Her name is Minka.", "thanks", "undo")
@@ -201,7 +201,7 @@ def test_undo_means_what_was_noted_in_the_last_turn_or_two(commonplace: Commonpl
 
 
 def test_of_two_lines_that_read_the_same_the_one_just_noted_is_changed(commonplace: Commonplace) -> None:
-    day_that_lasts()
+    stable_day()
     said(commonplace, "Tom likes tea.", "Eva likes tea.", "Tom likes tea.", "no, coffee")
     (note,) = commonplace.memory.glob("*.md")
     assert note.read_text("utf-8").endswith("- Tom likes tea.\n- Eva likes tea.\n- Tom likes coffee.\n")
@@ -219,7 +219,7 @@ def test_where_it_is_not_plain_what_to_correct_the_sentence_is_asked_for(commonp
 
 
 def test_what_happened_today_is_no_request_for_a_reminder(commonplace: Commonplace) -> None:
-    day_that_lasts()
+    stable_day()
     said(commonplace, "remind me to buy milk", "We have a cat.")
     (today,) = said(commonplace, "What happened today?")
     assert "- We have a cat." in today
@@ -236,7 +236,7 @@ def test_what_happened_today_is_no_request_for_a_reminder(commonplace: Commonpla
 def test_what_is_on_today_is_what_is_about_today(
     commonplace: Commonplace, question: str, nothing: str
 ) -> None:
-    day_that_lasts()
+    stable_day()
     _, asked, _, again = said(
         commonplace, "We have a cat.", question, "Dinner with Eva tonight at 11:59 pm", question
     )
@@ -292,7 +292,7 @@ def test_a_note_with_headings_stands_there_as_it_was_written(commonplace: Common
 def test_a_reminder_is_set_once_however_the_process_is_killed(tmp_path: Path, milliseconds: int) -> None:
     commonplace, state = Commonplace(tmp_path), tmp_path / "workspace/.commonplace/state.db"
     commonplace.environment["COMMONPLACE_SERVER__ENABLED"] = "false"
-    commonplace.says("chat", "-m", "hi")
+    commonplace.output_of("chat", "-m", "hi")
     with commonplace.start("run", stdin=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bot.models.connection import Connection
+from bot.models.connection_pool import ConnectionPool
 from bot.models.errors import (
     BadKey,
     BadRequest,
@@ -22,8 +22,7 @@ from bot.models.errors import (
     ServerFailed,
     TimedOut,
 )
-from bot.models.limits import Limits
-from bot.models.openai import OpenAIDialect, open_openai
+from bot.models.openai import OpenAIChatDialect, open_openai
 from bot.models.options import ModelOptions
 from bot.models.protocol import (
     Answer,
@@ -40,9 +39,10 @@ from bot.models.protocol import (
     Usage,
     UserMessage,
 )
-from memory.http_answers import Failure
-from tests.fakes.model_server import KEY, Says, answers, streams
-from tests.fakes.openai_server import MODEL, OpenAIServer, problems, sse
+from bot.models.timeouts import Timeouts
+from memory.http_responses import HttpFailure
+from tests.fakes.model_server import KEY, ModelAnswer, answers, streams
+from tests.fakes.openai_server import MODEL, OpenAIServer, find_problems, sse
 
 TOOLS = (
     ToolSpec(
@@ -63,7 +63,7 @@ class Client:
     """A model of the server's, and the connection to close."""
 
     def __init__(self, server: OpenAIServer, *, key: str = KEY, **options: Any) -> None:
-        self.connection = Connection(server.base_url, connect_seconds=5.0)
+        self.connection = ConnectionPool(server.base_url, connect_seconds=5.0)
         self.model: LanguageModel = open_openai(
             ModelOptions(NAME, server.base_url, key, **options), self.connection
         )
@@ -96,8 +96,8 @@ def asked(*messages: Message | str, tools: Sequence[ToolSpec] = TOOLS) -> ModelR
     return ModelRequest("You are an assistant.", spoken or (UserMessage("hello"),), tuple(tools))
 
 
-def dialect(base_url: str = "https://api.example.com/v1", **options: Any) -> OpenAIDialect:
-    return OpenAIDialect(ModelOptions(NAME, base_url, KEY, **options))
+def dialect(base_url: str = "https://api.example.com/v1", **options: Any) -> OpenAIChatDialect:
+    return OpenAIChatDialect(ModelOptions(NAME, base_url, KEY, **options))
 
 
 def chunk(
@@ -241,7 +241,7 @@ async def test_a_step_goes_back_as_it_came_to_its_own_model_alone(
     server: OpenAIServer, client: Client
 ) -> None:
     server.enqueue(
-        Says("Let me look.", calls=[("memory_search", {"query": "Anna"})], thought="Where, oh where?")
+        ModelAnswer("Let me look.", calls=[("memory_search", {"query": "Anna"})], thought="Where, oh where?")
     )
     _, answer = await client.ask("hello")
     step = answer.message
@@ -346,7 +346,7 @@ async def test_thoughts_are_kept_in_the_form_that_their_server_takes_back(
 
 async def test_a_thought_is_a_sign_of_life_before_the_answer_begins(server: OpenAIServer) -> None:
     """The first token has come; what is late is the answer."""
-    client = Client(server, limits=Limits(first_token=0.5, idle=5.0, begin=1.0))
+    client = Client(server, limits=Timeouts(first_token=0.5, idle=5.0, begin=1.0))
     server.enqueue(streams(stream_of(chunk({"reasoning_content": "hm"})), ends=False))
     with pytest.raises(TimedOut, match="had not begun its answer"):
         await client.ask()
@@ -360,7 +360,9 @@ async def test_a_thought_is_a_sign_of_life_before_the_answer_begins(server: Open
 
 
 async def test_text_comes_as_it_is_written_with_its_usage(server: OpenAIServer, client: Client) -> None:
-    server.enqueue(Says(["Hel", "lo, ", "Åsa. 护照"], input_tokens=30, output_tokens=9, cached_tokens=20))
+    server.enqueue(
+        ModelAnswer(["Hel", "lo, ", "Åsa. 护照"], input_tokens=30, output_tokens=9, cached_tokens=20)
+    )
     deltas, answer = await client.ask()
     assert deltas == ["Hel", "lo, ", "Åsa. 护照"]
     assert answer.usage == Usage(30, 9, 20)
@@ -618,7 +620,7 @@ async def test_endings(server: OpenAIServer, client: Client, chunks: list[Mappin
 async def test_an_answer_at_its_longest_is_cut_short(
     server: OpenAIServer, client: Client, reason: str
 ) -> None:
-    server.enqueue(Says("Once upon a", stop=reason))
+    server.enqueue(ModelAnswer("Once upon a", stop=reason))
     _, answer = await client.ask()
     assert answer.cut_short
 
@@ -1000,7 +1002,7 @@ async def test_other_refusals_are_one_request(
 
 def test_a_field_is_learnt_once() -> None:
     model = dialect(**ALL)
-    failure = Failure(400, {"error": {"param": "temperature", "code": "unsupported_value"}})
+    failure = HttpFailure(400, {"error": {"param": "temperature", "code": "unsupported_value"}})
     assert model.adapt(failure)
     assert not model.adapt(failure)
 
@@ -1032,11 +1034,11 @@ def result(of: str) -> Mapping[str, Any]:
     ],
 )
 def test_the_fake_is_strict(messages: list[Mapping[str, Any]], right: bool) -> None:
-    assert (not list(problems({"messages": messages}))) is right
+    assert (not list(find_problems({"messages": messages}))) is right
 
 
 async def test_many_at_once_do_not_mix(server: OpenAIServer, client: Client) -> None:
-    server.enqueue(*(Says([f"{number} ", "is ", f"{number}"]) for number in range(10)))
+    server.enqueue(*(ModelAnswer([f"{number} ", "is ", f"{number}"]) for number in range(10)))
     answered = await asyncio.gather(*(client.ask() for _ in range(10)))
     assert sorted(answer.message.text for _, answer in answered) == [
         f"{number} is {number}" for number in range(10)

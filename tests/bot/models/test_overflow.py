@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from bot.models.overflow import is_unexplained, overflow_window
-from memory.http_answers import Failure, failure_of
+from memory.http_responses import HttpFailure, parse_failure
 
 SENTENCES = [
     (
@@ -188,20 +188,20 @@ def test_the_sentence_of_each_server_is_known_and_its_window_read(said: str, win
         {"detail": said},
         {"error": {"message": "Provider returned error", "metadata": {"raw": json.dumps({"message": said})}}},
     ):
-        assert overflow_window(Failure(400, fields)) == window
-    plain = failure_of(400, {}, said.encode(), now=datetime.now(UTC))
+        assert overflow_window(HttpFailure(400, fields)) == window
+    plain = parse_failure(400, {}, said.encode(), now=datetime.now(UTC))
     assert overflow_window(plain) == window
 
 
 @pytest.mark.parametrize("said", OTHERS)
 def test_no_other_sentence_means_anything(said: str) -> None:
-    assert overflow_window(Failure(400, {"error": {"message": said}})) is None
-    assert overflow_window(failure_of(400, {}, said.encode(), now=datetime.now(UTC))) is None
+    assert overflow_window(HttpFailure(400, {"error": {"message": said}})) is None
+    assert overflow_window(parse_failure(400, {}, said.encode(), now=datetime.now(UTC))) is None
 
 
 def test_a_number_that_cannot_be_a_window_is_not_taken_for_one() -> None:
-    assert overflow_window(Failure(400, {"error": "maximum context length is 7 tokens"})) == 0
-    assert overflow_window(Failure(400, {"error": "maximum context length is 9999999999 tokens"})) == 0
+    assert overflow_window(HttpFailure(400, {"error": "maximum context length is 7 tokens"})) == 0
+    assert overflow_window(HttpFailure(400, {"error": "maximum context length is 9999999999 tokens"})) == 0
 
 
 @pytest.mark.parametrize(
@@ -229,4 +229,4 @@ def test_a_number_that_cannot_be_a_window_is_not_taken_for_one() -> None:
 def test_a_refusal_that_names_a_field_or_a_cause_is_explained(
     fields: dict[str, object], unexplained: bool
 ) -> None:
-    assert is_unexplained(Failure(400, fields)) is unexplained
+    assert is_unexplained(HttpFailure(400, fields)) is unexplained

@@ -1,12 +1,12 @@
 import pytest
 
-from bot.models.candidate import Candidate, Route
+from bot.models.candidate import ModelCandidate, Route
 from bot.models.errors import ContextTooLong, CutOff, NoModelAnswered, Overloaded
 from bot.models.fallback import FallbackModel
 from bot.models.health import RouteName
-from bot.models.patience import Patience
-from bot.models.plan import Plan
 from bot.models.protocol import Answer, AssistantMessage, ModelEvent, ModelRequest, StartedOver, UserMessage
+from bot.models.retry import RetryPolicy
+from bot.models.routing import Routing
 from tests.fakes.scripted_model import ScriptedModel
 
 LONG = tuple(
@@ -20,7 +20,7 @@ def chain(
 ) -> FallbackModel:
     """The last one is no language model."""
     candidates = tuple(
-        Candidate(
+        ModelCandidate(
             model.name,
             (Route(model, RouteName(model.name)),),
             window=window,
@@ -29,7 +29,7 @@ def chain(
         )
         for model in models
     )
-    return FallbackModel(Plan(candidates, on_error=on_error or {}, patience=Patience(0, 0)))
+    return FallbackModel(Routing(candidates, on_error=on_error or {}, retry=RetryPolicy(0, 0)))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.models.sse import BYTE_ORDER_MARK, MOST_BYTES, EventStream, EventTooLarge
+from bot.models.sse import BYTE_ORDER_MARK, MAX_EVENT_BYTES, EventStream, EventTooLarge
 
 SAMPLE = (
     b"\xef\xbb\xbfdata: after the mark\n\n"
@@ -99,11 +99,11 @@ def test_any_stream_in_any_pieces_is_read_as_the_standard_has_it(
 @pytest.mark.parametrize("piece", [b"data: " + b"x" * 65_536, b"data: " + b"x" * 65_536 + b"\n"])
 def test_an_event_without_an_end_is_not_gathered_for_ever(piece: bytes) -> None:
     with pytest.raises(EventTooLarge):
-        events_of(*[piece] * (MOST_BYTES // 65_536 + 1))
+        events_of(*[piece] * (MAX_EVENT_BYTES // 65_536 + 1))
 
 
 def test_a_large_event_is_whole() -> None:
-    text = b"x" * (MOST_BYTES - 10)
+    text = b"x" * (MAX_EVENT_BYTES - 10)
     assert events_of(b"data: " + text[:1000], text[1000:], b"\n\n") == [text]
 
 

@@ -8,16 +8,16 @@ from pydantic import ValidationError
 
 from bot.access import Standing
 from bot.config.settings import Settings
-from bot.doctor.examination import examine
-from bot.log.known_secrets import secrets_of
+from bot.doctor.run import run_checks
+from bot.log.known_secrets import collect_secrets
 from bot.messages import PersonId
 from bot.service.channels import open_channels
-from bot.service.opening import open_assistant
+from bot.service.open_assistant import open_assistant
 from bot.service.startup import check_channels
-from tests.fakes.first_start import laid_state
+from tests.fakes.fresh_state import copy_fresh_state
 from tests.fakes.recording_adapter import RecordingAdapter
-from tests.fakes.talking import message
 from tests.fakes.third_channel import SettingsWithParrot
+from tests.fakes.turns import message
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def settings(tmp_path: Path) -> Settings:
             "memory": {"embedding": {"provider": "none"}},
         }
     )
-    laid_state(settings.private_folder / "state.db")
+    copy_fresh_state(settings.private_folder / "state.db")
     return settings
 
 
@@ -45,7 +45,7 @@ async def test_a_third_channel_is_opened_and_answers(settings: Settings) -> None
         assert await assistant.services.access.standing_of(PersonId("parrot", "polly")) is Standing.OWNER
         await assistant.accept(message("/help", chat="parrot:polly", sender="parrot:polly", alone=False))
         async with asyncio.timeout(10):
-            await assistant.idle()
+            await assistant.wait_until_idle()
         (reply,) = parrot.replies().values()
         assert "/remember" in reply
         assert assistant.services.channels.health()["parrot"].state == "up"
@@ -53,12 +53,12 @@ async def test_a_third_channel_is_opened_and_answers(settings: Settings) -> None
 
 
 def test_its_token_is_a_secret_and_its_people_have_its_ids(settings: Settings, tmp_path: Path) -> None:
-    assert "a parrot's secret" in secrets_of(settings)
+    assert "a parrot's secret" in collect_secrets(settings)
     with pytest.raises(ValidationError, match="names of parrots"):
         SettingsWithParrot.model_validate({"workspace": tmp_path, "access": {"owners": ["parrot:7"]}})
 
 
 async def test_the_doctor_asks_it_too(settings: Settings) -> None:
-    checks = {(check.topic, check.name): check for check in await examine(settings, {})}
+    checks = {(check.topic, check.name): check for check in await run_checks(settings, {})}
     assert checks["parrot", "token"].told == "set"
     assert checks["access", "owners"].told == "parrot:polly"

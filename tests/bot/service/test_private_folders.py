@@ -38,9 +38,9 @@ def mode(path: Path) -> int:
 def test_a_new_workspace_is_for_nobody_else(tmp_path: Path, command: tuple[str, ...]) -> None:
     here, workspace = CommonplaceHere(tmp_path), tmp_path / "new" / "workspace"
     if command[0] == "restore":
-        here.says("memory", "write", "The bicycle is blue.")
-        here.says("backup", "backup.tar.gz")
-    here.says("--workspace", str(workspace), *command)
+        here.output_of("memory", "write", "The bicycle is blue.")
+        here.output_of("backup", "backup.tar.gz")
+    here.output_of("--workspace", str(workspace), *command)
     made = [path for path in (workspace, workspace / ".commonplace") if path.exists()]
     assert made
     assert [oct(mode(path)) for path in made] == ["0o700"] * len(made)

@@ -12,8 +12,8 @@ import apsw
 import pytest
 
 from bot.state import database as state_module
-from bot.state.database import State, StateBroken, StateFault, StateTooNew, StateUnusable, to_the_end
-from tests.fakes.kept_conversation import end_conversation, entries, open_conversation
+from bot.state.database import State, StateBroken, StateFault, StateTooNew, StateUnusable, run_to_completion
+from tests.fakes.stored_conversation import end_conversation, entries, open_conversation
 
 SAID = [("user", '{"text": "hello"}')]
 
@@ -85,7 +85,7 @@ async def test_to_the_end_survives_many_cancellations() -> None:
         await asyncio.sleep(0.02)
         done.append(1)
 
-    task = asyncio.create_task(to_the_end(work()))
+    task = asyncio.create_task(run_to_completion(work()))
     for _ in range(5):
         await asyncio.sleep(0.002)
         task.cancel()
@@ -99,7 +99,7 @@ async def test_a_fault_met_while_being_cancelled_is_logged(caplog: pytest.LogCap
         await asyncio.sleep(0.01)
         raise StateUnusable("the disk is full")
 
-    task = asyncio.create_task(to_the_end(work()))
+    task = asyncio.create_task(run_to_completion(work()))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -206,12 +206,12 @@ async def test_a_full_disk_is_a_clear_line_and_nothing_is_half_written(state: St
 
 async def test_looking_for_room_takes_none_away_from_what_has_room(state: State) -> None:
     (first,) = await state.append(None, "c:1", SAID, after=0)
-    assert await state.has_room()
+    assert await state.has_disk_space()
     await state.read(lambda db: db.execute("VACUUM"))
     pages = state._connection.pragma("page_count")
     state._connection.pragma("max_page_count", pages + 20)
     small = [state.append(first.conversation, "c:1", SAID, after=1) for _ in range(3)]
-    told, *_ = await asyncio.gather(state.has_room(), *small)
+    told, *_ = await asyncio.gather(state.has_disk_space(), *small)
     assert told is False
     assert len(await entries(state, first.conversation)) == 4
 
@@ -220,7 +220,7 @@ async def test_there_is_room_also_while_a_row_is_still_read(state: State) -> Non
     await state.append(None, "c:1", SAID, after=0)
     read = state._connection.execute("SELECT type FROM sqlite_schema")
     next(read)  # as a cursor in the traceback of an error that somebody keeps
-    assert await state.has_room()
+    assert await state.has_disk_space()
     read.close()
     assert not await state.read(lambda db: db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'room'").get)
 

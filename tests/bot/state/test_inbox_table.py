@@ -15,18 +15,18 @@ NOW = "2026-11-21T12:00:00.000+00:00"
 CONVERSATION = 3
 
 LOOK_UPS: dict[str, Callable[[apsw.Connection, int], object]] = {
-    "least_heard": lambda db, turn: inbox.least_heard(db, CONVERSATION),
-    "answer": lambda db, turn: inbox.answer(db, turn, "Fine."),
-    "deliver": inbox.deliver,
+    "least_heard": lambda db, turn: inbox.first_unanswered_seq(db, CONVERSATION),
+    "answer": lambda db, turn: inbox.save_reply(db, turn, "Fine."),
+    "deliver": inbox.mark_delivered,
     "tried": lambda db, turn: inbox.tried(db, [turn]),
     "not_tried": lambda db, turn: inbox.not_tried(db, [turn]),
-    "got_on": inbox.got_on,
-    "show": lambda db, turn: inbox.show(db, turn, ["7"]),
-    "owners": lambda db, turn: inbox.owners(db),
-    "unfinished": lambda db, turn: inbox.unfinished(db),
-    "undelivered": lambda db, turn: inbox.undelivered(db),
-    "open_since": lambda db, turn: inbox.open_since(db),
-    "when_put": lambda db, turn: inbox.when_put(db, "asks:1:", since="", until=NOW),
+    "got_on": inbox.reset_attempts,
+    "show": lambda db, turn: inbox.save_shown(db, turn, ["7"]),
+    "owners": lambda db, turn: inbox.read_owners(db),
+    "unfinished": lambda db, turn: inbox.read_undelivered(db),
+    "undelivered": lambda db, turn: inbox.read_undelivered_notices(db),
+    "open_since": lambda db, turn: inbox.oldest_open_at(db),
+    "when_put": lambda db, turn: inbox.read_notice_times(db, "asks:1:", since="", until=NOW),
 }
 """What is asked again and again while messages are answered."""
 
@@ -61,7 +61,7 @@ def fill(db: apsw.Connection, count: int) -> int:
             (NOW,),
         )
         turn = db.last_insert_rowid()
-        inbox.begin(db, turn, [(turn, CONVERSATION, 7)])
+        inbox.mark_running(db, turn, [(turn, CONVERSATION, 7)])
     return turn
 
 
@@ -107,9 +107,9 @@ def test_notices_are_found_by_the_beginning_of_their_keys(db: apsw.Connection, f
         f"a{first}",
     ]
     for key, day in zip(keys, days, strict=True):
-        inbox.put(db, "telegram:1", "", key=key, owner="", at=day)
-    assert inbox.when_put(db, first, since="", until=NOW) == tuple(days[:3])
-    assert inbox.when_put(db, first, since=days[0], until=days[1]) == (days[1],)
+        inbox.add_notice(db, "telegram:1", "", key=key, owner="", at=day)
+    assert inbox.read_notice_times(db, first, since="", until=NOW) == tuple(days[:3])
+    assert inbox.read_notice_times(db, first, since=days[0], until=days[1]) == (days[1],)
 
 
 @pytest.mark.thorough
@@ -121,9 +121,9 @@ def test_a_turn_costs_the_same_after_a_hundred_thousand_messages(tmp_path: Path)
         def once() -> float:
             began = time.perf_counter()
             with db:
-                inbox.least_heard(db, CONVERSATION)
-                inbox.answer(db, turns[db], "Fine.")
-                inbox.deliver(db, turns[db])
+                inbox.first_unanswered_seq(db, CONVERSATION)
+                inbox.save_reply(db, turns[db], "Fine.")
+                inbox.mark_delivered(db, turns[db])
             return time.perf_counter() - began
 
         return median(once() for _ in range(50))
@@ -140,9 +140,9 @@ async def test_a_file_of_an_earlier_version_gets_the_indexes(tmp_path: Path) -> 
     turn = fill(old, 10)
     old.close()
     async with database.State(path) as state:
-        assert await state.read(lambda db: inbox.least_heard(db, CONVERSATION)) == 7
-        await state.change(lambda db: inbox.deliver(db, turn))
-        assert await state.read(lambda db: inbox.open_since(db)) is None
+        assert await state.read(lambda db: inbox.first_unanswered_seq(db, CONVERSATION)) == 7
+        await state.change(lambda db: inbox.mark_delivered(db, turn))
+        assert await state.read(lambda db: inbox.oldest_open_at(db)) is None
         names = await state.read(
             lambda db: {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
         )

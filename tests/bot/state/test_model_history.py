@@ -7,25 +7,27 @@ from pathlib import Path
 
 import pytest
 
+from bot.maintenance.cleanup import clean_up
+from bot.models.breakers import Breakers
 from bot.models.errors import ContextTooLong, ServerFailed
-from bot.models.health import Outcome, RouteName
-from bot.models.health_book import HealthBook
+from bot.models.health import CallOutcome, RouteName
 from bot.models.protocol import Usage
 from bot.state.database import State
 from bot.state.model_history import ModelHour
-from bot.upkeep.tidying import tidy
 
 HOUR = 1_800_000_000.0
 """The beginning of an hour."""
 ONE, OTHER_KEY, TWO = RouteName("a/one", "0a1b2c"), RouteName("a/one", "3d4e5f"), RouteName("b/two")
 
 
-def answered(at: float, *, route: RouteName = ONE, first: float = 0.5, usage: Usage | None = None) -> Outcome:
-    return Outcome(route, at, first_token_seconds=first, seconds=first + 1, usage=usage or Usage())
+def answered(
+    at: float, *, route: RouteName = ONE, first: float = 0.5, usage: Usage | None = None
+) -> CallOutcome:
+    return CallOutcome(route, at, first_token_seconds=first, seconds=first + 1, usage=usage or Usage())
 
 
-def failed(at: float, *, route: RouteName = ONE) -> Outcome:
-    return Outcome(route, at, error=ServerFailed("answered 500"))
+def failed(at: float, *, route: RouteName = ONE) -> CallOutcome:
+    return CallOutcome(route, at, error=ServerFailed("answered 500"))
 
 
 @pytest.fixture
@@ -84,12 +86,12 @@ async def test_history_and_health_are_written_together_or_not_at_all(state: Stat
     await state.change(lambda db: db.execute("DROP TABLE model_hours"))
     with pytest.raises(Exception, match="model_hours"):
         await state.record_outcomes([answered(HOUR)])
-    assert await state.model_health() == ()
+    assert await state.read_model_health() == ()
 
 
 async def test_what_the_health_book_learns_is_history_at_once(state: State) -> None:
-    book = HealthBook(state, now=lambda: HOUR + 10)
-    book.record([Outcome(TWO, book.now(), error=ContextTooLong("too long", window=8192), tokens=9000)])
+    book = Breakers(state, now=lambda: HOUR + 10)
+    book.record([CallOutcome(TWO, book.now(), error=ContextTooLong("too long", window=8192), tokens=9000)])
     await book.write()
     assert await state.model_history(since=HOUR) == (ModelHour(HOUR, "b/two", 1, 1, 0.0, 0.0),)
 
@@ -98,5 +100,5 @@ async def test_hours_are_forgotten_after_a_week(state: State) -> None:
     now = datetime.fromtimestamp(HOUR, UTC)
     days = [timedelta(days=each) for each in (0, 6.9, 9)]
     await state.record_outcomes([answered((now - age).timestamp()) for age in days])
-    await tidy(state, now)
+    await clean_up(state, now)
     assert len(await state.model_history(since=0)) == 2

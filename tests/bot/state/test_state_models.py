@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from bot.models.breakers import Breakers
 from bot.models.errors import ContextTooLong, ServerFailed
-from bot.models.health import Health, Outcome, RouteName, after
-from bot.models.health_book import HealthBook
+from bot.models.health import CallOutcome, Health, RouteName, after
 from bot.models.protocol import Usage
 from bot.state.database import State
 
 ONE, OTHER = RouteName("openai/gpt-4.1", "0a1b2c3d4e5f"), RouteName("openai/gpt-4.1")
-ANSWERED = Outcome(ONE, 100.0, usage=Usage(1000, 50, 800), first_token_seconds=0.5, seconds=1.5, tokens=900)
-FAILED = Outcome(ONE, 200.0, error=ServerFailed("answered 500 — “Überlast”"))
+ANSWERED = CallOutcome(
+    ONE, 100.0, usage=Usage(1000, 50, 800), first_token_seconds=0.5, seconds=1.5, tokens=900
+)
+FAILED = CallOutcome(ONE, 200.0, error=ServerFailed("answered 500 — “Überlast”"))
 
 
 @pytest.fixture
@@ -33,24 +35,24 @@ async def test_what_is_known_of_a_route_survives_a_restart_to_the_last_digit(pat
     outcomes = [
         ANSWERED,
         *[FAILED] * 3,
-        Outcome(ONE, 300.0, error=ContextTooLong("too long", window=8192), tokens=9000),
+        CallOutcome(ONE, 300.0, error=ContextTooLong("too long", window=8192), tokens=9000),
     ]
     expected = Health(ONE)
     for outcome in outcomes:
         expected = after(expected, outcome)
     async with State(path) as state:
         await state.record_outcomes(outcomes)
-        await state.record_outcomes([Outcome(OTHER, 1.0)])
+        await state.record_outcomes([CallOutcome(OTHER, 1.0)])
     async with State(path) as state:
-        assert await state.model_health() == (after(Health(OTHER), Outcome(OTHER, 1.0)), expected)
+        assert await state.read_model_health() == (after(Health(OTHER), CallOutcome(OTHER, 1.0)), expected)
 
 
 async def test_two_processes_add_to_each_others_counts(path: Path) -> None:
     async with State(path) as one, State(path) as other:
         await asyncio.gather(*(each.record_outcomes([ANSWERED]) for each in [one, other] * 10))
-        (health,) = await one.model_health()
+        (health,) = await one.read_model_health()
         assert (health.calls, health.usage) == (20, Usage(20_000, 1000, 16_000))
-        (day,) = await other.usage_since("0000-00-00")
+        (day,) = await other.read_usage("0000-00-00")
         assert (day.answers, day.usage) == (20, Usage(20_000, 1000, 16_000))
 
 
@@ -59,39 +61,39 @@ async def test_usage_is_counted_by_the_owners_day_and_by_model(path: Path) -> No
     async with State(path, now=lambda: now) as state:
         await state.record_outcomes([ANSWERED, FAILED])
         now += timedelta(minutes=2)
-        await state.record_outcomes([ANSWERED, Outcome(RouteName("b/two"), 1.0, usage=Usage(1, 2, 0))])
-        used = await state.usage_since("2026-11-20")
+        await state.record_outcomes([ANSWERED, CallOutcome(RouteName("b/two"), 1.0, usage=Usage(1, 2, 0))])
+        used = await state.read_usage("2026-11-20")
         assert [(each.day, each.model, each.answers) for each in used] == [
             ("2026-11-21", "b/two", 1),
             ("2026-11-21", "openai/gpt-4.1", 1),
             ("2026-11-20", "openai/gpt-4.1", 1),
         ]
-        assert len(await state.usage_since("2026-11-21")) == 2
+        assert len(await state.read_usage("2026-11-21")) == 2
 
 
 async def test_a_chats_choice_is_kept_until_it_is_taken_back(path: Path) -> None:
     async with State(path) as state:
-        assert await state.chosen_model("telegram:1") == ""
+        assert await state.read_chosen_model("telegram:1") == ""
         await state.choose_model("telegram:1", "a/one")
         await state.choose_model("telegram:1", "b/two")
     async with State(path) as state:
-        assert await state.chosen_model("telegram:1") == "b/two"
-        assert await state.chosen_model("telegram:2") == ""
+        assert await state.read_chosen_model("telegram:1") == "b/two"
+        assert await state.read_chosen_model("telegram:2") == ""
         await state.choose_model("telegram:1", "")
-        assert await state.chosen_model("telegram:1") == ""
+        assert await state.read_chosen_model("telegram:1") == ""
 
 
 async def test_a_reset_closes_the_breakers_of_one_model_or_of_all(state: State) -> None:
     two = RouteName("b/two")
     await state.record_outcomes(
-        [Outcome(route, 100.0, error=ServerFailed("500")) for route in [ONE, two] * 3]
+        [CallOutcome(route, 100.0, error=ServerFailed("500")) for route in [ONE, two] * 3]
     )
-    assert all(health.is_resting(101.0) for health in await state.model_health())
+    assert all(health.is_open(101.0) for health in await state.read_model_health())
     await state.reset_model_health("b/two")
-    assert [health.is_resting(101.0) for health in await state.model_health()] == [False, True]
+    assert [health.is_open(101.0) for health in await state.read_model_health()] == [False, True]
     await state.reset_model_health("")
-    after_reset = await state.model_health()
-    assert not any(health.is_resting(101.0) for health in after_reset)
+    after_reset = await state.read_model_health()
+    assert not any(health.is_open(101.0) for health in after_reset)
     assert [health.failures for health in after_reset] == [3, 3], "what happened is not forgotten"
 
 
@@ -100,34 +102,34 @@ async def test_a_reset_closes_the_breakers_of_one_model_or_of_all(state: State) 
 
 async def test_what_was_learnt_is_known_at_the_next_start(path: Path) -> None:
     async with State(path) as state:
-        book = HealthBook(state, now=lambda: 210.0)
+        book = Breakers(state, now=lambda: 210.0)
         book.record([FAILED] * 3)
         await book.write()
     async with State(path) as state:
-        book = HealthBook(state, now=lambda: 210.0)
+        book = Breakers(state, now=lambda: 210.0)
         assert book.is_ready(ONE), "nothing is read before it is needed"
         await book.refresh()
         assert not book.is_ready(ONE)
 
 
 async def test_a_failure_is_on_disk_at_once_and_answers_soon(state: State) -> None:
-    book = HealthBook(state)
+    book = Breakers(state)
     book.record([FAILED])
     async with asyncio.timeout(0.5):
-        while not await state.model_health():
+        while not await state.read_model_health():
             pass
     book.record([ANSWERED] * 5)
     await book.write()
-    (health,) = await state.model_health()
+    (health,) = await state.read_model_health()
     assert (health.calls, health.failures) == (6, 1)
 
 
 async def test_a_rest_that_another_process_began_or_ended_is_kept_here_too(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.models.health_book.REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr("bot.models.breakers.REFRESH_SECONDS", 0.0)
     async with State(path) as one, State(path) as other:
-        here, there = (HealthBook(each, now=lambda: 210.0) for each in (one, other))
+        here, there = (Breakers(each, now=lambda: 210.0) for each in (one, other))
         there.record([FAILED] * 3)
         await there.write()
         await here.refresh()
@@ -141,7 +143,7 @@ async def test_a_book_whose_file_fails_goes_on_in_memory(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with State(path) as state:
-        book = HealthBook(state, now=lambda: 210.0)
+        book = Breakers(state, now=lambda: 210.0)
     book.record([FAILED] * 3)
     await book.write()
     await book.refresh()
@@ -151,7 +153,7 @@ async def test_a_book_whose_file_fails_goes_on_in_memory(
 
 async def test_what_could_not_be_written_is_kept_and_written_later(path: Path) -> None:
     store = FailingStore()
-    book = HealthBook(store, now=lambda: 210.0)
+    book = Breakers(store, now=lambda: 210.0)
     book.record([FAILED] * 3)
     await book.write()
     await book.refresh()
@@ -160,14 +162,14 @@ async def test_what_could_not_be_written_is_kept_and_written_later(path: Path) -
         store.state = state
         book.record([FAILED])
         await book.write()
-        (health,) = await state.model_health()
+        (health,) = await state.read_model_health()
         assert health.failures == 4
 
 
 async def test_the_first_calls_after_a_restart_all_know_who_rests(path: Path) -> None:
     async with State(path) as state:
         await state.record_outcomes([FAILED] * 3)
-        book = HealthBook(state, now=lambda: 210.0)
+        book = Breakers(state, now=lambda: 210.0)
 
         async def ready() -> bool:
             await book.refresh()
@@ -181,10 +183,10 @@ class FailingStore:
 
     state: State | None = None
 
-    async def model_health(self) -> tuple[Health, ...]:
-        return await self._there().model_health() if self.state else ()
+    async def read_model_health(self) -> tuple[Health, ...]:
+        return await self._there().read_model_health() if self.state else ()
 
-    async def record_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+    async def record_outcomes(self, outcomes: Sequence[CallOutcome]) -> None:
         await self._there().record_outcomes(outcomes)
 
     async def reset_model_health(self, model: str) -> None:

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from bot.journal import Journal
 from bot.models.protocol import ToolCall
+from bot.note_writes import OnceWriter
 from bot.state.database import State
 from bot.tools.memory import GET_CHARS, memory_tools
 from bot.tools.toolbox import RESULT_CHARS, Toolbox
 from memory.memory import Memory
 from memory.settings import MemorySettings
-from tests.fakes.first_start import laid_state
-from tests.fakes.talking import SOMEWHERE
+from tests.fakes.fresh_state import copy_fresh_state
+from tests.fakes.turns import SOMEWHERE
 
 PASSPORT = "Anna's passport is in the blue folder on the second shelf"
 
@@ -30,8 +30,8 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
 
 @pytest.fixture
 async def toolbox(memory: Memory, tmp_path: Path) -> AsyncIterator[Toolbox]:
-    async with State(laid_state(tmp_path / ".commonplace" / "state.db")) as state:
-        yield Toolbox(memory_tools(memory, Journal(memory, state)))
+    async with State(copy_fresh_state(tmp_path / ".commonplace" / "state.db")) as state:
+        yield Toolbox(memory_tools(memory, OnceWriter(memory, state)))
 
 
 async def run(toolbox: Toolbox, name: str, **arguments: Any) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from bot.access import Access
 from bot.config.settings import AccessSettings
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import ToolCall
-from bot.reminders import Asked, Reminders
+from bot.reminders import ReminderRequest, Reminders
 from bot.state.database import State
 from bot.tools.reminder_list import reminder_list_tools
 from bot.tools.toolbox import Toolbox, ToolUse
-from tests.fakes.first_start import laid_state
+from tests.fakes.fresh_state import copy_fresh_state
 
 HERE, OWNER, OTHER = ChatId("telegram", "1"), PersonId("telegram", "1"), PersonId("telegram", "2")
 MONDAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -24,7 +24,7 @@ MONDAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
 @pytest.fixture
 async def state(tmp_path: Path) -> AsyncIterator[State]:
-    async with State(laid_state(tmp_path / "state.db"), now=lambda: MONDAY) as state:
+    async with State(copy_fresh_state(tmp_path / "state.db"), now=lambda: MONDAY) as state:
         yield state
 
 
@@ -43,8 +43,8 @@ async def toolbox(state: State) -> Toolbox:
         ("every friday 7:30 What is on today?", HERE, True),
         ("tomorrow 11:00 not here", ChatId("telegram", "7"), False),
     ]:
-        when, text = reminders.read(line)
-        await reminders.add(Asked(line, chat, OWNER), when, text, prompt=prompt)
+        when, text = reminders.parse(line)
+        await reminders.add(ReminderRequest(line, chat, OWNER), when, text, prompt=prompt)
     return Toolbox(reminder_list_tools(reminders, access))
 
 

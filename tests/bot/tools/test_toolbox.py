@@ -13,7 +13,7 @@ from bot.state.database import StateUnusable
 from bot.tools import toolbox as tools
 from bot.tools.toolbox import Tool, Toolbox, tool
 from memory.errors import NoteMissing
-from tests.fakes.talking import SOMEWHERE
+from tests.fakes.turns import SOMEWHERE
 
 
 @tool
@@ -167,7 +167,7 @@ async def test_a_call_with_thousands_of_faults_goes_back_with_the_first_of_them_
     text = await error(
         {"place": "A", "kind": "lunch", **{f"{'x' * 500} {number}": 1 for number in range(5000)}}
     )
-    assert text.count("is not a parameter") == tools.FAULTS_TOLD
+    assert text.count("is not a parameter") == tools.MAX_FAULTS_SHOWN
     assert len(text) < 600
 
 
@@ -202,7 +202,7 @@ async def test_a_bug_in_a_tool_is_logged_and_told_without_its_inside(
     async def broken() -> dict[str, Any]:
         raise KeyError("secret inside")
 
-    assert await error({}, "broken", broken=broken) == tools.TOOL_BROKE
+    assert await error({}, "broken", broken=broken) == tools.TOOL_FAILED
     assert "secret inside" in caplog.text
     assert "Traceback" in caplog.text
 
@@ -213,7 +213,7 @@ async def test_a_result_that_is_no_json_is_a_bug_too(result: dict[str, Any]) -> 
     async def odd() -> dict[str, Any]:
         return result
 
-    assert await error({}, "odd", odd=odd) == tools.TOOL_BROKE
+    assert await error({}, "odd", odd=odd) == tools.TOOL_FAILED
 
 
 async def test_a_cancelled_tool_is_cancelled() -> None:

@@ -13,11 +13,11 @@ from bot.messages import ChannelHealth
 from bot.web.app import build_web_app
 from memory.embeddings.embedder import Embedder
 from memory.embeddings.errors import KeyRejected
-from memory.embeddings.opening import Embedding, open_embedding
+from memory.embeddings.factory import Embedding, open_embedding
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from tests.fakes.embedding_server import KEY, EmbeddingServer
-from tests.fakes.served import serve_app
+from tests.fakes.http_service import serve_app
 
 Client = TestClient[web.Request, web.Application]
 

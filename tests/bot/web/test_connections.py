@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from bot.web.app import http_log, web_runner
+from bot.web.app import make_http_logger, web_runner
 from bot.web.connections import (
     GRACE_SECONDS,
-    MOST_CONNECTIONS,
-    MOST_PER_ADDRESS,
-    Connection,
-    Connections,
-    note_request,
+    MAX_CONNECTIONS,
+    MAX_PER_ADDRESS,
+    HttpConnection,
+    HttpConnections,
+    track_request,
 )
-from bot.web.listener import OPTIONS, Listener
-from tests.fakes.crowd import HALF_BODY, HALF_HEAD, crowd, is_closed, is_open_now
-from tests.fakes.served import Served, serve
+from bot.web.listener import OPTIONS, HttpListener
+from tests.fakes.http_service import HttpService, serve_http
+from tests.fakes.many_clients import HALF_BODY, HALF_HEAD, is_still_open, open_clients, wait_closed
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
@@ -34,7 +34,7 @@ def status(answer: bytes) -> int:
     return int(answer.split(b" ", 2)[1])
 
 
-async def seconds_of_health(served: Served) -> float:
+async def seconds_of_health(served: HttpService) -> float:
     """How long an answer takes: 10 s at most. On a busy machine only the quickest of several tells of the service."""
     began = time.monotonic()
     assert status(await served.say(HEALTHZ, ends=False)) == 200
@@ -48,22 +48,27 @@ async def seconds_of_health(served: Served) -> float:
 async def test_three_times_as_many_half_requests_as_may_be_do_not_keep_others_out(
     said: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with serve(tmp_path) as (served, _), crowd(served.port, 3 * MOST_CONNECTIONS, said) as clients:
+    async with (
+        serve_http(tmp_path) as (served, _),
+        open_clients(served.port, 3 * MAX_CONNECTIONS, said) as clients,
+    ):
         assert min([await seconds_of_health(served) for _ in range(5)]) < 2
-        assert sum(map(is_open_now, clients)) < MOST_CONNECTIONS
+        assert sum(map(is_still_open, clients)) < MAX_CONNECTIONS
         assert len([each for each in caplog.records if each.levelno >= logging.WARNING]) <= 2
 
 
 @asynccontextmanager
-async def opened(connections: Connections, *addresses: str) -> AsyncIterator[dict[str, list[Connection]]]:
+async def opened(
+    connections: HttpConnections, *addresses: str
+) -> AsyncIterator[dict[str, list[HttpConnection]]]:
     """Open a connection from each of these addresses, in this order; everybody says half a request."""
-    server = await _server(web.Application(middlewares=[note_request]))
+    server = await _server(web.Application(middlewares=[track_request]))
     loop, ends = asyncio.get_running_loop(), []
-    by_address: dict[str, list[Connection]] = {}
+    by_address: dict[str, list[HttpConnection]] = {}
     for address in addresses:
         ours, theirs = socket.socketpair()
         theirs.sendall(HALF_HEAD)
-        connection = connections.open(server, address, dict(OPTIONS))
+        connection = connections.accept(server, address, dict(OPTIONS))
         await loop.connect_accepted_socket(lambda: connection, ours)  # noqa: B023
         by_address.setdefault(address, []).append(connection)
         ends.append(theirs)
@@ -85,10 +90,10 @@ async def _server(app: web.Application) -> web.Server:
 
 async def test_who_opens_many_connections_closes_the_oldest_of_his_own() -> None:
     greedy, other = "203.0.113.9", "203.0.113.10"
-    connections = Connections()
-    async with opened(connections, other, *[greedy] * MOST_PER_ADDRESS) as by_address:
+    connections = HttpConnections()
+    async with opened(connections, other, *[greedy] * MAX_PER_ADDRESS) as by_address:
         assert connections.make_room(address="203.0.113.11")
-        assert len(connections) == MOST_PER_ADDRESS + 1
+        assert len(connections) == MAX_PER_ADDRESS + 1
         assert connections.make_room(address=greedy)
         await asyncio.sleep(0)
         oldest, *others = by_address[greedy]
@@ -100,21 +105,21 @@ async def test_who_opens_many_connections_closes_the_oldest_of_his_own() -> None
 async def test_this_machine_and_trusted_proxies_have_the_share_of_all(address: str) -> None:
     from ipaddress import ip_network
 
-    connections = Connections(proxies=[ip_network("10.0.0.0/24")])
-    async with opened(connections, *[address] * (MOST_PER_ADDRESS + 1)):
+    connections = HttpConnections(proxies=[ip_network("10.0.0.0/24")])
+    async with opened(connections, *[address] * (MAX_PER_ADDRESS + 1)):
         assert connections.make_room(address=address)
-        assert len(connections) == MOST_PER_ADDRESS + 1
+        assert len(connections) == MAX_PER_ADDRESS + 1
 
 
 async def test_an_ipv6_network_counts_as_one_address() -> None:
-    connections = Connections()
-    async with opened(connections, *(f"2001:db8::{number:x}" for number in range(MOST_PER_ADDRESS))):
+    connections = HttpConnections()
+    async with opened(connections, *(f"2001:db8::{number:x}" for number in range(MAX_PER_ADDRESS))):
         assert connections.make_room(address="2001:db8::ffff")
-        assert len(connections) == MOST_PER_ADDRESS - 1
+        assert len(connections) == MAX_PER_ADDRESS - 1
 
 
 async def test_room_is_made_by_the_address_that_has_most() -> None:
-    connections = Connections(most=4)
+    connections = HttpConnections(most=4)
     async with opened(
         connections, "198.51.100.1", "203.0.113.9", "203.0.113.9", "198.51.100.2"
     ) as by_address:
@@ -137,10 +142,10 @@ async def test_what_is_being_answered_is_never_closed_for_others() -> None:
     async def answer(request: web.Request) -> web.Response:
         return web.Response(text="here")
 
-    app = web.Application(middlewares=[note_request])
+    app = web.Application(middlewares=[track_request])
     app.router.add_get("/work", work)
     app.router.add_get("/healthz", answer)
-    async with _listening(app, Connections(most=3)) as served:
+    async with _listening(app, HttpConnections(most=3)) as served:
         working = [
             asyncio.create_task(
                 served.say(b"GET /work HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", ends=False)
@@ -165,9 +170,9 @@ async def test_a_connection_that_brings_its_request_is_never_closed_for_others_b
             time.sleep(GRACE_SECONDS * 1.2)  # noqa: ASYNC251 - each step of the event loop takes long
             await asyncio.sleep(0)
 
-    app = web.Application(middlewares=[note_request])
+    app = web.Application(middlewares=[track_request])
     app.router.add_get("/healthz", answer)
-    async with _listening(app, Connections(most=2)) as served:
+    async with _listening(app, HttpConnections(most=2)) as served:
         with contextlib.ExitStack() as stack:
             clients = [
                 stack.enter_context(socket.create_connection(("127.0.0.1", served.port))) for _ in range(6)
@@ -192,16 +197,16 @@ async def _all_that_comes(client: socket.socket) -> bytes:
 
 
 @asynccontextmanager
-async def _listening(app: web.Application, connections: Connections) -> AsyncIterator[Served]:
+async def _listening(app: web.Application, connections: HttpConnections) -> AsyncIterator[HttpService]:
     runner = web_runner(app)
     await runner.setup()
     assert runner.server
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)
-        listener = Listener(runner.server, [listening], connections, logger=http_log())
+        listener = HttpListener(runner.server, [listening], connections, logger=make_http_logger())
         listener.start()
         try:
-            yield Served(listening.getsockname()[1])
+            yield HttpService(listening.getsockname()[1])
         finally:
             await listener.close()
             await runner.cleanup()
@@ -218,7 +223,7 @@ def large_app(size: int) -> web.Application:
     async def answer(request: web.Request) -> web.Response:
         return web.Response(text="here")
 
-    app = web.Application(middlewares=[note_request])
+    app = web.Application(middlewares=[track_request])
     app.router.add_get("/large", large)
     app.router.add_get("/healthz", answer)
     return app
@@ -227,17 +232,17 @@ def large_app(size: int) -> web.Application:
 LARGE = b"GET /large HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
-async def _until_unsent(connections: Connections, count: int) -> None:
+async def _until_unsent(connections: HttpConnections, count: int) -> None:
     async with asyncio.timeout(10):
         while sum(1 for each in connections._open if each.unsent) < count:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
 async def test_who_takes_too_long_to_read_a_response_is_cut_off() -> None:
-    connections = Connections(send_seconds=0)
+    connections = HttpConnections(send_seconds=0)
     async with (
         _listening(large_app(16_000_000), connections) as served,
-        crowd(served.port, 2, LARGE) as (slow, slower),
+        open_clients(served.port, 2, LARGE) as (slow, slower),
     ):
         await _until_unsent(connections, 2)
         connections.close_slow_readers()
@@ -245,16 +250,16 @@ async def test_who_takes_too_long_to_read_a_response_is_cut_off() -> None:
         await asyncio.sleep(0.01)
         connections.close_slow_readers()
         assert len(connections) == 0
-        assert await is_closed(slow)
-        assert await is_closed(slower)
+        assert await wait_closed(slow)
+        assert await wait_closed(slower)
         assert (await served.say(HEALTHZ, ends=False)).endswith(b"here")
 
 
 async def test_what_waits_to_be_read_is_bounded_in_all() -> None:
-    connections = Connections(unsent_bytes=50_000_000)
+    connections = HttpConnections(unsent_bytes=50_000_000)
     async with (
         _listening(large_app(16_000_000), connections) as served,
-        crowd(served.port, 8, LARGE),
+        open_clients(served.port, 8, LARGE),
     ):
         async with asyncio.timeout(10):
             while len(connections) > 4:  # noqa: ASYNC110
@@ -265,12 +270,12 @@ async def test_what_waits_to_be_read_is_bounded_in_all() -> None:
 
 async def test_requests_sent_ahead_are_answered_in_order_without_being_read_ahead(tmp_path: Path) -> None:
     ahead = b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 4000 + b"\r\n\r\n"
-    async with serve(tmp_path) as (served, _):
+    async with serve_http(tmp_path) as (served, _):
         answer = await served.say(ahead * 60 + HEALTHZ, ends=False)
         assert answer.count(b"HTTP/1.1 200 OK\r\n") == 61
 
 
 async def test_a_crowd_of_requests_does_not_hold_up_the_health_check(tmp_path: Path) -> None:
     ahead = b"GET /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 200
-    async with serve(tmp_path) as (served, _), crowd(served.port, 2 * MOST_CONNECTIONS, ahead):
+    async with serve_http(tmp_path) as (served, _), open_clients(served.port, 2 * MAX_CONNECTIONS, ahead):
         assert min([await seconds_of_health(served) for _ in range(3)]) < 2

@@ -14,15 +14,15 @@ from prometheus_client.parser import text_string_to_metric_families
 from bot import phrases
 from bot.access import Standing
 from bot.commands.command import CommandCall
-from bot.commands.everyday import show_status
-from bot.commands.memory import look_after_memory
-from bot.upkeep.upkeep import Upkeep
+from bot.commands.general import show_status
+from bot.commands.memory import manage_memory
+from bot.maintenance.background import Background
 from memory.errors import IndexUnavailable
-from memory.postgres.address import shown_address
-from tests.bot.instances.relay import Relay
+from memory.postgres.url import format_url
+from tests.bot.cluster.relay import Relay
 from tests.fakes.html_page import HtmlPage
-from tests.fakes.talking import message
-from tests.fakes.website import Website, open_website
+from tests.fakes.turns import message
+from tests.fakes.web_client import WebClient, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
@@ -44,7 +44,7 @@ AWAY = "postgresql://me:s3cret@127.0.0.1:9/none"
 class Site:
     """A website whose index is on a server."""
 
-    def __init__(self, website: Website) -> None:
+    def __init__(self, website: WebClient) -> None:
         self.website = website
 
     async def memory_health(self) -> object:
@@ -72,7 +72,7 @@ class Site:
         """What an owner is told in a chat."""
         services = replace(self.website.services, **parts)
         call = CommandCall(message(f"/{command}"), Standing.OWNER, {}, "k")
-        told = await (show_status if command == "status" else look_after_memory)(call, services)
+        told = await (show_status if command == "status" else manage_memory)(call, services)
         assert isinstance(told, str)
         return told.splitlines()
 
@@ -81,7 +81,7 @@ class Site:
 async def opened(folder: Path, url: str) -> AsyncIterator[Site]:
     (folder / "memory").mkdir()
     (folder / "memory" / "house.md").write_text("The boiler is blue.\n")
-    async with open_website(folder, index={"url": url}) as website:
+    async with open_web_client(folder, index={"url": url}) as website:
         yield Site(website)
 
 
@@ -100,7 +100,7 @@ async def test_while_the_server_answers_all_is_known(tmp_path: Path, database: s
         assert (metrics["index_up"], metrics["memory_chunks"]) == (1, 1)
         assert "index_bytes" not in metrics, "that file is not the index"
         assert "state_bytes" in metrics
-        assert shown_address(database) in (await site.page()).by_id("memory-facts").text
+        assert format_url(database) in (await site.page()).by_id("memory-facts").text
         assert "Chunks: 1" in await site.told("status")
 
 
@@ -169,7 +169,7 @@ async def test_a_chat_is_told_that_it_is_away_and_not_where_it_is(away: Site, co
 
 async def test_nor_by_what_a_job_or_a_command_failed_of(away: Site) -> None:
     memory = away.website.services.memory
-    async with Upkeep(memory, reindex_minutes=0.02, settle=0) as upkeep:
+    async with Background(memory, reindex_minutes=0.02, settle=0) as upkeep:
         async with asyncio.timeout(10):
             while True:
                 if (reindex := upkeep.reindex) and reindex.last_outcome:
@@ -182,7 +182,7 @@ async def test_nor_by_what_a_job_or_a_command_failed_of(away: Site) -> None:
             assert "127.0.0.1" not in told
     with pytest.raises(IndexUnavailable) as raised:
         await memory.sync()
-    said = away.website.assistant._answering.in_words(message("/reindex"), raised.value)
+    said = away.website.assistant._answering.explain_error(message("/reindex"), raised.value)
     assert said == "the index's server does not answer"
 
 
@@ -190,7 +190,7 @@ async def test_nor_by_the_servers_own_words(away: Site) -> None:
     told = (
         "postgresql://me@127.0.0.1:9/none does not answer (failed to resolve host 'db.lan': (-2) not known)"
     )
-    unplaced = away.website.services.memory.unplaced
+    unplaced = away.website.services.memory.redact_server_address
     assert unplaced(f"failed: {told}; again soon") == "failed: the index's server does not answer; again soon"
     assert unplaced("a note (of mine) cannot be read") == "a note (of mine) cannot be read"
 

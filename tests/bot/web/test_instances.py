@@ -13,16 +13,16 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bot import phrases
 from bot.channels import Channels
-from bot.instances.lease import LeaseState
-from bot.instances.status import InstanceStatus, StandsIn, lease_in_words
+from bot.cluster.lease import LeaseState
+from bot.cluster.status import InstanceStatus, Takeover, format_lease_name
 from bot.messages import ChannelHealth
-from bot.supervision import TaskFailure
+from bot.supervisor import TaskFailure
 from bot.web.app import build_web_app
-from bot.web.rpc.protocol import CANNOT
+from bot.web.rpc.protocol import SERVER_ERROR
 from bot.web.standby import build_standby_app
 from tests.fakes.html_page import HtmlPage
 from tests.fakes.services import ChannelsAt
-from tests.fakes.website import TOKEN, open_website
+from tests.fakes.web_client import TOKEN, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
@@ -51,7 +51,7 @@ class Site:
 @pytest.fixture
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     site = Site()
-    async with open_website(tmp_path) as website:
+    async with open_web_client(tmp_path) as website:
         services = replace(
             website.services,
             instance=lambda: site.status,
@@ -79,7 +79,7 @@ async def test_a_standby_is_well_and_says_what_it_is(site: Site) -> None:
 async def test_who_stands_in_for_another_workspace_says_so_channel_by_channel(site: Site) -> None:
     site.channels["telegram"] = ChannelHealth("stand-in", "a second process here serves it for cellar")
     since = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
-    stands_in = StandsIn("telegram", "3fa8b1c2d3e4f506", "cellar", since)
+    stands_in = Takeover("telegram", "3fa8b1c2d3e4f506", "cellar", since)
     site.status = replace(site.status, stands_in=(stands_in,))
     answer = await site.client.get("/healthz")
     assert answer.status == 200
@@ -133,7 +133,7 @@ async def test_the_metrics_have_a_row_for_each_lease(site: Site) -> None:
 
 
 async def test_alone_nothing_is_told_of_instances(tmp_path: Path) -> None:
-    async with open_website(tmp_path) as website:
+    async with open_web_client(tmp_path) as website:
         text = await (await website.client.get("/")).text()
         assert 'id="instances"' not in text
         assert "role" not in await (await website.client.get("/healthz")).json()
@@ -145,7 +145,7 @@ async def who_serves(answer: ClientResponse) -> str:
     if answer.url.path != "/rpc":
         return (await answer.text()).removesuffix("\n")
     told = await answer.json()
-    assert (told["jsonrpc"], told["id"], told["error"]["code"]) == ("2.0", None, CANNOT)
+    assert (told["jsonrpc"], told["id"], told["error"]["code"]) == ("2.0", None, SERVER_ERROR)
     return str(told["error"]["message"])
 
 
@@ -228,4 +228,4 @@ async def test_who_waits_for_the_workspace_has_the_few_numbers_that_there_are_fo
     ],
 )
 def test_what_is_leased_has_a_name_for_people(name: str, words: str) -> None:
-    assert lease_in_words(name) == words
+    assert format_lease_name(name) == words

@@ -20,14 +20,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.errors import ServerFailed
-from bot.models.health import Outcome, RouteName
+from bot.models.health import CallOutcome, RouteName
 from bot.state import channels, inbox
 from bot.state.reminders import ReminderRow, add
-from bot.web.metrics import METRICS, Patient, Sources, sources_key
+from bot.web.metrics import METRICS, BoundedProbe, MetricSources, sources_key
 from memory.errors import MemoryFault
 from tests.fakes.recording_adapter import RecordingAdapter
-from tests.fakes.talking import message
-from tests.fakes.website import TOKEN, Website, open_website
+from tests.fakes.turns import message
+from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
 MOST_MILLISECONDS = 10.0
 """Of processor time for a scrape, with all that the service does for it."""
@@ -54,26 +54,26 @@ class Scrape:
         return self.numbers.get((f"commonplace_{name}", tuple(sorted(labels.items()))))
 
 
-async def scraped(website: Website) -> Scrape:
+async def scraped(website: WebClient) -> Scrape:
     answer = await website.client.get(METRICS)
     assert answer.status == 200
     return Scrape(await answer.text())
 
 
-async def say(website: Website, text: str) -> None:
+async def say(website: WebClient, text: str) -> None:
     assistant = website.assistant
     await assistant.accept(message(text, alone=False))
     async with asyncio.timeout(10):
-        await assistant.idle()
+        await assistant.wait_until_idle()
 
 
-def sources_of(website: Website) -> Sources:
+def sources_of(website: WebClient) -> MetricSources:
     return website.client.app[sources_key]
 
 
 @pytest.fixture
-async def website(tmp_path: Path) -> AsyncIterator[Website]:
-    async with open_website(tmp_path) as website:
+async def website(tmp_path: Path) -> AsyncIterator[WebClient]:
+    async with open_web_client(tmp_path) as website:
         website.assistant.attach(RecordingAdapter("terminal"))
         yield website
 
@@ -81,7 +81,7 @@ async def website(tmp_path: Path) -> AsyncIterator[Website]:
 # -- the text -----------------------------------------------------------------------------------------------
 
 
-async def test_prometheus_can_read_it_and_every_metric_explains_itself(website: Website) -> None:
+async def test_prometheus_can_read_it_and_every_metric_explains_itself(website: WebClient) -> None:
     await say(website, "Remember: the boat is red")
     answer = await website.client.get(METRICS)
     assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
@@ -93,7 +93,7 @@ async def test_prometheus_can_read_it_and_every_metric_explains_itself(website: 
         assert family.type != "unknown", family.name
 
 
-async def test_open_metrics_is_given_to_who_asks_for_it(website: Website) -> None:
+async def test_open_metrics_is_given_to_who_asks_for_it(website: WebClient) -> None:
     await say(website, "Hello")
     accept = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.2"
     answer = await website.client.get(METRICS, headers={"Accept": accept})
@@ -108,14 +108,14 @@ async def test_open_metrics_is_given_to_who_asks_for_it(website: Website) -> Non
 @pytest.mark.parametrize(
     "accept", ["application/openmetrics-text; version=x.y; escaping=\u00e4", "*/*", ";;,=="]
 )
-async def test_no_wish_for_a_form_makes_it_stumble(website: Website, accept: str) -> None:
+async def test_no_wish_for_a_form_makes_it_stumble(website: WebClient, accept: str) -> None:
     assert (await website.client.get(METRICS, headers={"Accept": accept})).status == 200
 
 
 # -- the numbers --------------------------------------------------------------------------------------------
 
 
-async def test_a_turn_shows_in_its_stages_its_model_and_its_channel(website: Website) -> None:
+async def test_a_turn_shows_in_its_stages_its_model_and_its_channel(website: WebClient) -> None:
     before = await scraped(website)
     assert before("turns_total", channel="terminal", outcome="answered") == 0, (
         "0 before the first, not missing"
@@ -138,7 +138,7 @@ async def test_a_turn_shows_in_its_stages_its_model_and_its_channel(website: Web
     assert after("deliveries_total", channel="terminal", outcome="delivered") == 2
 
 
-async def test_the_memory_is_told_of_as_the_latest_look_found_it(website: Website) -> None:
+async def test_the_memory_is_told_of_as_the_latest_look_found_it(website: WebClient) -> None:
     await website.services.memory.write("The boat is red")
     await website.services.memory.sync()
     found = await scraped(website)
@@ -153,7 +153,7 @@ async def test_the_memory_is_told_of_as_the_latest_look_found_it(website: Websit
     assert index >= (website.settings.private_folder / "index.db").stat().st_size
 
 
-async def test_what_waits_is_counted(website: Website) -> None:
+async def test_what_waits_is_counted(website: WebClient) -> None:
     parts = website.services
     now = website.settings.now()
 
@@ -163,11 +163,11 @@ async def test_what_waits_is_counted(website: Website) -> None:
             received = inbox.add(db, said, owner="", at=parts.state.at())
             assert received
             if number == 1:
-                inbox.answer(db, received.number, "Well!")
+                inbox.save_reply(db, received.number, "Well!")
             if number == 2:
-                inbox.deliver(db, received.number)
-        inbox.put(db, "other:1", "A notice", key="k", owner="", at=parts.state.at())
-        channels.keep_unread(db, channels.Unread("telegram", "1", "{}", "odd", parts.state.at()))
+                inbox.mark_delivered(db, received.number)
+        inbox.add_notice(db, "other:1", "A notice", key="k", owner="", at=parts.state.at())
+        channels.save_unread(db, channels.Unread("telegram", "1", "{}", "odd", parts.state.at()))
         for number, days in enumerate((-1, 1, 2)):
             due = (now + timedelta(days=days)).isoformat()
             row = ReminderRow(
@@ -185,7 +185,7 @@ async def test_what_waits_is_counted(website: Website) -> None:
     assert (found("reminders"), found("reminders_due")) == (3, 1)
 
 
-async def test_watcher_jobs_and_channels_tell_how_they_fare(website: Website) -> None:
+async def test_watcher_jobs_and_channels_tell_how_they_fare(website: WebClient) -> None:
     website.settings.memory_folder.mkdir()
     async with website.services.upkeep:
         ends = time.monotonic() + 10
@@ -204,16 +204,16 @@ async def test_watcher_jobs_and_channels_tell_how_they_fare(website: Website) ->
     assert states == {"up": 1, "down": 0}
 
 
-async def test_a_resting_model_can_be_told_from_a_ready_one(website: Website) -> None:
+async def test_a_resting_model_can_be_told_from_a_ready_one(website: WebClient) -> None:
     health = website.services.model.health
-    health.record([Outcome(RouteName("builtin/notebook"), health.now(), error=ServerFailed("500"))] * 2)
+    health.record([CallOutcome(RouteName("builtin/notebook"), health.now(), error=ServerFailed("500"))] * 2)
     found = await scraped(website)
     labels = {"model": "builtin/notebook", "key": "0"}
     assert found("model_state", **labels, state="resting") == 1
     assert found("model_state", **labels, state="ready") == 0
 
 
-async def test_warnings_and_errors_are_counted_by_level(website: Website) -> None:
+async def test_warnings_and_errors_are_counted_by_level(website: WebClient) -> None:
     for level in (logging.WARNING, logging.WARNING, logging.ERROR):
         record = {
             "name": "bot.app",
@@ -227,7 +227,7 @@ async def test_warnings_and_errors_are_counted_by_level(website: Website) -> Non
     assert counts == [2, 1, 0]
 
 
-async def test_the_process_is_told_of(website: Website) -> None:
+async def test_the_process_is_told_of(website: WebClient) -> None:
     found = await scraped(website)
     assert found("start_time_seconds") == pytest.approx(time.time(), abs=600)
     assert found("asyncio_tasks")
@@ -240,14 +240,14 @@ async def test_the_process_is_told_of(website: Website) -> None:
 # -- what it does not tell ----------------------------------------------------------------------------------
 
 
-async def test_labels_are_bounded_and_hold_nothing_that_anybody_said(website: Website) -> None:
+async def test_labels_are_bounded_and_hold_nothing_that_anybody_said(website: WebClient) -> None:
     before = set((await scraped(website)).numbers)
     await say(website, "Remember: xylophagous")
     known = set((await scraped(website)).numbers)
     for number in range(5):
         said = message(f"Remember: xylophagous {number}", chat=f"terminal:xylophagous-{number}", alone=False)
         await website.assistant.accept(said)
-    await website.assistant.idle()
+    await website.assistant.wait_until_idle()
     answer = await website.client.get(METRICS)
     text = await answer.text()
     assert "xylophagous" not in text
@@ -260,7 +260,7 @@ async def test_who_does_not_know_the_token_sees_nothing_and_the_token_is_nowhere
     key = "sk-planted-5e1f"
     providers = {"openai": {"kind": "openai", "api_key": key}}
     models = {"chain": ["openai/gpt-4.1", "builtin/notebook"]}
-    async with open_website(tmp_path, token=TOKEN, providers=providers, models=models) as website:
+    async with open_web_client(tmp_path, token=TOKEN, providers=providers, models=models) as website:
         refused = await website.client.get(METRICS)
         assert refused.status == 401
         assert "commonplace_" not in await refused.text()
@@ -272,7 +272,7 @@ async def test_who_does_not_know_the_token_sees_nothing_and_the_token_is_nowhere
         assert answer.headers["Cache-Control"] == "no-store"
 
 
-async def test_another_site_cannot_read_it(website: Website) -> None:
+async def test_another_site_cannot_read_it(website: WebClient) -> None:
     assert (await website.client.get(METRICS, headers={"Host": "evil.example"})).status == 403
     foreign = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}
     assert (await website.client.get(METRICS, headers=foreign)).status == 403
@@ -281,7 +281,9 @@ async def test_another_site_cannot_read_it(website: Website) -> None:
 # -- busy and broken ----------------------------------------------------------------------------------------
 
 
-async def test_a_busy_memory_does_not_make_it_hang(website: Website, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_busy_memory_does_not_make_it_hang(
+    website: WebClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sources_of(website).memory, "_patience", 0.02)
     done = threading.Event()
     busy = asyncio.get_running_loop().run_in_executor(website.services.memory._searching, done.wait, 30)
@@ -298,7 +300,7 @@ async def test_a_busy_memory_does_not_make_it_hang(website: Website, monkeypatch
         await asyncio.sleep(0.01)
 
 
-async def test_a_rebuild_does_not_keep_it_waiting(website: Website) -> None:
+async def test_a_rebuild_does_not_keep_it_waiting(website: WebClient) -> None:
     await website.services.memory.write("The boat is red")
     await website.services.memory.sync()
     done = threading.Event()
@@ -310,7 +312,7 @@ async def test_a_rebuild_does_not_keep_it_waiting(website: Website) -> None:
 
 
 async def test_a_locked_state_db_leaves_out_its_numbers_alone(
-    website: Website, monkeypatch: pytest.MonkeyPatch
+    website: WebClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sources_of(website).queues, "_patience", 0.02)
     done = threading.Event()
@@ -332,12 +334,12 @@ async def test_it_is_not_asked_again_while_the_answer_is_outstanding() -> None:
         await answer.wait()
         return asked
 
-    patient = Patient(ask, patience=0.001)
-    assert [await patient.answer() for _ in range(3)] == [None] * 3
+    patient = BoundedProbe(ask, patience=0.001)
+    assert [await patient.ask() for _ in range(3)] == [None] * 3
     assert asked == 1
     answer.set()
     await asyncio.sleep(0.01)
-    assert await patient.answer() == 2, "what was asked long ago is no answer for now"
+    assert await patient.ask() == 2, "what was asked long ago is no answer for now"
 
 
 async def test_a_fault_is_no_answer_and_a_bug_is_no_secret() -> None:
@@ -346,10 +348,10 @@ async def test_a_fault_is_no_answer_and_a_bug_is_no_secret() -> None:
     async def ask() -> int:
         raise errors.pop(0)
 
-    patient = Patient(ask, patience=1)
-    assert await patient.answer() is None
+    patient = BoundedProbe(ask, patience=1)
+    assert await patient.ask() is None
     with pytest.raises(ZeroDivisionError):
-        await patient.answer()
+        await patient.ask()
 
 
 # -- what it costs ------------------------------------------------------------------------------------------
@@ -364,7 +366,7 @@ def test_nothing_is_loaded_before_the_first_scrape() -> None:
     subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=60)
 
 
-async def test_a_scrape_costs_little(website: Website, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_scrape_costs_little(website: WebClient, capsys: pytest.CaptureFixture[str]) -> None:
     notes = website.settings.memory_folder
     notes.mkdir(exist_ok=True)
     for number in range(50):

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from bot.journal import Journal
+from bot.note_writes import OnceWriter
 from bot.state import flushes, inbox
 from bot.tools.memory import memory_tools
-from bot.web.rpc.protocol import CANNOT, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING
+from bot.web.rpc.protocol import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, NOT_FOUND, SERVER_ERROR
 from memory.memory import MemoryStatus
 from tests.fakes.commonplace import Commonplace
-from tests.fakes.kept_conversation import end_conversation
-from tests.fakes.talking import message
-from tests.fakes.website import TOKEN, Website, open_website
+from tests.fakes.stored_conversation import end_conversation
+from tests.fakes.turns import message
+from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
@@ -38,7 +38,7 @@ JSON = "application/json"
 class Rpc:
     """A program that calls."""
 
-    def __init__(self, site: Website) -> None:
+    def __init__(self, site: WebClient) -> None:
         self.site = site
 
     async def post(self, body: bytes | str, *, status: int = 200, content_type: str = JSON) -> Any:
@@ -74,13 +74,13 @@ class Rpc:
 
 
 @pytest.fixture
-async def site(tmp_path: Path) -> AsyncIterator[Website]:
-    async with open_website(tmp_path, token=TOKEN) as site:
+async def site(tmp_path: Path) -> AsyncIterator[WebClient]:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
         yield site
 
 
 @pytest.fixture
-def rpc(site: Website) -> Rpc:
+def rpc(site: WebClient) -> Rpc:
     return Rpc(site)
 
 
@@ -139,7 +139,7 @@ async def test_a_rebuild_gives_its_report_and_the_status_tells_of_it(rpc: Rpc) -
     assert datetime.fromisoformat(last["at"]).tzinfo is not None
 
 
-async def test_a_rebuild_that_is_not_waited_for_goes_on(rpc: Rpc, site: Website) -> None:
+async def test_a_rebuild_that_is_not_waited_for_goes_on(rpc: Rpc, site: WebClient) -> None:
     await rpc.call("memory.write", content="One note", target="daily")
     assert await rpc.call("memory.rebuild", wait=False) == {"running": True}
     await site.services.rebuilding.run()  # the same one, or one more
@@ -153,12 +153,14 @@ async def test_models_are_told_with_their_state_and_moments(rpc: Rpc) -> None:
     assert (model["rests_until"], model["last_answer_at"], model["last_failure_at"]) == ("", "", "")
 
 
-async def test_sessions_are_the_latest_conversations_without_a_word_of_them(rpc: Rpc, site: Website) -> None:
+async def test_sessions_are_the_latest_conversations_without_a_word_of_them(
+    rpc: Rpc, site: WebClient
+) -> None:
     state = site.services.state
     said = json.dumps({"text": "Nobody is to read this"})
     for chat, entries in (("telegram:5", 2), ("terminal:main", 1)):
         await state.append(None, chat, [("recalled", "{}"), *[("user", said)] * entries], after=0)
-    await state.change(lambda db: flushes.know(db, "telegram:5", name="Anna", flush=True))
+    await state.change(lambda db: flushes.save_chat(db, "telegram:5", name="Anna", flush=True))
     await end_conversation(state, "terminal:main")
     await state.append(
         None, "terminal:main", [("user", said), ("assistant", said), ("result", said)], after=0
@@ -176,27 +178,27 @@ async def test_sessions_are_the_latest_conversations_without_a_word_of_them(rpc:
     assert len((await rpc.call("sessions.list", limit=1))["sessions"]) == 1
 
 
-async def test_sessions_tell_where_something_is_being_answered(rpc: Rpc, site: Website) -> None:
+async def test_sessions_tell_where_something_is_being_answered(rpc: Rpc, site: WebClient) -> None:
     state, said = site.services.state, message("Hello", chat="terminal:main")
     (row,) = await state.append(None, "terminal:main", [("user", "{}")], after=0)
     received = await state.change(lambda db: inbox.add(db, said, owner="", at=state.at()))
     assert received
     running = [each["running"] for each in (await rpc.call("sessions.list"))["sessions"]]
     heard = [(received.number, row.conversation, row.seq)]
-    await state.change(lambda db: inbox.begin(db, received.number, heard))
+    await state.change(lambda db: inbox.mark_running(db, received.number, heard))
     running += [each["running"] for each in (await rpc.call("sessions.list"))["sessions"]]
-    await state.change(lambda db: inbox.answer(db, received.number, "Hi"))
+    await state.change(lambda db: inbox.save_reply(db, received.number, "Hi"))
     running += [each["running"] for each in (await rpc.call("sessions.list"))["sessions"]]
     assert running == [False, True, False]
 
 
-async def test_every_method_is_discovered_with_the_parameters_of_the_tools(rpc: Rpc, site: Website) -> None:
+async def test_every_method_is_discovered_with_the_parameters_of_the_tools(rpc: Rpc, site: WebClient) -> None:
     document = await rpc.call("rpc.discover")
     methods = {each["name"]: each for each in document["methods"]}
     assert set(methods) == METHODS
     assert document["openrpc"] == "1.3.2"
     assert all(each["summary"].endswith(".") for each in methods.values())
-    for tool in memory_tools(site.services.memory, Journal(site.services.memory, site.services.state))[:3]:
+    for tool in memory_tools(site.services.memory, OnceWriter(site.services.memory, site.services.state))[:3]:
         schemas = {
             each["name"]: each["schema"] for each in methods[tool.spec.name.replace("_", ".", 1)]["params"]
         }
@@ -244,8 +246,8 @@ BAD_CALLS: list[tuple[str, object, int, str]] = [
     ("memory.write", {"content": " ", "target": "core"}, INVALID_PARAMS, "nothing to write"),
     ("memory.get", {"path": "../state.db"}, INVALID_PARAMS, ""),
     ("memory.get", {"path": "a\0b.md"}, INVALID_PARAMS, ""),
-    ("memory.get", {"path": "x.md"}, MISSING, "x.md"),
-    ("memory.get", {"path": "MEMORY.md", "line": 10**30}, CANNOT, "there is no line"),
+    ("memory.get", {"path": "x.md"}, NOT_FOUND, "x.md"),
+    ("memory.get", {"path": "MEMORY.md", "line": 10**30}, SERVER_ERROR, "there is no line"),
     ("sessions.list", {"limit": 0}, INVALID_PARAMS, "greater than or equal to 1"),
 ]
 
@@ -266,20 +268,20 @@ async def test_thousands_of_unknown_parameters_are_refused_in_no_time_and_few_wo
     assert len(text) < 600
 
 
-async def test_a_fault_of_the_memory_is_an_error_of_ours(rpc: Rpc, site: Website) -> None:
+async def test_a_fault_of_the_memory_is_an_error_of_ours(rpc: Rpc, site: WebClient) -> None:
     await rpc.call("memory.write", content="One note", target="core")
     (site.folder / "memory" / "bytes.md").write_bytes(b"\x00\xff\xfe\x00" * 50)
     folder = site.folder / "memory" / "folder.md"
     folder.mkdir()
     code, text = await rpc.refused("memory.get", {"path": "folder.md"})
-    assert code in {CANNOT, INVALID_PARAMS, MISSING}
+    assert code in {SERVER_ERROR, INVALID_PARAMS, NOT_FOUND}
     assert "folder.md" in text
 
 
 # -- HTTP ------------------------------------------------------------------------------------------------------
 
 
-async def test_only_post_is_understood(site: Website) -> None:
+async def test_only_post_is_understood(site: WebClient) -> None:
     for method in ("GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"):
         answer = await site.client.request(method, "/rpc", headers=site.token)
         assert (answer.status, answer.headers["Allow"]) == (405, "POST"), method
@@ -302,7 +304,7 @@ async def test_json_is_taken_by_all_its_names(rpc: Rpc) -> None:
         assert "result" in await rpc.post(json.dumps(request(id=1)), content_type=content_type)
 
 
-async def test_a_notification_has_an_empty_answer(rpc: Rpc, site: Website) -> None:
+async def test_a_notification_has_an_empty_answer(rpc: Rpc, site: WebClient) -> None:
     write = request("memory.write", params={"content": "Quietly noted.", "target": "core"})
     assert await rpc.send(write) is None
     assert await rpc.send([write, write]) is None
@@ -324,9 +326,9 @@ async def test_a_request_may_be_a_mebibyte_long_and_no_more(rpc: Rpc) -> None:
 
 
 async def test_a_request_that_does_not_arrive_is_given_up(
-    site: Website, monkeypatch: pytest.MonkeyPatch
+    site: WebClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.web.bodies.BODY_SECONDS", 0.05)
+    monkeypatch.setattr("bot.web.request_body.BODY_SECONDS", 0.05)
     server = site.client.server
     reader, writer = await asyncio.open_connection(server.host, server.port)
     writer.write(
@@ -367,13 +369,13 @@ async def test_nothing_of_it_is_imported_before_the_first_call(tmp_path: Path) -
 
 
 @pytest.mark.thorough
-async def test_the_command_line_and_calls_tell_the_same(rpc: Rpc, site: Website) -> None:
+async def test_the_command_line_and_calls_tell_the_same(rpc: Rpc, site: WebClient) -> None:
     await rpc.call("memory.write", content="The boat is called Linnea.", target="core")
     run = Commonplace(site.folder)
 
     async def told(*arguments: str) -> dict[str, Any]:
         line = await asyncio.to_thread(
-            run.says, "memory", *arguments, "--json", "--workspace", str(site.folder)
+            run.output_of, "memory", *arguments, "--json", "--workspace", str(site.folder)
         )
         document: dict[str, Any] = json.loads(line)
         return document

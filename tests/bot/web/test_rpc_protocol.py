@@ -6,16 +6,16 @@ import pytest
 
 from bot.web.rpc import protocol
 from bot.web.rpc.protocol import (
-    BROKE,
-    CANNOT,
     INTERNAL_ERROR,
+    INTERNAL_ERROR_TEXT,
     INVALID_REQUEST,
+    MAX_CALLS,
     METHOD_NOT_FOUND,
-    MOST_CALLS,
     PARSE_ERROR,
+    SERVER_ERROR,
     Params,
-    Refused,
-    answer,
+    RpcError,
+    answer_request,
 )
 
 IDS = ("one", "", "ü", 1, 0, -3, 2.5, 10**30, None)
@@ -38,7 +38,7 @@ class Methods:
                 return {"number": float("nan")}
             case "strange":
                 return {"path": "caf\udce9.md", "text": "\x9b2J"}
-        raise Refused(METHOD_NOT_FOUND, "Method not found.")
+        raise RpcError(METHOD_NOT_FOUND, "Method not found.")
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ class Send:
 
     async def __call__(self, document: object) -> Any:
         body = document if isinstance(document, bytes) else json.dumps(document).encode()
-        text = await answer(body, self._methods)
+        text = await answer_request(body, self._methods)
         return None if text is None else json.loads(text.encode(), parse_constant=pytest.fail)
 
 
@@ -138,13 +138,13 @@ async def test_a_broken_method_is_logged_and_told_without_its_reason(
     send: Send, method: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     answered = await send(request(method, id=7))
-    assert answered["error"] == {"code": INTERNAL_ERROR, "message": BROKE}
+    assert answered["error"] == {"code": INTERNAL_ERROR, "message": INTERNAL_ERROR_TEXT}
     assert [record.levelname for record in caplog.records if record.exc_info] == ["ERROR"]
 
 
 async def test_names_of_files_that_are_no_text_come_as_escapes(send: Send) -> None:
     body = json.dumps(request("strange", id=1)).encode()
-    text = await answer(body, Methods())
+    text = await answer_request(body, Methods())
     assert text is not None
     assert r"caf\udce9.md" in text
     assert "\x9b" not in text
@@ -190,22 +190,22 @@ async def test_a_notification_that_cannot_be_carried_out_is_not_answered_either(
     assert await send([request(method)]) is None
 
 
-@pytest.mark.parametrize("count", [0, MOST_CALLS + 1])
+@pytest.mark.parametrize("count", [0, MAX_CALLS + 1])
 async def test_a_batch_of_none_or_too_many_is_one_error(send: Send, methods: Methods, count: int) -> None:
     answered = await send([request(id=1)] * count)
     assert (code_of(answered), answered["id"]) == (INVALID_REQUEST, None)
-    assert str(MOST_CALLS) in answered["error"]["message"]
+    assert str(MAX_CALLS) in answered["error"]["message"]
     assert methods.called == []
 
 
 async def test_as_many_as_may_be_are_answered(send: Send) -> None:
-    answers = await send([request(id=number) for number in range(MOST_CALLS)])
-    assert [each["id"] for each in answers] == list(range(MOST_CALLS))
+    answers = await send([request(id=number) for number in range(MAX_CALLS)])
+    assert [each["id"] for each in answers] == list(range(MAX_CALLS))
 
 
 async def test_what_is_answered_in_all_is_bounded(send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "LARGEST_ANSWER", 10_000)
+    monkeypatch.setattr(protocol, "MAX_ANSWER_BYTES", 10_000)
     long = {"text": "x" * 7000}
     answers = await send([request(id=number, params=long) for number in range(4)] + [request(id=4)])
-    assert [code_of(each) for each in answers] == [None, CANNOT, CANNOT, CANNOT, None]
-    assert code_of(await send(request(id=1, params={"text": "x" * 10_000}))) == CANNOT
+    assert [code_of(each) for each in answers] == [None, SERVER_ERROR, SERVER_ERROR, SERVER_ERROR, None]
+    assert code_of(await send(request(id=1, params={"text": "x" * 10_000}))) == SERVER_ERROR

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from bot import phrases
-from bot.web.guard import MOST_WRONG
+from bot.web.auth import MAX_WRONG_TOKENS
 from bot.web.session import SESSION, SESSION_SECONDS, is_session, new_session
-from tests.fakes.website import TOKEN, Website, open_website
+from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
@@ -16,18 +16,18 @@ PAGE = {"Accept": "text/html,application/xhtml+xml"}
 
 
 @pytest.fixture
-async def site(tmp_path: Path) -> AsyncIterator[Website]:
-    async with open_website(tmp_path, token=TOKEN) as site:
+async def site(tmp_path: Path) -> AsyncIterator[WebClient]:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
         yield site
 
 
-async def sign_in(site: Website, token: str, then: str = "/") -> tuple[int, str]:
+async def sign_in(site: WebClient, token: str, then: str = "/") -> tuple[int, str]:
     form = {"token": token, "then": then}
     async with site.client.post("/sign-in", data=form, allow_redirects=False) as answer:
         return answer.status, answer.headers.get("Location", "")
 
 
-async def test_a_browser_is_asked_for_the_token_where_it_wanted_to_go(site: Website) -> None:
+async def test_a_browser_is_asked_for_the_token_where_it_wanted_to_go(site: WebClient) -> None:
     answer = await site.client.get("/notes/trips/oslo.md?plain=1", headers=PAGE)
     text = await answer.text()
     assert answer.status == 401
@@ -35,7 +35,7 @@ async def test_a_browser_is_asked_for_the_token_where_it_wanted_to_go(site: Webs
     assert phrases.WEB_SIGN_IN_FIRST not in text, "it is no mistake yet"
 
 
-async def test_with_the_token_a_browser_comes_in_and_stays_in(site: Website) -> None:
+async def test_with_the_token_a_browser_comes_in_and_stays_in(site: WebClient) -> None:
     assert await sign_in(site, f" {TOKEN} ", "/search?q=oslo") == (303, "/search?q=oslo")
     (cookie,) = [each for each in site.client.session.cookie_jar if each.key == SESSION]
     assert (cookie["httponly"], cookie["samesite"], cookie["secure"]) == (True, "Lax", "")
@@ -44,20 +44,20 @@ async def test_with_the_token_a_browser_comes_in_and_stays_in(site: Website) -> 
     assert (await site.client.post("/sign-out", allow_redirects=False)).status == 401
 
 
-async def test_behind_https_the_cookie_never_goes_without_it(site: Website) -> None:
+async def test_behind_https_the_cookie_never_goes_without_it(site: WebClient) -> None:
     form, proxied = {"token": TOKEN}, {"X-Forwarded-Proto": "https"}
     answer = await site.client.post("/sign-in", data=form, headers=proxied, allow_redirects=False)
     assert "Secure" in answer.headers["Set-Cookie"]
 
 
-async def test_a_wrong_token_is_said_to_be_wrong_and_soon_has_to_wait(site: Website) -> None:
+async def test_a_wrong_token_is_said_to_be_wrong_and_soon_has_to_wait(site: WebClient) -> None:
     answer = await site.client.post("/sign-in", data={"token": "guess", "then": "/notes/"})
     assert answer.status == 401
     text = await answer.text()
     assert phrases.WEB_WRONG in text
     assert "guess" not in text
     assert 'value="/notes/"' in text
-    for _ in range(MOST_WRONG - 1):
+    for _ in range(MAX_WRONG_TOKENS - 1):
         assert (await sign_in(site, "guess"))[0] == 401
     assert (await sign_in(site, "guess"))[0] == 429
     assert (await sign_in(site, TOKEN))[0] == 303
@@ -76,11 +76,11 @@ async def test_a_wrong_token_is_said_to_be_wrong_and_soon_has_to_wait(site: Webs
         "//[",
     ],
 )
-async def test_signing_in_never_leads_elsewhere(site: Website, then: str) -> None:
+async def test_signing_in_never_leads_elsewhere(site: WebClient, then: str) -> None:
     assert await sign_in(site, TOKEN, then) == (303, "/")
 
 
-async def test_another_site_cannot_sign_somebody_in(site: Website) -> None:
+async def test_another_site_cannot_sign_somebody_in(site: WebClient) -> None:
     answer = await site.client.post(
         "/sign-in", data={"token": TOKEN}, headers={"Origin": "https://evil.example"}
     )
@@ -88,12 +88,12 @@ async def test_another_site_cannot_sign_somebody_in(site: Website) -> None:
     assert "Set-Cookie" not in answer.headers
 
 
-async def test_a_form_without_anything_in_it_is_a_wrong_token(site: Website) -> None:
+async def test_a_form_without_anything_in_it_is_a_wrong_token(site: WebClient) -> None:
     assert (await site.client.post("/sign-in")).status == 401
     assert (await site.client.post("/sign-in", json={"token": TOKEN})).status == 401
 
 
-async def test_only_marked_styles_and_scripts_run(site: Website) -> None:
+async def test_only_marked_styles_and_scripts_run(site: WebClient) -> None:
     answer = await site.client.get("/sign-in")
     (nonce,) = set(re.findall(r'nonce="([^"]+)"', await answer.text()))
     assert f"'nonce-{nonce}'" in answer.headers["Content-Security-Policy"]
@@ -121,11 +121,11 @@ def test_a_cookie_that_was_made_to_last_longer_is_worth_nothing() -> None:
     assert not is_session(f"{int(until) + 10**9}.{signature}", TOKEN, now=0)
 
 
-async def test_a_browser_whose_time_is_over_is_told_that_nothing_was_done(site: Website) -> None:
+async def test_a_browser_whose_time_is_over_is_told_that_nothing_was_done(site: WebClient) -> None:
     answer = await site.client.post("/rebuild", headers=PAGE, allow_redirects=False)
     text = await answer.text()
     assert (answer.status, answer.content_type) == (401, "text/html")
     assert phrases.WEB_SIGNED_OUT in text
     assert 'name="then" value="/"' in text, "what was asked for by POST cannot be had by going there"
     assert site.services.rebuilding.last is None
-    assert not site.services.rebuilding.runs
+    assert not site.services.rebuilding.is_running

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fakes.bot_api.refusals import bad
+from tests.fakes.bot_api.refusals import bad_request
 
 Entity = dict[str, Any]
 """A MessageEntity, as in JSON."""
@@ -50,7 +50,7 @@ _PATTERNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedText:
     """A text as it is shown."""
 
     text: str
@@ -64,21 +64,21 @@ class Marked:
     @property
     def all(self) -> list[Entity]:
         """In the order in which Telegram tells of them."""
-        return _ordered([*self.entities, *self.found])
+        return _sort_entities([*self.entities, *self.found])
 
 
-def units(text: str) -> int:
+def utf16_length(text: str) -> int:
     """How long a text is for Telegram."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def part(text: str, entity: Mapping[str, Any]) -> str:
+def entity_text(text: str, entity: Mapping[str, Any]) -> str:
     """What an entity covers."""
     start, length = entity["offset"], entity["length"]
     return text.encode("utf-16-le")[2 * start : 2 * (start + length)].decode("utf-16-le")
 
 
-def find(text: str) -> list[Entity]:
+def find_entities(text: str) -> list[Entity]:
     """Commands, mentions, links, addresses and tags that stand in a text."""
     taken: list[tuple[int, int]] = []
     entities: list[Entity] = []
@@ -87,48 +87,54 @@ def find(text: str) -> list[Entity]:
             start, end = match.span()
             if not any(start < other_end and begin < end for begin, other_end in taken):
                 taken.append((start, end))
-                entities.append({"type": kind, "offset": units(text[:start]), "length": units(match.group())})
-    return _ordered(entities)
+                entities.append(
+                    {
+                        "type": kind,
+                        "offset": utf16_length(text[:start]),
+                        "length": utf16_length(match.group()),
+                    }
+                )
+    return _sort_entities(entities)
 
 
-def mark(text: str, given: Sequence[Mapping[str, Any]] | None = None) -> Marked:
+def parse_entities(text: str, given: Sequence[Mapping[str, Any]] | None = None) -> MarkedText:
     """Read what a bot sends; raise Refusal where the server would not have it. The text may turn out empty."""
     if len(text.encode("utf-8", "surrogatepass")) > 1 << 15:
-        raise bad("text is too long")
+        raise bad_request("text is too long")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise bad("strings must be encoded in UTF-8") from None
+        raise bad_request("strings must be encoded in UTF-8") from None
     dropped: list[Entity] = []
     entities: list[Entity] = []
     for entity in given or ():
         read = _read(entity)
         (entities if read["type"] not in FOUND and read["length"] else dropped).append(read)
     _check_bounds(text, entities)
-    text, entities = _cleaned(text, entities)
-    text, entities = _trimmed(text, entities)
-    entities, lost = _nested(entities)
+    text, entities = _clean(text, entities)
+    text, entities = _trim(text, entities)
+    entities, lost = _nest(entities)
     dropped += lost
     dropped += entities[MOST_ENTITIES:]
     entities = entities[:MOST_ENTITIES]
     closed = [one for one in entities if one["type"] in CONTINUOUS]
-    found = [one for one in find(text) if not any(_overlap(one, other) for other in closed)]
-    return Marked(text, entities, found, dropped)
+    found = [one for one in find_entities(text) if not any(_overlap(one, other) for other in closed)]
+    return MarkedText(text, entities, found, dropped)
 
 
 def _read(entity: Mapping[str, Any]) -> Entity:
     if not isinstance(entity, Mapping):
-        raise bad("can't parse MessageEntity: expected an Object")
+        raise bad_request("can't parse MessageEntity: expected an Object")
     for name in ("offset", "length"):
         if not isinstance(entity.get(name), int):
-            raise bad(f"can't parse MessageEntity: Can't find field \"{name}\"")
+            raise bad_request(f"can't parse MessageEntity: Can't find field \"{name}\"")
         if not 0 <= entity[name] <= 1_000_000:
-            raise bad(f"receive an entity with incorrect {name} {entity[name]}")
+            raise bad_request(f"receive an entity with incorrect {name} {entity[name]}")
     kind = entity.get("type")
     if kind not in SPLITTABLE + QUOTES + CONTINUOUS + FOUND:
-        raise bad("can't parse MessageEntity: Unsupported type specified")
+        raise bad_request("can't parse MessageEntity: Unsupported type specified")
     if (needed := NEEDS.get(kind)) and needed not in entity:
-        raise bad(f"can't parse MessageEntity: Can't find field \"{needed}\"")
+        raise bad_request(f"can't parse MessageEntity: Can't find field \"{needed}\"")
     read = {name: value for name, value in entity.items() if value is not None}
     if kind == "text_link" and not str(read["url"]).lower().startswith("tg:"):
         check_link(str(read["url"]), "entity URL")
@@ -142,9 +148,9 @@ def check_link(url: str, what: str) -> None:
         scheme, rest = "http", url
     host = re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2]
     if scheme.lower() not in ("http", "https"):
-        raise bad(f"{what} '{url}' is invalid: Unsupported URL protocol")
+        raise bad_request(f"{what} '{url}' is invalid: Unsupported URL protocol")
     if ("." not in host and not host.startswith("[")) or re.search(r"\s", host):
-        raise bad(f"{what} '{url}' is invalid: Wrong HTTP URL")
+        raise bad_request(f"{what} '{url}' is invalid: Wrong HTTP URL")
 
 
 def _check_bounds(text: str, entities: Iterable[Entity]) -> None:
@@ -154,25 +160,25 @@ def _check_bounds(text: str, entities: Iterable[Entity]) -> None:
     for character in text:
         at += 1 + (ord(character) > 0xFFFF)
         borders.add(at)
-    for entity in _ordered(entities):
+    for entity in _sort_entities(entities):
         start, end = entity["offset"], entity["offset"] + entity["length"]
         if start > at:
-            raise bad(f"entity begins after the end of the text at UTF-16 offset {start}")
+            raise bad_request(f"entity begins after the end of the text at UTF-16 offset {start}")
         if start not in borders:
             where = len(text.encode("utf-16-le")[: 2 * start + 2].decode("utf-16-le").encode())
-            raise bad(f"entity begins in a middle of a UTF-16 symbol at byte offset {where}")
+            raise bad_request(f"entity begins in a middle of a UTF-16 symbol at byte offset {where}")
         if end > at:
-            raise bad(
+            raise bad_request(
                 f"entity beginning at UTF-16 offset {start} ends after the end of the text at UTF-16 offset {end}"
             )
         if end not in borders:
             where = len(text.encode("utf-16-le")[: 2 * end + 2].decode("utf-16-le").encode())
-            raise bad(
+            raise bad_request(
                 f"entity beginning at UTF-16 offset {start} ends in a middle of a UTF-16 symbol at byte offset {where}"
             )
 
 
-def _cleaned(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
+def _clean(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
     """Control characters become spaces; carriage returns, direction marks and some bars go."""
     kept: list[str] = []
     before = [0]
@@ -195,10 +201,10 @@ def _cleaned(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
     return "".join(kept), [one for one in moved if one["length"]]
 
 
-def _trimmed(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
+def _trim(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
     """White space at the end goes, at the beginning as far as nothing is marked in it."""
     text = text.rstrip(" \n")
-    end = units(text)
+    end = utf16_length(text)
     shorter = [
         one | {"length": min(one["length"], end - one["offset"])} for one in entities if one["offset"] < end
     ]
@@ -207,15 +213,17 @@ def _trimmed(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
     return text[blanks:], [one | {"offset": one["offset"] - blanks} for one in shorter]
 
 
-def _nested(entities: list[Entity]) -> tuple[list[Entity], list[Entity]]:
+def _nest(entities: list[Entity]) -> tuple[list[Entity], list[Entity]]:
     """Entities that lie within one another or apart, and those that had to go for it."""
     kept: list[Entity] = []
     dropped: list[Entity] = []
-    ordered = _ordered(entities)
+    ordered = _sort_entities(entities)
     for one in (one for one in ordered if one["type"] in QUOTES):
         _place(one, kept, dropped, allowed=lambda _one, _other: False)
     for one in (one for one in ordered if one["type"] in CONTINUOUS):
-        _place(one, kept, dropped, allowed=lambda one, other: other["type"] in QUOTES and _inside(one, other))
+        _place(
+            one, kept, dropped, allowed=lambda one, other: other["type"] in QUOTES and _contains(one, other)
+        )
     frames = list(kept)
     for one in (one for one in ordered if one["type"] in SPLITTABLE):
         for piece in _pieces(one, frames):
@@ -224,7 +232,7 @@ def _nested(entities: list[Entity]) -> tuple[list[Entity], list[Entity]]:
                 dropped.append(piece)
             else:
                 _merge(piece, kept)
-    return _ordered(_untangled(kept)), dropped
+    return _sort_entities(_untangle(kept)), dropped
 
 
 def _place(one: Entity, kept: list[Entity], dropped: list[Entity], *, allowed: Any) -> None:
@@ -243,10 +251,10 @@ def _merge(piece: Entity, kept: list[Entity]) -> None:
     kept.append(dict(piece))
 
 
-def _untangled(entities: list[Entity]) -> list[Entity]:
+def _untangle(entities: list[Entity]) -> list[Entity]:
     """Of two styles that overlap, the first is cut where the second begins."""
     done: list[Entity] = []
-    for one in reversed(_ordered(entities)):
+    for one in reversed(_sort_entities(entities)):
         cuts = {
             other["offset"]
             for other in entities
@@ -267,12 +275,16 @@ def _pieces(one: Entity, frames: Sequence[Entity]) -> list[Entity]:
     """An entity cut where others begin or end within it, unless it holds them whole."""
     cuts: set[int] = set()
     for frame in frames:
-        if _overlap(one, frame) and not _inside(one, frame) and (not _inside(frame, one) or _closed(frame)):
+        if (
+            _overlap(one, frame)
+            and not _contains(one, frame)
+            and (not _contains(frame, one) or _close_entity(frame))
+        ):
             cuts |= {frame["offset"], _end(frame)}
     return _cut(one, cuts)
 
 
-def _closed(entity: Entity) -> bool:
+def _close_entity(entity: Entity) -> bool:
     return entity["type"] in ("pre", "code")
 
 
@@ -285,11 +297,11 @@ def _overlap(one: Entity, other: Entity) -> bool:
     return bool(one["offset"] < _end(other) and other["offset"] < _end(one))
 
 
-def _inside(one: Entity, other: Entity) -> bool:
+def _contains(one: Entity, other: Entity) -> bool:
     return bool(other["offset"] <= one["offset"] and _end(one) <= _end(other))
 
 
-def _ordered(entities: Iterable[Entity]) -> list[Entity]:
+def _sort_entities(entities: Iterable[Entity]) -> list[Entity]:
     return sorted(
         entities,
         key=lambda one: (

@@ -6,10 +6,17 @@ from typing import Any
 
 from tests.fakes.bot_api import wire
 from tests.fakes.bot_api.chats import GENERAL_TOPIC, Action, Bot, Button, Chat, Draft, Edit, Message
-from tests.fakes.bot_api.entities import MOST_CAPTION_UNITS, MOST_UNITS, Marked, check_link, mark, units
+from tests.fakes.bot_api.entities import (
+    MOST_CAPTION_UNITS,
+    MOST_UNITS,
+    MarkedText,
+    check_link,
+    parse_entities,
+    utf16_length,
+)
 from tests.fakes.bot_api.media import MOST_DOWNLOAD, MOST_UPLOAD, File, Upload
 from tests.fakes.bot_api.receiving import Webhook
-from tests.fakes.bot_api.refusals import Refusal, bad, forbidden, too_many
+from tests.fakes.bot_api.refusals import Refusal, bad_request, forbidden, too_many
 from tests.fakes.bot_api.requests import Parameters
 from tests.fakes.bot_api.world import World
 
@@ -81,12 +88,12 @@ def set_webhook(world: World, bot: Bot, given: Parameters) -> Any:
     scheme, _, rest = url.partition("://")
     loopback = re.match(r"(127\.0\.0\.1|localhost|\[::1\])(:|/|$)", rest)
     if scheme != "https" and not (scheme == "http" and loopback):
-        raise bad("bad webhook: An HTTPS URL must be provided for webhook")
+        raise bad_request("bad webhook: An HTTPS URL must be provided for webhook")
     secret = str(given.get("secret_token", ""))
     if len(secret) > 256:
-        raise bad("secret token is too long")
+        raise bad_request("secret token is too long")
     if not re.fullmatch(r"[A-Za-z0-9_-]*", secret):
-        raise bad("secret token contains unallowed characters")
+        raise bad_request("secret token contains unallowed characters")
     if given.get("drop_pending_updates"):
         bot.inbox.drop()
     bot.inbox.allow(given.get("allowed_updates"))
@@ -120,8 +127,8 @@ def send_message(world: World, bot: Bot, given: Parameters) -> Any:
     reply = _reply(chat, given)
     _spend(world, bot, chat, "sendMessage")
     _may_write(bot, chat, thread)
-    if units(marked.text) > MOST_UNITS:
-        raise bad("message is too long")
+    if utf16_length(marked.text) > MOST_UNITS:
+        raise bad_request("message is too long")
     _check_data(buttons)
     preview = given.get("link_preview_options")
     message = world.post(
@@ -147,8 +154,8 @@ def send_document(world: World, bot: Bot, given: Parameters) -> Any:
     reply = _reply(chat, given)
     _spend(world, bot, chat, "sendDocument")
     _may_write(bot, chat, thread)
-    if units(marked.text) > MOST_CAPTION_UNITS:
-        raise bad("message caption is too long")
+    if utf16_length(marked.text) > MOST_CAPTION_UNITS:
+        raise bad_request("message caption is too long")
     _check_data(buttons)
     message = world.post(
         chat,
@@ -170,16 +177,16 @@ def send_message_draft(world: World, bot: Bot, given: Parameters) -> Any:
     chat = _chat(world, bot, given)
     thread = _thread(chat, given)
     if chat.kind != "private":
-        raise bad("TEXTDRAFT_PEER_INVALID")
+        raise bad_request("TEXTDRAFT_PEER_INVALID")
     if not _number(given, "draft_id"):
-        raise bad("RANDOM_ID_INVALID")
+        raise bad_request("RANDOM_ID_INVALID")
     _spend(world, bot, chat, "sendMessageDraft")
     _may_write(bot, chat, thread)
-    if units(marked.text) > MOST_UNITS:
-        raise bad("MESSAGE_TOO_LONG")
+    if utf16_length(marked.text) > MOST_UNITS:
+        raise bad_request("MESSAGE_TOO_LONG")
     draft = Draft(world.clock(), _number(given, "draft_id"), marked.text, marked.entities, thread)
     chat.drafts.append(draft)
-    world.changed()
+    world.notify_waiters()
     return True
 
 
@@ -189,14 +196,14 @@ def edit_message_text(world: World, bot: Bot, given: Parameters) -> Any:
     buttons = _buttons(given)
     message = _own_message(world, bot, given)
     if message.media:
-        raise bad("there is no text in the message to edit")
+        raise bad_request("there is no text in the message to edit")
     _spend(world, bot, message.chat, "editMessageText")
     _reachable(message.chat)
-    if units(marked.text) > MOST_UNITS:
-        raise bad("MESSAGE_TOO_LONG")
+    if utf16_length(marked.text) > MOST_UNITS:
+        raise bad_request("MESSAGE_TOO_LONG")
     _check_data(buttons)
     if (marked.text, marked.entities, buttons) == (message.text, message.entities, message.buttons):
-        raise bad(NOT_MODIFIED)
+        raise bad_request(NOT_MODIFIED)
     message.text, message.entities, message.found = marked.text, marked.entities, marked.found
     message.dropped = marked.dropped
     if isinstance(given.get("link_preview_options"), dict):
@@ -212,37 +219,37 @@ def edit_message_reply_markup(world: World, bot: Bot, given: Parameters) -> Any:
     _reachable(message.chat)
     _check_data(buttons)
     if buttons == message.buttons:
-        raise bad(NOT_MODIFIED)
+        raise bad_request(NOT_MODIFIED)
     return _edited(world, message, buttons)
 
 
 @method("deleteMessage")
 def delete_message(world: World, bot: Bot, given: Parameters) -> Any:
     if not _number(given, "message_id"):
-        raise bad("message identifier is not specified")
+        raise bad_request("message identifier is not specified")
     chat = _chat(world, bot, given)
     message = chat.message(_number(given, "message_id"))
     if message is None:
-        raise bad("message to delete not found")
+        raise bad_request("message to delete not found")
     mine = message.sender is bot
     if chat.is_group and not mine and bot.id not in chat.admins:
-        raise bad("message can't be deleted")
+        raise bad_request("message can't be deleted")
     if world.clock() - message.time > DELETE_SECONDS:
-        raise bad("message can't be deleted for everyone")
+        raise bad_request("message can't be deleted for everyone")
     message.deleted = True
-    world.changed()
+    world.notify_waiters()
     return True
 
 
 @method("sendChatAction")
 def send_chat_action(world: World, bot: Bot, given: Parameters) -> Any:
     if given.get("action") not in ACTIONS:
-        raise bad("wrong parameter action in request")
+        raise bad_request("wrong parameter action in request")
     chat = _chat(world, bot, given)
     thread = _number(given, "message_thread_id") or None
     _reachable(chat)
     chat.actions.append(Action(world.clock(), str(given["action"]), thread))
-    world.changed()
+    world.notify_waiters()
     return True
 
 
@@ -250,19 +257,19 @@ def send_chat_action(world: World, bot: Bot, given: Parameters) -> Any:
 def set_message_reaction(world: World, bot: Bot, given: Parameters) -> Any:
     wanted = given.get("reaction") or []
     if not isinstance(wanted, list) or not all(isinstance(one, dict) for one in wanted):
-        raise bad("can't parse reaction types JSON object")
+        raise bad_request("can't parse reaction types JSON object")
     chat = _chat(world, bot, given, to="read")
     message = chat.message(_number(given, "message_id"))
     if message is None:
-        raise bad("message to react not found")
+        raise bad_request("message to react not found")
     _reachable(chat)
     emoji = [str(one.get("emoji", "")).replace("\ufe0f", "") for one in wanted]
     if not all(one in REACTIONS for one in emoji):
-        raise bad("REACTION_INVALID")
+        raise bad_request("REACTION_INVALID")
     if len(emoji) > 1:
-        raise bad("REACTIONS_TOO_MANY")
+        raise bad_request("REACTIONS_TOO_MANY")
     message.reactions[bot.id] = emoji
-    world.changed()
+    world.notify_waiters()
     return True
 
 
@@ -270,12 +277,12 @@ def set_message_reaction(world: World, bot: Bot, given: Parameters) -> Any:
 def answer_callback_query(world: World, bot: Bot, given: Parameters) -> Any:
     press = world.presses.get(str(given.get("callback_query_id", "")))
     if press is None or press.answered or world.clock() - press.time > QUERY_SECONDS:
-        raise bad("query is too old and response timeout expired or query ID is invalid")
+        raise bad_request("query is too old and response timeout expired or query ID is invalid")
     text = str(given.get("text", ""))
-    if units(text) > 200:
-        raise bad("MESSAGE_TOO_LONG")
+    if utf16_length(text) > 200:
+        raise bad_request("MESSAGE_TOO_LONG")
     press.answered, press.text, press.alert = True, text, bool(given.get("show_alert"))
-    world.changed()
+    world.notify_waiters()
     return True
 
 
@@ -286,12 +293,12 @@ def answer_callback_query(world: World, bot: Bot, given: Parameters) -> Any:
 def set_my_commands(world: World, bot: Bot, given: Parameters) -> Any:
     commands = given.get("commands", [])
     if not isinstance(commands, list):
-        raise bad("expected an Array of BotCommand")
+        raise bad_request("expected an Array of BotCommand")
     key = (_scope(world, bot, given), _language(given))
     if len(commands) > 100:
-        raise bad("BOT_COMMANDS_TOO_MUCH")
+        raise bad_request("BOT_COMMANDS_TOO_MUCH")
     bot.commands[key] = [_command(one) for one in commands]
-    world.changed()
+    world.notify_waiters()
     return True
 
 
@@ -303,7 +310,7 @@ def get_my_commands(world: World, bot: Bot, given: Parameters) -> Any:
 @method("deleteMyCommands")
 def delete_my_commands(world: World, bot: Bot, given: Parameters) -> Any:
     bot.commands.pop((_scope(world, bot, given), _language(given)), None)
-    world.changed()
+    world.notify_waiters()
     return True
 
 
@@ -314,7 +321,7 @@ def _describes(name: str, kind: str, field: str, most: int, error: str) -> None:
     def change(world: World, bot: Bot, given: Parameters) -> Any:
         text = str(given.get(field, ""))
         if len(text) > most:
-            raise bad(error)
+            raise bad_request(error)
         bot.descriptions[(kind, _language(given))] = text
         return True
 
@@ -331,40 +338,40 @@ _describes("Name", "name", "name", 64, "BOT_TITLE_INVALID")
 
 def _command(one: Any) -> dict[str, str]:
     if not isinstance(one, dict):
-        raise bad("can't parse BotCommand: expected an Object")
+        raise bad_request("can't parse BotCommand: expected an Object")
     for field in ("command", "description"):
         if not isinstance(one.get(field), str):
-            raise bad(f"can't parse BotCommand: Can't find field \"{field}\"")
+            raise bad_request(f"can't parse BotCommand: Can't find field \"{field}\"")
     name, description = one["command"].removeprefix("/"), one["description"].strip()
     if not name:
-        raise bad("command must be non-empty")
+        raise bad_request("command must be non-empty")
     if len(name) > 32:
-        raise bad("command length must not exceed 32")
+        raise bad_request("command length must not exceed 32")
     if not description:
-        raise bad("command description must be non-empty")
+        raise bad_request("command description must be non-empty")
     if len(description) > 256:
-        raise bad("command description length must not exceed 256")
+        raise bad_request("command description length must not exceed 256")
     if not COMMAND.fullmatch(name):
-        raise bad("BOT_COMMAND_INVALID")
+        raise bad_request("BOT_COMMAND_INVALID")
     return {"command": name, "description": description}
 
 
 def _language(given: Parameters) -> str:
     code = str(given.get("language_code", ""))
     if code and not re.fullmatch(r"[a-z]{2}", code):
-        raise bad("invalid language code specified")
+        raise bad_request("invalid language code specified")
     return code
 
 
 def _scope(world: World, bot: Bot, given: Parameters) -> str:
     scope = given.get("scope") or {"type": "default"}
     if not isinstance(scope, dict):
-        raise bad("can't parse BotCommandScope JSON object")
+        raise bad_request("can't parse BotCommandScope JSON object")
     kind = scope.get("type")
     if kind in ("default", "all_private_chats", "all_group_chats", "all_chat_administrators"):
         return str(kind)
     if kind not in ("chat", "chat_administrators", "chat_member"):
-        raise bad("can't parse BotCommandScope: Unsupported type specified")
+        raise bad_request("can't parse BotCommandScope: Unsupported type specified")
     chat = _chat(world, bot, scope, to="read")
     if kind == "chat_member":
         return f"{kind}:{chat.id}:{scope.get('user_id')}"
@@ -380,9 +387,11 @@ def get_file(world: World, bot: Bot, given: Parameters) -> Any:
     file = world.files.by_id.get(wanted)
     if file is None:
         short = len(wanted) < 10
-        raise bad("invalid file_id" if short else "wrong file_id or the file is temporarily unavailable")
+        raise bad_request(
+            "invalid file_id" if short else "wrong file_id or the file is temporarily unavailable"
+        )
     if file.size > MOST_DOWNLOAD:
-        raise bad("file is too big")
+        raise bad_request("file is too big")
     return file.as_json() | {"file_path": file.path}
 
 
@@ -410,7 +419,7 @@ def get_chat_member(world: World, bot: Bot, given: Parameters) -> Any:
     if user is None:
         known = world.people.get(number)
         if known is None:
-            raise bad("PARTICIPANT_ID_INVALID")
+            raise bad_request("PARTICIPANT_ID_INVALID")
         return wire.member_json(known, "left")
     if number in chat.admins:
         creator = chat.is_group and next(iter(chat.members)) == number
@@ -422,10 +431,10 @@ def get_chat_member(world: World, bot: Bot, given: Parameters) -> Any:
 def leave_chat(world: World, bot: Bot, given: Parameters) -> Any:
     chat = _chat(world, bot, given)
     if not chat.is_group:
-        raise bad("chat member status can't be changed in private chats")
+        raise bad_request("chat member status can't be changed in private chats")
     chat.members.pop(bot.id, None)
     chat.admins.discard(bot.id)
-    world.changed()
+    world.notify_waiters()
     return True
 
 
@@ -441,10 +450,10 @@ def _number(given: Parameters, name: str) -> int:
 def _chat(world: World, bot: Bot, given: Parameters, *, to: str = "write") -> Chat:
     """The chat that is meant, if the bot may do there what it wants to: `read` or `write`."""
     if given.get("chat_id") in (None, ""):
-        raise bad("chat_id is empty")
+        raise bad_request("chat_id is empty")
     chat = world.find_chat(bot, _number(given, "chat_id"))
     if chat is None:
-        raise bad("chat not found")
+        raise bad_request("chat not found")
     if chat.migrated_to and to == "write":
         raise Refusal(
             400,
@@ -474,22 +483,22 @@ def _may_write(bot: Bot, chat: Chat, thread: int | None) -> None:
     if bot.id in chat.admins:
         return
     if chat.is_group and not chat.may_write:
-        raise bad("not enough rights to send text messages to the chat")
+        raise bad_request("not enough rights to send text messages to the chat")
     if thread and (topic := chat.topics.get(thread)) and topic.closed:
-        raise bad("TOPIC_CLOSED")
+        raise bad_request("TOPIC_CLOSED")
 
 
 def _thread(chat: Chat, given: Parameters) -> int | None:
     wanted = _number(given, "message_thread_id")
     if chat.kind == "private":
         if wanted:
-            raise bad("message thread not found")
+            raise bad_request("message thread not found")
         return None
     if not chat.forum:
         # A supergroup's chains of replies have such ids too; nothing is made of them.
         return None
     if wanted and wanted not in chat.topics:
-        raise bad("message thread not found")
+        raise bad_request("message thread not found")
     return wanted or GENERAL_TOPIC
 
 
@@ -501,7 +510,7 @@ def _reply(chat: Chat, given: Parameters) -> dict[str, Any]:
             "allow_sending_without_reply": given.get("allow_sending_without_reply"),
         }
     if not isinstance(wanted, dict):
-        raise bad("object expected as reply parameters")
+        raise bad_request("object expected as reply parameters")
     number = wanted.get("message_id", 0)
     if not number:
         return {}
@@ -509,30 +518,30 @@ def _reply(chat: Chat, given: Parameters) -> dict[str, Any]:
     if original is None:
         if wanted.get("allow_sending_without_reply"):
             return {}
-        raise bad("message to be replied not found")
+        raise bad_request("message to be replied not found")
     quote = str(wanted.get("quote", ""))
     if quote and quote not in original.text:
-        raise bad("QUOTE_TEXT_INVALID")
-    position = units(original.text[: original.text.index(quote)]) if quote else 0
+        raise bad_request("QUOTE_TEXT_INVALID")
+    position = utf16_length(original.text[: original.text.index(quote)]) if quote else 0
     return {"reply_to": original.id, "quote": quote, "quote_position": position}
 
 
-def _text(given: Parameters) -> Marked:
+def _text(given: Parameters) -> MarkedText:
     if not given.get("text"):
-        raise bad("message text is empty")
+        raise bad_request("message text is empty")
     marked = _marked(str(given["text"]), given, "entities")
     if not marked.text.strip():
-        raise bad("text must be non-empty")
+        raise bad_request("text must be non-empty")
     return marked
 
 
-def _marked(text: str, given: Parameters, field: str) -> Marked:
+def _marked(text: str, given: Parameters, field: str) -> MarkedText:
     if str(given.get("parse_mode", "none")).lower() not in ("", "none"):
         # Ours to notice: the bot is to send entities.
-        raise bad("unsupported parse_mode")
+        raise bad_request("unsupported parse_mode")
     entities = given.get(field)
     # What is no list the server takes for none at all.
-    return mark(text, entities if isinstance(entities, list) else None)
+    return parse_entities(text, entities if isinstance(entities, list) else None)
 
 
 def _buttons(given: Parameters) -> tuple[tuple[Button, ...], ...]:
@@ -540,28 +549,30 @@ def _buttons(given: Parameters) -> tuple[tuple[Button, ...], ...]:
     if not markup:
         return ()
     if not isinstance(markup, dict):
-        raise bad("object expected as reply markup")
+        raise bad_request("object expected as reply markup")
     rows = markup.get("inline_keyboard")
     if rows is None:
-        raise bad("the fake knows inline keyboards only")
+        raise bad_request("the fake knows inline keyboards only")
     if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-        raise bad('field "inline_keyboard" of the InlineKeyboardMarkup must be an Array of Arrays')
+        raise bad_request('field "inline_keyboard" of the InlineKeyboardMarkup must be an Array of Arrays')
     read = tuple(tuple(_button(one) for one in row) for row in rows)
     if sum(len(row) for row in read) > 100:
-        raise bad("reply markup is too long")
+        raise bad_request("reply markup is too long")
     return tuple(row for row in read if row)
 
 
 def _button(one: Any) -> Button:
     if not isinstance(one, dict):
-        raise bad("can't parse inline keyboard button: InlineKeyboardButton must be an Object")
+        raise bad_request("can't parse inline keyboard button: InlineKeyboardButton must be an Object")
     if not isinstance(one.get("text"), str):
-        raise bad("can't parse inline keyboard button: Can't find field \"text\"")
+        raise bad_request("can't parse inline keyboard button: Can't find field \"text\"")
     if not one["text"].strip():
-        raise bad("inline keyboard button text must be non-empty")
+        raise bad_request("inline keyboard button text must be non-empty")
     data, url = one.get("callback_data"), one.get("url")
     if data is None and url is None:
-        raise bad("can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard")
+        raise bad_request(
+            "can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard"
+        )
     if url is not None:
         check_link(str(url), "inline keyboard button URL")
     return Button(one["text"], str(data or ""), str(url or ""))
@@ -570,23 +581,23 @@ def _button(one: Any) -> Button:
 def _check_data(buttons: tuple[tuple[Button, ...], ...]) -> None:
     for button in (button for row in buttons for button in row):
         if not button.url and not 1 <= len(button.data.encode()) <= 64:
-            raise bad("BUTTON_DATA_INVALID")
+            raise bad_request("BUTTON_DATA_INVALID")
 
 
 def _own_message(world: World, bot: Bot, given: Parameters) -> Message:
     chat = _chat(world, bot, given)
     message = chat.message(_number(given, "message_id"))
     if message is None:
-        raise bad("message to edit not found")
+        raise bad_request("message to edit not found")
     if message.sender is not bot or message.service:
-        raise bad("message can't be edited")
+        raise bad_request("message can't be edited")
     return message
 
 
 def _edited(world: World, message: Message, buttons: tuple[tuple[Button, ...], ...]) -> Any:
     message.buttons = buttons
     message.edits.append(Edit(world.clock(), message.text, list(message.entities), buttons))
-    world.changed()
+    world.notify_waiters()
     return wire.message_json(message)
 
 
@@ -597,11 +608,11 @@ def _file(world: World, given: Parameters) -> File:
     if isinstance(wanted, str) and wanted in world.files.by_id:
         return world.files.by_id[wanted]
     if isinstance(wanted, str) and wanted:
-        raise bad("wrong file identifier/HTTP URL specified")
+        raise bad_request("wrong file identifier/HTTP URL specified")
     if not isinstance(wanted, Upload):
-        raise bad("there is no document in the request")
+        raise bad_request("there is no document in the request")
     if not wanted.data:
-        raise bad("file must be non-empty")
+        raise bad_request("file must be non-empty")
     if len(wanted.data) > MOST_UPLOAD:
         raise Refusal(413, "Request Entity Too Large")
     return world.files.add("documents", wanted.data, name=wanted.name, media_type=wanted.media_type)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.fakes.bot_api import media, wire
 from tests.fakes.bot_api.chats import GENERAL_TOPIC, Bot, Chat, Edit, Message, Press, Topic
-from tests.fakes.bot_api.entities import MOST_UNITS, Entity, Marked, find, units
+from tests.fakes.bot_api.entities import MOST_UNITS, Entity, MarkedText, find_entities, utf16_length
 
 if TYPE_CHECKING:
     from tests.fakes.bot_api.world import World
@@ -64,9 +64,9 @@ class Person:
         forwarded: Json | None = None,
     ) -> Message:
         """Send a text; `entities` are those beyond what Telegram finds by itself, such as bold."""
-        if units(text) > MOST_UNITS:
+        if utf16_length(text) > MOST_UNITS:
             raise ValueError("a client splits this: use paste()")
-        marked = Marked(text, list(entities), find(text))
+        marked = MarkedText(text, list(entities), find_entities(text))
         return self._post(
             chat,
             marked,
@@ -89,15 +89,15 @@ class Person:
         return await self.say(text, chat, topic=topic, forwarded=origin)
 
     async def edit(self, message: Message, text: str) -> None:
-        message.text, message.entities, message.found = text, [], find(text)
+        message.text, message.entities, message.found = text, [], find_entities(text)
         message.edits.append(Edit(self.world.clock(), text, [], ()))
         self.world.tell("edited_message", message)
-        self.world.changed()
+        self.world.notify_waiters()
 
     async def delete(self, message: Message) -> None:
         """Bots are not told, as there."""
         message.deleted = True
-        self.world.changed()
+        self.world.notify_waiters()
 
     async def react(self, message: Message, *emoji: str) -> None:
         old = message.reactions.get(self.id, [])
@@ -114,7 +114,7 @@ class Person:
                     "new_reaction": [{"type": "emoji", "emoji": one} for one in emoji],
                 },
             )
-        self.world.changed()
+        self.world.notify_waiters()
 
     async def press(self, message: Message, button: str, *, forged: bool = False) -> Press:
         """Press the button with this label or data; `forged`: send this data, whatever the buttons are."""
@@ -275,7 +275,7 @@ class Person:
     def _post(
         self,
         chat: Chat | None,
-        marked: Marked | None,
+        marked: MarkedText | None,
         *,
         topic: Topic | None = None,
         reply_to: Message | None = None,
@@ -292,7 +292,7 @@ class Person:
         thread = topic.id if topic else reply_to.thread if reply_to else GENERAL_TOPIC if chat.forum else None
         position = 0
         if quote and reply_to:
-            position = units(reply_to.text[: reply_to.text.index(quote)])
+            position = utf16_length(reply_to.text[: reply_to.text.index(quote)])
         return self.world.post(
             chat,
             self,
@@ -319,7 +319,7 @@ class Person:
 
     async def delete_account(self) -> None:
         self.gone = True
-        self.world.changed()
+        self.world.notify_waiters()
 
     async def add_bot(self, chat: Chat, bot: Bot | None = None) -> None:
         bot = bot or self.world.bot
@@ -401,16 +401,16 @@ def from_channel(title: str, number: int = 17, signature: str = "", date: int = 
     }
 
 
-def _captioned(caption: str) -> Marked:
-    return Marked(caption, [], find(caption))
+def _captioned(caption: str) -> MarkedText:
+    return MarkedText(caption, [], find_entities(caption))
 
 
 def _cut(text: str) -> list[str]:
     pieces = []
-    while units(text) > MOST_UNITS:
+    while utf16_length(text) > MOST_UNITS:
         end = MOST_UNITS
-        while units(text[:end]) > MOST_UNITS:
-            end -= max(1, (units(text[:end]) - MOST_UNITS) // 2)
+        while utf16_length(text[:end]) > MOST_UNITS:
+            end -= max(1, (utf16_length(text[:end]) - MOST_UNITS) // 2)
         blanks = [match.start() for match in re.finditer(r"\s", text[:end])]
         if blanks and blanks[-1] > end // 2:
             end = blanks[-1]

@@ -170,7 +170,7 @@ class Inbox:
             info["allowed_updates"] = [kind for kind in KINDS if kind in self.kinds]
         return info
 
-    async def bring(self, *, pause: float) -> None:
+    async def deliver_to_webhook(self, *, pause: float) -> None:
         """Post what is pending to the webhook, for ever: one chat's in order, several chats at once."""
         while True:
             await self._news()
@@ -181,14 +181,14 @@ class Inbox:
                     for update in list(self.pending):
                         lane = _lane(update)
                         if lane not in lanes.busy and len(lanes.busy) < hook.connections:
-                            lanes.start(lane, self._bring_one(session, hook, update, pause))
+                            lanes.start(lane, self._deliver_one(session, hook, update, pause))
                     await self._news()
 
     async def _news(self) -> None:
         await self._arrived.wait()
         self._arrived.clear()
 
-    async def _bring_one(
+    async def _deliver_one(
         self, session: aiohttp.ClientSession, hook: Webhook, update: Update, pause: float
     ) -> None:
         """Post one update until it is taken."""

@@ -27,7 +27,7 @@ class Refusal(Exception):
 NOT_FOUND = Refusal(404, "Not Found")
 
 
-def bad(what: str) -> Refusal:
+def bad_request(what: str) -> Refusal:
     """400, in the words that the server has for it."""
     return Refusal(400, f"Bad Request: {what}")
 

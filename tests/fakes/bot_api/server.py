@@ -24,7 +24,7 @@ from tests.fakes.bot_api.chats import Bot, Message
 from tests.fakes.bot_api.faults import Fault, Planned, drip, reset
 from tests.fakes.bot_api.limits import Limits
 from tests.fakes.bot_api.methods import METHODS
-from tests.fakes.bot_api.refusals import NOT_FOUND, Refusal, bad
+from tests.fakes.bot_api.refusals import NOT_FOUND, Refusal, bad_request
 from tests.fakes.bot_api.requests import Parameters, read_parameters
 from tests.fakes.bot_api.world import World
 
@@ -132,7 +132,7 @@ class BotApi(World):
         return bot
 
     def _bring(self, bot: Bot) -> None:
-        task = asyncio.ensure_future(bot.inbox.bring(pause=self.webhook_pause))
+        task = asyncio.ensure_future(bot.inbox.deliver_to_webhook(pause=self.webhook_pause))
         self._bringing.add(task)
         task.add_done_callback(self._bringing.discard)
 
@@ -146,13 +146,13 @@ class BotApi(World):
     def fail(
         self, method: str, fault: Fault, *, times: int | None = 1, chat: int | None = None, after: int = 0
     ) -> None:
-        """Have the next calls fail; `*` for any method, `file` for downloads, times=None until `mend`.
+        """Have the next calls fail; `*` for any method, `file` for downloads, times=None until `clear_faults`.
 
         `chat`: only those for it. `after`: so many come through first.
         """
         self._planned.append(Planned(method.lower(), fault, times, chat, after))
 
-    def mend(self) -> None:
+    def clear_faults(self) -> None:
         """Forget all faults that were asked for."""
         self._planned.clear()
 
@@ -172,28 +172,30 @@ class BotApi(World):
             call for call in self.calls if 400 <= call.status < 500 and call.status != 429 and not call.faulty
         ]
 
-    async def polled(self, *, within: float = 15.0) -> None:
+    async def wait_until_polling(self, *, within: float = 15.0) -> None:
         """Wait until a bot waits for updates."""
-        await self.until(
+        await self.wait_until(
             lambda: any(bot.inbox.poll for bot in self.bots.values()), within=within, what="a poll"
         )
 
-    async def confirmed(self, *, within: float = 15.0) -> None:
+    async def wait_until_confirmed(self, *, within: float = 15.0) -> None:
         """Wait until all updates are confirmed."""
-        await self.until(
+        await self.wait_until(
             lambda: not any(bot.inbox.pending for bot in self.bots.values()),
             within=within,
             what="the confirmation of all updates",
         )
 
-    async def settled(self, message: Message, *, quiet: float = 0.3, within: float = 10.0) -> Message:
+    async def wait_until_unchanged(
+        self, message: Message, *, quiet: float = 0.3, within: float = 10.0
+    ) -> Message:
         """Wait until a message has not been changed for so many seconds."""
 
         def still() -> bool:
             changed = message.edits[-1].time if message.edits else message.time
             return self.clock() - changed >= quiet
 
-        await self.until(still, within=within, what="an end of edits")
+        await self.wait_until(still, within=within, what="an end of edits")
         return message
 
     def report(self) -> str:
@@ -219,14 +221,14 @@ class BotApi(World):
         try:
             parameters = await read_parameters(request)
         except (ValueError, UnicodeDecodeError):
-            return _answer(bad("can't parse the request"))
+            return _answer(bad_request("can't parse the request"))
         call = Call(name, parameters, began, self.bots.get(token))
         self.calls.append(call)
         try:
             return await self._respond(request, call, lambda: self._perform(token, call))
         finally:
             call.seconds = time.monotonic() - began
-            self.changed()
+            self.notify_waiters()
 
     async def _respond(
         self, request: web.BaseRequest, call: Call, work: Callable[[], Awaitable[web.Response]]
@@ -244,7 +246,7 @@ class BotApi(World):
             return response
         call.status = fault.code
         if fault.kind == "hang":
-            self.changed()
+            self.notify_waiters()
             await self._stopping.wait()
         if fault.kind == "drip":
             return await drip(request, fault.seconds)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes.bot_api.chats import GENERAL_TOPIC, Bot, Chat, Message
-from tests.fakes.bot_api.entities import Marked
+from tests.fakes.bot_api.entities import MarkedText
 from tests.fakes.bot_api.media import document_json
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def message_json(message: Message, *, with_reply: bool = True) -> Json:
     if message.document:
         told["document"] = document_json(message.document)
     if message.text:
-        entities = Marked(message.text, message.entities, message.found).all
+        entities = MarkedText(message.text, message.entities, message.found).all
         named = ("caption", "caption_entities") if message.media else ("text", "entities")
         told[named[0]] = message.text
         if entities:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.fakes.bot_api import wire
 from tests.fakes.bot_api.chats import Bot, Button, Chat, ChatKind, Message, Press, Topic
-from tests.fakes.bot_api.entities import Marked, part
+from tests.fakes.bot_api.entities import MarkedText, entity_text
 from tests.fakes.bot_api.limits import Flood, Limits, Meter
 from tests.fakes.bot_api.media import Files
 from tests.fakes.bot_api.people import Person
@@ -76,7 +76,7 @@ class World:
         if key not in self._private:
             members: dict[int, Person | Bot] = {person.id: person, bot.id: bot}
             self._private[key] = Chat(
-                person.id, "private", self.until, person=person, bot=bot, members=members
+                person.id, "private", self.wait_until, person=person, bot=bot, members=members
             )
         return self._private[key]
 
@@ -102,7 +102,7 @@ class World:
         present: dict[int, Person | Bot] = {member.id: member for member in members}
         if with_bot:
             present[self.bot.id] = self.bot
-        chat = Chat(number, kind, self.until, title=title, members=present)
+        chat = Chat(number, kind, self.wait_until, title=title, members=present)
         if members:
             chat.admins.add(members[0].id)
         self._groups[number] = chat
@@ -131,13 +131,13 @@ class World:
         self,
         chat: Chat,
         sender: Person | Bot,
-        marked: Marked | None = None,
+        marked: MarkedText | None = None,
         *,
         opens_topic: bool = False,
         **details: Any,
     ) -> Message:
         """Write a message into a chat, and tell the bots that are to hear of it."""
-        marked = marked or Marked("")
+        marked = marked or MarkedText("")
         message = Message(
             self.next_number(chat),
             chat,
@@ -156,7 +156,7 @@ class World:
         chat.by_id[message.id] = message
         if isinstance(sender, Person):
             self.tell("message", message)
-        self.changed()
+        self.notify_waiters()
         return message
 
     def service(self, chat: Chat, sender: Person | Bot, content: dict[str, Any], **details: Any) -> Message:
@@ -168,7 +168,7 @@ class World:
 
     def tell(self, kind: str, message: Message) -> None:
         for bot in self.bots_in(message.chat):
-            if hears(bot, message):
+            if receives(bot, message):
                 bot.inbox.put(kind, wire.message_json(message))
 
     def bots_in(self, chat: Chat) -> list[Bot]:
@@ -186,7 +186,7 @@ class World:
                 "new_chat_member": wire.member_json(bot, new),
             },
         )
-        self.changed()
+        self.notify_waiters()
 
     def press(
         self, person: Person, chat: Chat, number: int, data: str, message: Message | None, bot: Bot
@@ -204,13 +204,13 @@ class World:
                 "data": data,
             },
         )
-        self.changed()
+        self.notify_waiters()
         return press
 
     async def push_raw(self, update: Update, bot: Bot | None = None) -> int:
         """Send a bot any JSON as an update, malformed or not; its update_id."""
         number = (bot or self.bot).inbox.put_raw(update)
-        self.changed()
+        self.notify_waiters()
         return number
 
     # -- groups ----------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class World:
         del forum.topics[topic.id]
         for message in forum.messages:
             message.deleted |= message.thread == topic.id
-        self.changed()
+        self.notify_waiters()
 
     async def migrate(self, group: Chat, by: Person) -> Chat:
         """Make a supergroup of a group: a new id, and a message on either side."""
@@ -249,12 +249,12 @@ class World:
 
     # -- for tests -------------------------------------------------------------------------------------------
 
-    def changed(self) -> None:
+    def notify_waiters(self) -> None:
         """Something happened: whoever waits looks again."""
         for event in self._waiting:
             event.set()
 
-    async def until(
+    async def wait_until(
         self, condition: Callable[[], Any], *, within: float = 15.0, what: str = "what was waited for"
     ) -> Any:
         """Wait until this is true, and give its value; else say what happened instead."""
@@ -288,7 +288,7 @@ class World:
         return "\n".join(lines)
 
 
-def hears(bot: Bot, message: Message) -> bool:
+def receives(bot: Bot, message: Message) -> bool:
     """Whether a bot is told of a message: in groups with privacy, only of what is meant for it."""
     chat = message.chat
     if chat.kind == "private" or message.service or not bot.privacy or bot.id in chat.admins:
@@ -297,7 +297,7 @@ def hears(bot: Bot, message: Message) -> bool:
     if original and original.sender is bot:
         return True
     for entity in [*message.entities, *message.found]:
-        words = part(message.text, entity).lower()
+        words = entity_text(message.text, entity).lower()
         match entity["type"]:
             case "mention" if words == f"@{bot.username}".lower():
                 return True

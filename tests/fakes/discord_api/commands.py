@@ -3,8 +3,8 @@
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from tests.fakes.discord_api.asking import Answer, Ask
-from tests.fakes.discord_api.refusals import Form, refused
+from tests.fakes.discord_api.api_call import ApiRequest, ApiResponse
+from tests.fakes.discord_api.refusals import Form, make_refusal
 
 if TYPE_CHECKING:
     from tests.fakes.discord_api.world import World
@@ -15,16 +15,16 @@ MOST_COMMANDS, MOST_OPTIONS, MOST_CHOICES, MOST_CHARACTERS, MOST_A_DAY = 100, 25
 SUB_COMMAND, SUB_COMMAND_GROUP, STRING, INTEGER, NUMBER = 1, 2, 3, 4, 10
 
 
-def list_commands(world: "World", ask: Ask) -> list[Json]:
+def list_commands(world: "World", ask: ApiRequest) -> list[Json]:
     return ask.bot.commands.get(_place(world, ask), [])
 
 
-def put_commands(world: "World", ask: Ask) -> list[Json]:
+def put_commands(world: "World", ask: ApiRequest) -> list[Json]:
     """All at once: what is not among them is gone. Those that stay keep their id."""
     place = _place(world, ask)
     given = ask.body.given if isinstance(ask.body.given, list) else []
     if sum(one.get("type", 1) == 1 for one in given) > MOST_COMMANDS:
-        raise refused(30032)
+        raise make_refusal(30032)
     form = Form()
     seen: set[tuple[str, int]] = set()
     for at, one in enumerate(given):
@@ -36,14 +36,16 @@ def put_commands(world: "World", ask: Ask) -> list[Json]:
         seen.add(key)
     form.done()
     old = {(one["name"], one["type"]): one for one in ask.bot.commands.get(place, [])}
-    new = [_stored(world, ask, place, one, old.get((one["name"], one.get("type", 1)))) for one in given]
+    new = [
+        _complete_command(world, ask, place, one, old.get((one["name"], one.get("type", 1)))) for one in given
+    ]
     _count_created(ask, len(set(seen) - set(old)))
     ask.bot.commands[place] = new
-    world.changed()
+    world.notify_waiters()
     return new
 
 
-def create_command(world: "World", ask: Ask) -> Answer:
+def create_command(world: "World", ask: ApiRequest) -> ApiResponse:
     """One with the same name is replaced."""
     place = _place(world, ask)
     given = ask.fields
@@ -52,64 +54,64 @@ def create_command(world: "World", ask: Ask) -> Answer:
     form.done()
     here = ask.bot.commands.setdefault(place, [])
     old = next((one for one in here if one["name"] == given["name"]), None)
-    stored = _stored(world, ask, place, given, old)
+    stored = _complete_command(world, ask, place, given, old)
     if old is None:
         if len(here) >= MOST_COMMANDS:
-            raise refused(30032)
+            raise make_refusal(30032)
         _count_created(ask, 1)
         here.append(stored)
-        return Answer(stored, 201)
+        return ApiResponse(stored, 201)
     here[here.index(old)] = stored
     ask.bot.commands_written += 1
-    return Answer(stored, 200)
+    return ApiResponse(stored, 200)
 
 
-def edit_command(world: "World", ask: Ask) -> Json:
+def edit_command(world: "World", ask: ApiRequest) -> Json:
     place, old = _place(world, ask), _find(world, ask)
     form = Form()
     changed = {**old, **ask.fields}
     _check(form, "", changed)
     form.done()
-    stored = _stored(world, ask, place, changed, old)
+    stored = _complete_command(world, ask, place, changed, old)
     ask.bot.commands[place] = [stored if one is old else one for one in ask.bot.commands[place]]
     ask.bot.commands_written += 1
     return stored
 
 
-def get_command(world: "World", ask: Ask) -> Json:
+def get_command(world: "World", ask: ApiRequest) -> Json:
     return _find(world, ask)
 
 
-def delete_command(world: "World", ask: Ask) -> None:
+def delete_command(world: "World", ask: ApiRequest) -> None:
     ask.bot.commands[_place(world, ask)].remove(_find(world, ask))
     ask.bot.commands_written += 1
 
 
-def _place(world: "World", ask: Ask) -> int:
+def _place(world: "World", ask: ApiRequest) -> int:
     """The guild, or 0 for everywhere."""
     if ask.ids["application"] != ask.bot.id:
-        raise refused(20012)
+        raise make_refusal(20012)
     number: int = ask.ids.get("guild", 0)
     if number and (number not in world.guilds or ask.bot.id not in world.guilds[number].members):
-        raise refused(50001)
+        raise make_refusal(50001)
     return number
 
 
-def _find(world: "World", ask: Ask) -> Json:
+def _find(world: "World", ask: ApiRequest) -> Json:
     for one in ask.bot.commands.get(_place(world, ask), []):
         if one["id"] == str(ask.ids["command"]):
             return one
-    raise refused(10063)
+    raise make_refusal(10063)
 
 
-def _count_created(ask: Ask, fresh: int) -> None:
+def _count_created(ask: ApiRequest, fresh: int) -> None:
     if ask.bot.commands_created + fresh > MOST_A_DAY:
-        raise refused(30034)
+        raise make_refusal(30034)
     ask.bot.commands_created += fresh
     ask.bot.commands_written += 1
 
 
-def _stored(world: "World", ask: Ask, place: int, given: Json, old: Json | None) -> Json:
+def _complete_command(world: "World", ask: ApiRequest, place: int, given: Json, old: Json | None) -> Json:
     """In the full form; what was left out has its default."""
     told: Json = {
         "id": old["id"] if old else str(world.new_id()),
@@ -122,7 +124,7 @@ def _stored(world: "World", ask: Ask, place: int, given: Json, old: Json | None)
         "default_member_permissions": _text(given.get("default_member_permissions")),
         "nsfw": bool(given.get("nsfw", False)),
     }
-    if options := [_stored_option(one) for one in given.get("options") or []]:
+    if options := [_complete_option(one) for one in given.get("options") or []]:
         told["options"] = options
     if place:
         told["guild_id"] = str(place)
@@ -137,7 +139,7 @@ def _stored(world: "World", ask: Ask, place: int, given: Json, old: Json | None)
     return told
 
 
-def _stored_option(given: Json) -> Json:
+def _complete_option(given: Json) -> Json:
     """False and empty are left out, as there."""
     told = {
         name: value
@@ -145,7 +147,7 @@ def _stored_option(given: Json) -> Json:
         if value is not None and value is not False and value != []
     }
     if "options" in told:
-        told["options"] = [_stored_option(one) for one in told["options"]]
+        told["options"] = [_complete_option(one) for one in told["options"]]
     return told
 
 

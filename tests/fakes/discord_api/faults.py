@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 from tests.fakes.bot_api.faults import PROXY_PAGE, drip, reset
-from tests.fakes.discord_api.refusals import Refusal, refused
+from tests.fakes.discord_api.refusals import Refusal, make_refusal
 
 __all__ = ["Fault", "Planned", "Scope", "drip", "reset"]
 
@@ -40,7 +40,7 @@ class Fault:
     @classmethod
     def refuse(cls, code: int) -> Self:
         """A refusal with one of Discord's own codes, such as 50013."""
-        refusal = refused(code)
+        refusal = make_refusal(code)
         return cls("answer", refusal.status, refusal=refusal)
 
     @classmethod

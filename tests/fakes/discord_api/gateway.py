@@ -57,7 +57,7 @@ class Session:
     """When its connection was lost."""
     replaying: bool = False
 
-    def takes(self, intent: int, guild: Guild | None) -> bool:
+    def wants(self, intent: int, guild: Guild | None) -> bool:
         if intent and not self.intents & intent:
             return False
         number, count = self.shard or (0, 1)
@@ -119,14 +119,14 @@ class Connection:
             self.put({"op": HELLO, "t": None, "s": None, "d": {"heartbeat_interval": self.gateway.beat_ms}})
             async for message in self.socket:
                 if message.type is WSMsgType.TEXT:
-                    self.gateway.world.changed()
+                    self.gateway.world.notify_waiters()
                     await self._take(message.data)
             if not self._ending:
                 self.close_code = self.socket.close_code
         finally:
             writer.cancel()
             watch.cancel()
-            self.gateway.lost(self)
+            self.gateway.on_disconnect(self)
             await asyncio.gather(writer, watch, return_exceptions=True)
         return self.socket
 
@@ -279,7 +279,7 @@ class Gateway:
             if forget and connection.session:
                 self.drop(connection.session)
             await connection.end(code)
-        await self.world.until(lambda: not self.open, what="the end of all connections")
+        await self.world.wait_until(lambda: not self.open, what="the end of all connections")
 
     async def reconnect(self) -> None:
         """Ask bots to connect anew and to resume."""
@@ -368,7 +368,7 @@ class Gateway:
     def greet(self, session: Session) -> None:
         bot = session.bot
         guilds = [
-            one for one in self.world.guilds.values() if bot.id in one.members and session.takes(0, one)
+            one for one in self.world.guilds.values() if bot.id in one.members and session.wants(0, one)
         ]
         ready: Json = {
             "v": 10,
@@ -394,14 +394,14 @@ class Gateway:
                 else:
                     session.send("GUILD_DELETE", {"id": str(guild.id), "unavailable": True})
 
-    def lost(self, connection: Connection) -> None:
+    def on_disconnect(self, connection: Connection) -> None:
         """A bot that closes with 1000 or 1001 means it; otherwise its session waits for it."""
         session, connection.session = connection.session, None
         if session is not None and session.connection is connection:
             session.connection, session.left = None, self.world.clock()
             if connection.close_code in (1000, 1001):
                 self.drop(session)
-        self.world.changed()
+        self.world.notify_waiters()
 
     def drop(self, session: Session) -> None:
         if session in session.bot.sessions:

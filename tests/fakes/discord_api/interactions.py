@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes.discord_api import chats, wire
-from tests.fakes.discord_api.asking import Ask
+from tests.fakes.discord_api.api_call import ApiRequest
 from tests.fakes.discord_api.chats import Interaction, Message
-from tests.fakes.discord_api.composing import SETTABLE, Draft, read_draft
+from tests.fakes.discord_api.message_body import SETTABLE, Draft, read_draft
 from tests.fakes.discord_api.messages import change
-from tests.fakes.discord_api.refusals import Form, refused, wrong
+from tests.fakes.discord_api.refusals import Form, make_refusal, wrong
 from tests.fakes.discord_api.requests import Body
 
 if TYPE_CHECKING:
@@ -28,15 +28,15 @@ ONLY_USERS = {"users"}
 MOST_CHOICES = 25
 
 
-def callback(world: "World", ask: Ask) -> Json | None:
+def callback(world: "World", ask: ApiRequest) -> Json | None:
     interaction = world.interactions.get(ask.ids["token"])
     if interaction is None or interaction.id != ask.ids["interaction"]:
-        raise refused(10062)
+        raise make_refusal(10062)
     if interaction.callback:
-        raise refused(40060)
+        raise make_refusal(40060)
     if world.clock() - interaction.time > world.acknowledge_seconds:
         # Whoever was asked has been told by now that the bot did not respond.
-        raise refused(10062)
+        raise make_refusal(10062)
     given = ask.fields
     kind, data = given.get("type"), given.get("data") or {}
     if kind not in ALLOWED[interaction.kind]:
@@ -55,13 +55,13 @@ def callback(world: "World", ask: Ask) -> Json | None:
     else:
         _first(world, interaction, ask, body, later=kind == MESSAGE_LATER)
     interaction.callback, interaction.acknowledged = kind, world.clock()
-    world.changed()
+    world.notify_waiters()
     if ask.query.get("with_response", "").lower() not in ("1", "true"):
         return None
     return _response(world, interaction, ask)
 
 
-def _response(world: "World", interaction: Interaction, ask: Ask) -> Json:
+def _response(world: "World", interaction: Interaction, ask: ApiRequest) -> Json:
     about: Json = {"id": str(interaction.id), "type": interaction.kind}
     told: Json = {"interaction": about}
     message = interaction.original
@@ -72,17 +72,20 @@ def _response(world: "World", interaction: Interaction, ask: Ask) -> Json:
             "response_message_ephemeral": message.ephemeral,
         }
         if interaction.callback != MESSAGE_LATER:
-            told["resource"] = {"type": interaction.callback, "message": _told(world, message, ask)}
+            told["resource"] = {
+                "type": interaction.callback,
+                "message": _message_response(world, message, ask),
+            }
             return told
     told["resource"] = {"type": interaction.callback}
     return told
 
 
-def _first(world: "World", interaction: Interaction, ask: Ask, body: Body, *, later: bool) -> None:
+def _first(world: "World", interaction: Interaction, ask: ApiRequest, body: Body, *, later: bool) -> None:
     hidden = bool(int(body.fields.get("flags") or 0) & chats.EPHEMERAL)
     draft = Draft(flags=body.fields.get("flags")) if later else _read(world, interaction, body, hidden=hidden)
     if draft.empty and not later:
-        raise refused(50006)
+        raise make_refusal(50006)
     flags = ((draft.flags or 0) & SETTABLE) | (chats.EPHEMERAL if hidden else 0)
     interaction.ephemeral = hidden
     interaction.original = _post(world, interaction, draft, flags | (chats.LOADING if later else 0))
@@ -120,15 +123,15 @@ def _post(world: "World", interaction: Interaction, draft: Draft, flags: int) ->
     return message
 
 
-def _edit_source(world: "World", interaction: Interaction, ask: Ask, body: Body) -> None:
+def _edit_source(world: "World", interaction: Interaction, ask: ApiRequest, body: Body) -> None:
     message = interaction.message
     if message is None or message.deleted:
-        raise refused(10008)
+        raise make_refusal(10008)
     interaction.original = message
     _change(world, interaction, message, ask, body)
 
 
-def _change(world: "World", interaction: Interaction, message: Message, ask: Ask, body: Body) -> None:
+def _change(world: "World", interaction: Interaction, message: Message, ask: ApiRequest, body: Body) -> None:
     draft = _read(world, interaction, body, hidden=message.ephemeral, edited=message)
     change(world, message, ask, draft, default_mentions=ONLY_USERS)
 
@@ -159,56 +162,56 @@ def _form(data: Json) -> Json:
 # -- behind the token ------------------------------------------------------------------------------------------
 
 
-def _interaction(world: "World", ask: Ask) -> Interaction:
+def _interaction(world: "World", ask: ApiRequest) -> Interaction:
     interaction = world.interactions.get(ask.ids["token"])
     if interaction is None or interaction.bot.id != ask.ids["application"]:
-        raise refused(10015)
+        raise make_refusal(10015)
     if world.clock() - interaction.time > world.token_seconds:
-        raise refused(50027)
+        raise make_refusal(50027)
     if not interaction.callback:
-        raise refused(10015)
+        raise make_refusal(10015)
     return interaction
 
 
-def _told(world: "World", message: Message, ask: Ask) -> Json:
+def _message_response(world: "World", message: Message, ask: ApiRequest) -> Json:
     return wire.message_json(world, message, ask.bot, has_intent=True)
 
 
-def _message(world: "World", ask: Ask) -> tuple[Interaction, Message]:
+def _message(world: "World", ask: ApiRequest) -> tuple[Interaction, Message]:
     """The first answer, or the one with the id in the path."""
     interaction = _interaction(world, ask)
     message = interaction.original
     if "message" in ask.ids:
         message = next((one for one in interaction.messages if one.id == ask.ids["message"]), None)
     if message is None or message.deleted:
-        raise refused(10008)
+        raise make_refusal(10008)
     return interaction, message
 
 
-def get_answer(world: "World", ask: Ask) -> Json:
-    return _told(world, _message(world, ask)[1], ask)
+def get_answer(world: "World", ask: ApiRequest) -> Json:
+    return _message_response(world, _message(world, ask)[1], ask)
 
 
-def edit_answer(world: "World", ask: Ask) -> Json:
+def edit_answer(world: "World", ask: ApiRequest) -> Json:
     interaction, message = _message(world, ask)
     _change(world, interaction, message, ask, ask.body)
-    return _told(world, message, ask)
+    return _message_response(world, message, ask)
 
 
-def delete_answer(world: "World", ask: Ask) -> None:
+def delete_answer(world: "World", ask: ApiRequest) -> None:
     world.delete_message(_message(world, ask)[1])
 
 
-def followup(world: "World", ask: Ask) -> Json:
+def followup(world: "World", ask: ApiRequest) -> Json:
     """One more message; after a deferral it is the first answer, as hidden or open as that was announced."""
     interaction = _interaction(world, ask)
     if interaction.original is not None and interaction.original.loading:
         _change(world, interaction, interaction.original, ask, ask.body)
-        return _told(world, interaction.original, ask)
+        return _message_response(world, interaction.original, ask)
     hidden = bool(int(ask.fields.get("flags") or 0) & chats.EPHEMERAL)
     draft = _read(world, interaction, ask.body, hidden=hidden)
     if draft.empty:
-        raise refused(50006)
+        raise make_refusal(50006)
     flags = ((draft.flags or 0) & SETTABLE) | (chats.EPHEMERAL if hidden else 0)
     message = _post(world, interaction, draft, flags)
-    return _told(world, message, ask)
+    return _message_response(world, message, ask)

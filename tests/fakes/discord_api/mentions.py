@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tests.fakes.discord_api.permissions import Permission, in_channel
+from tests.fakes.discord_api.permissions import Permission, channel_permissions
 from tests.fakes.discord_api.refusals import wrong
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def find_mentions(
     if reply_to is not None and ping_reply and reply_to.author not in found.users:
         found.users.append(reply_to.author)
     if channel.guild is not None:
-        may = bool(in_channel(channel, author) & Permission.mention_everyone)
+        may = bool(channel_permissions(channel, author) & Permission.mention_everyone)
         for number in map(int, ROLE.findall(text)):
             role = channel.guild.roles.get(number)
             wanted = "roles" in kinds or number in chosen.get("roles", set())
@@ -73,6 +73,6 @@ def _ping(found: Mentions, channel: "Channel", author: "User") -> None:
     if channel.guild is not None:
         for member in channel.guild.members.values():
             called = found.everyone or any(role in member.roles for role in found.roles)
-            if called and in_channel(channel, member.user) & Permission.view_channel:
+            if called and channel_permissions(channel, member.user) & Permission.view_channel:
                 woken.append(member.user)
     found.pinged = [user for user in dict.fromkeys(woken) if user is not author]

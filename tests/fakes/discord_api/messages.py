@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes.discord_api import chats, wire
-from tests.fakes.discord_api.asking import Ask, find_channel, find_message, may
+from tests.fakes.discord_api.api_call import ApiRequest, find_channel, find_message, may
 from tests.fakes.discord_api.chats import Channel, Message
-from tests.fakes.discord_api.composing import SETTABLE, Draft, read_draft
 from tests.fakes.discord_api.mentions import find_mentions
+from tests.fakes.discord_api.message_body import SETTABLE, Draft, read_draft
 from tests.fakes.discord_api.people import Person
-from tests.fakes.discord_api.refusals import Refusal, refused, wrong
+from tests.fakes.discord_api.refusals import Refusal, make_refusal, wrong
 
 if TYPE_CHECKING:
     from tests.fakes.discord_api.world import World
@@ -21,29 +21,34 @@ MOST_REACTIONS = 20
 EDITABLE = chats.SUPPRESS_EMBEDS | chats.COMPONENTS_V2
 
 
-def told(world: "World", message: Message, ask: Ask) -> Json:
+def message_response(world: "World", message: Message, ask: ApiRequest) -> Json:
     """Over HTTP the setting of the application counts, not what was asked of the gateway."""
     return wire.message_json(world, message, ask.bot, has_intent=bool(ask.bot.granted & wire.CONTENT))
 
 
-def create_message(world: "World", ask: Ask) -> Json:
+def create_message(world: "World", ask: ApiRequest) -> Json:
     channel = find_channel(world, ask)
     check_may_write(channel, ask)
     draft = read_draft(world, channel, ask.bot, ask.body)
     reference = _reference(world, channel, ask)
     if draft.empty:
-        raise refused(50006)
+        raise make_refusal(50006)
     if draft.files and channel.guild and not may(channel, ask.bot, "attach_files"):
-        raise refused(50013)
+        raise make_refusal(50013)
     if isinstance(channel.person, Person) and channel.person.refuses:
-        raise refused(channel.person.refuses)
-    if ask.fields.get("enforce_nonce") and (same := _with_nonce(world, ask, draft)):
-        return told(world, same, ask)
-    return told(world, write(world, channel, ask, draft, reference), ask)
+        raise make_refusal(channel.person.refuses)
+    if ask.fields.get("enforce_nonce") and (same := _find_by_nonce(world, ask, draft)):
+        return message_response(world, same, ask)
+    return message_response(world, write(world, channel, ask, draft, reference), ask)
 
 
 def write(
-    world: "World", channel: Channel, ask: Ask, draft: Draft, reference: Message | None = None, **more: Any
+    world: "World",
+    channel: Channel,
+    ask: ApiRequest,
+    draft: Draft,
+    reference: Message | None = None,
+    **more: Any,
 ) -> Message:
     return world.post(
         channel,
@@ -61,17 +66,17 @@ def write(
     )
 
 
-def check_may_write(channel: Channel, ask: Ask) -> None:
+def check_may_write(channel: Channel, ask: ApiRequest) -> None:
     if channel.kind == chats.FORUM:
-        raise refused(40058)
+        raise make_refusal(40058)
     speaks = "send_messages_in_threads" if channel.is_thread else "send_messages"
     if not may(channel, ask.bot, speaks):
-        raise refused(50013)
+        raise make_refusal(50013)
     if channel.locked and not may(channel, ask.bot, "manage_threads"):
-        raise refused(160005)
+        raise make_refusal(160005)
 
 
-def _reference(world: "World", channel: Channel, ask: Ask) -> Message | None:
+def _reference(world: "World", channel: Channel, ask: ApiRequest) -> Message | None:
     given = ask.fields.get("message_reference")
     if not isinstance(given, dict):
         return None
@@ -81,7 +86,7 @@ def _reference(world: "World", channel: Channel, ask: Ask) -> Message | None:
             raise wrong("message_reference", "MESSAGE_REFERENCE_UNKNOWN_MESSAGE", "Unknown message")
         return None
     if not may(channel, ask.bot, "read_message_history"):
-        raise refused(160002)
+        raise make_refusal(160002)
     if there.type not in (chats.DEFAULT, chats.REPLY, chats.COMMAND):
         raise wrong(
             "message_reference", "REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE", "Cannot reply to a system message"
@@ -89,7 +94,7 @@ def _reference(world: "World", channel: Channel, ask: Ask) -> Message | None:
     return there
 
 
-def _with_nonce(world: "World", ask: Ask, draft: Draft) -> Message | None:
+def _find_by_nonce(world: "World", ask: ApiRequest, draft: Draft) -> Message | None:
     if draft.nonce is None:
         return None
     for channel in world.channels.values():
@@ -101,24 +106,29 @@ def _with_nonce(world: "World", ask: Ask, draft: Draft) -> Message | None:
     return None
 
 
-def edit_message(world: "World", ask: Ask) -> Json:
+def edit_message(world: "World", ask: ApiRequest) -> Json:
     channel = find_channel(world, ask)
     message = find_message(channel, ask.ids["message"])
     hides_preview = set(ask.fields) == {"flags"} and may(channel, ask.bot, "manage_messages")
     if message.author is not ask.bot and not hides_preview:
-        raise refused(50005)
+        raise make_refusal(50005)
     if channel.archived:
-        raise refused(50083)
+        raise make_refusal(50083)
     change(world, message, ask, read_draft(world, channel, ask.bot, ask.body, edited=message))
-    return told(world, message, ask)
+    return message_response(world, message, ask)
 
 
 def change(
-    world: "World", message: Message, ask: Ask, draft: Draft, *, default_mentions: set[str] | None = None
+    world: "World",
+    message: Message,
+    ask: ApiRequest,
+    draft: Draft,
+    *,
+    default_mentions: set[str] | None = None,
 ) -> None:
     """Change what the draft speaks of; the rest stays."""
     if message.flags & chats.VOICE_MESSAGE:
-        raise refused(50162)
+        raise make_refusal(50162)
     details: Json = {}
     if draft.components is not None:
         details["components"] = draft.components
@@ -132,7 +142,7 @@ def change(
     left: list[Any] = [content]
     left += [details.get(name, getattr(message, name)) for name in ("embeds", "components", "attachments")]
     if not any(left):
-        raise refused(50006)
+        raise make_refusal(50006)
     mentions = None
     if draft.content is not None:
         mentions = find_mentions(
@@ -146,23 +156,23 @@ def change(
     world.change_message(message, content=draft.content, mentions=mentions, **details)
 
 
-def delete_message(world: "World", ask: Ask) -> None:
+def delete_message(world: "World", ask: ApiRequest) -> None:
     channel = find_channel(world, ask)
     message = find_message(channel, ask.ids["message"])
     if message.author is not ask.bot:
         if channel.guild is None:
             raise Refusal(403, "Cannot execute action on a DM channel", 50003)
         if not may(channel, ask.bot, "manage_messages"):
-            raise refused(50013)
+            raise make_refusal(50013)
     world.delete_message(message)
 
 
-def get_message(world: "World", ask: Ask) -> Json:
+def get_message(world: "World", ask: ApiRequest) -> Json:
     channel = find_channel(world, ask, "read_message_history")
-    return told(world, find_message(channel, ask.ids["message"]), ask)
+    return message_response(world, find_message(channel, ask.ids["message"]), ask)
 
 
-def history(world: "World", ask: Ask) -> list[Json]:
+def history(world: "World", ask: ApiRequest) -> list[Json]:
     """Always the newest first, whichever way was asked."""
     channel = find_channel(world, ask)
     try:
@@ -182,31 +192,31 @@ def history(world: "World", ask: Ask) -> list[Json]:
         there = [one for one in there if one.id > marks["after"]][:limit]
     else:
         there = [one for one in there if one.id < marks.get("before", 1 << 63)][-limit:]
-    return [told(world, one, ask) for one in reversed(there)]
+    return [message_response(world, one, ask) for one in reversed(there)]
 
 
-def typing(world: "World", ask: Ask) -> None:
+def typing(world: "World", ask: ApiRequest) -> None:
     channel = find_channel(world, ask)
     check_may_write(channel, ask)
     channel.typing.append(world.clock())
-    world.changed()
+    world.notify_waiters()
 
 
-def react(world: "World", ask: Ask) -> None:
+def react(world: "World", ask: ApiRequest) -> None:
     channel = find_channel(world, ask, "read_message_history")
     message = find_message(channel, ask.ids["message"])
     emoji = ask.ids["emoji"]
     if emoji.isascii() and ":" not in emoji:
-        raise refused(10014)
+        raise make_refusal(10014)
     if emoji not in message.reactions:
         if not may(channel, ask.bot, "add_reactions"):
-            raise refused(50013)
+            raise make_refusal(50013)
         if len(message.reactions) >= MOST_REACTIONS:
-            raise refused(30010)
+            raise make_refusal(30010)
     world.react(message, ask.bot, emoji)
 
 
-def unreact(world: "World", ask: Ask) -> None:
+def unreact(world: "World", ask: ApiRequest) -> None:
     channel = find_channel(world, ask)
     message = find_message(channel, ask.ids["message"])
     world.react(message, ask.bot, ask.ids["emoji"], remove=True)

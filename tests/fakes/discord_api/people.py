@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tests.fakes.discord_api import chats, wire
-from tests.fakes.discord_api.permissions import Permission, in_channel, in_guild
+from tests.fakes.discord_api.permissions import Permission, channel_permissions, guild_permissions
 from tests.fakes.discord_api.requests import Upload
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ class Person:
         **more: Any,
     ) -> "Message":
         speaks = Permission.send_messages_in_threads if channel.is_thread else Permission.send_messages
-        if not in_channel(channel, self) & speaks:
+        if not channel_permissions(channel, self) & speaks:
             raise AssertionError(f"{self.name} may not write in {channel!r}")
         return self.world.post(
             channel,
@@ -269,8 +269,8 @@ class Person:
             return False
         if channel.guild is None:
             return command.get("guild_id") is None and command.get("dm_permission") is not False
-        mine = in_guild(channel.guild, self)
-        if not in_channel(channel, self) & Permission.use_application_commands:
+        mine = guild_permissions(channel.guild, self)
+        if not channel_permissions(channel, self) & Permission.use_application_commands:
             return False
         needed = command.get("default_member_permissions")
         if needed is None or mine & Permission.administrator:
@@ -347,13 +347,13 @@ class Person:
         elif isinstance(value, chats.Channel):
             told = wire.channel_json(value)
             resolved.setdefault("channels", {})[number] = {
-                **told, "permissions": str(in_channel(value, self)),
+                **told, "permissions": str(channel_permissions(value, self)),
             }  # fmt: skip
         else:
             resolved.setdefault("users", {})[number] = wire.user_json(value)
             if channel.guild and value.id in channel.guild.members:
                 member = wire.member_json(channel.guild.members[value.id], with_user=False)
-                permissions = str(in_channel(channel, value))
+                permissions = str(channel_permissions(channel, value))
                 resolved.setdefault("members", {})[number] = {**member, "permissions": permissions}
         return number
 

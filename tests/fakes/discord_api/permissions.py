@@ -51,7 +51,7 @@ USUAL = (
 IN_DIRECT_MESSAGES = USUAL & ~(P.create_public_threads | P.create_private_threads)
 
 
-def in_guild(guild: "Guild", user: "User") -> int:
+def guild_permissions(guild: "Guild", user: "User") -> int:
     member = guild.members.get(user.id)
     if member is None:
         return 0
@@ -63,18 +63,18 @@ def in_guild(guild: "Guild", user: "User") -> int:
     return EVERYTHING if bits & P.administrator else bits
 
 
-def in_channel(channel: "Channel", user: "User") -> int:
+def channel_permissions(channel: "Channel", user: "User") -> int:
     """A thread has those of its parent."""
     if channel.guild is None:
         return int(IN_DIRECT_MESSAGES) if user in channel.participants else 0
-    bits = in_guild(channel.guild, user)
+    bits = guild_permissions(channel.guild, user)
     if not bits or bits == EVERYTHING:
         return bits
     place = channel.parent if channel.is_thread and channel.parent else channel
     member = channel.guild.members[user.id]
-    bits = _changed(bits, place, [channel.guild.id])
-    bits = _changed(bits, place, [role.id for role in member.roles])
-    bits = _changed(bits, place, [user.id])
+    bits = _apply_overwrites(bits, place, [channel.guild.id])
+    bits = _apply_overwrites(bits, place, [role.id for role in member.roles])
+    bits = _apply_overwrites(bits, place, [user.id])
     if not bits & P.view_channel:
         return 0
     if channel.private_thread and not bits & P.manage_threads and user.id not in channel.thread_members:
@@ -86,7 +86,7 @@ def in_channel(channel: "Channel", user: "User") -> int:
     return bits
 
 
-def _changed(bits: int, channel: "Channel", ids: list[int]) -> int:
+def _apply_overwrites(bits: int, channel: "Channel", ids: list[int]) -> int:
     """All that is denied to any of these is taken before what is allowed to any is given."""
     here = [channel.overwrites[number] for number in ids if number in channel.overwrites]
     for one in here:

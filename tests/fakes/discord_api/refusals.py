@@ -66,7 +66,7 @@ class Refusal(Exception):
         return list(_reasons(self.errors, ""))
 
 
-def refused(code: int) -> Refusal:
+def make_refusal(code: int) -> Refusal:
     status, words = WORDS[code]
     return Refusal(status, words, code)
 

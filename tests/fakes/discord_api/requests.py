@@ -6,7 +6,7 @@ from typing import Any
 
 from aiohttp import BodyPartReader, web
 
-from tests.fakes.discord_api.refusals import Refusal, refused
+from tests.fakes.discord_api.refusals import Refusal, make_refusal
 
 MOST_BYTES = 25 * 1024 * 1024
 
@@ -36,7 +36,7 @@ class Body:
 
 async def read_body(request: web.BaseRequest) -> Body:
     if request.content_length is not None and request.content_length > MOST_BYTES:
-        raise refused(40005)
+        raise make_refusal(40005)
     if request.content_type == "multipart/form-data":
         # Of itself aiohttp takes no more than a megabyte.
         return await _parts(request.clone(client_max_size=MOST_BYTES))
@@ -69,4 +69,4 @@ def _json(raw: bytes) -> Any:
     try:
         return json.loads(raw)
     except (ValueError, UnicodeDecodeError):
-        raise refused(50109) from None
+        raise make_refusal(50109) from None

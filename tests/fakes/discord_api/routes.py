@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from tests.fakes.discord_api import commands, interactions, messages, places
-from tests.fakes.discord_api.asking import Ask
+from tests.fakes.discord_api import commands, guilds, interactions, messages
+from tests.fakes.discord_api.api_call import ApiRequest
 from tests.fakes.discord_api.refusals import NOT_ALLOWED, NOT_FOUND, wrong
 
 if TYPE_CHECKING:
     from tests.fakes.discord_api.world import World
 
-Handler = Callable[["World", Ask], Any | Awaitable[Any]]
+Handler = Callable[["World", ApiRequest], Any | Awaitable[Any]]
 
 TEXTS = ("token", "emoji")
 NO_TOKEN = {"gateway", "callback", "original", "edit_original", "delete_original", "followup"} | {
@@ -27,35 +27,35 @@ GLOBAL = "/applications/{application}/commands"
 LOCAL = "/applications/{application}/guilds/{guild}/commands"
 
 TABLE: list[tuple[str, str, str, Handler]] = [
-    ("GET", "/gateway", "gateway", places.gateway),
-    ("GET", "/gateway/bot", "gateway_bot", places.gateway_bot),
-    ("GET", "/users/@me", "me", places.me),
-    ("GET", "/applications/@me", "application", places.application),
-    ("GET", "/oauth2/applications/@me", "application", places.application),
-    ("POST", "/users/@me/channels", "create_dm", places.create_dm),
-    ("GET", "/users/@me/guilds", "my_guilds", places.my_guilds),
-    ("DELETE", "/users/@me/guilds/{guild}", "leave_guild", places.leave_guild),
-    ("GET", "/users/{user}", "user", places.user),
-    ("GET", "/guilds/{guild}", "guild", places.guild),
-    ("GET", "/guilds/{guild}/channels", "guild_channels", places.guild_channels),
-    ("GET", "/guilds/{guild}/roles", "roles", places.roles),
-    ("GET", "/guilds/{guild}/members", "members", places.members),
-    ("GET", "/guilds/{guild}/members/{user}", "member", places.member),
-    ("GET", "/guilds/{guild}/threads/active", "active_threads", places.active_threads),
-    ("GET", "/channels/{channel}", "channel", places.get_channel),
-    ("PATCH", "/channels/{channel}", "edit_channel", places.edit_channel),
-    ("DELETE", "/channels/{channel}", "delete_channel", places.delete_channel),
+    ("GET", "/gateway", "gateway", guilds.gateway),
+    ("GET", "/gateway/bot", "gateway_bot", guilds.gateway_bot),
+    ("GET", "/users/@me", "me", guilds.me),
+    ("GET", "/applications/@me", "application", guilds.application),
+    ("GET", "/oauth2/applications/@me", "application", guilds.application),
+    ("POST", "/users/@me/channels", "create_dm", guilds.create_dm),
+    ("GET", "/users/@me/guilds", "my_guilds", guilds.my_guilds),
+    ("DELETE", "/users/@me/guilds/{guild}", "leave_guild", guilds.leave_guild),
+    ("GET", "/users/{user}", "user", guilds.user),
+    ("GET", "/guilds/{guild}", "guild", guilds.guild),
+    ("GET", "/guilds/{guild}/channels", "guild_channels", guilds.guild_channels),
+    ("GET", "/guilds/{guild}/roles", "roles", guilds.roles),
+    ("GET", "/guilds/{guild}/members", "members", guilds.members),
+    ("GET", "/guilds/{guild}/members/{user}", "member", guilds.member),
+    ("GET", "/guilds/{guild}/threads/active", "active_threads", guilds.active_threads),
+    ("GET", "/channels/{channel}", "channel", guilds.get_channel),
+    ("PATCH", "/channels/{channel}", "edit_channel", guilds.edit_channel),
+    ("DELETE", "/channels/{channel}", "delete_channel", guilds.delete_channel),
     ("POST", "/channels/{channel}/typing", "typing", messages.typing),
-    ("POST", "/channels/{channel}/threads", "start_thread", places.start_thread),
-    ("GET", "/channels/{channel}/threads/archived/public", "archived_threads", places.archived_threads),
-    ("PUT", "/channels/{channel}/thread-members/@me", "join_thread", places.join_thread),
-    ("DELETE", "/channels/{channel}/thread-members/@me", "leave_thread", places.leave_thread),
+    ("POST", "/channels/{channel}/threads", "start_thread", guilds.start_thread),
+    ("GET", "/channels/{channel}/threads/archived/public", "archived_threads", guilds.archived_threads),
+    ("PUT", "/channels/{channel}/thread-members/@me", "join_thread", guilds.join_thread),
+    ("DELETE", "/channels/{channel}/thread-members/@me", "leave_thread", guilds.leave_thread),
     ("GET", "/channels/{channel}/messages", "history", messages.history),
     ("POST", "/channels/{channel}/messages", "create_message", messages.create_message),
     ("GET", MESSAGE, "message", messages.get_message),
     ("PATCH", MESSAGE, "edit_message", messages.edit_message),
     ("DELETE", MESSAGE, "delete_message", messages.delete_message),
-    ("POST", f"{MESSAGE}/threads", "thread_from_message", places.thread_from_message),
+    ("POST", f"{MESSAGE}/threads", "thread_from_message", guilds.thread_from_message),
     ("PUT", f"{MESSAGE}/reactions/{{emoji}}/@me", "react", messages.react),
     ("DELETE", f"{MESSAGE}/reactions/{{emoji}}/@me", "unreact", messages.unreact),
     ("GET", GLOBAL, "list_commands", commands.list_commands),

@@ -23,7 +23,7 @@ from typing import Any, Self, TypeVar
 
 from aiohttp import web
 
-from tests.fakes.discord_api.asking import Answer, Ask
+from tests.fakes.discord_api.api_call import ApiRequest, ApiResponse
 from tests.fakes.discord_api.chats import Bot, Message
 from tests.fakes.discord_api.faults import BAN_PAGE, Fault, Planned, drip, reset
 from tests.fakes.discord_api.gateway import Connection
@@ -159,14 +159,14 @@ class DiscordApi(World):
     def fail(
         self, name: str, fault: Fault, *, times: int | None = 1, channel: int | None = None, after: int = 0
     ) -> None:
-        """Have the next calls fail; `*` for any, `connect` for a websocket, times=None until `mend`.
+        """Have the next calls fail; `*` for any, `connect` for a websocket, times=None until `clear_faults`.
 
         `channel`: only those for it. `after`: so many come through first.
         """
         assert name == "*" or name in NAMES, f"no call is named {name}"
         self._planned.append(Planned(name, fault, times, channel, after))
 
-    def mend(self) -> None:
+    def clear_faults(self) -> None:
         """Forget all faults that were asked for."""
         self._planned.clear()
 
@@ -195,18 +195,20 @@ class DiscordApi(World):
                 counts[status] = counts.get(status, 0) + count
         return counts
 
-    async def connected(self, *, count: int = 1, within: float = 15.0) -> None:
+    async def wait_until_connected(self, *, count: int = 1, within: float = 15.0) -> None:
         """Wait until so many connections have a session."""
-        await self.until(lambda: len(self.gateway.open) >= count, within=within, what="a connection")
+        await self.wait_until(lambda: len(self.gateway.open) >= count, within=within, what="a connection")
 
-    async def settled(self, message: Message, *, quiet: float = 0.3, within: float = 10.0) -> Message:
+    async def wait_until_unchanged(
+        self, message: Message, *, quiet: float = 0.3, within: float = 10.0
+    ) -> Message:
         """Wait until a message has not been changed for so many seconds."""
 
         def still() -> bool:
             changed = message.edits[-1].time if message.edits else message.time
             return self.clock() - changed >= quiet
 
-        await self.until(still, within=within, what="an end of edits")
+        await self.wait_until(still, within=within, what="an end of edits")
         return message
 
     def report(self) -> str:
@@ -231,7 +233,7 @@ class DiscordApi(World):
             return await self._ask(request, call)
         finally:
             call.seconds = time.monotonic() - call.time
-            self.changed()
+            self.notify_waiters()
 
     async def _connect(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
         call.name = "connect"
@@ -282,7 +284,7 @@ class DiscordApi(World):
     async def _fail(self, request: web.BaseRequest, call: Call, fault: Fault) -> web.StreamResponse:
         call.faulty, call.status = True, fault.code
         if fault.kind == "hang":
-            self.changed()
+            self.notify_waiters()
             await self._stopping.wait()
         if fault.kind == "drip":
             return await drip(request, fault.seconds)
@@ -315,13 +317,13 @@ class DiscordApi(World):
         if bot is None:
             return self._refuse(call, UNAUTHORIZED)
         try:
-            result = route.handler(self, Ask(bot, call.ids, call.query, body))
+            result = route.handler(self, ApiRequest(bot, call.ids, call.query, body))
             call.result = await result if inspect.isawaitable(result) else result
         except Refusal as refusal:
             return self._refuse(call, refusal)
         call.status = 200
         headers = {**VIA, **meter.headers(route.name, place)}
-        if isinstance(call.result, Answer):
+        if isinstance(call.result, ApiResponse):
             call.status, call.result = call.result.status, call.result.given
         if call.result is None:
             call.status = 204

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.fakes.discord_api import chats
 from tests.fakes.discord_api.chats import Attachment, Bot, Channel, Guild, Interaction, Member, Message, Role
-from tests.fakes.discord_api.permissions import Permission, in_channel, in_guild
+from tests.fakes.discord_api.permissions import Permission, channel_permissions, guild_permissions
 
 if TYPE_CHECKING:
     from tests.fakes.discord_api.chats import User
@@ -218,7 +218,9 @@ def guild_json(guild: Guild, bot: Bot, *, whole: bool = True) -> Json:
         "members": [member_json(guild.members[bot.id])],
         "channels": [channel_json(one) for one in there if not one.is_thread],
         "threads": [
-            channel_json(one, bot) for one in threads if in_channel(one, bot) & Permission.view_channel
+            channel_json(one, bot)
+            for one in threads
+            if channel_permissions(one, bot) & Permission.view_channel
         ],
         "presences": [],
         "stage_instances": [],
@@ -370,14 +372,14 @@ def interaction_json(world: "World", interaction: Interaction) -> Json:
         "version": 1,
         "data": interaction.data,
         "channel_id": str(channel.id),
-        "channel": {**channel_json(channel, bot), "permissions": str(in_channel(channel, person))},
+        "channel": {**channel_json(channel, bot), "permissions": str(channel_permissions(channel, person))},
         "locale": person.locale,
         "entitlements": [],
         "entitlement_sku_ids": [],
         "authorizing_integration_owners": _owners(interaction),
         "context": 0 if guild else 1,
         "attachment_size_limit": MOST_BYTES_OF_A_FILE,
-        "app_permissions": str(in_channel(channel, bot)),
+        "app_permissions": str(channel_permissions(channel, bot)),
     }
     if guild:
         member = member_json(guild.members[person.id])
@@ -385,7 +387,10 @@ def interaction_json(world: "World", interaction: Interaction) -> Json:
             "guild_id": str(guild.id),
             "guild": {"id": str(guild.id), "locale": "en-US", "features": []},
             "guild_locale": "en-US",
-            "member": {**member, "permissions": str(in_channel(channel, person) or in_guild(guild, person))},
+            "member": {
+                **member,
+                "permissions": str(channel_permissions(channel, person) or guild_permissions(guild, person)),
+            },
         }
     else:
         told["user"] = user_json(person)

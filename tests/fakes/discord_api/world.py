@@ -36,7 +36,7 @@ from tests.fakes.discord_api.gateway import (
 from tests.fakes.discord_api.limits import Flood, Limits
 from tests.fakes.discord_api.mentions import Mentions, find_mentions
 from tests.fakes.discord_api.people import Person
-from tests.fakes.discord_api.permissions import USUAL, Permission, in_channel
+from tests.fakes.discord_api.permissions import USUAL, Permission, channel_permissions
 
 EPOCH = 1_420_070_400_000
 """Milliseconds of Discord's first second of 2015."""
@@ -144,7 +144,7 @@ class World:
         else:
             data = {**wire.member_json(member), "guild_id": str(guild.id)}
             self.dispatch("GUILD_MEMBER_ADD", data, intent=GUILD_MEMBERS, guild=guild)
-        self.changed()
+        self.notify_waiters()
         return member
 
     def leave(self, guild: Guild, user: User) -> None:
@@ -155,7 +155,7 @@ class World:
         del guild.members[user.id]
         guild.kicked.add(user.id)
         self.dispatch("GUILD_MEMBER_REMOVE", data, intent=GUILD_MEMBERS, guild=guild)
-        self.changed()
+        self.notify_waiters()
 
     def change_roles(self, guild: Guild, user: User, roles: Sequence[Role]) -> None:
         member = guild.members[user.id]
@@ -179,7 +179,7 @@ class World:
             data = {"id": str(guild.id), "unavailable": True}
             self.dispatch("GUILD_DELETE", data, intent=GUILDS, guild=guild)
             guild.available = False
-        self.changed()
+        self.notify_waiters()
 
     # -- channels --------------------------------------------------------------------------------------------
 
@@ -187,12 +187,12 @@ class World:
         bot = bot or self.bot
         key = (bot.id, person.id)
         if key not in self._direct:
-            channel = Channel(self.new_id(), chats.DM, self.until, person=person, bot=bot)
+            channel = Channel(self.new_id(), chats.DM, self.wait_until, person=person, bot=bot)
             self._direct[key] = self.channels[channel.id] = channel
         return self._direct[key]
 
     def add_channel(self, guild: Guild, name: str, kind: int) -> Channel:
-        channel = Channel(self.new_id(), kind, self.until, guild, name, len(guild.channels))
+        channel = Channel(self.new_id(), kind, self.wait_until, guild, name, len(guild.channels))
         guild.channels[channel.id] = self.channels[channel.id] = channel
         self.tell_channel("CHANNEL_CREATE", channel)
         return channel
@@ -202,7 +202,7 @@ class World:
         for one in [channel, *channel.threads]:
             one.deleted = True
             self.channels.pop(one.id, None)
-        self.changed()
+        self.notify_waiters()
 
     def open_thread(
         self,
@@ -219,7 +219,7 @@ class World:
         thread = Channel(
             message.id if message else self.new_id(),
             chats.PRIVATE_THREAD if private else kind,
-            self.until,
+            self.wait_until,
             parent.guild,
             name,
             parent=parent,
@@ -240,14 +240,14 @@ class World:
             self.post(thread, by, type=chats.THREAD_STARTER, reference=message)
         elif parent.kind != chats.FORUM and not private:
             self.post(parent, by, content=name, type=chats.THREAD_CREATED)
-        self.changed()
+        self.notify_waiters()
         return thread
 
     def change_thread(self, thread: Channel, **details: Any) -> None:
         for name, value in details.items():
             setattr(thread, name, value)
         self.tell_channel("THREAD_UPDATE", thread)
-        self.changed()
+        self.notify_waiters()
 
     def tell_channel(self, event: str, channel: Channel, **more: Any) -> None:
         self.dispatch(
@@ -257,7 +257,7 @@ class World:
             guild=channel.guild,
             channel=channel if channel.is_thread else None,
         )
-        self.changed()
+        self.notify_waiters()
 
     # -- messages --------------------------------------------------------------------------------------------
 
@@ -306,7 +306,7 @@ class World:
         if channel.archived and not message.ephemeral:
             self.change_thread(channel, archived=False)
         self.tell_message("MESSAGE_CREATE", message)
-        self.changed()
+        self.notify_waiters()
         return message
 
     def change_message(
@@ -332,7 +332,7 @@ class World:
             Edit(self.clock(), message.content, message.components, message.flags, message.mentions)
         )
         self.tell_message("MESSAGE_UPDATE", message)
-        self.changed()
+        self.notify_waiters()
 
     def unfurl(self, message: Message) -> None:
         """Show previews of its links: for bots an update that is no edit, which comes a moment later."""
@@ -340,7 +340,7 @@ class World:
             message.embeds.append({"type": "link", "url": url, "title": "A page"})
         if message.previews:
             self.tell_message("MESSAGE_UPDATE", message)
-        self.changed()
+        self.notify_waiters()
 
     def delete_message(self, message: Message) -> None:
         message.deleted = True
@@ -351,7 +351,7 @@ class World:
         intent = GUILD_MESSAGES if channel.guild else DIRECT_MESSAGES
         if not message.ephemeral:
             self.dispatch("MESSAGE_DELETE", told, intent=intent, guild=channel.guild, channel=channel)
-        self.changed()
+        self.notify_waiters()
 
     def delete_messages(self, *messages: Message) -> None:
         """As a moderator does who clears a channel: all of one channel at once."""
@@ -363,7 +363,7 @@ class World:
             told["guild_id"] = str(channel.guild.id)
         intent = GUILD_MESSAGES if channel.guild else DIRECT_MESSAGES
         self.dispatch("MESSAGE_DELETE_BULK", told, intent=intent, guild=channel.guild, channel=channel)
-        self.changed()
+        self.notify_waiters()
 
     def tell_message(self, event: str, message: Message) -> None:
         """What only one person sees is told to its bot as if it were a direct message."""
@@ -415,7 +415,7 @@ class World:
             guild=channel.guild,
             channel=channel,
         )
-        self.changed()
+        self.notify_waiters()
 
     def tell_typing(self, channel: Channel, person: Person) -> None:
         told: Json = {
@@ -476,7 +476,7 @@ class World:
             person,
             channel,
             self.clock(),
-            self.until,
+            self.wait_until,
             data,
             message,
             name,
@@ -484,7 +484,7 @@ class World:
         self.interactions[interaction.token] = interaction
         told = wire.interaction_json(self, interaction)
         self.dispatch("INTERACTION_CREATE", told, guild=channel.guild, only=bot)
-        self.changed()
+        self.notify_waiters()
         return interaction
 
     # -- telling ---------------------------------------------------------------------------------------------
@@ -502,7 +502,7 @@ class World:
         """Tell those sessions that want it and may know it; `channel`: only bots that see that one."""
         for bot in self._listeners(guild, channel, only):
             for session in bot.sessions:
-                if session.takes(intent, guild):
+                if session.wants(intent, guild):
                     session.send(event, data(session) if callable(data) else data)
 
     def _listeners(self, guild: Guild | None, channel: Channel | None, only: User | None) -> Iterable[Bot]:
@@ -511,7 +511,7 @@ class World:
                 continue
             if guild is not None and (bot.id not in guild.members or not guild.available):
                 continue
-            if channel is not None and not in_channel(channel, bot) & Permission.view_channel:
+            if channel is not None and not channel_permissions(channel, bot) & Permission.view_channel:
                 continue
             yield bot
 
@@ -541,12 +541,12 @@ class World:
 
     # -- for tests -------------------------------------------------------------------------------------------
 
-    def changed(self) -> None:
+    def notify_waiters(self) -> None:
         """Something happened: whoever waits looks again."""
         for event in self._waiting:
             event.set()
 
-    async def until(
+    async def wait_until(
         self, condition: Callable[[], Any], *, within: float = 15.0, what: str = "what was waited for"
     ) -> Any:
         """Wait until this is true, and give its value; else say what happened instead."""

@@ -4,7 +4,7 @@ import pytest
 
 from memory.embeddings.options import ProviderOptions
 from memory.embeddings.protocol import EmbeddingProvider
-from memory.embeddings.table import PROVIDERS, mends_of
+from memory.embeddings.provider_table import PROVIDERS, error_fixes
 from tests.fakes.clock import FakeClock
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 
@@ -39,7 +39,7 @@ async def open_at(server: EmbeddingServer) -> AsyncIterator[Open]:
             dimensions=dimensions,
             needs_key=bool(row.key_variables),
             model_is_default=not model,
-            mends=mends_of(name),
+            mends=error_fixes(name),
         )
         opened.append(row.open(options))
         return opened[-1]

@@ -11,7 +11,7 @@ import pytest
 
 from memory.embeddings.embedder import EmbeddedBatch, Embedder
 from memory.embeddings.options import ProviderOptions
-from memory.embeddings.table import PROVIDERS
+from memory.embeddings.provider_table import PROVIDERS
 from tests.fakes.embedding_server import KEY, PREFIXES
 
 ROOT = Path(__file__).parents[3]

@@ -11,35 +11,35 @@ import pytest
 from aiohttp import web
 
 from memory.embeddings import embedder as embedder_module
+from memory.embeddings.circuit_breaker import MAX_WAITED_FAILURES
 from memory.embeddings.embedder import (
-    HARMLESS,
+    PROBE_TEXT,
     STEP_OVER_SECONDS,
     EmbeddedBatch,
     Embedder,
     NoProviderAnswered,
-    Who,
+    ProviderSelection,
 )
 from memory.embeddings.errors import (
-    AnswerUnusable,
     EmbeddingError,
+    EmbeddingOutOfCredit,
+    EmbeddingTimedOut,
+    EmbeddingUnreachable,
     KeyRejected,
     LimitReached,
     ModelUnknown,
-    OutOfCredit,
     RequestRefused,
+    ResponseUnusable,
     ServiceFailed,
-    TimedOut,
-    Unreachable,
 )
+from memory.embeddings.liveness import wait_while_alive
 from memory.embeddings.ollama_server import open_ollama
 from memory.embeddings.options import ProviderOptions
 from memory.embeddings.protocol import EmbeddingProvider, ModelId
-from memory.embeddings.recovery import PATIENCE
-from memory.embeddings.silence import unless_silent
-from memory.embeddings.table import limits_of, mends_of
+from memory.embeddings.provider_table import error_fixes, request_limits
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.embedding_server import (
-    Asked,
+    EmbeddingRequest,
     EmbeddingServer,
     Reply,
     cuts,
@@ -110,7 +110,7 @@ def make(open_at: Open, time: FakeClock) -> Callable[..., Embedder]:
             open_at(primary) if isinstance(primary, str) else primary,
             open_at(fallback) if fallback else None,
             batch_size=batch_size,
-            limits=lambda name: replace(limits_of(name), query_seconds=query_seconds, **limits),
+            limits=lambda name: replace(request_limits(name), query_seconds=query_seconds, **limits),
             clock=time.clock,
             sleep=time.sleep,
             now=time.now,
@@ -220,7 +220,7 @@ async def test_an_answer_to_an_earlier_request_does_not_lift_a_limit(
     time.frozen = True
     embedder = make(requests=2)
     documents = asyncio.create_task(embedder.embed_documents(texts(20), on_done=delivered))
-    await server.has_been_asked(2)
+    await server.wait_for_requests(2)
     while embedder.state.ok:  # noqa: ASYNC110
         await asyncio.sleep(0.001)
     go_on.set()
@@ -263,10 +263,10 @@ async def test_an_outage_is_waited_for_by_all_and_tried_by_one(
     server.always(drops())
     embedder = make(batch_size=1)
 
-    with pytest.raises(Unreachable):
+    with pytest.raises(EmbeddingUnreachable):
         await embedder.embed_documents(texts(40), on_done=delivered)
 
-    assert len(server.requests) == 4 + PATIENCE - 1
+    assert len(server.requests) == 4 + MAX_WAITED_FAILURES - 1
     assert time.seconds == 1 + 2 + 4 + 8 + 16
     assert delivered.batches == []
     assert all(len(asked.texts) == 1 for asked in server.requests)
@@ -364,7 +364,7 @@ async def test_an_answer_that_was_garbled_on_its_way_does_not_cost_a_text_its_ve
 async def test_a_text_whose_answer_can_never_be_read_is_given_up_alone(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
-    async def unreadable(request: web.Request, asked: Asked) -> web.StreamResponse | None:
+    async def unreadable(request: web.Request, asked: EmbeddingRequest) -> web.StreamResponse | None:
         return await says("<html>")(request, asked) if "note 0" in asked.texts else None
 
     server.always(unreadable)
@@ -385,7 +385,7 @@ async def test_a_setting_that_is_refused_is_not_blamed_on_the_texts(
         await embedder.embed_documents(texts(1000), on_done=delivered)
 
     assert len(server.requests) <= 2 * 4
-    assert server.requests[-1].texts == (HARMLESS,)
+    assert server.requests[-1].texts == (PROBE_TEXT,)
     assert delivered.batches == []
     assert not embedder.state.ok
 
@@ -396,7 +396,7 @@ async def test_vectors_of_another_length_are_not_blamed_on_the_texts(
     server.always(wrong_dimensions(7))
     embedder = make("gemini", batch_size=100)
 
-    with pytest.raises(AnswerUnusable, match="vectors of 7 numbers instead of 768"):
+    with pytest.raises(ResponseUnusable, match="vectors of 7 numbers instead of 768"):
         await embedder.embed_documents(texts(100), on_done=delivered)
 
     assert len(server.requests) == 2
@@ -455,7 +455,7 @@ async def test_cancelling_ends_a_wait_at_once(
     server.always(limited("60"))
     embedder = Embedder(open_at("openai"))
     task = asyncio.create_task(embedder.embed_documents(texts(10), on_done=delivered))
-    await server.has_been_asked()
+    await server.wait_for_requests()
     await asyncio.sleep(0.02)
     task.cancel()
 
@@ -503,7 +503,7 @@ async def test_a_cancelled_probe_is_taken_over(
     embedder = make(batch_size=100)
     server.enqueue(fails(500), hangs())
     first = asyncio.create_task(embedder.embed_documents(texts(1), on_done=delivered))
-    await server.has_been_asked(2)
+    await server.wait_for_requests(2)
     second = asyncio.create_task(embedder.embed_documents(texts(2), on_done=delivered))
     await asyncio.sleep(0.02)
     assert len(server.requests) == 2
@@ -538,7 +538,7 @@ async def test_a_query_is_not_kept_waiting(make: Make, server: EmbeddingServer) 
     embedder = make("gemini", query_seconds=0.05)
 
     async with asyncio.timeout(8):
-        with pytest.raises(TimedOut, match=r"gemini gave no answer within 0\.05 s"):
+        with pytest.raises(EmbeddingTimedOut, match=r"gemini gave no answer within 0\.05 s"):
             await embedder.embed_query("a")
 
     assert not embedder.state.ok
@@ -586,7 +586,7 @@ async def test_queries_share_one_probe(make: Make, server: EmbeddingServer, time
     go_on = asyncio.Event()
     server.enqueue(waits_for(go_on))
     queries = [asyncio.create_task(embedder.embed_query(f"query {number}")) for number in range(5)]
-    await server.has_been_asked(2)
+    await server.wait_for_requests(2)
     await asyncio.sleep(0.02)
     assert len(server.requests) == 2
     go_on.set()
@@ -600,9 +600,9 @@ async def test_a_query_does_not_wait_long_for_the_probe_of_others(
     embedder = make("gemini", query_seconds=0.05)
     server.enqueue(fails(500), hangs())
     documents = asyncio.create_task(embedder.embed_documents(texts(3), on_done=delivered))
-    await server.has_been_asked(2)
+    await server.wait_for_requests(2)
 
-    with pytest.raises(TimedOut):
+    with pytest.raises(EmbeddingTimedOut):
         await embedder.embed_query("a")
 
     assert len(server.requests) == 2
@@ -648,7 +648,7 @@ async def test_documents_stay_with_the_first_provider_where_that_is_wished(
 
 
 def _only(provider: str, reply: Reply) -> Reply:
-    async def answer_or_not(request: web.Request, asked: Asked) -> web.StreamResponse | None:
+    async def answer_or_not(request: web.Request, asked: EmbeddingRequest) -> web.StreamResponse | None:
         return await reply(request, asked) if asked.provider == provider else None
 
     return answer_or_not
@@ -663,11 +663,11 @@ async def test_a_provider_that_is_down_is_stepped_over_within_ten_seconds(
     time: FakeClock,
     trouble: Reply,
     query_seconds: float,
-    by: Who,
+    by: ProviderSelection,
 ) -> None:
     server.always(_only("gemini", trouble))
     embedder = make("gemini", "ollama", jitter=1.0, query_seconds=query_seconds)
-    with contextlib.suppress(Unreachable, ServiceFailed):
+    with contextlib.suppress(EmbeddingUnreachable, ServiceFailed):
         await embedder.embed_documents(texts(30), on_done=delivered, by=by)
         assert delivered.done == list(range(30))
 
@@ -706,7 +706,10 @@ async def test_an_ollama_that_takes_requests_and_never_answers_is_stepped_over(
     """It has minutes for a batch, which a processor may need; so it is asked beside whether it is there."""
     async with EmbeddingServer() as silent:
         ollama = ProviderOptions(
-            "ollama", model="nomic-embed-text", base_url=silent.base_url("ollama"), mends=mends_of("ollama")
+            "ollama",
+            model="nomic-embed-text",
+            base_url=silent.base_url("ollama"),
+            mends=error_fixes("ollama"),
         )
         embedder = make(open_ollama(ollama), "gemini", query_seconds=15, silent_seconds=0.5)
         if has_answered:
@@ -745,20 +748,20 @@ async def test_an_ollama_without_a_fallback_is_not_asked_whether_it_is_there(
     assert (delivered.done, server.pings) == ([0], 0)
 
 
-@pytest.mark.parametrize("trouble", [ModelUnknown, AnswerUnusable, ServiceFailed, KeyRejected])
+@pytest.mark.parametrize("trouble", [ModelUnknown, ResponseUnusable, ServiceFailed, KeyRejected])
 async def test_any_answer_to_the_question_whether_it_is_there_is_one(trouble: type[EmbeddingError]) -> None:
     async def ping() -> None:
         raise trouble("no such thing")
 
-    assert await unless_silent(asyncio.sleep(0.1, "done"), ping, seconds=0.01, name="x") == "done"
+    assert await wait_while_alive(asyncio.sleep(0.1, "done"), ping, seconds=0.01, name="x") == "done"
 
 
 async def test_who_cannot_be_reached_any_more_is_not_waited_for() -> None:
     async def ping() -> None:
-        raise Unreachable("gone")
+        raise EmbeddingUnreachable("gone")
 
-    with pytest.raises(Unreachable):
-        await unless_silent(asyncio.sleep(60), ping, seconds=0.01, name="x")
+    with pytest.raises(EmbeddingUnreachable):
+        await wait_while_alive(asyncio.sleep(60), ping, seconds=0.01, name="x")
 
 
 async def test_a_query_is_not_kept_from_the_fallback_by_a_provider_with_much_time(
@@ -810,7 +813,7 @@ async def test_an_empty_account_is_not_asked_all_the_time(
 ) -> None:
     server.always(fails(429, code="insufficient_quota"))
     embedder = make(batch_size=1)
-    with pytest.raises(OutOfCredit):
+    with pytest.raises(EmbeddingOutOfCredit):
         await embedder.embed_documents(texts(50), on_done=delivered)
 
     assert len(server.requests) == 4

@@ -8,20 +8,20 @@ from datetime import UTC, datetime
 import pytest
 
 from memory.embeddings.errors import (
-    AnswerUnusable,
     EmbeddingError,
+    EmbeddingTimedOut,
+    EmbeddingUnreachable,
     KeyRejected,
     LimitReached,
     ModelUnknown,
     RequestRefused,
     RequestTooLarge,
+    ResponseUnusable,
     ServiceFailed,
-    TimedOut,
-    Unreachable,
 )
 from memory.embeddings.http import HttpProvider
-from memory.embeddings.openai import OpenAIDialect
-from memory.http_answers import MESSAGE_LETTERS, one_line, seconds_to_wait
+from memory.embeddings.openai import OpenAIEmbeddingDialect
+from memory.http_responses import MESSAGE_CHARS, one_line, parse_retry_after
 from tests.fakes.embedding_server import (
     KEY,
     EmbeddingServer,
@@ -46,7 +46,7 @@ NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 
 
 def open_provider(base_url: str, *, seconds: float = 10.0, key: str = KEY) -> HttpProvider:
-    dialect = OpenAIDialect("openai", base_url, "text-embedding-3-small", key, 0, {})
+    dialect = OpenAIEmbeddingDialect("openai", base_url, "text-embedding-3-small", key, 0, {})
     return HttpProvider(dialect, dimensions=1536, key=key, seconds=seconds, now=lambda: NOW)
 
 
@@ -70,7 +70,7 @@ async def failure_of(provider: HttpProvider) -> EmbeddingError:
         (fails(401, "no"), KeyRejected, "openai answered 401"),
         (fails(403, "no"), KeyRejected, "openai answered 403"),
         (fails(404, "no"), ModelUnknown, "openai answered 404 (no)"),
-        (fails(408), TimedOut, "openai answered 408"),
+        (fails(408), EmbeddingTimedOut, "openai answered 408"),
         (fails(413), RequestTooLarge, "openai answered 413"),
         (fails(422), RequestRefused, "openai answered 422"),
         (fails(429), LimitReached, "openai answered 429"),
@@ -84,18 +84,18 @@ async def failure_of(provider: HttpProvider) -> EmbeddingError:
             RequestRefused,
             "sent us elsewhere: check memory.embedding.base_url",
         ),
-        (cuts(), Unreachable, "openai cannot be reached at 127.0.0.1:"),
-        (drops(), Unreachable, "openai cannot be reached at 127.0.0.1:"),
-        (says("<html>"), AnswerUnusable, "openai sent something that is no JSON"),
-        (says(b"\xff\xfe\x00"), AnswerUnusable, "openai sent something that is no JSON"),
-        (says("[" * 20_000), AnswerUnusable, "openai sent something that is no JSON"),
-        (says("[" + "[]," * 300_000 + "[]]"), AnswerUnusable, "openai sent more values than there can be"),
-        (wrong_dimensions(7), AnswerUnusable, "openai sent vectors of 7 numbers instead of 1536"),
-        (too_few(), AnswerUnusable, "openai sent 1 vectors for 2 texts"),
-        (not_a_number(), AnswerUnusable, "openai sent a vector with NaN"),
-        (not_a_number(float("inf")), AnswerUnusable, "openai sent a vector with NaN or infinity"),
-        (zeros(), AnswerUnusable, "openai sent a vector of zeros"),
-        (floods(), AnswerUnusable, "openai sent more than 1 MB"),
+        (cuts(), EmbeddingUnreachable, "openai cannot be reached at 127.0.0.1:"),
+        (drops(), EmbeddingUnreachable, "openai cannot be reached at 127.0.0.1:"),
+        (says("<html>"), ResponseUnusable, "openai sent something that is no JSON"),
+        (says(b"\xff\xfe\x00"), ResponseUnusable, "openai sent something that is no JSON"),
+        (says("[" * 20_000), ResponseUnusable, "openai sent something that is no JSON"),
+        (says("[" + "[]," * 300_000 + "[]]"), ResponseUnusable, "openai sent more values than there can be"),
+        (wrong_dimensions(7), ResponseUnusable, "openai sent vectors of 7 numbers instead of 1536"),
+        (too_few(), ResponseUnusable, "openai sent 1 vectors for 2 texts"),
+        (not_a_number(), ResponseUnusable, "openai sent a vector with NaN"),
+        (not_a_number(float("inf")), ResponseUnusable, "openai sent a vector with NaN or infinity"),
+        (zeros(), ResponseUnusable, "openai sent a vector of zeros"),
+        (floods(), ResponseUnusable, "openai sent more than 1 MB"),
     ],
 )
 async def test_each_failure_has_its_type(
@@ -115,7 +115,7 @@ async def test_a_server_that_is_not_there_is_unreachable() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         provider = open_provider(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
-        assert type(await failure_of(provider)) is Unreachable
+        assert type(await failure_of(provider)) is EmbeddingUnreachable
     await provider.close()
 
 
@@ -129,7 +129,7 @@ async def test_a_host_that_does_not_exist_is_unreachable() -> None:
 async def test_encryption_where_there_is_none_is_unreachable(server: EmbeddingServer) -> None:
     provider = open_provider(server.base_url("openai").replace("http", "https"))
 
-    assert type(await failure_of(provider)) is Unreachable
+    assert type(await failure_of(provider)) is EmbeddingUnreachable
     await provider.close()
 
 
@@ -139,7 +139,7 @@ async def test_silence_ends_at_the_limit(server: EmbeddingServer) -> None:
 
     error = await failure_of(provider)
 
-    assert (type(error), str(error)) == (TimedOut, "openai gave no answer within 0.1 s")
+    assert (type(error), str(error)) == (EmbeddingTimedOut, "openai gave no answer within 0.1 s")
     await provider.close()
 
 
@@ -147,14 +147,14 @@ async def test_an_answer_that_drips_ends_at_the_limit_too(server: EmbeddingServe
     server.always(drips(0.02))
     provider = open_provider(server.base_url("openai"), seconds=0.2)
 
-    assert type(await failure_of(provider)) is TimedOut
+    assert type(await failure_of(provider)) is EmbeddingTimedOut
     await provider.close()
 
 
 async def test_cancelling_ends_a_request(server: EmbeddingServer, provider: HttpProvider) -> None:
     server.always(hangs())
     task = asyncio.create_task(provider.embed(["a"], purpose="query"))
-    await server.has_been_asked()
+    await server.wait_for_requests()
     task.cancel()
 
     with pytest.raises(asyncio.CancelledError):
@@ -187,7 +187,7 @@ async def test_retry_after_in_seconds_and_as_a_date(
 
 
 def test_retry_after_in_milliseconds() -> None:
-    assert seconds_to_wait({"retry-after-ms": "250", "retry-after": "1"}, now=NOW) == 0.25
+    assert parse_retry_after({"retry-after-ms": "250", "retry-after": "1"}, now=NOW) == 0.25
 
 
 async def test_an_overloaded_service_may_say_when_too(
@@ -232,7 +232,7 @@ def test_what_others_wrote_is_made_fit_to_be_shown(text: str, line: str) -> None
 
 
 def test_what_others_wrote_is_kept_short() -> None:
-    assert len(one_line("word " * 1000)) == MESSAGE_LETTERS
+    assert len(one_line("word " * 1000)) == MESSAGE_CHARS
 
 
 async def test_lone_surrogates_do_not_break_a_request(

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from memory.embeddings.errors import AnswerUnusable, KeyRejected, ModelUnusable
-from memory.embeddings.llama_cpp import LlamaCppProvider, batches, is_installed, usable_cores
-from memory.embeddings.llama_model import LlamaModel, StopFlag, Stopped, prefixes
-from memory.embeddings.model_files import Progress
+from memory.embeddings.errors import KeyRejected, ModelUnusable, ResponseUnusable
+from memory.embeddings.llama_cpp import LlamaCppProvider, count_usable_cores, is_installed, make_batches
+from memory.embeddings.llama_model import EmbeddingStopped, LlamaModel, StopFlag, prefixes
+from memory.embeddings.model_files import DownloadProgress
 from memory.embeddings.protocol import EmbeddingProvider, Vector
 from tests.fakes.hub_server import REFERENCE, running_hub
 from tests.fakes.tiny_gguf import TINY_CONTEXT, TINY_DIMENSIONS, write_tiny_gguf
@@ -125,9 +125,9 @@ def test_models_that_take_instructions_get_one_before_the_query_alone() -> None:
 
 def test_texts_are_put_together_within_both_limits() -> None:
     texts = [[0] * size for size in (3, 3, 4, 20, 1, 1, 1, 1)]
-    found = [[len(text) for text in batch] for batch in batches(texts, most_tokens=8, most_texts=3)]
+    found = [[len(text) for text in batch] for batch in make_batches(texts, most_tokens=8, most_texts=3)]
     assert found == [[3, 3], [4], [20], [1, 1, 1], [1]]
-    assert list(batches([], most_tokens=8, most_texts=3)) == []
+    assert list(make_batches([], most_tokens=8, most_texts=3)) == []
 
 
 def test_it_is_a_provider_that_knows_its_name_before_it_loads(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_it_is_a_provider_that_knows_its_name_before_it_loads(tmp_path: Path) ->
 
 
 def test_all_processors_are_used_unless_told_otherwise() -> None:
-    assert 1 <= usable_cores() <= (os.cpu_count() or 1)
+    assert 1 <= count_usable_cores() <= (os.cpu_count() or 1)
 
 
 async def test_closing_what_never_ran_is_well(tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_a_stopped_model_stops_in_the_middle(slow: Path) -> None:
     model = LlamaModel(slow, threads=1, stop=stop)
     try:
         stop.set()
-        with pytest.raises(Stopped):
+        with pytest.raises(EmbeddingStopped):
             model.vectors([model.tokens("ab" * 1000, "document")])
     finally:
         model.close()
@@ -358,7 +358,7 @@ def test_a_stopped_model_stops_in_the_middle(slow: Path) -> None:
 async def test_nan_is_found_out(tmp_path: Path) -> None:
     path = write_tiny_gguf(tmp_path / "nan.gguf", broken=True)
     async with provided(path) as provider:
-        with pytest.raises(AnswerUnusable, match="no usable vector"):
+        with pytest.raises(ResponseUnusable, match="no usable vector"):
             await provider.embed(["a"], purpose="query")
 
 
@@ -395,7 +395,7 @@ async def test_a_model_of_the_hub_is_fetched_at_the_first_text(
 ) -> None:
     with running_hub(tiny.read_bytes()) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        seen: list[Progress] = []
+        seen: list[DownloadProgress] = []
         async with provided(REFERENCE, cache_dir=tmp_path, report=seen.append) as provider:
             assert hub.asked == []
             assert await provider.embed(["a"], purpose="query")

@@ -11,42 +11,42 @@ from typing import Any
 import pytest
 
 from memory.embeddings.errors import (
-    AnswerUnusable,
     EmbeddingError,
+    EmbeddingTimedOut,
+    EmbeddingUnreachable,
     KeyRejected,
     LimitReached,
     ModelUnknown,
     ModelUnusable,
+    ResponseUnusable,
     ServiceFailed,
-    TimedOut,
-    Unreachable,
 )
 from memory.embeddings.model_files import (
     DEFAULT_MODEL,
-    FetchStopped,
+    DownloadProgress,
+    DownloadStopped,
     HubFile,
-    Progress,
-    exists_locally,
-    fetch,
-    local_path,
+    download_model,
+    find_local_path,
+    is_downloaded,
     model_name,
     parse_reference,
 )
-from tests.fakes.hub_server import REFERENCE, REPOSITORY, Hub, running_hub
+from tests.fakes.hub_server import REFERENCE, REPOSITORY, ModelHub, running_hub
 
 CONTENT = b"GGUF" + bytes(range(256)) * 400
 ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
-def hub() -> Iterator[Hub]:
+def hub() -> Iterator[ModelHub]:
     with running_hub(CONTENT) as hub:
         yield hub
 
 
-def get(hub: Hub, folder: Path, *, token: str = "", reference: str = REFERENCE, **options: Any) -> Path:
+def get(hub: ModelHub, folder: Path, *, token: str = "", reference: str = REFERENCE, **options: Any) -> Path:
     environment = {"HF_ENDPOINT": hub.url, "HF_TOKEN": token}
-    return fetch(reference, folder, environment=environment, pause=0.01, **options)
+    return download_model(reference, folder, environment=environment, pause=0.01, **options)
 
 
 def leftovers(folder: Path) -> list[str]:
@@ -59,18 +59,18 @@ def leftovers(folder: Path) -> list[str]:
 def test_a_path_stands_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert parse_reference("~/model.gguf") == tmp_path / "model.gguf"
-    assert local_path("/a/model.gguf", "/cache") == Path("/a/model.gguf")
+    assert find_local_path("/a/model.gguf", "/cache") == Path("/a/model.gguf")
 
 
 def test_a_hub_reference_has_its_place_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert parse_reference(REFERENCE) == HubFile(REPOSITORY, "small/tiny.gguf")
-    assert local_path(REFERENCE, "~/cache") == tmp_path / "cache/someone/models/small/tiny.gguf"
+    assert find_local_path(REFERENCE, "~/cache") == tmp_path / "cache/someone/models/small/tiny.gguf"
 
 
 def test_nothing_stands_for_the_default_model(tmp_path: Path) -> None:
     assert parse_reference("") == parse_reference(DEFAULT_MODEL)
-    assert local_path(" ", tmp_path).name == DEFAULT_MODEL.rpartition("/")[2]
+    assert find_local_path(" ", tmp_path).name == DEFAULT_MODEL.rpartition("/")[2]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_nothing_stands_for_the_default_model(tmp_path: Path) -> None:
 def test_a_broken_reference_says_how_one_looks(reference: str, tmp_path: Path) -> None:
     with pytest.raises(ModelUnusable, match="hf:owner/repository/"):
         parse_reference(reference)
-    assert not exists_locally(reference, tmp_path)
+    assert not is_downloaded(reference, tmp_path)
 
 
 def test_a_model_has_the_same_name_by_path_and_by_reference() -> None:
@@ -102,22 +102,22 @@ def test_a_model_has_the_same_name_by_path_and_by_reference() -> None:
 
 
 def test_a_model_exists_locally_once_its_file_is_there(tmp_path: Path) -> None:
-    assert not exists_locally(REFERENCE, tmp_path)
-    place = local_path(REFERENCE, tmp_path)
+    assert not is_downloaded(REFERENCE, tmp_path)
+    place = find_local_path(REFERENCE, tmp_path)
     place.parent.mkdir(parents=True)
     place.write_bytes(CONTENT)
-    assert exists_locally(REFERENCE, tmp_path)
-    assert exists_locally(str(place), tmp_path / "elsewhere")
-    assert not exists_locally(str(place.parent), tmp_path)
-    assert not exists_locally("~nobody-of-this-name/model.gguf", tmp_path)
+    assert is_downloaded(REFERENCE, tmp_path)
+    assert is_downloaded(str(place), tmp_path / "elsewhere")
+    assert not is_downloaded(str(place.parent), tmp_path)
+    assert not is_downloaded("~nobody-of-this-name/model.gguf", tmp_path)
 
 
 # Fetching
 
 
-def test_a_file_is_fetched_once(hub: Hub, tmp_path: Path) -> None:
+def test_a_file_is_fetched_once(hub: ModelHub, tmp_path: Path) -> None:
     path = get(hub, tmp_path)
-    assert path == local_path(REFERENCE, tmp_path)
+    assert path == find_local_path(REFERENCE, tmp_path)
     assert path.read_bytes() == CONTENT
     assert leftovers(tmp_path) == []
     asked = len(hub.asked)
@@ -125,64 +125,64 @@ def test_a_file_is_fetched_once(hub: Hub, tmp_path: Path) -> None:
     assert len(hub.asked) == asked
 
 
-def test_a_path_is_never_fetched(hub: Hub, tmp_path: Path) -> None:
+def test_a_path_is_never_fetched(hub: ModelHub, tmp_path: Path) -> None:
     assert get(hub, tmp_path, reference=str(tmp_path / "none.gguf")) == tmp_path / "none.gguf"
     assert hub.asked == []
 
 
-def test_the_token_stays_with_the_hub(hub: Hub, tmp_path: Path) -> None:
+def test_the_token_stays_with_the_hub(hub: ModelHub, tmp_path: Path) -> None:
     hub.token = "hf_secret"
     get(hub, tmp_path, token="hf_secret")
     assert {one.authorization for one in hub.asked if one.server == "hub"} == {"Bearer hf_secret"}
     assert {one.authorization for one in hub.asked if one.server == "store"} == {""}
 
 
-def test_a_plain_server_without_redirects_will_do(hub: Hub, tmp_path: Path) -> None:
+def test_a_plain_server_without_redirects_will_do(hub: ModelHub, tmp_path: Path) -> None:
     hub.direct = True
     assert get(hub, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_hub_that_tells_neither_size_nor_hash_will_do(hub: Hub, tmp_path: Path) -> None:
+def test_a_hub_that_tells_neither_size_nor_hash_will_do(hub: ModelHub, tmp_path: Path) -> None:
     hub.tells_hash = False
     assert get(hub, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_cut_download_goes_on_where_it_was(hub: Hub, tmp_path: Path) -> None:
+def test_a_cut_download_goes_on_where_it_was(hub: ModelHub, tmp_path: Path) -> None:
     hub.cuts = [1000, 5000]
     assert get(hub, tmp_path).read_bytes() == CONTENT
     assert [one.range for one in hub.downloads()] == ["", "bytes=1000-", "bytes=6000-"]
 
 
-def test_the_next_run_goes_on_where_the_last_one_was_stopped(hub: Hub, tmp_path: Path) -> None:
+def test_the_next_run_goes_on_where_the_last_one_was_stopped(hub: ModelHub, tmp_path: Path) -> None:
     hub.seconds_per_piece = 0.01
-    seen: list[Progress] = []
-    with pytest.raises(FetchStopped):
+    seen: list[DownloadProgress] = []
+    with pytest.raises(DownloadStopped):
         get(hub, tmp_path, stopped=lambda: bool(seen), report=seen.append)
     assert len(leftovers(tmp_path)) == 1
-    assert not exists_locally(REFERENCE, tmp_path)
+    assert not is_downloaded(REFERENCE, tmp_path)
     hub.seconds_per_piece = 0
     assert get(hub, tmp_path).read_bytes() == CONTENT
     assert hub.downloads()[-1].range.startswith("bytes=")
     assert leftovers(tmp_path) == []
 
 
-def test_a_server_that_knows_no_ranges_sends_all_again(hub: Hub, tmp_path: Path) -> None:
+def test_a_server_that_knows_no_ranges_sends_all_again(hub: ModelHub, tmp_path: Path) -> None:
     hub.cuts, hub.takes_ranges = [1000], False
     assert get(hub, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_rest_of_another_version_is_not_used(hub: Hub, tmp_path: Path) -> None:
+def test_a_rest_of_another_version_is_not_used(hub: ModelHub, tmp_path: Path) -> None:
     hub.cuts = [1000] + [0] * 10
-    with pytest.raises(Unreachable):
+    with pytest.raises(EmbeddingUnreachable):
         get(hub, tmp_path)
     hub.cuts = []
     hub.content = b"GGUF" + b"new" * 5000
     assert get(hub, tmp_path).read_bytes() == hub.content
 
 
-def test_a_spoiled_rest_is_thrown_away(hub: Hub, tmp_path: Path) -> None:
+def test_a_spoiled_rest_is_thrown_away(hub: ModelHub, tmp_path: Path) -> None:
     hub.cuts = [1000] + [0] * 10
-    with pytest.raises(Unreachable):
+    with pytest.raises(EmbeddingUnreachable):
         get(hub, tmp_path)
     (rest,) = tmp_path.rglob("*.part")
     rest.write_bytes(b"x" * 1000)
@@ -190,19 +190,19 @@ def test_a_spoiled_rest_is_thrown_away(hub: Hub, tmp_path: Path) -> None:
     assert get(hub, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_wrong_hash_is_found_out(hub: Hub, tmp_path: Path) -> None:
+def test_a_wrong_hash_is_found_out(hub: ModelHub, tmp_path: Path) -> None:
     hub.hash = hashlib.sha256(b"something else").hexdigest()
-    with pytest.raises(AnswerUnusable, match="damaged"):
+    with pytest.raises(ResponseUnusable, match="damaged"):
         get(hub, tmp_path)
-    assert not exists_locally(REFERENCE, tmp_path)
+    assert not is_downloaded(REFERENCE, tmp_path)
     assert leftovers(tmp_path) == []
 
 
-def test_a_login_page_is_no_model(hub: Hub, tmp_path: Path) -> None:
+def test_a_login_page_is_no_model(hub: ModelHub, tmp_path: Path) -> None:
     hub.content, hub.direct = b"<html>Welcome to the hotel's network", True
-    with pytest.raises(AnswerUnusable, match="not a GGUF file"):
+    with pytest.raises(ResponseUnusable, match="not a GGUF file"):
         get(hub, tmp_path)
-    assert not exists_locally(REFERENCE, tmp_path)
+    assert not is_downloaded(REFERENCE, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -212,11 +212,11 @@ def test_a_login_page_is_no_model(hub: Hub, tmp_path: Path) -> None:
         (403, KeyRejected, "HF_TOKEN"),
         (404, ModelUnknown, "memory.embedding.local.model_path"),
         (429, LimitReached, "fewer requests"),
-        (418, AnswerUnusable, "418"),
+        (418, ResponseUnusable, "418"),
     ],
 )
 def test_a_refusal_is_told_at_once(
-    hub: Hub, tmp_path: Path, status: int, error: type[EmbeddingError], words: str
+    hub: ModelHub, tmp_path: Path, status: int, error: type[EmbeddingError], words: str
 ) -> None:
     hub.statuses = [status]
     with pytest.raises(error, match=words) as caught:
@@ -225,28 +225,28 @@ def test_a_refusal_is_told_at_once(
     assert getattr(caught.value, "retry_after", 7) == 7
 
 
-def test_a_hub_that_stumbles_is_asked_again(hub: Hub, tmp_path: Path) -> None:
+def test_a_hub_that_stumbles_is_asked_again(hub: ModelHub, tmp_path: Path) -> None:
     hub.statuses = [503, 500]
     assert get(hub, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_hub_that_stays_down_is_given_up(hub: Hub, tmp_path: Path) -> None:
+def test_a_hub_that_stays_down_is_given_up(hub: ModelHub, tmp_path: Path) -> None:
     hub.statuses = [503] * 50
     with pytest.raises(ServiceFailed, match="503"):
         get(hub, tmp_path)
     assert len(hub.asked) == 5
 
 
-def test_a_silent_hub_is_given_up(hub: Hub, tmp_path: Path) -> None:
+def test_a_silent_hub_is_given_up(hub: ModelHub, tmp_path: Path) -> None:
     hub.silent = True
-    with pytest.raises(TimedOut, match="no answer"):
+    with pytest.raises(EmbeddingTimedOut, match="no answer"):
         get(hub, tmp_path, silence=0.05)
 
 
 def test_without_network_one_line_says_what_to_do(tmp_path: Path) -> None:
     environment = {"HF_ENDPOINT": "http://127.0.0.1:9"}
-    with pytest.raises(Unreachable) as caught:
-        fetch(REFERENCE, tmp_path, environment=environment, pause=0)
+    with pytest.raises(EmbeddingUnreachable) as caught:
+        download_model(REFERENCE, tmp_path, environment=environment, pause=0)
     text = str(caught.value)
     assert text.startswith(
         "The embedding model small/tiny.gguf could not be fetched: no connection to 127.0.0.1:9"
@@ -255,27 +255,27 @@ def test_without_network_one_line_says_what_to_do(tmp_path: Path) -> None:
     assert "\n" not in text
 
 
-def test_no_error_tells_the_signed_address(hub: Hub, tmp_path: Path) -> None:
+def test_no_error_tells_the_signed_address(hub: ModelHub, tmp_path: Path) -> None:
     hub.cuts = [0] * 20
-    with pytest.raises(Unreachable) as caught:
+    with pytest.raises(EmbeddingUnreachable) as caught:
         get(hub, tmp_path)
     assert "secret" not in str(caught.value)
 
 
 def test_a_strange_endpoint_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelUnusable, match="HF_ENDPOINT"):
-        fetch(REFERENCE, tmp_path, environment={"HF_ENDPOINT": "hub.example"})
+        download_model(REFERENCE, tmp_path, environment={"HF_ENDPOINT": "hub.example"})
 
 
-def test_a_cache_that_cannot_be_written_is_named(hub: Hub, tmp_path: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_named(hub: ModelHub, tmp_path: Path) -> None:
     (tmp_path / "someone").write_text("a file where a folder should be")
     with pytest.raises(ModelUnusable, match="could not be written"):
         get(hub, tmp_path)
 
 
-def test_progress_tells_size_rate_and_time_left(hub: Hub, tmp_path: Path) -> None:
+def test_progress_tells_size_rate_and_time_left(hub: ModelHub, tmp_path: Path) -> None:
     hub.seconds_per_piece = 0.02
-    seen: list[Progress] = []
+    seen: list[DownloadProgress] = []
     get(hub, tmp_path, report=seen.append)
     assert len(seen) >= 3
     assert [one.done for one in seen] == sorted(one.done for one in seen)
@@ -287,10 +287,10 @@ def test_progress_tells_size_rate_and_time_left(hub: Hub, tmp_path: Path) -> Non
 
 
 @pytest.mark.thorough
-def test_two_who_want_it_fetch_it_once(hub: Hub, tmp_path: Path) -> None:
+def test_two_who_want_it_fetch_it_once(hub: ModelHub, tmp_path: Path) -> None:
     hub.seconds_per_piece = 0.01
     code = (
-        "import sys; from memory.embeddings.model_files import fetch; "
+        "import sys; from memory.embeddings.model_files import download_model; "
         "print(fetch(sys.argv[1], sys.argv[2]).stat().st_size)"
     )
     command = [sys.executable, "-c", code, REFERENCE, str(tmp_path)]
@@ -300,7 +300,7 @@ def test_two_who_want_it_fetch_it_once(hub: Hub, tmp_path: Path) -> None:
     assert len(hub.downloads()) == 1
 
 
-def test_whoever_waits_for_another_ones_download_can_be_stopped(hub: Hub, tmp_path: Path) -> None:
+def test_whoever_waits_for_another_ones_download_can_be_stopped(hub: ModelHub, tmp_path: Path) -> None:
     hub.seconds_per_piece = 0.05
     over = threading.Event()
     first = threading.Thread(target=_quietly, args=(hub, tmp_path, over))
@@ -308,13 +308,13 @@ def test_whoever_waits_for_another_ones_download_can_be_stopped(hub: Hub, tmp_pa
     while not leftovers(tmp_path):
         time.sleep(0.01)
     try:
-        with pytest.raises(FetchStopped):
+        with pytest.raises(DownloadStopped):
             get(hub, tmp_path, stopped=lambda: True)
     finally:
         over.set()
         first.join()
 
 
-def _quietly(hub: Hub, folder: Path, over: threading.Event) -> None:
-    with pytest.raises(FetchStopped):
+def _quietly(hub: ModelHub, folder: Path, over: threading.Event) -> None:
+    with pytest.raises(DownloadStopped):
         get(hub, folder, stopped=over.is_set)

@@ -8,21 +8,21 @@ from contextlib import asynccontextmanager
 import pytest
 
 from memory.embeddings.errors import (
-    AnswerUnusable,
+    EmbeddingOutOfCredit,
     KeyRejected,
     LimitReached,
     ModelUnknown,
     NoModelInstalled,
-    OutOfCredit,
     RequestRefused,
     RequestTooLarge,
+    ResponseUnusable,
 )
 from memory.embeddings.http import HttpProvider
 from memory.embeddings.ollama import ollama_root
 from memory.embeddings.ollama_server import open_ollama
 from memory.embeddings.options import ProviderOptions
 from memory.embeddings.protocol import EmbeddingProvider, Purpose
-from memory.embeddings.table import mends_of
+from memory.embeddings.provider_table import error_fixes
 from tests.fakes.embedding_server import KEY, EmbeddingServer, fails, says, vector_of
 
 Open = Callable[..., EmbeddingProvider]
@@ -241,7 +241,7 @@ async def test_ollama_is_asked_by_its_address_with_or_without_a_path(
     end: str, server: EmbeddingServer
 ) -> None:
     at = server.base_url("ollama") + end
-    options = ProviderOptions("ollama", model="nomic-embed-text", base_url=at, mends=mends_of("ollama"))
+    options = ProviderOptions("ollama", model="nomic-embed-text", base_url=at, mends=error_fixes("ollama"))
     async with closing(open_ollama(options)) as provider:
         await provider.embed(["a"], purpose="query")
 
@@ -254,12 +254,12 @@ async def test_an_unknown_ollama_model_is_told_with_its_mend(open_at: Open) -> N
 @pytest.mark.parametrize(
     ("name", "status", "code", "kind"),
     [
-        ("openai", 429, "insufficient_quota", OutOfCredit),
+        ("openai", 429, "insufficient_quota", EmbeddingOutOfCredit),
         ("openai", 429, "rate_limit_exceeded", LimitReached),
         ("openai", 400, "max_tokens_per_request", RequestTooLarge),
         ("openai", 403, "model_not_found", ModelUnknown),
-        ("openai", 402, "", OutOfCredit),
-        ("zhipu", 429, "1113", OutOfCredit),
+        ("openai", 402, "", EmbeddingOutOfCredit),
+        ("zhipu", 429, "1113", EmbeddingOutOfCredit),
         ("zhipu", 429, "1302", LimitReached),
         ("zhipu", 400, "1211", ModelUnknown),
         ("zhipu", 400, "1214", RequestRefused),
@@ -297,7 +297,7 @@ async def test_json_without_vectors_is_unusable(
 ) -> None:
     server.always(says(content))
 
-    with pytest.raises(AnswerUnusable, match=rf"^{name} sent "):
+    with pytest.raises(ResponseUnusable, match=rf"^{name} sent "):
         await open_at(name).embed(["a"], purpose="document")
 
 
@@ -307,7 +307,7 @@ async def test_vectors_that_name_the_same_text_twice_are_unusable(
     entry = '{"index": 0, "embedding": [1.0]}'
     server.always(says(f'{{"data": [{entry}, {entry}]}}'))
 
-    with pytest.raises(AnswerUnusable):
+    with pytest.raises(ResponseUnusable):
         await open_at("openai").embed(["a", "b"], purpose="document")
 
 
@@ -347,7 +347,7 @@ def installed(server: EmbeddingServer) -> EmbeddedOllama:
     """Ollama at the fake server, with whichever model it has."""
     return lambda: open_ollama(
         ProviderOptions(
-            "ollama", model="", base_url=server.base_url("ollama") + "/v1", mends=mends_of("ollama")
+            "ollama", model="", base_url=server.base_url("ollama") + "/v1", mends=error_fixes("ollama")
         )
     )
 

@@ -5,16 +5,16 @@ from typing import Any
 import apsw
 import pytest
 
-from memory.index.full_text import Proposal, propose, register
-from memory.index.sqlite_schema import Tables, number
+from memory.index.full_text import Proposal, propose, register_functions
+from memory.index.sqlite_schema import SqliteTables, check_integer
 from memory.search import score_band
-from memory.words import Term, cut, query_terms
+from memory.tokenizer import Term, parse_query, tokenize
 
 Notes = Mapping[str, Sequence[str]]
 
 
 @pytest.fixture
-def tables() -> Iterator[Tables]:
+def tables() -> Iterator[SqliteTables]:
     opened = opened_anew()
     yield opened
     opened.db.close()
@@ -34,14 +34,14 @@ def small_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"memory.index.full_text.{name}", value)
 
 
-def opened_anew() -> Tables:
-    tables = Tables(apsw.Connection(":memory:"), "b")
+def opened_anew() -> SqliteTables:
+    tables = SqliteTables(apsw.Connection(":memory:"), "b")
     tables.create()
-    register(tables.db)
+    register_functions(tables.db)
     return tables
 
 
-def add(tables: Tables, notes: Notes) -> None:
+def add(tables: SqliteTables, notes: Notes) -> None:
     for path, chunks in notes.items():
         remove(tables, [path])
         tables.run("INSERT INTO notes@ VALUES (NULL, ?, 0, 0, 0, '', '', NULL)", (path,))
@@ -50,22 +50,22 @@ def add(tables: Tables, notes: Notes) -> None:
             tables.run("INSERT INTO chunks@ (note, first, last) VALUES (?, ?, 0)", (note, first))
             tables.run(
                 "INSERT INTO chunk_words@ (rowid, words) VALUES (?, ?)",
-                (tables.db.last_insert_rowid(), " ".join(cut(words))),
+                (tables.db.last_insert_rowid(), " ".join(tokenize(words))),
             )
 
 
-def remove(tables: Tables, paths: Iterable[str]) -> None:
+def remove(tables: SqliteTables, paths: Iterable[str]) -> None:
     for path in paths:
         rows = tables.run(
             "SELECT chunks@.id FROM chunks@ JOIN notes@ ON notes@.id = note WHERE path = ?", (path,)
         ).fetchall()
-        for row in [number(row) for (row,) in rows]:
+        for row in [check_integer(row) for (row,) in rows]:
             tables.run("DELETE FROM chunk_words@ WHERE rowid = ?", (row,))
             tables.run("DELETE FROM chunks@ WHERE id = ?", (row,))
         tables.run("DELETE FROM notes@ WHERE path = ?", (path,))
 
 
-def places(tables: Tables, proposal: Proposal) -> set[tuple[str, int]]:
+def places(tables: SqliteTables, proposal: Proposal) -> set[tuple[str, int]]:
     """Where the proposed chunks stand, whatever their row numbers."""
     assert len(set(proposal.chunks)) == len(proposal.chunks)
     return {
@@ -77,8 +77,8 @@ def places(tables: Tables, proposal: Proposal) -> set[tuple[str, int]]:
     }
 
 
-def asked(tables: Tables, query: str, most: int = 10) -> set[tuple[str, int]]:
-    return places(tables, propose(tables, query_terms(query), most=most))
+def asked(tables: SqliteTables, query: str, most: int = 10) -> set[tuple[str, int]]:
+    return places(tables, propose(tables, parse_query(query), most=most))
 
 
 def large_memory() -> dict[str, list[str]]:
@@ -114,27 +114,27 @@ QUERIES = (
 )
 
 
-def test_every_chunk_with_a_word_is_proposed_where_few_have_one(tables: Tables) -> None:
+def test_every_chunk_with_a_word_is_proposed_where_few_have_one(tables: SqliteTables) -> None:
     add(tables, {"a.md": ["the passport", "nothing"], "b.md": ["a boiler", "passport and boiler"]})
     assert asked(tables, "passport boiler") == {("a.md", 0), ("b.md", 0), ("b.md", 1)}
     assert asked(tables, "nowhere") == set()
     assert propose(tables, [], most=10) == Proposal((), {}, 4)
-    assert propose(tables, query_terms("passport"), most=0).chunks == ()
-    assert len(propose(tables, query_terms("passport"), most=(1 << 63) - 1).chunks) == 2
+    assert propose(tables, parse_query("passport"), most=0).chunks == ()
+    assert len(propose(tables, parse_query("passport"), most=(1 << 63) - 1).chunks) == 2
 
 
-def test_frequencies_and_total_are_exact_after_edits(tables: Tables) -> None:
+def test_frequencies_and_total_are_exact_after_edits(tables: SqliteTables) -> None:
     add(tables, {f"{n}.md": ["passport"] * 3 for n in range(40)})
     add(tables, {f"{n}.md": ["passport", "boiler"] for n in range(10)})
     remove(tables, [f"{n}.md" for n in range(30, 40)])
-    terms = query_terms("passport boiler absent")
+    terms = parse_query("passport boiler absent")
     proposal = propose(tables, terms, most=10)
     assert proposal.frequencies == dict(zip(terms, (10 + 20 * 3, 10, 0), strict=True))
     assert proposal.total == 10 * 2 + 20 * 3
-    assert propose(tables, query_terms("absent"), most=10).total == proposal.total
+    assert propose(tables, parse_query("absent"), most=10).total == proposal.total
 
 
-def test_the_best_are_those_of_fts5_where_words_are_few(tables: Tables) -> None:
+def test_the_best_are_those_of_fts5_where_words_are_few(tables: SqliteTables) -> None:
     choose = random.Random(4)
     words = [f"word{n}" for n in range(30)]
     add(
@@ -154,13 +154,13 @@ def test_the_best_are_those_of_fts5_where_words_are_few(tables: Tables) -> None:
         assert {row for row, score in best.items() if score_band(score) > last} <= set(proposed)
 
 
-def test_equals_are_chosen_by_path_and_place_and_not_by_who_came_first(tables: Tables) -> None:
+def test_equals_are_chosen_by_path_and_place_and_not_by_who_came_first(tables: SqliteTables) -> None:
     add(tables, {f"{n:03}.md": ["passport", "passport"] for n in reversed(range(150))})
     assert asked(tables, "passport", most=3) == {("000.md", 0), ("000.md", 1), ("001.md", 0)}
 
 
 @pytest.fixture(scope="module")
-def one_memory_in_three_ways() -> Iterator[tuple[Tables, Tables, Tables]]:
+def one_memory_in_three_ways() -> Iterator[tuple[SqliteTables, SqliteTables, SqliteTables]]:
     notes = large_memory()
     forwards = opened_anew()
     add(forwards, notes)
@@ -181,18 +181,18 @@ def one_memory_in_three_ways() -> Iterator[tuple[Tables, Tables, Tables]]:
 @pytest.mark.usefixtures("small_thresholds")
 @pytest.mark.parametrize("query", QUERIES)
 def test_another_order_of_coming_gives_the_same_chunks(
-    one_memory_in_three_ways: tuple[Tables, Tables, Tables], query: str
+    one_memory_in_three_ways: tuple[SqliteTables, SqliteTables, SqliteTables], query: str
 ) -> None:
     for most in (*range(1, 13), 20, 39):
         forwards, backwards, edited = (asked(it, query, most) for it in one_memory_in_three_ways)
         assert forwards == backwards == edited
-    ours, *others = (propose(it, query_terms(query), most=10) for it in one_memory_in_three_ways)
+    ours, *others = (propose(it, parse_query(query), most=10) for it in one_memory_in_three_ways)
     for theirs in others:
         assert (ours.frequencies, ours.total) == (theirs.frequencies, theirs.total)
 
 
 @pytest.mark.usefixtures("small_thresholds")
-def test_common_words_are_found_where_they_stand_together(tables: Tables) -> None:
+def test_common_words_are_found_where_they_stand_together(tables: SqliteTables) -> None:
     filler = " ".join(["and of"] * 40)
     apart = f"garden {filler} kitchen {filler} summer {filler}"
     add(tables, {f"{n}.md": [apart] for n in range(100)})
@@ -203,7 +203,7 @@ def test_common_words_are_found_where_they_stand_together(tables: Tables) -> Non
 
 
 @pytest.mark.usefixtures("small_thresholds")
-def test_of_common_words_that_stand_together_the_more_often_win(tables: Tables) -> None:
+def test_of_common_words_that_stand_together_the_more_often_win(tables: SqliteTables) -> None:
     add(tables, {f"{n}.md": ["garden kitchen summer"] for n in range(100)})
     add(tables, {"often.md": ["garden kitchen summer garden kitchen summer"]})
     add(tables, {"far.md": [f"garden kitchen summer {'of ' * 200} garden kitchen summer"]})
@@ -211,7 +211,7 @@ def test_of_common_words_that_stand_together_the_more_often_win(tables: Tables) 
 
 
 @pytest.mark.usefixtures("small_thresholds")
-def test_a_rare_word_chooses_and_common_ones_only_rank(tables: Tables) -> None:
+def test_a_rare_word_chooses_and_common_ones_only_rank(tables: SqliteTables) -> None:
     add(tables, {f"{n:03}.md": ["garden kitchen"] for n in range(200)})
     add(tables, {f"rare{n}.md": ["passport" + " garden" * (n == 3)] for n in range(8)})
     assert asked(tables, "garden passport", most=8) == {(f"rare{n}.md", 0) for n in range(8)}
@@ -222,13 +222,13 @@ def test_a_rare_word_chooses_and_common_ones_only_rank(tables: Tables) -> None:
 
 
 @pytest.mark.usefixtures("small_thresholds")
-def test_common_words_that_never_meet_are_found_all_the_same(tables: Tables) -> None:
+def test_common_words_that_never_meet_are_found_all_the_same(tables: SqliteTables) -> None:
     add(tables, {f"{word}{n}.md": [word] for word in ("garden", "kitchen", "summer") for n in range(100)})
     assert len(asked(tables, "garden kitchen summer")) == 10
 
 
 @pytest.mark.usefixtures("small_thresholds")
-def test_two_common_words_suffice_where_no_chunk_holds_three(tables: Tables) -> None:
+def test_two_common_words_suffice_where_no_chunk_holds_three(tables: SqliteTables) -> None:
     add(
         tables,
         {f"{n}.md": ["garden kitchen" if n < 15 else "summer" if n % 2 else "garden"] for n in range(200)},
@@ -238,10 +238,10 @@ def test_two_common_words_suffice_where_no_chunk_holds_three(tables: Tables) -> 
 
 
 @pytest.mark.usefixtures("small_thresholds")
-def test_pairs_of_characters_are_looked_for_as_neighbours(tables: Tables) -> None:
+def test_pairs_of_characters_are_looked_for_as_neighbours(tables: SqliteTables) -> None:
     add(tables, {f"{n}.md": ["我们在花园里做饭", "园花 饭做"] for n in range(100)})
     add(tables, {"both.md": ["花园做饭花园做饭"]})
-    terms = query_terms("花园做饭")
+    terms = parse_query("花园做饭")
     proposal = propose(tables, terms, most=5)
     assert [proposal.frequencies[term] for term in terms] == [101, 1, 101]
     assert ("both.md", 0) in places(tables, proposal)
@@ -253,7 +253,7 @@ def test_pairs_of_characters_are_looked_for_as_neighbours(tables: Tables) -> Non
 @pytest.mark.thorough
 @pytest.mark.usefixtures("small_thresholds")
 @pytest.mark.parametrize("common", [True, False])
-def test_a_thousand_terms_can_be_asked_for(tables: Tables, common: bool) -> None:
+def test_a_thousand_terms_can_be_asked_for(tables: SqliteTables, common: bool) -> None:
     words = [f"word{n}" for n in range(1000)]
     chunks = [" ".join(words)] * 5 if common else [" ".join(words[n : n + 5]) for n in range(0, 1000, 5)]
     add(tables, {f"{n}.md": [chunk] for n, chunk in enumerate(chunks)})
@@ -265,7 +265,7 @@ def test_a_thousand_terms_can_be_asked_for(tables: Tables, common: bool) -> None
 
 @pytest.mark.parametrize("number_of_chunks", [1, 2, 130, 400])
 def test_frequencies_are_exact_however_common_a_word_is(
-    tables: Tables, number_of_chunks: int, monkeypatch: pytest.MonkeyPatch
+    tables: SqliteTables, number_of_chunks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.index.full_text.READ_AHEAD", 5)
     monkeypatch.setattr("memory.index.full_text.FIRST_LOOK", 2)
@@ -287,7 +287,7 @@ def test_frequencies_are_exact_however_common_a_word_is(
             }
 
 
-def test_words_of_fts5s_own_language_are_words(tables: Tables) -> None:
+def test_words_of_fts5s_own_language_are_words(tables: SqliteTables) -> None:
     add(tables, {"a.md": ["and or not near"], "b.md": ["other"]})
     terms = [Term((word,)) for word in ("and", "or", "not", "near")]
     assert places(tables, propose(tables, terms, most=5)) == {("a.md", 0)}

@@ -12,8 +12,8 @@ import sys
 for name in {missing!r}:
     sys.modules[name] = None
 {before}
-from memory.index.nearest.table import open_nearest
-nearest = open_nearest(lasting={lasting})
+from memory.index.vector_search.factory import open_vector_searcher
+nearest = open_vector_searcher(lasting={lasting})
 print(nearest.name, "|", nearest.reason, "|", "numpy" in sys.modules and sys.modules["numpy"] is not None)
 """
 

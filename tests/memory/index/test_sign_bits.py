@@ -8,7 +8,11 @@ import apsw
 import numpy as np
 import pytest
 
-from memory.index.nearest.sign_bits import BLOCK, KEPT_BYTES, SignBitsNearest
+from memory.index.vector_search.binary_quantization import (
+    BLOCK_VECTORS,
+    CACHED_VECTOR_BYTES,
+    BinaryVectorSearcher,
+)
 from tests.fakes.vector_file import VectorFile, Vectors, clustered_vectors, random_vectors, unit
 
 
@@ -19,14 +23,14 @@ def file(tmp_path: Path) -> Iterator[VectorFile]:
     opened.db.close()
 
 
-def search(nearest: SignBitsNearest, file: VectorFile, query: Vectors, *, most: int = 10) -> list[int]:
+def search(nearest: BinaryVectorSearcher, file: VectorFile, query: Vectors, *, most: int = 10) -> list[int]:
     with file.db:
         found = nearest.search(file.db, 1, query.tobytes(), most=most, version=file.version)
     return [text for text, _ in found]
 
 
 def recall(
-    nearest: SignBitsNearest, file: VectorFile, vectors: Vectors, queries: Vectors, most: int
+    nearest: BinaryVectorSearcher, file: VectorFile, vectors: Vectors, queries: Vectors, most: int
 ) -> float:
     """Row n of `vectors` has the text n + 1."""
     exact = np.argsort(-(queries @ vectors.T), axis=1)[:, :most] + 1
@@ -39,10 +43,10 @@ def recall(
 
 @pytest.mark.thorough
 def test_hardly_anything_is_overlooked(file: VectorFile) -> None:
-    vectors = clustered_vectors(BLOCK + 3000, 384)
+    vectors = clustered_vectors(BLOCK_VECTORS + 3000, 384)
     file.add(vectors)
     queries = unit(vectors[::700] + 0.05 * random_vectors(len(vectors[::700]), 384, seed=3))
-    nearest = SignBitsNearest()
+    nearest = BinaryVectorSearcher()
     for most in (1, 10, 30):
         assert recall(nearest, file, vectors, queries, most) >= 0.99, most
 
@@ -50,9 +54,20 @@ def test_hardly_anything_is_overlooked(file: VectorFile) -> None:
 @pytest.mark.thorough
 def test_bits_that_came_bit_by_bit_find_as_much(file: VectorFile) -> None:
     """Across the border of a block, and with a mean taken anew on the way."""
-    vectors = clustered_vectors(BLOCK + 3000, 384)
-    nearest = SignBitsNearest()
-    edges = [0, 1, 5, 300, 4000, BLOCK - 100, BLOCK - 99, BLOCK, BLOCK + 700, len(vectors)]
+    vectors = clustered_vectors(BLOCK_VECTORS + 3000, 384)
+    nearest = BinaryVectorSearcher()
+    edges = [
+        0,
+        1,
+        5,
+        300,
+        4000,
+        BLOCK_VECTORS - 100,
+        BLOCK_VECTORS - 99,
+        BLOCK_VECTORS,
+        BLOCK_VECTORS + 700,
+        len(vectors),
+    ]
     for start, end in pairwise(edges):
         file.add(vectors[start:end])
         assert search(nearest, file, vectors[end - 1], most=1) == [end]
@@ -60,29 +75,29 @@ def test_bits_that_came_bit_by_bit_find_as_much(file: VectorFile) -> None:
 
 
 def test_what_is_left_after_a_great_clearing_is_found(file: VectorFile) -> None:
-    vectors = clustered_vectors(BLOCK + 3000, 64)
+    vectors = clustered_vectors(BLOCK_VECTORS + 3000, 64)
     texts = file.add(vectors)
-    nearest = SignBitsNearest()
+    nearest = BinaryVectorSearcher()
     search(nearest, file, vectors[0])
-    held = nearest.held_bytes()
+    held = nearest.memory_bytes()
     file.remove([text for text in texts if text % 20])
     left = [text for text in texts if not text % 20]
     for text in left[::50]:
         assert search(nearest, file, vectors[text - 1], most=1) == [text]
-    assert nearest.held_bytes() < held / 1.5
+    assert nearest.memory_bytes() < held / 1.5
 
 
 def test_what_no_note_uses_any_more_is_not_held_and_is_back_once_one_does(file: VectorFile) -> None:
     vectors = clustered_vectors(6000, 64)
     texts = file.add(vectors)
-    nearest = SignBitsNearest()
+    nearest = BinaryVectorSearcher()
     search(nearest, file, vectors[0])
-    held = nearest.held_bytes()
+    held = nearest.memory_bytes()
     left, unused = texts[::20], [text for text in texts if text % 20 != 1]
     file.use(unused, 0)
     for text in left[::50]:
         assert search(nearest, file, vectors[text - 1], most=1) == [text]
-    assert nearest.held_bytes() < held / 2
+    assert nearest.memory_bytes() < held / 2
     assert not {*search(nearest, file, vectors[5], most=100)} & {*unused}
     back, gone = unused[:300], unused[300:350]
     file.use(back, 1)
@@ -101,35 +116,39 @@ def test_what_no_note_uses_any_more_is_not_held_and_is_back_once_one_does(file: 
 @pytest.mark.thorough
 def test_a_log_that_is_written_on_and_on_makes_it_no_larger(file: VectorFile) -> None:
     """Each line gives the end of the log another vector, and nobody uses the one before."""
-    nearest = SignBitsNearest()
+    nearest = BinaryVectorSearcher()
     vectors = clustered_vectors(20_000, 64)
     held = []
     for start in range(0, len(vectors), 1000):
         texts = file.add(vectors[start : start + 1000])
         file.use(texts[:-1], 0)
         assert search(nearest, file, vectors[start + 999], most=1) == texts[-1:]
-        held.append(nearest.held_bytes())
+        held.append(nearest.memory_bytes())
     assert max(held[10:]) < 2 * max(held[:4])  # ids of what is on disk alone
 
 
 @pytest.mark.thorough
 def test_as_little_is_held_as_promised(file: VectorFile) -> None:
     """48 bytes of bits and 16 of ids for 384 numbers, in blocks of 16,384."""
-    few = KEPT_BYTES // (4 * 384)
-    vectors = clustered_vectors(2 * BLOCK, 384)
-    nearest = SignBitsNearest()
+    few = CACHED_VECTOR_BYTES // (4 * 384)
+    vectors = clustered_vectors(2 * BLOCK_VECTORS, 384)
+    nearest = BinaryVectorSearcher()
     file.add(vectors[:few])
     assert search(nearest, file, vectors[0], most=1) == [1]
-    assert KEPT_BYTES * 0.9 < nearest.held_bytes() < KEPT_BYTES + BLOCK * (48 + 16) + 10_000
+    assert (
+        CACHED_VECTOR_BYTES * 0.9
+        < nearest.memory_bytes()
+        < CACHED_VECTOR_BYTES + BLOCK_VECTORS * (48 + 16) + 10_000
+    )
     file.add(vectors[few:])
-    assert search(nearest, file, vectors[-1], most=1) == [2 * BLOCK]
-    assert nearest.held_bytes() < 2 * BLOCK * (48 + 16) + 10_000
+    assert search(nearest, file, vectors[-1], most=1) == [2 * BLOCK_VECTORS]
+    assert nearest.memory_bytes() < 2 * BLOCK_VECTORS * (48 + 16) + 10_000
 
 
 def test_the_file_is_read_again_only_when_it_changed(file: VectorFile) -> None:
     vectors = clustered_vectors(2000, 64)
     file.add(vectors)
-    nearest = SignBitsNearest()
+    nearest = BinaryVectorSearcher()
     asked: list[str] = []
     search(nearest, file, vectors[0])
 

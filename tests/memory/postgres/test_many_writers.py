@@ -9,23 +9,23 @@ from memory.notes import Notes
 from memory.postgres.server import Server
 from memory.settings import ChunkSettings
 from memory.sync import sync_index
-from tests.fakes.lease_history import Span, Trouble, faults_in, longest_free, take_overs, tenures_of
+from tests.fakes.lease_history import Disturbance, Span, find_faults, group_epochs, longest_free, take_overs
 from tests.fakes.many_writers import Writers
-from tests.fakes.postgres_index_checks import assert_sound_on_server, contents_on_server
+from tests.fakes.postgres_index_checks import assert_sound_on_server, read_server_contents
 from tests.fakes.postgres_server import PostgresServer
 
 
 def index_all(folder: Path, private: Path, url: str) -> dict[str, object]:
     """What an index of the notes holds once it is up to date."""
-    from memory.index.fingerprint import fingerprint_of
+    from memory.index.fingerprint import compute_fingerprint
 
     server = Server(url)
-    index = PostgresIndex(server, fingerprint=fingerprint_of(ChunkSettings()))
+    index = PostgresIndex(server, fingerprint=compute_fingerprint(ChunkSettings()))
     sync_index(Notes(folder, private=private), index, ChunkSettings())
     index.close()
     server.close()
     assert_sound_on_server(url)
-    return contents_on_server(url)
+    return read_server_contents(url)
 
 
 @pytest.mark.thorough
@@ -48,14 +48,14 @@ def test_nothing_is_lost_or_doubled_and_the_index_is_as_if_built_anew(
 
 def test_a_lease_held_twice_is_seen() -> None:
     first, again = Span("a", 1, "p", 0.0, 2.0), Span("a", 1, "p", 8.0, 9.0)
-    assert faults_in(tenures_of([first, again, Span("a", 2, "q", 9.5, 12.0)])) == []
+    assert find_faults(group_epochs([first, again, Span("a", 2, "q", 9.5, 12.0)])) == []
     # Never at the same moment, but who comes back is not the holder any more.
-    (fault,) = faults_in(tenures_of([first, Span("a", 2, "q", 4.0, 5.0), again]))
+    (fault,) = find_faults(group_epochs([first, Span("a", 2, "q", 4.0, 5.0), again]))
     assert fault == "a held twice: p with token 1 until 9.000, q with 2 from 4.000"
-    assert faults_in(tenures_of([first, Span("a", 1, "q", 4.0, 5.0)])) == ["a: token 1 after 1"]
+    assert find_faults(group_epochs([first, Span("a", 1, "q", 4.0, 5.0)])) == ["a: token 1 after 1"]
 
 
 def test_a_take_over_is_timed_where_the_holder_was_troubled() -> None:
     spans = [Span("a", 1, "p", 0.0, 2.0), Span("a", 2, "q", 16.0, 20.0), Span("a", 3, "p", 21.0, 22.0)]
-    assert take_overs(tenures_of(spans), [Trouble("p", 2.01), Trouble("q", 5.0)]) == [14.0]
+    assert take_overs(group_epochs(spans), [Disturbance("p", 2.01), Disturbance("q", 5.0)]) == [14.0]
     assert longest_free([*spans, Span("a", 3, "p", 40.0, 41.0)]) == 18.0

@@ -15,7 +15,7 @@ import pytest
 from memory import disk
 from memory.errors import NoteUnwritable
 from memory.locks import lock_file
-from memory.notes import HeldNote, Notes
+from memory.notes import LockedNote, Notes
 from memory.postgres.note_locks import NoteLocks
 from memory.postgres.server import REST_SECONDS, Server
 from tests.fakes.postgres_server import PostgresServer
@@ -123,7 +123,7 @@ def test_nothing_is_changed_by_who_has_lost_its_lock(
     here.notes.append("a.md", "- one", title="T")
     with here.notes.held("a.md") as note:
         end_sessions(postgres, of=database)
-        changes: list[Callable[[HeldNote], object]] = [
+        changes: list[Callable[[LockedNote], object]] = [
             lambda note: note.edit("one", "two"),
             lambda note: note.before_edit("one", "two"),
             lambda note: note.remove(["- one"]),
@@ -158,7 +158,7 @@ def test_a_pooler_that_parts_transactions_is_told_apart(
         # As it is for who asks another backend than the one that has the lock.
         postgres.execute("SELECT 1")
         assert here.locks._session is not None
-        here.locks._session.ask("SELECT pg_advisory_unlock_all() IS NULL", ())
+        here.locks._session.query("SELECT pg_advisory_unlock_all() IS NULL", ())
         with pytest.raises(NoteUnwritable, match="do not pass a pooler"):
             note.edit("one", "two")
 

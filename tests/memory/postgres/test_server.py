@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from memory.errors import IndexBroken, IndexUnavailable
-from memory.postgres.answers import looked_after
-from memory.postgres.faults import ServerAway, ServerClosed
-from memory.postgres.keys import lock_key
+from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.postgres.errors import ServerClosed, ServerUnreachable
+from memory.postgres.lock_keys import lock_key
 from memory.postgres.migrations import migrate
 from memory.postgres.server import REST_SECONDS, Server
+from memory.postgres.timeouts import make_watched_connection
 from tests.fakes.postgres_server import PostgresServer
 
 if TYPE_CHECKING:
@@ -66,13 +66,13 @@ def test_where_nobody_listens_it_says_why_and_does_not_ask_again_at_once(
         door.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{door.getsockname()[1]}/there"
         server = Server(f"postgresql://me:s3cr3t@{address}")
-        with pytest.raises(ServerAway, match="refused") as told, server.transaction():
+        with pytest.raises(ServerUnreachable, match="refused") as told, server.transaction():
             pass
         assert "s3cr3t" not in str(told.value)
         assert str(told.value).startswith(f"postgresql://me@{address} does not answer (Connection refused")
         door.listen()
         door.setblocking(False)
-        with pytest.raises(ServerAway, match="refused"), server.session():
+        with pytest.raises(ServerUnreachable, match="refused"), server.session():
             pass
         with pytest.raises(BlockingIOError):
             door.accept()
@@ -82,7 +82,7 @@ def test_where_nobody_listens_it_says_why_and_does_not_ask_again_at_once(
 
 def test_where_encryption_is_asked_for_nothing_is_said_in_the_clear(database: str) -> None:
     server = Server(f"{database}?sslmode=verify-full&sslrootcert=system")
-    with pytest.raises(ServerAway, match="server does not support SSL, but SSL was required"):
+    with pytest.raises(ServerUnreachable, match="server does not support SSL, but SSL was required"):
         one(server, "SELECT 1")
     server.close()
 
@@ -101,7 +101,7 @@ def test_a_server_that_comes_back_is_used_again() -> None:
     try:
         assert one(server, "SELECT 1") == 1
         postgres.kill()
-        with pytest.raises(ServerAway):
+        with pytest.raises(ServerUnreachable):
             one(server, "SELECT 1")
         assert server.problem
         postgres.start()
@@ -166,7 +166,7 @@ def test_a_server_that_lets_nobody_in_for_a_moment_goes_on_with_what_it_is_at(da
             raise psycopg.OperationalError("connection timeout expired")
         return True
 
-    with looked_after(look, after=0.2).connect(database) as connection:
+    with make_watched_connection(look, after=0.2).connect(database) as connection:
         assert connection.execute("SELECT count(pg_sleep(0.7))").fetchone() == (1,)
     assert len(looks) > 1
 
@@ -192,7 +192,7 @@ def test_a_server_that_hangs_in_the_middle_of_a_statement_is_waited_for_no_longe
         halting = threading.Timer(0.3, postgres.halt)
         halting.start()
         began = time.monotonic()
-        with pytest.raises(ServerAway, match=r"no answer for [1-9] seconds: it answers nobody"):
+        with pytest.raises(ServerUnreachable, match=r"no answer for [1-9] seconds: it answers nobody"):
             sleep_in(getattr(server, how))
         assert time.monotonic() - began < 10
         assert server.problem
@@ -219,7 +219,7 @@ def sleep_in(
 def test_an_answer_that_got_lost_is_not_waited_for(database: str) -> None:
     with lossy(database) as (through, lose):
         server = Server(through, silent_seconds=0.3)
-        with pytest.raises(ServerAway, match="no answer for 1 seconds: it is at nothing"):
+        with pytest.raises(ServerUnreachable, match="no answer for 1 seconds: it is at nothing"):
             sleep_in(server.session, 0, meanwhile=lose)
         server.close()
 
@@ -268,7 +268,7 @@ def lossy(
 
 
 def test_a_table_that_is_gone_means_a_broken_index(server: Server) -> None:
-    with pytest.raises(IndexBroken, match="nothing_here"):
+    with pytest.raises(IndexCorrupted, match="nothing_here"):
         one(server, "SELECT 1 FROM nothing_here")
 
 

@@ -16,12 +16,12 @@ import pytest
 from memory.errors import IndexUnavailable
 from memory.index.postgres.index import PostgresIndex
 from memory.index.protocol import Stamp
-from memory.notes import Loaded, Notes
+from memory.notes import LoadedNote, Notes
 from memory.postgres.note_locks import NoteLocks
 from memory.postgres.server import Server
 from memory.settings import ChunkSettings
 from memory.sync import EMPTIED_NOTES, SyncReport, _index_note, rebuild_index, sync_index
-from memory.words import query_terms
+from memory.tokenizer import parse_query
 
 ROOT = Path(__file__).parents[3]
 INDEXER = """
@@ -116,7 +116,7 @@ class Desk:
         return sync_index(notes or self.notes, self.index, ChunkSettings())
 
     def found(self, query: str) -> set[str]:
-        return {run.path for run in self.index.candidates(query_terms(query), most=100).runs}
+        return {run.path for run in self.index.candidates(parse_query(query), most=100).runs}
 
     def claims(self) -> int:
         with self.server.transaction() as connection:
@@ -168,7 +168,7 @@ def test_a_search_waits_for_a_note_that_another_one_is_just_indexing(
     reading = threading.Event()
 
     class Slow(Notes):
-        def load(self, path: str) -> Loaded:
+        def load(self, path: str) -> LoadedNote:
             loaded = super().load(path)
             reading.set()
             time.sleep(0.3)
@@ -197,7 +197,7 @@ def test_many_notes_that_others_are_at_are_not_waited_for(
     report = here.sync()
     assert (report.added, report.elsewhere) == (10, 20)
     assert time.monotonic() - began < 10
-    there.index.give_back(claimed)
+    there.index.release(claimed)
     assert (here.sync().added, here.claims()) == (20, 0)
 
 
@@ -210,7 +210,7 @@ def test_a_note_that_cannot_be_read_is_given_back(here: Desk, there: Desk) -> No
 
 def test_a_sync_that_breaks_off_gives_back_what_it_has_claimed(here: Desk) -> None:
     class Broken(Notes):
-        def load(self, path: str) -> Loaded:
+        def load(self, path: str) -> LoadedNote:
             raise ZeroDivisionError
 
     write_notes(here.folder, 3)
@@ -230,7 +230,7 @@ def test_a_claim_that_ran_out_is_not_relied_on(
     slept: list[str] = []
 
     class Sleeping(Notes):
-        def load(self, path: str) -> Loaded:
+        def load(self, path: str) -> LoadedNote:
             loaded = super().load(path)
             if not slept:
                 slept.append(path)
@@ -358,14 +358,14 @@ def test_who_asks_for_notes_that_are_being_indexed_neither_waits_nor_stands_in_t
     there.index.claim([])  # opens its connections
     assert set(here.index.claim(paths)) == set(paths)
     with ThreadPoolExecutor(1) as thread:
-        indexing = thread.submit(here.index.apply, some, restamped=others)
+        indexing = thread.submit(here.index.write_batch, some, restamped=others)
         taken: set[str] = set()
         longest, started = 0.0, time.monotonic()
         while not indexing.done():
             began = time.monotonic()
             taken |= set(there.index.claim(paths))
             longest = max(longest, time.monotonic() - began)
-            there.index.give_back(taken)
+            there.index.release(taken)
         indexing.result()
         took = time.monotonic() - started
     assert {note.stamp for note in here.index.known().values()} == {Stamp(1, 2, 3)}

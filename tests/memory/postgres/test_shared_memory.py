@@ -10,13 +10,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from memory.embeddings.opening import open_embedding
+from memory.embeddings.factory import open_embedding
 from memory.index.postgres.schema import CHANGES
 from memory.memory import Memory
 from memory.postgres.server import Server
 from memory.settings import EmbeddingSettings, MemorySettings, WatchSettings
 from tests.fakes.embedding_server import KEY, EmbeddingServer
-from tests.fakes.kept_up import keep_up
+from tests.fakes.memory_tasks import run_memory_tasks
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 Open = Callable[..., Memory]
@@ -93,7 +93,7 @@ async def test_a_whole_sync_waits_for_what_others_are_at(open_memory: Open, tmp_
     await asyncio.sleep(0.7)
     assert not whole.done()
     await there.search("parcel")
-    there._sync_index.give_back(claimed)
+    there._sync_index.release(claimed)
     report = await whole
     assert report.elsewhere == 0
     assert (await here.status()).files == 30
@@ -104,7 +104,7 @@ async def test_news_reach_a_memory_that_watches_nothing(
 ) -> None:
     """The other one has no model: what it indexes gets its vectors here, without a search or a look at the folder."""
     here, there = open_memory("here", embeds=True), open_memory("there")
-    running = asyncio.create_task(keep_up(here))
+    running = asyncio.create_task(run_memory_tasks(here))
     await asyncio.sleep(1)
     await there.write("the umbrella is on the shelf")
     await there.sync()
@@ -127,7 +127,7 @@ async def test_vectors_of_a_text_are_made_by_one_of_them(
 ) -> None:
     memories = [open_memory(name, embeds=True) for name in ("here", "there", "elsewhere")]
     await memories[0].status()
-    running = [asyncio.create_task(keep_up(memory)) for memory in memories]
+    running = [asyncio.create_task(run_memory_tasks(memory)) for memory in memories]
     await asyncio.sleep(1)  # until all of them hear of news
     for number in range(60):
         (tmp_path / "shared" / f"{number}.md").write_text(f"- parcel {number} is on the shelf")
@@ -155,13 +155,13 @@ async def test_vectors_of_a_text_are_made_by_one_of_them(
 async def test_vectors_that_somebody_died_at_are_made_by_another_one(
     open_memory: Open, embeddings: EmbeddingServer, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.vectors.OTHERS_REST", 0.2)
+    monkeypatch.setattr("memory.embedding_backfill.OTHERS_REST", 0.2)
     here, there = open_memory("here", embeds=True), open_memory("there", embeds=True)
     await there.write("the umbrella is on the shelf")
     await there.sync()
     model = there._vectors.models[0]
-    assert len(await there._on_index(lambda index: index.unembedded(model, most=10))) == 1
-    running = asyncio.create_task(keep_up(here))
+    assert len(await there._run_on_index(lambda index: index.list_unembedded(model, most=10))) == 1
+    running = asyncio.create_task(run_memory_tasks(here))
     try:
         await asyncio.sleep(0.5)
         assert embeddings.requests == []

@@ -2,8 +2,8 @@
 
 import re
 
-from adapters.discord.markdown.messages import TextMessage, messages_of
-from adapters.text.sequence import FileMessage
+from adapters.discord.markdown.messages import TextMessage, render_messages
+from adapters.markdown.layout import FileMessage
 
 Char = tuple[str, frozenset[str]]
 STYLES = (
@@ -90,7 +90,7 @@ def kinds_of(content: str) -> list[tuple[str, str]]:
 
 
 def content_of(markdown: str) -> str:
-    (message,) = messages_of(markdown)
+    (message,) = render_messages(markdown)
     assert isinstance(message, TextMessage)
     return message.content
 

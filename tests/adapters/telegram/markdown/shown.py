@@ -2,8 +2,8 @@
 
 import re
 
-from adapters.telegram.markdown.messages import Entity, TextMessage, messages_of
-from adapters.text.sequence import FileMessage
+from adapters.markdown.layout import FileMessage
+from adapters.telegram.markdown.messages import Entity, TextMessage, render_messages
 
 QUOTES = ("blockquote", "expandable_blockquote")
 STYLES = ("bold", "italic", "underline", "strikethrough", "spoiler")
@@ -20,7 +20,7 @@ def covered(message: TextMessage, entity: Entity) -> str:
 
 
 def the_message(markdown: str, limit: int = 4096) -> TextMessage:
-    (message,) = messages_of(markdown, limit=limit)
+    (message,) = render_messages(markdown, limit=limit)
     assert isinstance(message, TextMessage)
     return message
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.telegram.markdown.messages import TextMessage, messages_of, preview_of
-from adapters.text.sequence import FileMessage
+from adapters.markdown.layout import FileMessage
+from adapters.telegram.markdown.messages import TextMessage, render_messages, render_preview
 from tests.adapters.telegram.markdown.shown import assert_sendable, texts
 
 pytestmark = pytest.mark.thorough
@@ -82,7 +82,7 @@ def assert_words_in_order(source: str, messages: list[TextMessage | FileMessage]
 @quick
 @given(hard_markdown)
 def test_no_word_of_hard_markdown_is_lost(markdown: str) -> None:
-    messages = messages_of(markdown)
+    messages = render_messages(markdown)
     assert_sendable(messages)
     assert_words_in_order(markdown, messages)
 
@@ -90,16 +90,16 @@ def test_no_word_of_hard_markdown_is_lost(markdown: str) -> None:
 @quick
 @given(hard_markdown, st.integers(8, 300))
 def test_cuts_lose_nothing_but_white_space(markdown: str, limit: int) -> None:
-    messages = messages_of(markdown, limit=limit)
+    messages = render_messages(markdown, limit=limit)
     assert_sendable(messages, limit)
-    whole = "".join(texts(messages_of(markdown, limit=10**6)))
+    whole = "".join(texts(render_messages(markdown, limit=10**6)))
     assert re.sub(r"\s", "", "".join(texts(messages))) == re.sub(r"\s", "", whole)
 
 
 @quick
 @given(st.text(max_size=400))
 def test_no_word_of_any_text_is_lost(text: str) -> None:
-    messages = messages_of(text)
+    messages = render_messages(text)
     assert_sendable(messages)
     shown = "".join(texts(messages))
     for word in WORD.findall(re.sub(r"[\x00-\x1f\x7f]", "", text)):
@@ -109,14 +109,14 @@ def test_no_word_of_any_text_is_lost(text: str) -> None:
 @quick
 @given(hard_markdown, st.integers(0, 400))
 def test_a_preview_can_always_be_sent(markdown: str, size: int) -> None:
-    assert_sendable(preview_of(markdown[:size], limit=60), 60)
+    assert_sendable(render_preview(markdown[:size], limit=60), 60)
 
 
 @pytest.mark.thorough
 @settings(quick, max_examples=500)
 @given(hard_markdown, st.integers(2, 300))
 def test_no_word_of_much_hard_markdown_is_lost(markdown: str, limit: int) -> None:
-    messages = messages_of(markdown, limit=limit)
+    messages = render_messages(markdown, limit=limit)
     assert_sendable(messages, limit)
-    assert_words_in_order(markdown, messages_of(markdown))
-    assert_sendable(preview_of(markdown, limit=limit), limit)
+    assert_words_in_order(markdown, render_messages(markdown))
+    assert_sendable(render_preview(markdown, limit=limit), limit)

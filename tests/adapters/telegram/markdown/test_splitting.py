@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from wcwidth import iter_graphemes
 
-from adapters.telegram.markdown.messages import TextMessage, messages_of, preview_of
-from adapters.text.blocks import Known
-from adapters.text.sequence import FileMessage
+from adapters.markdown.blocks import DefinitionCache
+from adapters.markdown.layout import FileMessage
+from adapters.telegram.markdown.messages import TextMessage, render_messages, render_preview
 from tests.adapters.telegram.markdown.shown import assert_sendable, covered, texts, units
 
-HARD = (Path(__file__).parents[2] / "text/hard.md").read_text(encoding="utf-8")
+HARD = (Path(__file__).parents[2] / "markdown/hard.md").read_text(encoding="utf-8")
 
 
 def cut(markdown: str, limit: int) -> list[TextMessage]:
-    messages = messages_of(markdown, limit=limit)
+    messages = render_messages(markdown, limit=limit)
     assert_sendable(messages, limit)
     return [message for message in messages if isinstance(message, TextMessage)]
 
@@ -117,10 +117,10 @@ def test_twelve_thousand_characters_of_hard_markdown_arrive_whole(
 ) -> None:
     assert len(HARD) >= 12_000
     caplog.set_level("INFO")
-    messages = messages_of(HARD, limit=limit)
+    messages = render_messages(HARD, limit=limit)
     assert_sendable(messages, limit)
     assert not caplog.records  # nothing had to be shown as plain text
-    whole = messages_of(HARD, limit=10**6)
+    whole = render_messages(HARD, limit=10**6)
     assert squeezed("".join(texts(messages))) == squeezed("".join(texts(whole)))
 
 
@@ -143,7 +143,7 @@ def test_every_word_of_the_hard_markdown_is_shown_in_order() -> None:
         message.content
         if isinstance(message, FileMessage)
         else message.text + " ".join(entity.url for entity in message.entities)
-        for message in messages_of(HARD)
+        for message in render_messages(HARD)
     )
     at = 0
     for word in re.findall(r"[^\W_]+", source):
@@ -154,13 +154,13 @@ def test_every_word_of_the_hard_markdown_is_shown_in_order() -> None:
 
 @pytest.mark.parametrize("step", [599, pytest.param(173, marks=pytest.mark.thorough)])
 def test_messages_that_are_complete_stay_as_they_are_while_the_reply_grows(step: int) -> None:
-    known: Known = {}
-    before = preview_of("")
+    known: DefinitionCache = {}
+    before = render_preview("")
     for size in range(0, len(HARD), step):
-        now = preview_of(HARD[:size], known=known)
+        now = render_preview(HARD[:size], known=known)
         assert now[: len(before) - 1] == before[:-1]
         before = now
-    final = messages_of(HARD)
+    final = render_messages(HARD)
     assert final[: len(before) - 1] == before[:-1]
 
 
@@ -168,26 +168,26 @@ def test_growing_code_never_changes_what_stands_before_it() -> None:
     lines = [f"    call({number})" for number in range(120)]
     for words in (3, 9, 15):
         begun = "word " * words + "\n\n## Head\n\n```python\n"
-        before = preview_of(begun, limit=80)
+        before = render_preview(begun, limit=80)
         for size in range(len(lines)):
             grown = begun + "\n".join(lines[:size])
-            now = preview_of(grown, limit=80)
+            now = render_preview(grown, limit=80)
             assert now[: len(before) - 1] == before[:-1]
-            final = messages_of(grown + "\n```\n", limit=80)
+            final = render_messages(grown + "\n```\n", limit=80)
             assert final[: len(now) - 1] == now[:-1]
             before = now
 
 
 def test_a_reply_that_grows_looks_the_same_with_and_without_what_is_known_of_it() -> None:
-    known: Known = {}
+    known: DefinitionCache = {}
     for size in range(0, len(HARD), 997):
-        assert preview_of(HARD[:size], known=known) == preview_of(HARD[:size])
+        assert render_preview(HARD[:size], known=known) == render_preview(HARD[:size])
 
 
 def test_what_is_known_of_a_list_is_not_taken_for_one_that_is_pushed_in() -> None:
-    known: Known = {}
+    known: DefinitionCache = {}
     for markdown in ("- a\n  - b\n", " - a\n  - b\n", "text\n", "    text\n"):
-        assert messages_of(markdown, known=known) == messages_of(markdown)
+        assert render_messages(markdown, known=known) == render_messages(markdown)
 
 
 def test_punctuation_with_a_mark_on_it_is_not_cut_from_its_mark() -> None:

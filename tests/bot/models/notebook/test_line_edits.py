@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.models.notebook.line_edits import ChangedLines, LineEdit, Passage, changed_lines, passage_for
+from bot.models.notebook.line_edits import ChangedLines, LineEdit, NotePassage, changed_lines, passage_for
 from memory.charset import decode
-from memory.note_edits import replacement
+from memory.note_edits import replace_passage
 
 NOTE = "# 2026-11-23\n\n- Buy milk.\n- Eva is 9.\n- Buy milk.\n- Buy milk. And eggs.\n"
 
@@ -19,7 +19,7 @@ def edited(text: str, edit: LineEdit) -> str:
     passage = passage_for(edit, read(text))
     assert passage
     note = decode(text.encode())
-    return replacement(note, old=passage.old, new=passage.new, path=edit.path).data.decode()
+    return replace_passage(note, old=passage.old, new=passage.new, path=edit.path).data.decode()
 
 
 def test_of_equal_lines_the_one_that_is_meant_is_changed() -> None:
@@ -34,7 +34,7 @@ def test_of_equal_lines_the_one_that_is_meant_is_changed() -> None:
 def test_a_line_that_reads_differently_is_left_alone() -> None:
     assert passage_for(LineEdit("a.md", 4, ("Eva is 8.",), ("Eva is 9.",)), read(NOTE)) is None
     assert passage_for(LineEdit("a.md", 9, ("Buy milk.",), ("x",)), read(NOTE)) is None, "it may be either"
-    assert passage_for(LineEdit("a.md", 9, ("Eva is 9.",), ("x",)), read(NOTE)) == Passage(
+    assert passage_for(LineEdit("a.md", 9, ("Eva is 9.",), ("x",)), read(NOTE)) == NotePassage(
         "- Eva is 9.", "- x"
     )
 
@@ -42,7 +42,7 @@ def test_a_line_that_reads_differently_is_left_alone() -> None:
 def test_lines_around_it_stand_in_the_passage_where_the_note_goes_on() -> None:
     part = "- a\n- b\n- c\n- d\n- e\n"
     passage = passage_for(LineEdit("a.md", 12, ("c",), ("x",)), read(part, first=10, total=900))
-    assert passage == Passage("- a\n- b\n- c\n- d\n- e", "- a\n- b\n- x\n- d\n- e")
+    assert passage == NotePassage("- a\n- b\n- c\n- d\n- e", "- a\n- b\n- x\n- d\n- e")
 
 
 LINES = st.lists(st.sampled_from(["- a", "- b", "a", "* a", "", "- a b"]), min_size=1, max_size=7)
@@ -58,7 +58,7 @@ def test_what_is_removed_comes_back_where_it_was(lines: list[str], data: st.Data
     edit = LineEdit("a.md", at + 3, (said,), ())
     passage = passage_for(edit, read(text))
     assert passage
-    done = replacement(decode(text.encode()), old=passage.old, new=passage.new, path="a.md")
+    done = replace_passage(decode(text.encode()), old=passage.old, new=passage.new, path="a.md")
     gone = changed_lines(passage.old, passage.new, done.line_start)
     shorter = done.data.decode()
     assert len(shorter.splitlines()) == len(text.splitlines()) - 1

@@ -11,15 +11,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.attachments.wording import heading, heard, with_content
-from bot.models.notebook.answers import Outcome, compose
+from bot.attachments.markup import format_content, format_heard, heading
 from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.languages.german import GERMAN
 from bot.models.notebook.model import Notebook
-from bot.models.notebook.planning import MOST_TURNS
-from bot.models.notebook.reminding import split_reminder
+from bot.models.notebook.reminder_parser import split_reminder
+from bot.models.notebook.reminder_plans import MOST_TURNS
+from bot.models.notebook.replies import TurnReport, compose
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
@@ -34,10 +34,10 @@ from bot.models.protocol import (
     UserMessage,
 )
 from bot.phrases import WHEN
-from bot.when import NoMoment, Refusal
-from memory.entry import as_entry
-from memory.forgetting import Wanted
-from memory.words import query_terms
+from bot.timeparse import TimeParseError, TimeParseReason
+from memory.forgetting import WordsToForget
+from memory.formatting import format_entry
+from memory.tokenizer import parse_query
 
 WRITE = ToolSpec("memory_write", "", {"type": "object", "properties": {}})
 SEARCH = ToolSpec("memory_search", "", {"type": "object", "properties": {}})
@@ -150,7 +150,7 @@ async def test_articles_are_not_searched_for(text: str, query: str) -> None:
     (wish,) = wishes(await step(TOLD, text))
     assert wish == ("memory_search", {"query": query})
     assert {"der", "den", "la", "the"}.isdisjoint(
-        token for term in query_terms(query) for token in term.tokens
+        token for term in parse_query(query) for token in term.tokens
     )
 
 
@@ -335,7 +335,7 @@ async def test_the_command_that_removes_finds_the_note_that_is_shown(
     talk = Talk([TOLD])
     answer = await talk.say(message, memory_search={"results": [hit(f"- {note}", source="vector")]})
     assert f"`{command}`" in answer
-    assert Wanted(command.removeprefix("/forget ")).is_in(note)
+    assert WordsToForget(command.removeprefix("/forget ")).is_in(note)
 
 
 @pytest.mark.parametrize("message", ["Forget everything", "Vergiss den Schlüssel", "忘掉猫的名字"])
@@ -552,7 +552,7 @@ async def test_an_answer_that_cannot_be_a_time_is_told_why_and_asked_for_again()
     talk = Talk([TOLD], tools=ALL)
     await talk.say("Remind me to call Tom")
     answer = await talk.say("tomorrow at 25:00")
-    assert answer == f"{NoMoment('no_clock', time='25:00')} {ENGLISH.say.question_when}"
+    assert answer == f"{TimeParseError('no_clock', time='25:00')} {ENGLISH.say.question_when}"
     assert (await talk.say("yesterday at 5")).endswith(ENGLISH.say.question_when)
     completed = await step(*talk.messages, "tomorrow at 15:00", tools=ALL)
     assert wishes(completed) == [("remind", {"when": "tomorrow at 15:00", "text": "call Tom"})]
@@ -585,9 +585,9 @@ async def test_a_refused_time_is_told_in_the_persons_language(message: str, reas
 
 @pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
 def test_each_language_has_a_reason_for_each_refusal(language: Language) -> None:
-    for refusal in get_args(Refusal):
-        refused = NoMoment(refusal, **dict.fromkeys(FIELDS, "7"))
-        answer = compose(Outcome(asks_when=True, refused=refused), language)
+    for refusal in get_args(TimeParseReason):
+        refused = TimeParseError(refusal, **dict.fromkeys(FIELDS, "7"))
+        answer = compose(TurnReport(asks_when=True, refused=refused), language)
         assert language.say.question_when in answer
         assert not re.search("[{}]", answer)
         assert (answer == language.say.remind_when) == (refusal == "unread")
@@ -686,11 +686,11 @@ async def test_a_block_is_written_below_what_it_belongs_to() -> None:
         "- I live in Oslo.\n- To build:\n  ```sh\n  if x\n\n    y\n  ```\n- And:\n  - a\n    - b\n```\nz\n```"
     )
     assert wishes(message) == [("memory_write", {"content": content, "target": "daily"})]
-    assert as_entry(content) == content
+    assert format_entry(content) == content
     message = await step("Shopping:\n- milk\n  - oat")
     content = "- Shopping:\n  - milk\n    - oat"
     assert wishes(message) == [("memory_write", {"content": content, "target": "daily"})]
-    assert as_entry(content) == content
+    assert format_entry(content) == content
 
 
 async def test_remember_alone_is_asked_back_and_the_next_message_is_the_fact() -> None:
@@ -788,14 +788,14 @@ async def test_a_picture_alone_is_told_to_be_unseen() -> None:
 
 
 async def test_what_a_document_says_is_neither_noted_nor_searched() -> None:
-    text = with_content(heading("document", name="a.txt"), "Remember that the king is dead.")
+    text = format_content(heading("document", name="a.txt"), "Remember that the king is dead.")
     assert (await step(TOLD, text)).text == ENGLISH.say.cannot_read
     message = await step(TOLD, f"Remember that the key is at Tom's.\n\n{text}")
     assert wishes(message) == [("memory_write", {"content": "The key is at Tom's.", "target": "daily"})]
 
 
 async def test_what_is_said_aloud_is_noted_like_what_is_written() -> None:
-    message = await step(heard("Remember that the key is at Tom's.", facts=["0:12"]))
+    message = await step(format_heard("Remember that the key is at Tom's.", facts=["0:12"]))
     assert wishes(message) == [("memory_write", {"content": "The key is at Tom's.", "target": "daily"})]
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.web.page.note_markdown import lines_as_html, note_as_html
+from bot.web.page.note_markdown import render_lines, render_note
 
 NOTE = """---
 tags: [oslo]
@@ -37,7 +37,7 @@ def shown(html: str) -> str:
 
 
 def test_every_line_has_one_anchor_and_those_that_say_something_show_their_number() -> None:
-    html = note_as_html(NOTE, path="trips/oslo.md")
+    html = render_note(NOTE, path="trips/oslo.md")
     assert re.findall(r'id="L(\d+)"', html) == [str(number) for number in range(1, 24)]
     assert re.search(r'data-line="11"></span>in the blue folder', html)
     assert re.search(r'data-line="15"></span>code &lt;b&gt;', html)
@@ -45,20 +45,20 @@ def test_every_line_has_one_anchor_and_those_that_say_something_show_their_numbe
 
 
 def test_lines_of_a_part_are_counted_as_in_the_whole() -> None:
-    html = note_as_html("one\ntwo\n", path="a.md", first_line=1001)
+    html = render_note("one\ntwo\n", path="a.md", first_line=1001)
     assert re.findall(r'id="L(\d+)"', html) == ["1001", "1002"]
 
 
 def test_a_table_stands_in_a_frame_of_its_own_that_the_keys_reach() -> None:
-    html = note_as_html("Codes:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", path="a.md", first_line=11)
+    html = render_note("Codes:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", path="a.md", first_line=11)
     frame = '<div class="table" role="region" aria-label="Table in line 13" tabindex="0"><table>'
     assert html.count(frame) == html.count("</table></div>") == 1
 
 
 def test_properties_at_the_beginning_are_shown_as_they_are_written() -> None:
-    assert "tags: [oslo]</code>" in note_as_html(NOTE, path="a.md")
+    assert "tags: [oslo]</code>" in render_note(NOTE, path="a.md")
     rule = "---\nno end of properties\n"
-    assert "<hr>" in note_as_html(rule, path="a.md")
+    assert "<hr>" in render_note(rule, path="a.md")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_properties_at_the_beginning_are_shown_as_they_are_written() -> None:
     ],
 )
 def test_links_lead_to_notes_and_pages(link: str, leads: str) -> None:
-    assert f'<a href="{leads}"' in note_as_html(f"[x]({link})", path="trips/oslo.md")
+    assert f'<a href="{leads}"' in render_note(f"[x]({link})", path="trips/oslo.md")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_links_lead_to_notes_and_pages(link: str, leads: str) -> None:
     ],
 )
 def test_other_links_are_text(link: str) -> None:
-    html = note_as_html(f"[before {link}]({link}) ![picture]({link}) <{link}>", path="trips/oslo.md")
+    html = render_note(f"[before {link}]({link}) ![picture]({link}) <{link}>", path="trips/oslo.md")
     assert "href" not in html.replace("&", "")
     assert "src" not in html
 
@@ -103,7 +103,7 @@ def test_nothing_in_a_note_is_loaded_or_run() -> None:
         '<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n![a"onerror="x](https://evil.example/p.png)\n\n'
         '[a](<https://e.example/"onclick="x>)\n\n```"><script>\nx\n```\n'
     )
-    html = note_as_html(hostile, path="a.md")
+    html = render_note(hostile, path="a.md")
     assert not re.search(r"<(?!/?(p|span|a|pre|code|br)\b)", html)
     assert not re.search(r"<[^>]*\son\w+=", re.sub(r'"[^"]*"', '""', html))
     assert shown(html).count("alert(1)") == 2
@@ -113,7 +113,7 @@ def test_nothing_in_a_note_is_loaded_or_run() -> None:
 @settings(max_examples=60, deadline=None)
 def test_any_text_becomes_a_page_with_an_anchor_for_each_of_its_lines(text: str, plain: bool) -> None:
     text = text.replace("\r", "\n").replace("\x00", "")
-    html = lines_as_html(text) if plain else note_as_html(text, path="a.md")
+    html = render_lines(text) if plain else render_note(text, path="a.md")
     anchors = [int(number) for number in re.findall(r'id="L(\d+)"', html)]
     assert anchors == list(range(1, text.removesuffix("\n").count("\n") + 2))
     assert "<script" not in html.lower()
@@ -125,7 +125,7 @@ def test_any_text_becomes_a_page_with_an_anchor_for_each_of_its_lines(text: str,
 )
 @pytest.mark.parametrize("end", ["", "  ", "\\"])
 def test_lines_are_counted_right_after_something_that_goes_on_in_the_next(first: str, end: str) -> None:
-    html = note_as_html(f"> - {first} of it{end}\n  third\nfourth\n", path="a.md")
+    html = render_note(f"> - {first} of it{end}\n  third\nfourth\n", path="a.md")
     assert 'id="L3" data-line="3"></span>third' in html
     assert 'id="L4" data-line="4"></span>fourth' in html
     assert re.findall(r'id="L(\d+)"', html) == ["1", "2", "3", "4"]

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from bot.web.page.notes import MOST_PROBLEMS, NOTES_A_PAGE, within
+from bot.web.page.notes import MAX_PROBLEMS, NOTES_PER_PAGE, list_folder
 from memory.listing import NoteStat
-from tests.fakes.website import TOKEN, Website, open_website
+from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
 
 @pytest.fixture
-async def site(tmp_path: Path) -> AsyncIterator[Website]:
-    async with open_website(tmp_path, timezone="Europe/Berlin") as site:
+async def site(tmp_path: Path) -> AsyncIterator[WebClient]:
+    async with open_web_client(tmp_path, timezone="Europe/Berlin") as site:
         (tmp_path / "memory/trips").mkdir(parents=True)
         for name in ("MEMORY.md", "2026-11-20.md", "2026-11-21.md", "ideas.md", "trips/oslo.md"):
             (tmp_path / "memory" / name).write_text(f"# {name}\n\nOne line\n", "utf-8")
@@ -22,12 +22,12 @@ async def site(tmp_path: Path) -> AsyncIterator[Website]:
         yield site
 
 
-async def get(site: Website, path: str) -> tuple[int, str]:
+async def get(site: WebClient, path: str) -> tuple[int, str]:
     async with site.client.get(path, allow_redirects=False) as answer:
         return answer.status, await answer.text()
 
 
-async def test_the_folder_lists_folders_the_core_note_and_the_latest_days_first(site: Website) -> None:
+async def test_the_folder_lists_folders_the_core_note_and_the_latest_days_first(site: WebClient) -> None:
     status, text = await get(site, "/notes/")
     assert status == 200
     places = [
@@ -39,7 +39,7 @@ async def test_the_folder_lists_folders_the_core_note_and_the_latest_days_first(
     assert "oslo.md" not in text
 
 
-async def test_a_folder_of_it_is_a_page_of_its_own(site: Website) -> None:
+async def test_a_folder_of_it_is_a_page_of_its_own(site: WebClient) -> None:
     status, text = await get(site, "/notes/trips/")
     assert status == 200
     assert 'href="/notes/trips/oslo.md"' in text
@@ -47,7 +47,7 @@ async def test_a_folder_of_it_is_a_page_of_its_own(site: Website) -> None:
     assert "MEMORY.md" not in text
 
 
-async def test_a_note_is_laid_out_and_can_be_had_as_it_is_written(site: Website) -> None:
+async def test_a_note_is_laid_out_and_can_be_had_as_it_is_written(site: WebClient) -> None:
     status, text = await get(site, "/notes/trips/oslo.md")
     assert status == 200
     assert "<h1>oslo.md</h1>" in text, "a note need not have a heading"
@@ -73,14 +73,14 @@ async def test_a_note_is_laid_out_and_can_be_had_as_it_is_written(site: Website)
         "trips/oslo.md/",
     ],
 )
-async def test_nothing_else_is_served(site: Website, path: str) -> None:
+async def test_nothing_else_is_served(site: WebClient, path: str) -> None:
     (site.folder / "config.toml").write_text("secret", "utf-8")
     async with site.client.get(f"/notes/{path}", allow_redirects=False) as answer:
         assert answer.status == 404, await answer.text()
         assert "secret" not in await answer.text()
 
 
-async def test_a_link_that_leads_out_of_the_folder_is_not_followed(site: Website) -> None:
+async def test_a_link_that_leads_out_of_the_folder_is_not_followed(site: WebClient) -> None:
     (site.folder / "outside.md").write_text("secret", "utf-8")
     (site.folder / "memory/link.md").symlink_to("../outside.md")
     status, text = await get(site, "/notes/link.md")
@@ -88,7 +88,7 @@ async def test_a_link_that_leads_out_of_the_folder_is_not_followed(site: Website
     assert "link.md" in (await get(site, "/notes/"))[1], "it is named as a problem"
 
 
-async def test_a_long_note_is_shown_in_parts(site: Website) -> None:
+async def test_a_long_note_is_shown_in_parts(site: WebClient) -> None:
     lines = "".join(f"line {number}\n" for number in range(1, 2501))
     (site.folder / "memory/long.md").write_text(lines, "utf-8")
     _, first = await get(site, "/notes/long.md")
@@ -101,7 +101,7 @@ async def test_a_long_note_is_shown_in_parts(site: Website) -> None:
     assert (status, "there is no line 9999" in beyond) == (404, True)
 
 
-async def test_hostile_names_stay_names(site: Website) -> None:
+async def test_hostile_names_stay_names(site: WebClient) -> None:
     name = "<img src=x onerror=alert(1)>&\"'.md"
     (site.folder / "memory" / name).write_text("x\n", "utf-8")
     _, text = await get(site, "/notes/")
@@ -109,7 +109,7 @@ async def test_hostile_names_stay_names(site: Website) -> None:
     assert "&lt;img src=x onerror=alert(1)&gt;&amp;&#34;&#39;.md" in text
 
 
-async def test_nothing_hides_in_a_name(site: Website, tmp_path: Path) -> None:
+async def test_nothing_hides_in_a_name(site: WebClient, tmp_path: Path) -> None:
     (tmp_path / "memory/old\u200b").mkdir()
     (tmp_path / "memory/old\u200b/bill\u202efdp.md").write_text("5 euros\n")
     address = "/notes/old%E2%80%8B/bill%E2%80%AEfdp.md"
@@ -123,7 +123,7 @@ async def test_nothing_hides_in_a_name(site: Website, tmp_path: Path) -> None:
     assert not {"\u202e", "\u200b"} & {*top, *folder, *note}
 
 
-async def test_a_very_long_line_is_shown_as_it_is_written(site: Website) -> None:
+async def test_a_very_long_line_is_shown_as_it_is_written(site: WebClient) -> None:
     (site.folder / "memory/dump.md").write_text("*x* " * 60_000, "utf-8")
     status, text = await get(site, "/notes/dump.md")
     assert status == 200
@@ -131,34 +131,34 @@ async def test_a_very_long_line_is_shown_as_it_is_written(site: Website) -> None
 
 
 async def test_the_notes_are_behind_the_token(tmp_path: Path) -> None:
-    async with open_website(tmp_path, token=TOKEN) as site:
+    async with open_web_client(tmp_path, token=TOKEN) as site:
         for path in ("/notes", "/notes/", "/notes/MEMORY.md"):
             assert (await get(site, path))[0] == 401
 
 
 def test_a_large_folder_comes_in_pages() -> None:
-    notes = [NoteStat(f"a/{number}.md", 1, 0, 0, 0) for number in range(NOTES_A_PAGE + 1)]
-    folders, listed = within(notes, "a", zone=None)
-    assert (folders, len(listed)) == ([], NOTES_A_PAGE + 1)
-    (folder,), none = within(notes, "", zone=None)
-    assert (folder.name, folder.notes, none) == ("a", NOTES_A_PAGE + 1, [])
+    notes = [NoteStat(f"a/{number}.md", 1, 0, 0, 0) for number in range(NOTES_PER_PAGE + 1)]
+    folders, listed = list_folder(notes, "a", zone=None)
+    assert (folders, len(listed)) == ([], NOTES_PER_PAGE + 1)
+    (folder,), none = list_folder(notes, "", zone=None)
+    assert (folder.name, folder.notes, none) == ("a", NOTES_PER_PAGE + 1, [])
 
 
 def test_a_time_that_no_calendar_has_is_not_told() -> None:
     times = (10**24, -(10**24), 0)
-    _, listed = within([NoteStat(f"{n}.md", 1, ns, 0, 0) for n, ns in enumerate(times)], "", zone=UTC)
+    _, listed = list_folder([NoteStat(f"{n}.md", 1, ns, 0, 0) for n, ns in enumerate(times)], "", zone=UTC)
     assert [each.changed for each in listed] == [None, None, datetime(1970, 1, 1, tzinfo=UTC)]
 
 
-async def test_many_problems_are_told_by_their_number(site: Website) -> None:
-    for number in range(MOST_PROBLEMS + 3):
+async def test_many_problems_are_told_by_their_number(site: WebClient) -> None:
+    for number in range(MAX_PROBLEMS + 3):
         (site.folder / f"memory/link{number}.md").symlink_to("/etc/passwd")
     _, text = await get(site, "/notes/")
-    assert text.count("leads out of the memory folder") == MOST_PROBLEMS
+    assert text.count("leads out of the memory folder") == MAX_PROBLEMS
     assert "and 3 more like these" in text
 
 
-async def test_a_table_as_wide_as_no_table_is_is_shown_as_it_is_written(site: Website) -> None:
+async def test_a_table_as_wide_as_no_table_is_is_shown_as_it_is_written(site: WebClient) -> None:
     wide = f"{'|a' * 2000}\n{'|-' * 2000}\n" + "|\n" * 900
     (site.folder / "memory/wide.md").write_text(wide, "utf-8")
     status, text = await get(site, "/notes/wide.md")

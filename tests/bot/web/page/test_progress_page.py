@@ -14,19 +14,19 @@ from bot.messages import ChatId, IncomingMessage, PersonId
 from memory.errors import IndexUnavailable
 from memory.sync import SyncReport
 from tests.fakes.html_page import HtmlPage
-from tests.fakes.website import Website, open_website
+from tests.fakes.web_client import WebClient, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
 
 @pytest.fixture
-async def site(tmp_path: Path) -> AsyncIterator[Website]:
-    async with open_website(tmp_path) as site:
+async def site(tmp_path: Path) -> AsyncIterator[WebClient]:
+    async with open_web_client(tmp_path) as site:
         await site.services.memory.write("The boiler's code is E119")
         yield site
 
 
-async def progress(site: Website) -> tuple[bool, HtmlPage]:
+async def progress(site: WebClient) -> tuple[bool, HtmlPage]:
     """Whether anything runs, and what is told of it."""
     async with site.client.get("/progress") as answer:
         assert answer.status == 200
@@ -34,12 +34,12 @@ async def progress(site: Website) -> tuple[bool, HtmlPage]:
     return shown.elements[0].attributes["data-runs"] == "yes", shown
 
 
-async def rebuild(site: Website) -> None:
+async def rebuild(site: WebClient) -> None:
     async with site.client.post("/rebuild", allow_redirects=False) as answer:
         assert (answer.status, answer.headers["Location"]) == (303, "/#memory")
 
 
-async def ended(site: Website) -> str:
+async def ended(site: WebClient) -> str:
     ends, (runs, shown) = time.monotonic() + 30, await progress(site)
     while runs and time.monotonic() < ends:
         await asyncio.sleep(0.01)
@@ -48,13 +48,13 @@ async def ended(site: Website) -> str:
     return shown.elements[0].text
 
 
-async def test_nothing_is_told_where_nothing_runs(site: Website) -> None:
+async def test_nothing_is_told_where_nothing_runs(site: WebClient) -> None:
     runs, shown = await progress(site)
     assert not runs
     assert shown.elements[0].text == ""
 
 
-async def test_a_rebuild_is_told_of_from_the_click_to_the_end(site: Website) -> None:
+async def test_a_rebuild_is_told_of_from_the_click_to_the_end(site: WebClient) -> None:
     done = threading.Event()
     held = site.services.memory._rebuilding.submit(done.wait, 30)
     await rebuild(site)
@@ -73,7 +73,7 @@ async def test_a_rebuild_is_told_of_from_the_click_to_the_end(site: Website) -> 
         assert "http-equiv" not in await answer.text()
 
 
-async def test_a_rebuild_asked_for_twice_runs_once(site: Website) -> None:
+async def test_a_rebuild_asked_for_twice_runs_once(site: WebClient) -> None:
     done, runs = threading.Event(), 0
     held = site.services.memory._rebuilding.submit(done.wait, 30)
     sync = site.services.memory.sync
@@ -94,7 +94,7 @@ async def test_a_rebuild_asked_for_twice_runs_once(site: Website) -> None:
 
 
 async def test_who_asks_in_a_chat_while_the_button_was_pressed_is_told_of_that_one_and_the_other_way(
-    site: Website,
+    site: WebClient,
 ) -> None:
     async def asked() -> str:
         terminal = ChatId("terminal", "main")
@@ -136,10 +136,10 @@ async def test_who_asks_in_a_chat_while_the_button_was_pressed_is_told_of_that_o
     held.result()
     assert "under way" not in await waiting
     assert site.services.rebuilding.last is not first
-    assert not site.services.rebuilding.runs, "the button has begun no second one"
+    assert not site.services.rebuilding.is_running, "the button has begun no second one"
 
 
-async def test_a_rebuild_that_fails_says_why(site: Website) -> None:
+async def test_a_rebuild_that_fails_says_why(site: WebClient) -> None:
     async def fail(*, rebuild: bool = False) -> SyncReport:
         raise IndexUnavailable("the disk is full")
 
@@ -150,7 +150,7 @@ async def test_a_rebuild_that_fails_says_why(site: Website) -> None:
     assert re.fullmatch(r"Not rebuilt \d\d:\d\d, just now: the disk is full", told)
 
 
-async def test_a_job_has_a_bar_with_a_name_and_how_far_it_is(site: Website) -> None:
+async def test_a_job_has_a_bar_with_a_name_and_how_far_it_is(site: WebClient) -> None:
     tell = site.services.memory._jobs.tell("embedding")
     tell(1250, 5000)
     runs, shown = await progress(site)
@@ -161,10 +161,10 @@ async def test_a_job_has_a_bar_with_a_name_and_how_far_it_is(site: Website) -> N
     assert re.search(r"1,250 of 5,000, [\d,.]+ a second, \d+ s left", shown.elements[0].text)
 
 
-async def test_a_rebuild_is_not_begun_from_another_site_or_by_looking(site: Website) -> None:
+async def test_a_rebuild_is_not_begun_from_another_site_or_by_looking(site: WebClient) -> None:
     async with site.client.post("/rebuild", headers={"Origin": "https://elsewhere.example"}) as answer:
         assert answer.status == 403
     async with site.client.get("/rebuild") as answer:
         assert answer.status == 405
     assert site.services.rebuilding.last is None
-    assert not site.services.rebuilding.runs
+    assert not site.services.rebuilding.is_running

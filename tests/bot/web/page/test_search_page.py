@@ -5,17 +5,17 @@ from urllib.parse import quote
 import pytest
 
 from bot import phrases
-from bot.web.page.search import LONGEST_QUERY, MOST_PASSAGES
+from bot.web.page.search import MAX_PASSAGES, MAX_QUERY_CHARS
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.html_page import HtmlPage
-from tests.fakes.website import Website, open_website
+from tests.fakes.web_client import WebClient, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
 
 @pytest.fixture
-async def site(tmp_path: Path) -> AsyncIterator[Website]:
-    async with open_website(tmp_path) as site:
+async def site(tmp_path: Path) -> AsyncIterator[WebClient]:
+    async with open_web_client(tmp_path) as site:
         notes = tmp_path / "memory"
         notes.mkdir()
         (notes / "the house #1.md").write_text("# House\n\n## Boiler\n\nIts code is E119.\n", "utf-8")
@@ -23,7 +23,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Website]:
         yield site
 
 
-async def search(site: Website, query: str, **more: str) -> HtmlPage:
+async def search(site: WebClient, query: str, **more: str) -> HtmlPage:
     async with site.client.get("/search", params={"q": query, **more}) as answer:
         assert answer.status == 200
         return HtmlPage(await answer.text())
@@ -33,7 +33,7 @@ def marked(shown: HtmlPage) -> list[str]:
     return [each.text for each in shown.all("mark")]
 
 
-async def test_a_passage_is_shown_with_its_place_its_words_and_its_scores(site: Website) -> None:
+async def test_a_passage_is_shown_with_its_place_its_words_and_its_scores(site: WebClient) -> None:
     shown = await search(site, "boiler codes")
     found = shown.by_id("found")
     link, *_ = [each for each in shown.all("a") if each.attributes["href"].startswith("/notes/t")]
@@ -47,22 +47,22 @@ async def test_a_passage_is_shown_with_its_place_its_words_and_its_scores(site: 
     assert shown.by_id("q").attributes["value"] == "boiler codes"
 
 
-async def test_words_of_every_script_are_marked(site: Website) -> None:
+async def test_words_of_every_script_are_marked(site: WebClient) -> None:
     assert marked(await search(site, "北京大学 护照")) == ["护照", "北京大学"]
 
 
-async def test_a_note_that_is_named_by_the_query_is_found_and_opened(site: Website) -> None:
+async def test_a_note_that_is_named_by_the_query_is_found_and_opened(site: WebClient) -> None:
     shown = await search(site, "护照")
     (link,) = [each for each in shown.all("a") if each.text == "护照.md:1"]
     async with site.client.get(link.attributes["href"].partition("#")[0]) as answer:
         assert answer.status == 200
 
 
-async def test_what_is_not_there_is_not_found(site: Website) -> None:
+async def test_what_is_not_there_is_not_found(site: WebClient) -> None:
     assert (await search(site, "zeppelin")).by_id("found").text == "Nothing found for “zeppelin”"
 
 
-async def test_without_a_query_there_is_the_box_alone(site: Website) -> None:
+async def test_without_a_query_there_is_the_box_alone(site: WebClient) -> None:
     shown = await search(site, "  ")
     assert shown.by_id("found").text == ""
     assert "autofocus" in shown.by_id("q").attributes
@@ -71,7 +71,7 @@ async def test_without_a_query_there_is_the_box_alone(site: Website) -> None:
 async def test_meaning_has_a_score_of_its_own(tmp_path: Path) -> None:
     async with EmbeddingServer() as server:
         embedding = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
-        async with open_website(tmp_path, memory={"embedding": embedding}) as site:
+        async with open_web_client(tmp_path, memory={"embedding": embedding}) as site:
             await site.services.memory.write("The boiler's code is E119")
             await site.services.memory.fill_vectors()
             shown = await search(site, "boiler code")
@@ -84,27 +84,27 @@ async def test_meaning_has_a_score_of_its_own(tmp_path: Path) -> None:
 async def test_it_says_why_meaning_did_not_count(tmp_path: Path) -> None:
     async with EmbeddingServer() as server:
         embedding = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": "wrong"}
-        async with open_website(tmp_path, memory={"embedding": embedding}) as site:
+        async with open_web_client(tmp_path, memory={"embedding": embedding}) as site:
             await site.services.memory.write("The boiler's code is E119")
             shown = await search(site, "boiler code")
     assert "Searched by words alone: openai answered 401" in shown.by_id("found").text
 
 
-async def test_a_limit_is_kept_and_nonsense_is_not_one(site: Website) -> None:
+async def test_a_limit_is_kept_and_nonsense_is_not_one(site: WebClient) -> None:
     for number in range(9):
         (site.folder / f"memory/{number}.md").write_text("a zeppelin\n", "utf-8")
     for limit, count in (("3", 3), ("9", 9), ("-1", 5), ("x", 5), ("", 5), ("9" * 30, 5), ("0", 5), ("²", 5)):
         assert len((await search(site, "zeppelin", limit=limit)).all("blockquote")) == count, limit
-    assert len((await search(site, "zeppelin", limit="99999999")).all("blockquote")) == 9 <= MOST_PASSAGES
+    assert len((await search(site, "zeppelin", limit="99999999")).all("blockquote")) == 9 <= MAX_PASSAGES
 
 
-async def test_of_a_query_that_is_a_whole_document_the_beginning_is_looked_for(site: Website) -> None:
-    shown = await search(site, "boiler " + "word " * LONGEST_QUERY)
+async def test_of_a_query_that_is_a_whole_document_the_beginning_is_looked_for(site: WebClient) -> None:
+    shown = await search(site, "boiler " + "word " * MAX_QUERY_CHARS)
     assert "Boiler" in marked(shown)
-    assert len(shown.by_id("q").attributes["value"]) == LONGEST_QUERY
+    assert len(shown.by_id("q").attributes["value"]) == MAX_QUERY_CHARS
 
 
-async def test_a_search_that_fails_says_so_on_the_page(site: Website) -> None:
+async def test_a_search_that_fails_says_so_on_the_page(site: WebClient) -> None:
     await site.services.memory.close()
     shown = await search(site, "boiler")
     assert "the memory was closed" in shown.by_id("found").text

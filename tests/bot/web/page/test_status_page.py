@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from bot import phrases
-from bot.commands.memory import how_it_searches
+from bot.commands.memory import describe_search
 from bot.messages import ChannelHealth
 from bot.models.errors import Overloaded, RateLimited
-from bot.models.health import Outcome
+from bot.models.health import CallOutcome
 from bot.models.protocol import Usage
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.html_page import HtmlPage
 from tests.fakes.recording_adapter import RecordingAdapter
-from tests.fakes.website import TOKEN, Website, open_website
+from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
@@ -39,14 +39,14 @@ class Channel(RecordingAdapter):
 
 
 @pytest.fixture
-async def site(tmp_path: Path) -> AsyncIterator[Website]:
-    async with open_website(
+async def site(tmp_path: Path) -> AsyncIterator[WebClient]:
+    async with open_web_client(
         tmp_path, timezone="Europe/Berlin", providers=PROVIDERS, models=MODELS, memory=WORDS_ALONE
     ) as site:
         yield site
 
 
-async def page(site: Website, path: str = "/", *, status: int = 200) -> HtmlPage:
+async def page(site: WebClient, path: str = "/", *, status: int = 200) -> HtmlPage:
     async with site.client.get(path) as answer:
         assert answer.status == status
         return HtmlPage(await answer.text())
@@ -58,17 +58,17 @@ def facts(page: HtmlPage) -> dict[str, str]:
     return dict(zip(names, values, strict=True))
 
 
-def outcomes(site: Website, *, answered: int, failed: int) -> None:
+def outcomes(site: WebClient, *, answered: int, failed: int) -> None:
     """Have the first key of the model answer, and the second one fail."""
     first, second = (each.name for each in site.services.model.plan.chain[0].routes)
     book = site.services.model.health
-    book.record(Outcome(first, book.now(), None, Usage(100, 50), 0.5, 1.5) for _ in range(answered))
+    book.record(CallOutcome(first, book.now(), None, Usage(100, 50), 0.5, 1.5) for _ in range(answered))
     book.record(
-        Outcome(second, book.now(), Overloaded("busy there", model=second.model)) for _ in range(failed)
+        CallOutcome(second, book.now(), Overloaded("busy there", model=second.model)) for _ in range(failed)
     )
 
 
-async def test_all_is_well_with_a_memory_that_is_searched_by_words(site: Website) -> None:
+async def test_all_is_well_with_a_memory_that_is_searched_by_words(site: WebClient) -> None:
     await site.services.memory.write("The boiler's code is E119")
     shown = await page(site)
     (heading,) = shown.all("h1")
@@ -85,7 +85,7 @@ async def test_all_is_well_with_a_memory_that_is_searched_by_words(site: Website
 async def test_it_tells_who_makes_vectors_and_how_many_there_are(tmp_path: Path) -> None:
     async with EmbeddingServer() as server:
         embedding = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
-        async with open_website(tmp_path, memory={"embedding": embedding}) as site:
+        async with open_web_client(tmp_path, memory={"embedding": embedding}) as site:
             await site.services.memory.write("The boiler's code is E119")
             await site.services.memory.fill_vectors()
             told = facts(await page(site))
@@ -100,7 +100,7 @@ async def test_it_tells_who_makes_vectors_and_how_many_there_are(tmp_path: Path)
 async def test_it_tells_why_vectors_fail_and_no_key(tmp_path: Path) -> None:
     async with EmbeddingServer() as server:
         embedding = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": "s3cret-key"}
-        async with open_website(tmp_path, memory={"embedding": embedding}, token=TOKEN) as site:
+        async with open_web_client(tmp_path, memory={"embedding": embedding}, token=TOKEN) as site:
             await site.services.memory.write("The boiler's code is E119")
             await site.services.memory.probe()
             async with site.client.get("/", headers=site.token) as answer:
@@ -119,7 +119,7 @@ async def test_it_tells_who_makes_vectors_while_the_first_one_fails(tmp_path: Pa
         }  # fmt: skip
         voyage = {"base_url": server.base_url("voyage"), "api_key": KEY}
         memory = {"embedding": embedding}
-        async with open_website(tmp_path, memory=memory, providers={"voyage": voyage}) as site:
+        async with open_web_client(tmp_path, memory=memory, providers={"voyage": voyage}) as site:
             await site.services.memory.write("The boiler's code is E119")
             await site.services.memory.fill_vectors()
             shown = await page(site)
@@ -129,11 +129,11 @@ async def test_it_tells_who_makes_vectors_while_the_first_one_fails(tmp_path: Pa
             assert told["Vectors now made by"] == "voyage, voyage-3.5-lite"
             assert told["Vector search"].startswith("on, by voyage openai answered 401")
             assert "where voyage stands in" in shown.by_id("attention").text
-            said = how_it_searches(await site.services.memory.status(), why=True)
+            said = describe_search(await site.services.memory.status(), why=True)
             assert said == "by meaning and by words, for now with the fallback voyage-3.5-lite of voyage"
 
 
-async def test_models_are_shown_with_their_keys_and_their_last_day(site: Website) -> None:
+async def test_models_are_shown_with_their_keys_and_their_last_day(site: WebClient) -> None:
     outcomes(site, answered=3, failed=2)
     await site.services.model.health.write()
     models = (await page(site)).by_id("models")
@@ -146,10 +146,10 @@ async def test_models_are_shown_with_their_keys_and_their_last_day(site: Website
     assert "builtin/notebook ready Not asked yet No calls in the last 24 hours." in models.text
 
 
-async def test_answers_that_nobody_waited_for_are_answers(site: Website) -> None:
+async def test_answers_that_nobody_waited_for_are_answers(site: WebClient) -> None:
     model = site.services.model
     name = model.plan.chain[-1].routes[0].name
-    model.health.record([Outcome(name, model.health.now(), None, Usage(100, 50))])
+    model.health.record([CallOutcome(name, model.health.now(), None, Usage(100, 50))])
     await model.health.write()
     models = (await page(site)).by_id("models").text
     assert "100 % answered 1 call, 0 in vain" in models
@@ -157,17 +157,17 @@ async def test_answers_that_nobody_waited_for_are_answers(site: Website) -> None
     assert "no answer came" not in models
 
 
-async def test_a_model_of_which_no_key_is_ready_needs_a_look(site: Website) -> None:
+async def test_a_model_of_which_no_key_is_ready_needs_a_look(site: WebClient) -> None:
     book = site.services.model.health
     book.record(
-        Outcome(each.name, book.now(), RateLimited("429", model=each.name.model, retry_after=240))
+        CallOutcome(each.name, book.now(), RateLimited("429", model=each.name.model, retry_after=240))
         for each in site.services.model.plan.chain[0].routes
     )
     shown = await page(site)
     assert "openai/gpt-test is left to rest until" in shown.by_id("attention").text
 
 
-async def test_channels_errors_and_counts_are_shown(site: Website) -> None:
+async def test_channels_errors_and_counts_are_shown(site: WebClient) -> None:
     site.services.channels.attach(Channel("telegram"))
     site.services.channels.attach(Channel("discord", state=ChannelHealth("down", "the token was refused")))
     await site.services.state.append(None, "telegram:1", [("user", "{}")], after=0)
@@ -185,7 +185,7 @@ async def test_channels_errors_and_counts_are_shown(site: Website) -> None:
     assert "Errors within the last hour: 2" in attention
 
 
-async def test_a_core_note_that_is_too_long_needs_a_look(site: Website, tmp_path: Path) -> None:
+async def test_a_core_note_that_is_too_long_needs_a_look(site: WebClient, tmp_path: Path) -> None:
     def warnings(page: HtmlPage) -> list[str]:
         return [each.text for each in page.all("li") if "MEMORY.md is" in each.text]
 
@@ -195,7 +195,7 @@ async def test_a_core_note_that_is_too_long_needs_a_look(site: Website, tmp_path
     assert "MEMORY.md is 10,5" in warning
 
 
-async def test_jobs_are_shown_with_their_last_and_next_time(site: Website) -> None:
+async def test_jobs_are_shown_with_their_last_and_next_time(site: WebClient) -> None:
     assert (await page(site)).by_id("jobs").text == "Nothing is done regularly."
     async with site.services.upkeep:
         jobs = (await page(site)).by_id("jobs").text
@@ -204,7 +204,7 @@ async def test_jobs_are_shown_with_their_last_and_next_time(site: Website) -> No
     assert "Tidying up" in jobs
 
 
-async def test_a_memory_that_cannot_be_read_is_told_of_and_the_rest_is_shown(site: Website) -> None:
+async def test_a_memory_that_cannot_be_read_is_told_of_and_the_rest_is_shown(site: WebClient) -> None:
     outcomes(site, answered=1, failed=0)
     await site.services.memory.close()
     shown = await page(site)
@@ -214,7 +214,7 @@ async def test_a_memory_that_cannot_be_read_is_told_of_and_the_rest_is_shown(sit
 
 
 @pytest.mark.thorough
-async def test_a_busy_memory_does_not_hold_up_the_page(site: Website) -> None:
+async def test_a_busy_memory_does_not_hold_up_the_page(site: WebClient) -> None:
     done = threading.Event()
     busy = site.services.memory._indexing.submit(done.wait, 60)
     shown = await page(site)
@@ -233,7 +233,7 @@ async def test_what_others_wrote_stays_text(tmp_path: Path) -> None:
     (tmp_path / "memory" / "javascript:alert(1).md").write_text("The boiler again\n", "utf-8")
     (tmp_path / "memory" / "no.md").mkdir()
     (tmp_path / "memory" / "no.md" / "x.md").write_bytes(b"\xff\x00\xfe boiler")
-    async with open_website(
+    async with open_web_client(
         tmp_path,
         agent={"name": HOSTILE},
         providers=PROVIDERS,
@@ -243,7 +243,7 @@ async def test_what_others_wrote_stays_text(tmp_path: Path) -> None:
         site.services.troubles.handle(logging.LogRecord(HOSTILE, logging.ERROR, "", 1, HOSTILE, (), None))
         book = site.services.model.health
         (first, _) = site.services.model.plan.chain[0].routes
-        book.record([Outcome(first.name, book.now(), Overloaded(HOSTILE, model=HOSTILE))])
+        book.record([CallOutcome(first.name, book.now(), Overloaded(HOSTILE, model=HOSTILE))])
         await book.write()
         pages = [await page(site), await page(site, "/sign-in?then=javascript:alert(1)")]
         async with site.client.get("/search", params={"q": f"boiler {HOSTILE}"}) as answer:
@@ -263,7 +263,7 @@ async def test_what_others_wrote_stays_text(tmp_path: Path) -> None:
         assert found.by_id("found").text.count("onerror=alert(1)") >= 2
 
 
-async def test_names_of_files_that_are_no_text_do_not_break_it(site: Website) -> None:
+async def test_names_of_files_that_are_no_text_do_not_break_it(site: WebClient) -> None:
     memory = site.folder / "memory"
     memory.mkdir(exist_ok=True)
     try:
@@ -274,7 +274,7 @@ async def test_names_of_files_that_are_no_text_do_not_break_it(site: Website) ->
     await page(site, "/search?q=boiler")
 
 
-async def test_a_page_is_well_made_for_those_who_do_not_see_it(site: Website) -> None:
+async def test_a_page_is_well_made_for_those_who_do_not_see_it(site: WebClient) -> None:
     await site.services.memory.write("The boiler's code is E119")
     outcomes(site, answered=2, failed=1)
     await site.services.model.health.write()
@@ -315,7 +315,7 @@ async def test_a_page_is_well_made_for_those_who_do_not_see_it(site: Website) ->
     ]
 
 
-async def test_nothing_is_loaded_from_elsewhere(site: Website) -> None:
+async def test_nothing_is_loaded_from_elsewhere(site: WebClient) -> None:
     async with site.client.get("/") as answer:
         policy, shown = answer.headers["Content-Security-Policy"], HtmlPage(await answer.text())
     nonces = {each.attributes["nonce"] for each in (*shown.all("script"), *shown.all("style"))}
@@ -329,17 +329,17 @@ async def test_nothing_is_loaded_from_elsewhere(site: Website) -> None:
     assert all(link.startswith(("/", "#", "data:image/svg+xml,")) for link in links)
 
 
-async def test_signing_out_is_offered_where_one_signs_in(site: Website, tmp_path: Path) -> None:
+async def test_signing_out_is_offered_where_one_signs_in(site: WebClient, tmp_path: Path) -> None:
     assert not [each for each in (await page(site)).all("form") if each.attributes["action"] == "/sign-out"]
     async with (
-        open_website(tmp_path / "other", token=TOKEN) as other,
+        open_web_client(tmp_path / "other", token=TOKEN) as other,
         other.client.get("/", headers=other.token) as answer,
     ):
         shown = HtmlPage(await answer.text())
     assert [each for each in shown.all("form") if each.attributes["action"] == "/sign-out"]
 
 
-async def test_the_footer_tells_version_and_how_long_it_is_up(site: Website) -> None:
+async def test_the_footer_tells_version_and_how_long_it_is_up(site: WebClient) -> None:
     (footer,) = (await page(site)).all("footer")
     assert re.match(
         r"Commonplace( \d\S*)?, up for \d+ s, seen at \d\d:\d\d:\d\d \(Europe/Berlin\)", footer.text

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from memory.memory import Memory
-from memory.postgres.address import shown_address
 from memory.postgres.server import REST_SECONDS, Server
+from memory.postgres.url import format_url
 from memory.settings import MemorySettings
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.index_checks import assert_sound
-from tests.fakes.postgres_index_checks import assert_sound_on_server, contents_on_server
-from tests.fakes.postgres_server import NEEDS, PostgresServer, installed
+from tests.fakes.postgres_index_checks import assert_sound_on_server, read_server_contents
+from tests.fakes.postgres_server import NEEDS, PostgresServer, find_programs
 
 
 def write(folder: Path, **notes: str) -> None:
@@ -44,7 +44,7 @@ async def paths(memory: Memory, query: str) -> list[str]:
 @pytest.fixture
 def mortal() -> Iterator[PostgresServer]:
     """A server of one's own, to be killed."""
-    if not installed():
+    if not find_programs():
         pytest.skip(NEEDS)
     with closing(PostgresServer()) as server:
         yield server
@@ -63,7 +63,7 @@ async def test_what_is_written_is_found_and_told(tmp_path: Path, database: str) 
         assert (status.files, status.problems) == (2, ())
         assert "tsvector" in status.fts
         assert (status.last_indexed_at or "").startswith("20")
-        assert status.index == shown_address(database)
+        assert status.index == format_url(database)
     assert not (tmp_path / ".commonplace" / "index.db").exists()
     assert_sound_on_server(database)
 
@@ -76,19 +76,19 @@ def test_the_command_fills_a_new_database_and_without_the_url_all_is_as_before(
     write(tmp_path / "workspace", house="- the boiler is blue\n", trip="- three nights in Oslo\n")
     config = tmp_path / "config.toml"
     config.write_text(f'[index]\nurl = "{database}"\n[memory.embedding]\nprovider = "none"\n')
-    assert "2 new, 0 changed, 0 gone" in commonplace.says("memory", "index")
-    assert "house.md" in commonplace.says("memory", "search", "boiler")
-    assert "tsvector" in commonplace.says("memory", "status")
+    assert "2 new, 0 changed, 0 gone" in commonplace.output_of("memory", "index")
+    assert "house.md" in commonplace.output_of("memory", "search", "boiler")
+    assert "tsvector" in commonplace.output_of("memory", "status")
     assert "2 notes in 2 chunks" in commonplace("doctor").stdout
-    before = contents_on_server(database)
+    before = read_server_contents(database)
     assert before.keys() == {"house.md", "trip.md"}
-    commonplace.says("memory", "index", "--rebuild")
-    assert contents_on_server(database) == before
+    commonplace.output_of("memory", "index", "--rebuild")
+    assert read_server_contents(database) == before
     assert_sound_on_server(database)
     assert not (tmp_path / "workspace" / ".commonplace" / "index.db").exists()
     config.write_text('[memory.embedding]\nprovider = "none"\n')
-    assert "house.md" in commonplace.says("memory", "search", "boiler")
-    assert "FTS5" in commonplace.says("memory", "status")
+    assert "house.md" in commonplace.output_of("memory", "search", "boiler")
+    assert "FTS5" in commonplace.output_of("memory", "status")
     assert_sound(tmp_path / "workspace" / ".commonplace" / "index.db")
 
 
@@ -119,7 +119,7 @@ async def test_without_its_server_the_files_are_searched_and_indexing_goes_on_wh
         assert len(await paths(memory, "dentist")) == 1
         status = await memory.status()
         assert (status.problems, status.index_problem, status.total_chunks) == ((), "", 2)
-    assert len(contents_on_server(mortal.url())) == 2
+    assert len(read_server_contents(mortal.url())) == 2
     assert_sound_on_server(mortal.url())
 
 
@@ -175,7 +175,7 @@ async def test_a_server_that_is_halted_in_the_middle_holds_nobody_up_for_long(
 
 @pytest.mark.thorough
 async def test_the_oldest_server_that_is_tried_does_as_well(tmp_path: Path) -> None:
-    if not installed(16):
+    if not find_programs(16):
         pytest.skip(NEEDS)
     write(tmp_path, house="# House\n\n- the boiler is blue\n", trip="- three nights in Oslo, 护照\n")
     with closing(PostgresServer(version=16)) as server:

@@ -16,19 +16,19 @@ import pytest
 from memory.chunker import split_chunks, split_passages, split_segments
 from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexUnavailable
-from memory.index.opening import IndexOnServer
+from memory.index.location import IndexServerLocation
+from memory.index.postgres.binary_quantization import open_vector_searcher
 from memory.index.postgres.index import PostgresIndex
-from memory.index.postgres.opening import have_pgvector
-from memory.index.postgres.presence import Presence
-from memory.index.postgres.purge import this_moment, write_anew
+from memory.index.postgres.initialization import ensure_pgvector
+from memory.index.postgres.liveness_lock import LivenessLock
+from memory.index.postgres.purge import rewrite_tables, transaction_id
 from memory.index.postgres.schema import GENERATIONS, PART, STEPS
-from memory.index.postgres.signs import open_nearest
-from memory.index.protocol import IndexedNote, Likeness, Stamp
+from memory.index.protocol import IndexedNote, Stamp, VectorQuery
 from memory.index.sqlite import SqliteIndex
 from memory.postgres.migrations import migrate
 from memory.postgres.server import Server
-from memory.words import Term, cut
-from tests.fakes.postgres_index_checks import assert_sound_on_server, contents_on_server
+from memory.tokenizer import Term, tokenize
+from tests.fakes.postgres_index_checks import assert_sound_on_server, read_server_contents
 from tests.fakes.postgres_server import PostgresServer
 
 MODEL = ModelId("fake", "small", 8)
@@ -50,7 +50,7 @@ def open_index(database: str) -> Iterator[Open]:
 
 def note(path: str, text: str, stamp: int = 1) -> IndexedNote:
     passages = split_passages(text)
-    words = [" ".join(cut(passage.text)) for passage in passages]
+    words = [" ".join(tokenize(passage.text)) for passage in passages]
     return IndexedNote(
         path,
         Stamp(len(text), stamp, 1),
@@ -68,7 +68,7 @@ def digests(index: PostgresIndex) -> dict[str, str]:
 
 def test_whoever_has_other_settings_than_others_that_are_active_is_told_so(open_index: Open) -> None:
     one = open_index("kitchen")
-    one.apply([note("a.md", "- passport")])
+    one.write_batch([note("a.md", "- passport")])
     with pytest.raises(
         IndexUnavailable, match=r"in use by kitchen .*target_tokens is 300 here and 400 there"
     ):
@@ -79,12 +79,12 @@ def test_whoever_has_other_settings_than_others_that_are_active_is_told_so(open_
 def test_whoever_is_alone_begins_anew_with_other_settings(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
-    open_index("kitchen").apply([note("a.md", "- passport")])
+    open_index("kitchen").write_batch([note("a.md", "- passport")])
     name = database.rpartition("/")[2]
     postgres.execute("UPDATE commonplace.index_users SET seen = now() - interval '3 minutes'", database=name)
     study = open_index("study", THERE)
     assert digests(study) == {}
-    study.apply([note("b.md", "- suitcase")])
+    study.write_batch([note("b.md", "- suitcase")])
     # The other one comes back: it does not take it away again.
     with pytest.raises(IndexUnavailable, match="in use by study"):
         open_index("kitchen").stamps()
@@ -95,14 +95,14 @@ def test_whoever_is_alone_begins_anew_with_other_settings(
 
 def test_a_process_that_has_ended_is_in_nobody_s_way(open_index: Open) -> None:
     before = open_index()
-    before.apply([note("a.md", "- passport")])
+    before.write_batch([note("a.md", "- passport")])
     before.close()
     assert digests(open_index("study", THERE)) == {}
 
 
 def test_a_running_instance_notices_that_another_one_has_begun_anew(open_index: Open) -> None:
     one, other = open_index("kitchen"), open_index("study")
-    one.apply([note("a.md", "- passport")])
+    one.write_batch([note("a.md", "- passport")])
     before = other.identity()
     one.reset()
     assert other.identity() != before
@@ -114,8 +114,8 @@ def test_a_claim_keeps_others_off_until_it_is_applied_or_given_back(open_index: 
     assert set(one.claim(["a.md", "b.md", "c.md"])) == {"a.md", "b.md", "c.md"}
     assert set(other.claim(["b.md", "c.md", "d.md"])) == {"d.md"}
     assert set(one.claim(["a.md"])) == {"a.md"}
-    one.apply([note("a.md", "- passport")], restamped={"c.md": Stamp(1, 1, 1)})
-    one.give_back(["b.md"])
+    one.write_batch([note("a.md", "- passport")], restamped={"c.md": Stamp(1, 1, 1)})
+    one.release(["b.md"])
     assert set(other.claim(["a.md", "b.md", "c.md"])) == {"a.md", "b.md", "c.md"}
 
 
@@ -127,8 +127,8 @@ def test_whoever_has_lost_a_claim_overwrites_nothing(
     run_out = "UPDATE commonplace.claims SET until = now() - interval '1 second'"
     postgres.execute(run_out, database=database.rpartition("/")[2])
     assert set(quick.claim(["a.md"])) == {"a.md"}
-    quick.apply([note("a.md", "- new")])
-    slow.apply([note("a.md", "- old"), note("b.md", "- old")])
+    quick.write_batch([note("a.md", "- new")])
+    slow.write_batch([note("a.md", "- old"), note("b.md", "- old")])
     assert digests(slow) == {"a.md": "- new", "b.md": "- old"}
 
 
@@ -144,16 +144,16 @@ def test_what_a_dead_process_has_claimed_is_free_at_once(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
     dead, other = open_index(), open_index()
-    dead.apply([note("a.md", "- passport\n- suitcase")])
+    dead.write_batch([note("a.md", "- passport\n- suitcase")])
     assert set(dead.claim(["a.md", "b.md"])) == {"a.md", "b.md"}
-    assert len(dead.unembedded(MODEL, most=5)) == 2
+    assert len(dead.list_unembedded(MODEL, most=5)) == 2
     assert set(other.claim(["a.md", "c.md"])) == {"c.md"}
-    assert other.unembedded(MODEL, most=5) == []
+    assert other.list_unembedded(MODEL, most=5) == []
     end_presence(postgres, database, but=other)
     assert set(other.claim(["a.md", "b.md"])) == {"a.md", "b.md"}
-    assert len(other.unembedded(MODEL, most=5)) == 2
+    assert len(other.list_unembedded(MODEL, most=5)) == 2
     # It was not dead, but cut off: what others have claimed meanwhile is theirs.
-    dead.apply([note("a.md", "- umbrella"), note("b.md", "- umbrella")])
+    dead.write_batch([note("a.md", "- umbrella"), note("b.md", "- umbrella")])
     assert digests(dead) == {"a.md": "- passport\n- suitcase"}
     assert set(dead.claim(["a.md", "d.md"])) == {"d.md"}
 
@@ -163,7 +163,7 @@ def test_a_session_that_only_the_server_takes_for_alive_is_in_nobody_s_way(
 ) -> None:
     index, other = open_index(), open_index()
     with closing(Server(database)) as server:
-        lost = Presence(server)
+        lost = LivenessLock(server)
         lost.name = index._holder
         lost.show()
         # As after a loss of the network that the server has not noticed.
@@ -186,12 +186,12 @@ def end_presence(postgres: PostgresServer, database: str, *, but: PostgresIndex)
 async def test_a_service_that_is_idle_is_still_one_that_uses_the_index(
     database: str, postgres: PostgresServer, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.index.postgres.users.SEEN_EVERY", 0.1)
+    monkeypatch.setattr("memory.index.postgres.active_instances.SEEN_EVERY", 0.1)
     idle = "UPDATE commonplace.index_users SET seen = now() - interval '3 minutes' WHERE name = 'kitchen'"
     with closing(Server(database)) as server:
-        place = IndexOnServer(server, fingerprint=HERE, user="kitchen", member="k")
+        place = IndexServerLocation(server, fingerprint=HERE, user="kitchen", member="k")
         with closing(place.open()) as index:
-            index.apply([note("a.md", "- passport")])
+            index.write_batch([note("a.md", "- passport")])
         async with aclosing(place.news().changes()) as changes:
             await anext(changes)
             postgres.execute(idle, database=database.rpartition("/")[2])
@@ -207,9 +207,9 @@ async def test_a_service_that_is_idle_is_still_one_that_uses_the_index(
 async def test_whoever_is_refused_the_index_leaves_no_sign_of_using_it(
     database: str, postgres: PostgresServer, open_index: Open
 ) -> None:
-    open_index("kitchen").apply([note("a.md", "- passport")])
+    open_index("kitchen").write_batch([note("a.md", "- passport")])
     with closing(Server(database)) as server:
-        news = IndexOnServer(server, fingerprint=THERE, user="study", member="s").news()
+        news = IndexServerLocation(server, fingerprint=THERE, user="study", member="s").news()
         async with aclosing(news.changes()) as changes:
             await anext(changes)
     names = postgres.execute("SELECT name FROM commonplace.index_users", database=database.rpartition("/")[2])
@@ -224,10 +224,10 @@ def is_active(postgres: PostgresServer, database: str) -> bool:
 
 
 def forget_a_line(index: PostgresIndex) -> None:
-    index.apply([note("a.md", "- xylophagous beetles"), note("b.md", "- bravo")])
-    texts = index.unembedded(MODEL, most=5)
-    index.keep_vectors(MODEL, {text.digest: ONE for text in texts})
-    index.apply([note("a.md", "- alpha")])
+    index.write_batch([note("a.md", "- xylophagous beetles"), note("b.md", "- bravo")])
+    texts = index.list_unembedded(MODEL, most=5)
+    index.store_vectors(MODEL, {text.digest: ONE for text in texts})
+    index.write_batch([note("a.md", "- alpha")])
 
 
 def holds(postgres: PostgresServer, text: bytes) -> bool:
@@ -249,12 +249,12 @@ def test_what_somebody_may_still_read_is_not_said_to_be_purged(
 ) -> None:
     monkeypatch.setattr("memory.index.postgres.purge.READERS_SECONDS", 0.2)
     index = open_index()
-    index.apply([note("a.md", "- xylophagous beetles")])
+    index.write_batch([note("a.md", "- xylophagous beetles")])
     with closing(Server(database)) as reader:
         with reader.transaction() as db:
             db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             db.execute("SELECT count(*) FROM commonplace.notes_a")
-            index.apply([note("a.md", "- alpha")])
+            index.write_batch([note("a.md", "- alpha")])
             with pytest.raises(IndexUnavailable, match="somebody else has been reading"):
                 index.purge()
         index.purge()
@@ -267,11 +267,11 @@ def test_what_somebody_writes_meanwhile_keeps_is_not_said_to_be_purged(
 ) -> None:
     monkeypatch.setattr("memory.index.postgres.purge.READERS_SECONDS", 0.2)
     index = open_index()
-    index.apply([note("a.md", "- xylophagous beetles")])
+    index.write_batch([note("a.md", "- xylophagous beetles")])
     with closing(Server(database if where == "there" else postgres.url())) as writer:
         with writer.transaction() as db:
             db.execute("SELECT pg_current_xact_id()")
-            index.apply([note("a.md", "- alpha")])
+            index.write_batch([note("a.md", "- alpha")])
             with pytest.raises(IndexUnavailable, match="somebody else has been reading or writing"):
                 index.purge()
         index.purge()
@@ -285,14 +285,14 @@ def test_who_began_to_read_while_it_was_removed_may_still_see_it(
     with closing(Server(database)) as server, closing(Server(database)) as others:
         with ExitStack() as reading:
             with server.transaction() as db:
-                moment = this_moment(db)
+                moment = transaction_id(db)
                 reader = reading.enter_context(others.transaction())
                 reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 reader.execute("SELECT 1")
             with pytest.raises(IndexUnavailable, match="somebody else has been reading"):
-                write_anew(server, "a", forgotten_in=moment)
+                rewrite_tables(server, "a", forgotten_in=moment)
         PostgresIndex(server, fingerprint=HERE).stamps()
-        write_anew(server, "a", forgotten_in=moment)
+        rewrite_tables(server, "a", forgotten_in=moment)
 
 
 def test_the_name_of_a_note_that_is_forgotten_is_in_no_file_of_a_table(
@@ -300,8 +300,8 @@ def test_the_name_of_a_note_that_is_forgotten_is_in_no_file_of_a_table(
 ) -> None:
     index = open_index()
     index.claim(["xylophagous.md"])
-    index.apply([note("xylophagous.md", "- beetles")])
-    index.apply([], gone=["xylophagous.md"])
+    index.write_batch([note("xylophagous.md", "- beetles")])
+    index.write_batch([], gone=["xylophagous.md"])
     index.purge()
     assert not holds(postgres, b"xylophag")
 
@@ -312,9 +312,9 @@ def test_the_server_keeps_no_samples_of_notes(
     index = open_index()
     forget_a_line(index)
     postgres.execute("ANALYZE", database=database.rpartition("/")[2])
-    index.apply([note("a.md", "- xylophagous beetles")])
+    index.write_batch([note("a.md", "- xylophagous beetles")])
     postgres.execute("ANALYZE", database=database.rpartition("/")[2])
-    index.apply([note("a.md", "- alpha")])
+    index.write_batch([note("a.md", "- alpha")])
     index.purge()
     assert not holds(postgres, b"xylophag")
 
@@ -339,10 +339,10 @@ def test_nobody_waits_long_for_a_purge_that_has_to_wait(
 
 def test_a_note_that_was_indexed_after_the_look_is_not_restamped(open_index: Open) -> None:
     one, other = open_index(), open_index()
-    one.apply([note("a.md", "- old")])
+    one.write_batch([note("a.md", "- old")])
     one.stamps()
-    other.apply([note("a.md", "- new", stamp=2)])
-    one.apply([], restamped={"a.md": Stamp(9, 9, 9)})
+    other.write_batch([note("a.md", "- new", stamp=2)])
+    one.write_batch([], restamped={"a.md": Stamp(9, 9, 9)})
     assert one.known()["a.md"].stamp == Stamp(5, 2, 1)
 
 
@@ -368,7 +368,7 @@ def test_a_user_without_rights_is_told_which_are_missing(
     with pytest.raises(IndexUnavailable, match="grant this user CREATE"):
         open_index(url=postgres.url(name, user="guest")).stamps()
     postgres.execute(f"GRANT CREATE ON DATABASE {name} TO guest")
-    open_index(url=postgres.url(name, user="guest")).apply([note("a.md", "- passport")])
+    open_index(url=postgres.url(name, user="guest")).write_batch([note("a.md", "- passport")])
     postgres.execute("DROP OWNED BY guest CASCADE", database=name)
     postgres.execute("DROP ROLE guest")
 
@@ -376,11 +376,11 @@ def test_a_user_without_rights_is_told_which_are_missing(
 def test_text_that_postgresql_has_no_place_for_is_kept_all_the_same(open_index: Open, database: str) -> None:
     odd = note("a.md", "- nul \0 here")
     index = open_index()
-    index.apply([replace(odd, digest="odd", fault="half \ud800 of it")])
+    index.write_batch([replace(odd, digest="odd", fault="half \ud800 of it")])
     assert index.known()["a.md"].fault == "half ? of it"
     [run] = index.candidates([Term(("nul",))], most=1).runs
     assert run.passages[0].text == "- nul \ufffd here"
-    assert contents_on_server(database).keys() == {"a.md"}
+    assert read_server_contents(database).keys() == {"a.md"}
 
 
 def test_words_that_are_too_long_or_too_many_are_no_hindrance(open_index: Open) -> None:
@@ -390,17 +390,17 @@ def test_words_that_are_too_long_or_too_many_are_no_hindrance(open_index: Open) 
     big = IndexedNote(
         "a.md", Stamp(1, 1, 1), "", passages, [f"{long} it's\\ {many}"], split_chunks(passages), ()
     )
-    index.apply([big])
+    index.write_batch([big])
     assert len(index.candidates([Term((long,))], most=1).runs) == 1
     assert len(index.candidates([Term(("w77",))], most=1).runs) == 1
 
 
 def test_vectors_longer_than_pgvector_keeps_are_refused_with_the_mend(open_index: Open) -> None:
     index, model = open_index(), ModelId("fake", "long", 16_001)
-    index.apply([note("a.md", "- passport")])
-    [text] = index.unembedded(model, most=1)
+    index.write_batch([note("a.md", "- passport")])
+    [text] = index.list_unembedded(model, most=1)
     with pytest.raises(IndexUnavailable, match=r"memory\.embedding\.dimensions"):
-        index.keep_vectors(model, {text.digest: bytes(4 * 16_001)})
+        index.store_vectors(model, {text.digest: bytes(4 * 16_001)})
 
 
 def test_nothing_is_asked_before_it_is_needed(tmp_path: Path) -> None:
@@ -410,17 +410,17 @@ def test_nothing_is_asked_before_it_is_needed(tmp_path: Path) -> None:
 
 def test_instances_share_the_making_of_vectors(open_index: Open, database: str) -> None:
     one, other = open_index(), open_index()
-    one.apply([note("a.md", "\n".join(f"- line {n} of many" for n in range(9)))])
-    mine = one.unembedded(MODEL, most=4)
-    theirs = other.unembedded(MODEL, most=4)
+    one.write_batch([note("a.md", "\n".join(f"- line {n} of many" for n in range(9)))])
+    mine = one.list_unembedded(MODEL, most=4)
+    theirs = other.list_unembedded(MODEL, most=4)
     assert len(mine) == len(theirs) == 4
     assert not {text.digest for text in mine} & {text.digest for text in theirs}
-    assert one.unembedded(MODEL, most=4) == mine
-    other.keep_vectors(MODEL, {text.digest: ONE for text in theirs[:3]}, {theirs[3].digest: "unsafe"})
-    assert len(one.unembedded(MODEL, most=20)) == 5
-    assert other.unembedded(MODEL, most=20) == []
+    assert one.list_unembedded(MODEL, most=4) == mine
+    other.store_vectors(MODEL, {text.digest: ONE for text in theirs[:3]}, {theirs[3].digest: "unsafe"})
+    assert len(one.list_unembedded(MODEL, most=20)) == 5
+    assert other.list_unembedded(MODEL, most=20) == []
     one.close()
-    assert len(other.unembedded(MODEL, most=20)) == 5
+    assert len(other.list_unembedded(MODEL, most=20)) == 5
 
 
 def unit(choose: random.Random, size: int) -> Vector:
@@ -434,9 +434,9 @@ def test_a_service_finds_by_signs_in_memory_what_the_server_finds(open_index: Op
     choose = random.Random(9)
     index = open_index()
     with closing(Server(database)) as server:
-        service = PostgresIndex(server, fingerprint=HERE, nearest=open_nearest(lasting=True))
+        service = PostgresIndex(server, fingerprint=HERE, nearest=open_vector_searcher(lasting=True))
         for turn in range(4):
-            index.apply(
+            index.write_batch(
                 [
                     note(f"{turn} {n}.md", "\n".join(f"- line {turn} {n} {m}" for m in range(40)))
                     for n in range(20)
@@ -444,11 +444,11 @@ def test_a_service_finds_by_signs_in_memory_what_the_server_finds(open_index: Op
                 gone=[f"{turn - 1} {n}.md" for n in range(5)],
             )
             if turn == 3:
-                index.forget_unused(most=0, wanted=[MODEL])
-            texts = index.unembedded(MODEL, most=5000)
-            index.keep_vectors(MODEL, {text.digest: unit(choose, 8) for text in texts})
+                index.evict_unused(most=0, wanted=[MODEL])
+            texts = index.list_unembedded(MODEL, most=5000)
+            index.store_vectors(MODEL, {text.digest: unit(choose, 8) for text in texts})
             for _ in range(5):
-                asked = Likeness(MODEL, unit(choose, 8), most=3, least=-1.0)
+                asked = VectorQuery(MODEL, unit(choose, 8), limit=3, min_similarity=-1.0)
                 expected = index.candidates([], most=5, likeness=asked)
                 assert service.candidates([], most=5, likeness=asked) == expected
 
@@ -462,9 +462,9 @@ def test_words_propose_what_they_do_in_a_file(open_index: Open, tmp_path: Path) 
         for n in range(60)
     ]
     index = open_index()
-    index.apply(notes)
+    index.write_batch(notes)
     with closing(SqliteIndex(tmp_path / "index.db", fingerprint=HERE)) as in_file:
-        in_file.apply(notes)
+        in_file.write_batch(notes)
         for _ in range(40):
             terms = [Term((word,)) for word in choose.sample(words, k=choose.randrange(1, 6))]
             assert index.candidates(terms, most=4) == in_file.candidates(terms, most=4)
@@ -476,7 +476,7 @@ def test_changes_of_words_are_added_up_when_there_are_many(
     monkeypatch.setattr("memory.index.postgres.notes.MOST_UNMERGED", 5)
     index = open_index()
     for turn in range(4):
-        index.apply([note("a.md", f"- one two turn{turn}"), note(f"{turn}.md", "- one three")])
+        index.write_batch([note("a.md", f"- one two turn{turn}"), note(f"{turn}.md", "- one three")])
         assert_sound_on_server(database)
     found = index.candidates([Term(("one",)), Term(("turn0",)), Term(("turn3",))], most=3).frequencies
     assert list(found.values()) == [5, 0, 1]
@@ -486,21 +486,21 @@ def test_a_shadow_that_has_lost_its_connection_changes_nothing_and_is_in_nobody_
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
     index = open_index()
-    index.apply([note("a.md", "- passport")])
+    index.write_batch([note("a.md", "- passport")])
     with closing(index.shadow()) as shadow:
-        shadow.apply([note("b.md", "- suitcase")])
+        shadow.write_batch([note("b.md", "- suitcase")])
         postgres.execute(
             "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory'"
             " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
             database=database.rpartition("/")[2],
         )
         with pytest.raises(IndexUnavailable):
-            shadow.apply([note("c.md", "- umbrella")])
+            shadow.write_batch([note("c.md", "- umbrella")])
         with pytest.raises(IndexUnavailable):
-            shadow.take_over()
+            shadow.promote()
         with closing(open_index().shadow()) as other:
-            other.apply([note("d.md", "- raincoat")])
-            other.take_over()
+            other.write_batch([note("d.md", "- raincoat")])
+            other.promote()
     assert digests(index) == {"d.md": "- raincoat"}
     assert_sound_on_server(database)
 
@@ -517,11 +517,11 @@ def test_many_who_write_the_same_notes_at_once_leave_what_one_would(open_index: 
                 index.stamps()
                 lines = [f"- the line {choose.randrange(30)}" for _ in range(6)]
                 notes = [note(path, "\n".join(lines), stamp=turn) for path in some[:3]]
-                index.apply(notes, gone=some[3:], restamped={some[3]: Stamp(1, turn, 1)})
-                texts = index.unembedded(MODEL, most=5)
-                index.keep_vectors(MODEL, {text.digest: ONE for text in texts})
+                index.write_batch(notes, gone=some[3:], restamped={some[3]: Stamp(1, turn, 1)})
+                texts = index.list_unembedded(MODEL, most=5)
+                index.store_vectors(MODEL, {text.digest: ONE for text in texts})
                 if turn % 10 == 9:
-                    index.forget_unused(most=5, wanted=[MODEL])
+                    index.evict_unused(most=5, wanted=[MODEL])
         except BaseException as error:  # noqa: BLE001 - told below
             faults.append(error)
 
@@ -531,14 +531,14 @@ def test_many_who_write_the_same_notes_at_once_leave_what_one_would(open_index: 
         thread.start()
     for _ in range(5):
         with closing(rebuilding.shadow()) as shadow:
-            shadow.apply([note("0.md", "- the line 1")])
-            shadow.take_over()
+            shadow.write_batch([note("0.md", "- the line 1")])
+            shadow.promote()
     for thread in threads:
         thread.join()
     assert not faults, "".join(str(fault.__cause__ or fault) for fault in faults)
     last = open_index()
-    last.apply([note(path, "- the line 1\n- at the end") for path in paths])
-    assert contents_on_server(database).keys() == set(paths)
+    last.write_batch([note(path, "- the line 1\n- at the end") for path in paths])
+    assert read_server_contents(database).keys() == set(paths)
     for index in (last, rebuilding):
         index.close()
     assert_sound_on_server(database)
@@ -548,7 +548,7 @@ def test_tables_of_the_first_version_are_filled_again_and_keep_their_vectors(
     open_index: Open, database: str
 ) -> None:
     with closing(Server(database)) as server, server.transaction() as db:
-        have_pgvector(db, "the server")
+        ensure_pgvector(db, "the server")
         migrate(db, PART, STEPS[:1])
         db.execute(
             "INSERT INTO commonplace.index_state (identity, fingerprint, generation)"
@@ -575,11 +575,11 @@ def test_tables_of_the_first_version_are_filled_again_and_keep_their_vectors(
         )
     index = open_index()
     assert index.known() == {}
-    index.apply([note("2026-01-01.md", "- alpha"), note("2025-01-01.md", "- alpha")])
-    assert index.unembedded(MODEL, most=9) == []
+    index.write_batch([note("2026-01-01.md", "- alpha"), note("2025-01-01.md", "- alpha")])
+    assert index.list_unembedded(MODEL, most=9) == []
     runs = index.candidates([Term(("alpha",))], most=1).runs
     assert [(run.path, str(run.passages[0].day)) for run in runs] == [("2026-01-01.md", "2026-01-01")]
-    alike = index.candidates([], most=1, likeness=Likeness(MODEL, ONE, most=1, least=0.5)).runs
+    alike = index.candidates([], most=1, likeness=VectorQuery(MODEL, ONE, limit=1, min_similarity=0.5)).runs
     assert [run.path for run in alike] == ["2026-01-01.md"]
     with closing(Server(database)) as server, server.transaction() as db:
         graphs = db.execute("SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%hnsw%'").fetchall()

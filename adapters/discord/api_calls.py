@@ -1,0 +1,166 @@
+"""Calls to Discord: each again where that helps and the library does not, and what a refusal means as a type."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import aiohttp
+import discord
+
+from adapters.discord.connection_health import describe_error
+from adapters.discord.invalid_requests import InvalidRequestLimit
+from bot.messages import ChannelFault
+
+log = logging.getLogger(__name__)
+
+CALL_SECONDS = 75.0
+"""For a whole call; the library waits within it, for a minute at most, where Discord wants to be left alone."""
+PAUSES = (0.5, 2.0)
+"""Seconds before a call is made again that failed on its way."""
+LONGEST_HOLD = 30.0
+"""Seconds that Discord may want to be left alone without the reply being put off."""
+WRONG_TOKEN_HOLD = 60.0
+
+Result = TypeVar("Result")
+
+
+class ApiRefused(Exception):
+    """Base of what Discord refuses for good; the text is Discord's own word for it."""
+
+
+class ChatGone(ApiRefused):
+    """Nothing can be said in this channel any more: deleted, closed, forbidden to see or to write."""
+
+
+class MessageGone(ApiRefused):
+    """The message that was to be edited or deleted is not there, or is nobody's to edit."""
+
+
+class ThreadArchived(ApiRefused):
+    """The thread was put away; whoever writes in it opens it again, whoever edits must do so before."""
+
+
+class InteractionExpired(ApiRefused):
+    """A command or press cannot be answered as such any more."""
+
+
+class ReplyRefused(ApiRefused):
+    """What it was to reply to may not be replied to, or is not there."""
+
+
+class TooLong(ApiRefused):
+    """The text has more characters than Discord takes."""
+
+
+class ContentBlocked(ApiRefused):
+    """The rules of a server forbid what the text says."""
+
+
+class ApiCalls:
+    """What the bot asks of Discord. Raises Refused, and ChannelFault where it may work later."""
+
+    def __init__(
+        self,
+        client: Callable[[], Awaitable[discord.Client]],
+        *,
+        pauses: Sequence[float] = PAUSES,
+        call_seconds: float = CALL_SECONDS,
+        budget: InvalidRequestLimit | None = None,
+    ) -> None:
+        """`client` gives the one that is logged in, or raises ChannelFault."""
+        self._client = client
+        self._pauses = pauses
+        self._call_seconds = call_seconds
+        self._budget = budget or InvalidRequestLimit()
+
+    async def make(
+        self, call: Callable[[discord.Client], Awaitable[Result]], *, again: bool = True
+    ) -> Result:
+        """Make a call, once more or twice where it failed on its way; it must do no harm when it is done twice."""
+        pauses = list(self._pauses) if again else []
+        while True:
+            try:
+                return await self._call_once(call)
+            except ChannelFault as fault:
+                wait = max(fault.retry_after, pauses.pop(0)) if pauses else LONGEST_HOLD + 1
+                if wait > LONGEST_HOLD:
+                    raise
+                await asyncio.sleep(wait)
+
+    async def _call_once(self, call: Callable[[discord.Client], Awaitable[Result]]) -> Result:
+        if wait := self._budget.wait():
+            raise ChannelFault("Discord has refused too much of late to be asked for more", retry_after=wait)
+        client = await self._client()
+        try:
+            async with asyncio.timeout(self._call_seconds):
+                return await call(client)
+        except discord.HTTPException as error:
+            self._budget.note(error.status)
+            raise translate_error(error) from error
+        except discord.RateLimited as error:
+            raise ChannelFault(describe_error(error), retry_after=error.retry_after) from error
+        except aiohttp.ClientResponseError as error:  # which would tell the address, and with it a token
+            raise ChannelFault(describe_error(error)) from None
+        except (aiohttp.ClientError, OSError) as error:  # TimeoutError, too
+            raise ChannelFault(describe_error(error)) from error
+        except (RuntimeError, AttributeError) as error:
+            if not client.is_closed():
+                raise
+            raise ChannelFault("Discord cannot be reached: the connection is being made anew") from error
+        except (LookupError, TypeError, ValueError) as error:
+            raise ChannelFault(
+                f"Discord cannot be reached: its answer makes no sense ({type(error).__name__})"
+            ) from error
+
+
+# https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
+_MEANINGS: dict[type[ApiRefused], tuple[int, ...]] = {
+    ChatGone: (
+        10003,  # channel
+        10004,  # guild
+        10013,  # user
+        40058,  # a forum itself
+        50001,  # may not see it
+        50007,  # a person who takes no direct messages
+        50008,  # nothing is written there
+        50013,  # may not write there
+        50033,  # no such person
+        50278,  # a person in no guild with the bot
+        160005,  # a thread that is locked
+    ),
+    MessageGone: (10008, 50005, 50021, 50162),
+    ThreadArchived: (50083,),
+    InteractionExpired: (10015, 10062, 50027),
+    ReplyRefused: (160002,),
+    ContentBlocked: (20009, 200000, 200001, 240000),
+}
+_BY_CODE = {code: kind for kind, codes in _MEANINGS.items() for code in codes}
+_INVALID_FORM = 50035
+_SLOWMODE_CODES = (20016, 20022, 20028)
+
+
+def translate_error(error: discord.HTTPException) -> Exception:
+    """What an error of the library's is to us."""
+    said = error.text.strip() or str(error.status)
+    if kind := _BY_CODE.get(error.code):
+        return kind(said)
+    if error.status == 429 or error.code in _SLOWMODE_CODES:
+        return ChannelFault(describe_error(error), retry_after=_retry_after(error))
+    if error.status == 401:
+        return ChannelFault(describe_error(error), retry_after=WRONG_TOKEN_HOLD)
+    if error.status >= 500 or not error.code:  # without a code it is somebody in between who answers
+        return ChannelFault(describe_error(error))
+    if error.code == _INVALID_FORM:
+        if "In message_reference" in said:
+            return ReplyRefused(said)
+        if "In content" in said and "in length" in said:
+            return TooLong(said)
+    return ChatGone(said) if error.status == 403 else ApiRefused(said)
+
+
+def _retry_after(error: discord.HTTPException) -> float:
+    try:
+        return min(max(float(error.response.headers.get("Retry-After", "")), 0.0), 3600.0)
+    except ValueError:
+        return 0.0

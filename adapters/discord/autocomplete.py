@@ -1,0 +1,182 @@
+"""What is offered while somebody fills in a command: only to those who may use it, and no more than it would tell."""
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from adapters.discord.incoming import ReceivedMessage
+from bot.access import Standing
+from bot.commands.command import Command, commands_for
+from bot.messages import ChatId, IncomingMessage
+from bot.sanitize import one_line
+from bot.state.reminders import ReminderRow
+from memory.trash import TrashItem
+
+COMPLETED_OPTIONS = {
+    ("help", "command"),
+    ("model", "name"),
+    ("memory", "what"),
+    ("correct", "place"),
+    ("reminders", "number"),
+}
+"""Commands and their options that are completed."""
+MAX_SUGGESTIONS = 25
+LABEL_CHARS = 100
+VALUE_CHARS = 100
+NOTES_SECONDS = 5.0
+"""For so long a list of notes is good: every key that is pressed asks anew."""
+AUTO = "auto"
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
+_CORE = "MEMORY.md"
+
+
+@dataclass(frozen=True, slots=True)
+class PartialCommand:
+    """A command that is being filled in."""
+
+    command: str
+    option: str = ""
+    """The one that is written in just now."""
+    begun: str = ""
+    """What stands in it."""
+    others: Mapping[str, str] = field(default_factory=dict)
+    """What stands in the others, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Something that can be picked."""
+
+    label: str
+    value: str
+    """What stands in the option then."""
+
+
+async def _empty_trash() -> Sequence[TrashItem]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class AutocompleteSources:
+    """Where that is known which can be picked."""
+
+    models: Callable[[], Sequence[str]]
+    """The names of all that can answer."""
+    notes: Callable[[], Awaitable[Iterable[str]]]
+    """The paths of all notes."""
+    reminders: Callable[[ChatId], Awaitable[Sequence[ReminderRow]]]
+    """What is to come in a chat, the nearest first."""
+    removed: Callable[[], Awaitable[Sequence[TrashItem]]] = _empty_trash
+    """What is in the trash, the newest first."""
+
+
+class Autocomplete:
+    """Tells what can be picked. Who may not use a command is offered nothing, as if there were nothing."""
+
+    def __init__(
+        self,
+        sources: AutocompleteSources,
+        *,
+        commands: Sequence[Command],
+        standing: Callable[[ReceivedMessage], Awaitable[Standing]],
+        memory_is_open: Callable[[IncomingMessage], Awaitable[bool]],
+    ) -> None:
+        """`standing`: how far whoever types is trusted; `memory_is_open`: whether the memory may be used there."""
+        self._sources = sources
+        self._commands = commands
+        self._standing = standing
+        self._memory_is_open = memory_is_open
+        self._notes: tuple[str, ...] = ()
+        self._notes_until = 0.0
+        self._listing = asyncio.Lock()
+
+    async def offers(self, said: ReceivedMessage, typed: PartialCommand) -> list[Suggestion]:
+        """What can be picked, the likeliest first. Raises what the sources raise."""
+        standing = await self._standing(said)
+        usable = {command.name: command for command in commands_for(standing, self._commands)}
+        command = usable.get(typed.command)
+        if command is None or (typed.command, typed.option) not in COMPLETED_OPTIONS:
+            return []
+        is_closed = command.uses_memory and not await self._memory_is_open(said.message)
+        if is_closed and typed.others.get("action") not in command.also_closed:
+            return []
+        match typed.command:
+            case "help":
+                found = [Suggestion(f"/{each.name}: {each.help}", each.name) for each in usable.values()]
+            case "model":
+                found = [Suggestion(name, name) for name in (*self._sources.models(), AUTO)]
+            case "memory":
+                found = await self._suggest_for_memory(typed)
+            case "correct":
+                found = [Suggestion(each.label, f"{each.value}:") for each in await self._suggest_notes()]
+            case _:
+                return await self._suggest_reminders(said, typed, standing)
+        return _filter_suggestions(found, typed.begun)
+
+    async def _suggest_for_memory(self, typed: PartialCommand) -> list[Suggestion]:
+        match typed.others.get("action"):
+            case "get":
+                return await self._suggest_notes()
+            case "list":
+                paths = [each.value for each in await self._suggest_notes()]
+                folders = {str(folder) for path in paths for folder in PurePosixPath(path).parents}
+                return [Suggestion(folder, folder) for folder in sorted(folders - {"."})]
+            case "trash":
+                return [
+                    Suggestion(
+                        f"restore {each.number}: {each.note}, {each.at:%Y-%m-%d %H:%M} UTC",
+                        f"restore {each.number}",
+                    )
+                    for each in await self._sources.removed()
+                    if not each.is_restored
+                ]
+        return []
+
+    async def _suggest_notes(self) -> list[Suggestion]:
+        async with self._listing:
+            if time.monotonic() >= self._notes_until:
+                self._notes = tuple(await self._sources.notes())
+                self._notes_until = time.monotonic() + NOTES_SECONDS
+        paths = sorted(self._notes)
+        days = [path for path in reversed(paths) if _DAY.fullmatch(path)]
+        core = [path for path in paths if path == _CORE]
+        rest = [path for path in paths if path != _CORE and not _DAY.fullmatch(path)]
+        return [Suggestion(path, path) for path in (*core, *days, *rest)]
+
+    async def _suggest_reminders(
+        self, said: ReceivedMessage, typed: PartialCommand, standing: Standing
+    ) -> list[Suggestion]:
+        """By number or words; of several numbers in a row the last one is completed."""
+        before, _, last = typed.begun.rpartition(" ")
+        if not all(each.strip("#,").isdecimal() for each in before.split()):
+            before, last = "", typed.begun
+        rows = await self._sources.reminders(said.message.chat)
+        found = [
+            Suggestion(f"#{row.number} {row.text}", f"{before} {row.number}".strip())
+            for row in rows
+            if standing is Standing.OWNER or not row.prompt
+        ]
+        return _filter_suggestions(found, last)
+
+
+def _filter_suggestions(offers: Iterable[Suggestion], begun: str) -> list[Suggestion]:
+    """Those in which it stands that was begun, at the beginning first; no more than can be shown."""
+    wanted = begun.strip().casefold()
+    ranked: tuple[list[Suggestion], ...] = ([], [], [])
+    for offer in offers:
+        # A note's path that is cut would be another note's.
+        if not 0 < len(offer.value) <= VALUE_CHARS:
+            continue
+        label = offer.label.casefold()
+        if label.lstrip("/#").startswith(wanted.lstrip("/#")):
+            ranked[0].append(offer)
+        elif f"/{wanted}" in label:
+            ranked[1].append(offer)
+        elif wanted in label:
+            ranked[2].append(offer)
+    found = [offer for rank in ranked for offer in rank][:MAX_SUGGESTIONS]
+    return [Suggestion(one_line(offer.label, limit=LABEL_CHARS), offer.value) for offer in found]

@@ -1,0 +1,132 @@
+"""The slash commands, made known to Discord: only where they are others than it knows already."""
+
+import asyncio
+import hashlib
+import json
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import aiohttp
+import discord
+
+from adapters.discord.connection_health import describe_error
+from adapters.discord.private_api import http_client
+from adapters.discord.slash_commands import make_payload
+from bot.channel_store import ChannelStore
+from bot.commands.command import Command
+from bot.sanitize import one_line
+
+log = logging.getLogger(__name__)
+
+PAUSES = (5.0, 30.0, 120.0, 600.0, 1800.0)
+"""Seconds before Discord is asked again where it could not be reached; the last one again and again."""
+MISSING_ACCESS = 50001
+NO_SCOPE = (
+    "the slash commands cannot be shown in the server {guild}: the bot was added to it without the scope "
+    "applications.commands; open https://discord.com/oauth2/authorize?client_id={application}"
+    "&scope=bot+applications.commands and add it there once more"
+)
+NOT_SHOWN = "the slash commands are not shown as they are now: {why}"
+
+_PREFIX = "commands:"
+_EVERYWHERE = 0
+
+
+class CommandRegistration:
+    """Sets all commands by one call, for all guilds and direct messages, or for some guilds alone.
+
+    What was set is known from earlier starts, for each application. What Discord refuses is logged, and a `problem`.
+    """
+
+    def __init__(
+        self,
+        store: ChannelStore,
+        *,
+        commands: Sequence[Command],
+        guilds: Sequence[int] = (),
+        pauses: Sequence[float] = PAUSES,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`guilds`: those to which the commands are shown, and nowhere else; none for everywhere."""
+        self.problem = ""
+        """Why they are not shown as they should be: one line with the mend in it."""
+        self._store = store
+        self._commands = commands
+        self._guilds = guilds
+        self._pauses = pauses
+        self._sleep = sleep
+        self._told = ""
+
+    async def register(self, client: discord.Client) -> None:
+        """Set what is not set yet, and take away what is shown elsewhere; to be called once it is logged in.
+
+        Returns when that is done, will not be, or the client is closed; may be called again after it failed. Raises
+        StateFault.
+        """
+        application = client.application_id
+        if application is None:
+            return
+        prefix = f"{_PREFIX}{application}:"
+        for_guild = bool(self._guilds)
+        payload = make_payload(self._commands, for_guild=for_guild)
+        digest = hashlib.sha256(json.dumps(payload, sort_keys=True).encode()).hexdigest()[:32]
+        wanted = dict.fromkeys(self._guilds or (_EVERYWHERE,), digest)
+        self.problem = ""
+        noted = await self._store.list_prefix(prefix)
+        known = {int(key.removeprefix(prefix)): value for key, value in noted.items()}
+        for place, expected in wanted.items():
+            if known.get(place) != expected and await self._set_commands(client, place, payload):
+                await self._store.put(f"{prefix}{place}", expected)
+        for place in known.keys() - wanted.keys():
+            if await self._set_commands(client, place, []):
+                await self._store.put(f"{prefix}{place}", "")
+
+    async def _set_commands(self, client: discord.Client, place: int, payload: list[dict[str, Any]]) -> bool:
+        """Set all commands of a place; tell whether that is done."""
+        application, http = client.application_id or 0, http_client(client)
+        pauses = list(self._pauses)
+        while not client.is_closed():
+            wait = 0.0
+            try:
+                if place == _EVERYWHERE:
+                    await http.bulk_upsert_global_commands(application, payload)
+                else:
+                    await http.bulk_upsert_guild_commands(application, place, payload)
+            except discord.RateLimited as limited:
+                self._log_once(NOT_SHOWN.format(why=describe_error(limited)))
+                wait = limited.retry_after
+            except (discord.HTTPException, aiohttp.ClientError, OSError) as error:
+                if isinstance(error, discord.HTTPException) and error.status < 500 and error.status != 429:
+                    return self._handle_refusal(application, place, payload, error)
+                self._log_once(NOT_SHOWN.format(why=describe_error(error)))
+            except RuntimeError:
+                if not client.is_closed():
+                    raise
+                return False  # closed while it asked
+            else:
+                self._told = ""
+                return True
+            await self._sleep(max(pauses[0], wait))
+            if len(pauses) > 1:
+                del pauses[0]
+        return False
+
+    def _handle_refusal(
+        self, application: int, place: int, payload: list[dict[str, Any]], error: discord.HTTPException
+    ) -> bool:
+        """Tell why Discord does not take them; true where there is nothing left to be done."""
+        if place != _EVERYWHERE and not payload and error.status in (403, 404):
+            return True  # the bot is not there any more, and neither are its commands
+        if isinstance(error, discord.Forbidden) and error.code == MISSING_ACCESS:
+            self.problem = NO_SCOPE.format(guild=place, application=application)
+        else:
+            self.problem = one_line(NOT_SHOWN.format(why=describe_error(error)))
+        self._log_once(self.problem)
+        return False
+
+    def _log_once(self, problem: str) -> None:
+        """Log it once, not for each time that it is tried again."""
+        if problem != self._told:
+            log.warning("Discord: %s", one_line(problem))
+        self._told = problem

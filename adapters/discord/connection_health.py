@@ -1,0 +1,252 @@
+"""How receiving fares: told once when it begins to fail, once when it is well again; how long to wait meanwhile."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import aiohttp
+from discord import (
+    ConnectionClosed,
+    GatewayNotFound,
+    HTTPException,
+    LoginFailure,
+    PrivilegedIntentsRequired,
+    RateLimited,
+)
+
+from adapters.backoff import Backoff, BackoffTimes, add_jitter
+from adapters.discord.private_api import LibraryChanged
+from bot.messages import ChannelHealth
+from bot.sanitize import one_line
+from memory.redaction import remove_secrets
+
+log = logging.getLogger(__name__)
+
+PORTAL = "discord.com/developers/applications"
+UNKNOWN_BOT = (
+    "Discord does not know the bot's token: it is mistyped or was reset; put the one from "
+    f"{PORTAL} → your application → Bot → Reset Token into discord.token and start again"
+)
+INTENT_OFF = (
+    "Discord does not let the bot read messages that do not mention it: switch on Message Content Intent at "
+    f"{PORTAL} → your application → Bot → Privileged Gateway Intents, then start again"
+)
+OUTDATED = "Discord does not take what this version asks it for: install a newer one"
+SHARDS_REQUIRED = (
+    "Discord wants this bot, which is in very many servers, to connect in several parts, and does not tell in how "
+    "many: leave some of the servers, or ask Discord's support"
+)
+SESSIONS_USED_UP = "Discord lets the bot connect no more just now, since it has done so too often"
+CONNECTION_LOST = "Discord cannot be reached: the connection was lost"
+LOG_AFTER_FAILURES = 2
+"""Failures in a row: a single one is everyday life, and mends itself within a second."""
+LONGEST_REFUSAL = 86_400.0
+"""Seconds for which Discord is left alone that wants that; then it may say so again."""
+AUTHENTICATION_FAILED = 4004
+SHARD_CODES = (4010, 4011)
+VERSION_CODES = (4012, 4013)
+INTENTS_CODE = 4014
+
+
+@dataclass(frozen=True, slots=True)
+class ReconnectTimes:
+    """Seconds."""
+
+    first: float = 1.0
+    """After a first failure; each further one in a row doubles it."""
+    short: float = 4.0
+    """The longest in the first minute of failures: who writes then is not to wait long."""
+    longest: float = 300.0
+    answer: float = 8.0
+    """For an answer, or for the gateway's first word, in the first minute of failures."""
+    refused: float = 600.0
+    """Between tries where Discord will not have us as we are: token, version, shards."""
+    told: float = 15.0
+    """Of a lost connection; the library takes most of them up again sooner."""
+    given_up: float = 180.0
+    """For which the library tries to take a lost connection up again; then a new one is made."""
+    settled: float = 60.0
+    """A connection that has lasted so long was a good one: what fails then is a first failure."""
+    call: float = 60.0
+    """For what is asked before the connection."""
+    guilds: float = 2.0
+    """After the last guild that Discord told of, at the beginning of a connection."""
+    heartbeat: float = 60.0
+    """For a sign of life."""
+    identify: float = 5.0
+    """Between two beginnings of a session, as Discord wants it."""
+
+
+class ConnectionLost(Exception):
+    """The connection is gone, and the library has not got it back in time."""
+
+    def __init__(self) -> None:
+        super().__init__(CONNECTION_LOST)
+
+
+class TooManySessions(Exception):
+    """Discord counts how often a bot connects anew, and resets the token of one that does so too often."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        """`seconds`: after which more is allowed; 0 where that is not known."""
+        super().__init__(SESSIONS_USED_UP)
+        self.seconds = seconds
+
+
+class ConnectionHealth:
+    """What is told of how receiving fares, to whoever asks and in the log."""
+
+    def __init__(
+        self,
+        report: Callable[[ChannelHealth], None],
+        waits: ReconnectTimes,
+        *,
+        token: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock`: seconds that only grow."""
+        self._report = report
+        self._waits = waits
+        self._token = token
+        self._clock = clock
+        self._backoff = Backoff(BackoffTimes(waits.first, waits.short, waits.longest), clock=clock)
+        self._down = ""
+        self._hampered = ""
+        self._well_since: float | None = None
+
+    def record_success(self) -> None:
+        """Note that Discord can be heard."""
+        if self._down:
+            log.info("Discord: well again")
+        self._down = ""
+        if self._well_since is None:
+            self._well_since = self._clock()
+        self._report(ChannelHealth("up", self._hampered))
+
+    def hampered(self, detail: str) -> None:
+        """Note what is wrong while all else is well, in one line with the mend; "" for nothing."""
+        detail = self._remove_token(detail)
+        if detail and detail != self._hampered:
+            log.warning("%s", _log_line(detail))
+        if detail != self._hampered:
+            self._hampered = detail
+            if self._well_since is not None and not self._down:
+                self._report(ChannelHealth("up", detail))
+
+    def record_loss(self) -> None:
+        """Note that the connection is gone for longer than a moment."""
+        self._report_once(CONNECTION_LOST, is_network=True)
+
+    def record_failure(self, error: BaseException) -> float:
+        """Note a failure that needs a new connection; tell how many seconds to wait before it."""
+        if self._well_since is not None and self._clock() - self._well_since >= self._waits.settled:
+            self._backoff.record_success()
+        self._well_since = None
+        self._backoff.record_failure()
+        wait = self._choose_wait(error)
+        if self._backoff.failures >= LOG_AFTER_FAILURES or wait >= self._waits.told:
+            self._report_once(describe_error(error), is_network=_is_network(error))
+        return wait
+
+    @property
+    def answer_seconds(self) -> float:
+        """How long to wait for an answer of which all that follows depends."""
+        return min(self._waits.answer, self._waits.call) if self._backoff.is_recent else self._waits.call
+
+    def _report_once(self, detail: str, *, is_network: bool) -> None:
+        detail = self._remove_token(detail)
+        # Another reason is told where it has another mend, not where a network fails in ever new ways.
+        if not self._down or (detail != self._down and not is_network):
+            log.warning("%s", _log_line(detail))
+        self._down = detail
+        self._report(ChannelHealth("down", detail))
+
+    def _remove_token(self, detail: str) -> str:
+        return one_line(remove_secrets(detail, [self._token]))
+
+    def _choose_wait(self, error: BaseException) -> float:
+        wait = self._backoff.delay
+        if isinstance(error, RateLimited):
+            wait = max(wait, min(error.retry_after, LONGEST_REFUSAL))
+        elif isinstance(error, TooManySessions):
+            wait = max(wait, min(error.seconds, LONGEST_REFUSAL))
+        elif is_refused(error):
+            wait = self._waits.refused
+        return add_jitter(wait)
+
+
+def is_wrong_token(error: BaseException) -> bool:
+    """Whether Discord refused the token."""
+    return (
+        isinstance(error, LoginFailure)
+        or (isinstance(error, HTTPException) and error.status == 401)
+        or (isinstance(error, ConnectionClosed) and error.code == AUTHENTICATION_FAILED)
+    )
+
+
+def is_refused(error: BaseException) -> bool:
+    """Whether it will not get better by itself."""
+    codes = (*SHARD_CODES, *VERSION_CODES)
+    return (
+        isinstance(error, LibraryChanged)
+        or is_wrong_token(error)
+        or (isinstance(error, ConnectionClosed) and error.code in codes)
+    )
+
+
+def is_intent_off(error: BaseException) -> bool:
+    """Whether what was asked for is switched off for this application."""
+    return isinstance(error, PrivilegedIntentsRequired) or (
+        isinstance(error, ConnectionClosed) and error.code == INTENTS_CODE
+    )
+
+
+def describe_error(error: BaseException) -> str:
+    """A failure in one line, with the mend where there is one."""
+    if is_wrong_token(error):
+        return UNKNOWN_BOT
+    if is_intent_off(error):
+        return INTENT_OFF
+    match error:
+        case ConnectionLost() | TooManySessions() | LibraryChanged():
+            return str(error)
+        case ConnectionClosed() if error.code in SHARD_CODES:
+            return SHARDS_REQUIRED
+        case ConnectionClosed() if error.code in VERSION_CODES:
+            return OUTDATED
+        case ConnectionClosed():
+            return f"Discord cannot be reached: it closed the connection ({error.code})"
+        case RateLimited():
+            return f"Discord wants to be left alone for {error.retry_after:.0f} s"
+        case HTTPException() if error.status < 500:
+            return f"Discord refuses what is asked of it: {_discord_message(error)}"
+        case HTTPException():
+            return f"Discord cannot be reached: {_discord_message(error)}"
+        case TimeoutError() | asyncio.TimeoutError():
+            return "Discord cannot be reached: it does not answer"
+        case GatewayNotFound():
+            return "Discord cannot be reached: it does not tell where to connect"
+        case aiohttp.ClientResponseError():  # its own words hold the address, with what opens a file or a command
+            return f"Discord cannot be reached: {error.status} {error.message}"
+        case aiohttp.ClientError() | OSError():
+            said = str(error).replace(" ssl:default", "") or type(error).__name__
+            return f"Discord cannot be reached: {said}"
+    return f"Discord cannot be reached: {type(error).__name__}"
+
+
+def _discord_message(error: HTTPException) -> str:
+    """What Discord says, without the page of a proxy, which says nothing to anybody."""
+    reason = getattr(error.response, "reason", "") or ""
+    text = "" if "<" in error.text else error.text.strip()
+    return " ".join(filter(None, [str(error.status), text or reason]))
+
+
+def _is_network(error: BaseException) -> bool:
+    return not (is_refused(error) or is_intent_off(error) or isinstance(error, TooManySessions))
+
+
+def _log_line(detail: str) -> str:
+    """In the log, where other channels tell of themselves too."""
+    return detail if detail.startswith("Discord") else f"Discord: {detail}"

@@ -1,0 +1,47 @@
+"""Direct conversations by person: Discord tells where they are when it is asked to open one."""
+
+from contextlib import suppress
+from typing import Any
+
+import discord
+
+from adapters.discord.api_calls import ApiCalls, ChatGone
+from adapters.discord.private_api import http_client
+from adapters.discord.read_cursor import DIRECT
+from bot.channel_store import ChannelStore
+from bot.state.database import StateFault
+
+
+class DirectChannels:
+    """The channels of direct conversations."""
+
+    def __init__(self, calls: ApiCalls, store: ChannelStore) -> None:
+        self._calls = calls
+        self._store = store
+        self._channels: dict[str, int] = {}
+
+    async def channel_of(self, person: str) -> int:
+        """Where a person is written to; opened where it was not. Raises Gone, ChannelFault."""
+        if channel := self._channels.get(person):
+            return channel
+        channel = await self._find_noted(person) or await self._open(person)
+        self._channels[person] = channel
+        return channel
+
+    async def _find_noted(self, person: str) -> int:
+        with suppress(StateFault):
+            noted = await self._store.get(f"{DIRECT}{person}")
+            return int(noted) if noted.isdigit() else 0
+        return 0
+
+    async def _open(self, person: str) -> int:
+        async def open_one(client: discord.Client) -> int:
+            raw: Any = await http_client(client).start_private_message(int(person))
+            return int(raw["id"])
+
+        if not person.isdecimal():
+            raise ChatGone("no such person")
+        channel = await self._calls.make(open_one)
+        with suppress(StateFault):
+            await self._store.put(f"{DIRECT}{person}", str(channel))
+        return channel

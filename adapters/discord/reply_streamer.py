@@ -1,0 +1,371 @@
+"""One reply on its way into a channel: shown as it grows, whole in the end."""
+
+import asyncio
+import hashlib
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+from adapters.discord.api_calls import (
+    ApiRefused,
+    ChatGone,
+    ContentBlocked,
+    InteractionExpired,
+    MessageGone,
+    TooLong,
+)
+from adapters.discord.markdown.messages import LIMIT, TextMessage, render_messages, render_preview
+from adapters.discord.rate_limiter import SETTLE_SECONDS, RateLimiter
+from adapters.discord.reply_targets import (
+    DIRECT,
+    ChannelTarget,
+    OtherTarget,
+    ReplyTarget,
+    SentMessage,
+    ShownMessages,
+    is_beginning,
+)
+from adapters.latest_part import LatestPart
+from adapters.long_reply import LongReply, message_ids, render_part
+from adapters.markdown.blocks import DefinitionCache
+from adapters.markdown.layout import FileMessage
+from bot import phrases
+from bot.messages import ChannelFault, Choice, IncomingMessage, ReplyPart, Sending
+from bot.sanitize import one_line
+
+OutgoingMessage = TextMessage | FileMessage
+
+log = logging.getLogger(__name__)
+
+TYPING_AFTER = 0.4
+"""Seconds after which a person is shown that an answer is on its way; most commands are quicker."""
+TYPING_SECONDS = 8.0
+"""Discord shows it for ten."""
+AFTER_FAULT = 2.0
+"""Seconds in which a reply does not grow after Discord could not be reached."""
+NONCE_LIFETIME = timedelta(minutes=2)
+"""How old a message may be so that its answer need not be looked for: for some minutes Discord knows a nonce."""
+NONCE_DIGITS = 20
+FILE = "f"
+"""Before the id of a message that is a file, where ids are kept."""
+SHORTEST_LIMIT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class SentPart:
+    """A message that shows a part of the reply."""
+
+    id: int
+    is_file: bool = False
+    is_direct: bool = False
+    text: TextMessage | None = None
+    """What stands there, where that is known."""
+
+    @property
+    def encoded(self) -> str:
+        """As its id is kept over a restart."""
+        return f"{DIRECT if self.is_direct else ''}{FILE if self.is_file else ''}{self.id}"
+
+    @classmethod
+    def parse(cls, kept: str) -> "SentPart":
+        """A message of before the restart."""
+        marks = kept.rstrip("0123456789")
+        return cls(int(kept[len(marks) :]), FILE in marks, DIRECT in marks)
+
+
+class ReplyStreamer:
+    """Shows one reply by messages that are edited."""
+
+    def __init__(
+        self,
+        place: ReplyTarget,
+        pace: RateLimiter,
+        *,
+        key: str,
+        shown: Sequence[str],
+        keep: Callable[[Sequence[str]], Awaitable[None]],
+        answers: IncomingMessage | None,
+        reply_to: Callable[[], int | None],
+        elsewhere: Callable[[], Awaitable[OtherTarget]],
+        ours: ShownMessages,
+        settle_seconds: float = SETTLE_SECONDS,
+        sending: Sending | None = None,
+    ) -> None:
+        """`answers`: the message that somebody waits for an answer to; `reply_to`: what the first one points to.
+
+        `elsewhere` raises Refused where there is no such place, and ChannelFault. `ours`: our messages of which it is
+        known what they show.
+        """
+        self._place = place
+        self._pace = pace
+        self._key = f"{key}|{answers.chat}|{answers.id}" if answers else f"{key}|{place.number}"
+        self._sent = [SentPart.parse(each) for each in message_ids(shown)]
+        self._long = LongReply(shown, sending)
+        self._is_direct = any(sent.is_direct for sent in self._sent)
+        self._keep = keep
+        self._answers = answers
+        self._reply_to = reply_to
+        self._elsewhere = elsewhere
+        self._shown = ours
+        self._settle_seconds = settle_seconds
+        for sent in self._sent:
+            ours.add(sent.id)
+        self._taken_back: Counter[int] = Counter()
+        """How often a message of the reply was taken back, by its place: what comes there next is another one."""
+        self._tried = ""
+        """The nonce of what was sent last, whether that arrived or not."""
+        self._is_looked_for = bool(self._sent)
+        self._limit = LIMIT
+        self._takes_files = True
+        self._read: DefinitionCache = {}
+        """What was read of the text already."""
+
+    async def show(self, parts: AsyncIterator[ReplyPart]) -> None:
+        """Show it; raises Refused where nobody can be told any more, ChannelFault where that may work later."""
+        newest = LatestPart(parts)
+        typing = asyncio.create_task(self._show_typing()) if self._answers else None
+        try:
+            if await newest.wait_for_change():
+                await asyncio.wait([newest.ended], timeout=self._settle_seconds)
+                newest.recheck()
+            while await newest.wait_for_change():
+                if await self._wait_for_slot(newest) and (fault := await self._show_growth(newest.text)):
+                    await asyncio.wait([newest.ended], timeout=fault)
+            last = await newest.last()
+        finally:
+            if typing:
+                typing.cancel()
+            await newest.close()
+        if last is None or not last.final:
+            return
+        if last.text.strip():
+            await self._finish(last)
+        elif not self._sent:
+            with suppress(ApiRefused):
+                await self._place.withdraw()
+
+    # -- while it grows -------------------------------------------------------------------------------------
+
+    async def _wait_for_slot(self, newest: LatestPart) -> bool:
+        """Wait until a step may be shown; false where the reply came to its end before."""
+        waiting = asyncio.create_task(self._pace.wait_for_slot(self._place.number))
+        try:
+            await asyncio.wait([waiting, newest.ended], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+        return not newest.ended.done()
+
+    async def _show_growth(self, text: str) -> float:
+        """Show what there is more of; what goes wrong here is made good in the end.
+
+        Tells for how many seconds it is better left alone.
+        """
+        try:
+            await self._step(text)
+        except ChatGone:
+            raise
+        except InteractionExpired:
+            await self._switch_target()
+        except (ApiRefused, ChannelFault) as fault:
+            if isinstance(fault, ChannelFault) and fault.retry_after:
+                self._pace.pause(self._place.number, fault.retry_after)
+                return fault.retry_after
+            return AFTER_FAULT
+        return 0.0
+
+    async def _step(self, text: str) -> None:
+        """Show the first thing that is not as it is to be."""
+        messages = await render_part(text, partial(render_preview, known=self._read))
+        for number, message in enumerate(messages):
+            if isinstance(message, FileMessage):
+                return  # only a whole one is sent
+            if number == len(self._sent):
+                await self._send(message, growing=True)
+                return
+            sent = self._sent[number]
+            if sent.is_file:
+                return
+            if sent.text != message:
+                try:
+                    await self._edit(number, message, growing=True)
+                except MessageGone:
+                    await self._delete_from(number)
+                return
+
+    async def _show_typing(self) -> None:
+        """Show that an answer is on its way, until there is some of it to be seen."""
+        await asyncio.sleep(TYPING_AFTER)
+        while not any(each.text for each in self._sent):
+            if self._place.shows_typing:
+                try:
+                    await self._place.typing()
+                except ApiRefused:
+                    return
+                except ChannelFault:
+                    pass  # nobody would miss it
+            await asyncio.sleep(TYPING_SECONDS)
+
+    # -- in the end -----------------------------------------------------------------------------------------
+
+    async def _finish(self, part: ReplyPart) -> None:
+        """Have all of it stand there, whatever was shown before."""
+        text, choices = part.text, part.choices
+        while True:
+            try:
+                await self._complete(text, choices)
+            except InteractionExpired:
+                await self._switch_target()
+            except TooLong:
+                self._limit //= 2
+                if self._limit < SHORTEST_LIMIT:
+                    raise
+            except ChatGone:
+                raise
+            except ApiRefused as refused:
+                if text in (phrases.HELD_BACK, phrases.NOT_SHOWN):
+                    raise
+                log.error("a reply cannot be shown: Discord refused it: %s", one_line(str(refused)))
+                text = phrases.HELD_BACK if isinstance(refused, ContentBlocked) else phrases.NOT_SHOWN
+                choices, self._limit = (), LIMIT
+            else:
+                return
+
+    async def _complete(self, text: str, choices: Sequence[Choice]) -> None:
+        messages = await self._messages(text)
+        for number, message in enumerate(messages):
+            if not self._long.may_send(number, sent=len(self._sent), messages=len(messages)):
+                await self._keep_ids()
+                await self._complete(text, choices)
+                return
+            offered = choices if number == len(messages) - 1 else ()
+            is_file = isinstance(message, FileMessage)
+            if number < len(self._sent) and self._sent[number].is_file != is_file:
+                await self._delete_from(number)
+            if number < len(self._sent):
+                if isinstance(message, FileMessage) or (self._sent[number].text == message and not offered):
+                    continue
+                try:
+                    await self._edit(number, message, choices=offered)
+                    continue
+                except (ChatGone, InteractionExpired, TooLong, ContentBlocked):
+                    raise
+                except ApiRefused:  # deleted, or for a reason that nobody foresaw: it is said anew
+                    await self._delete_from(number)
+            try:
+                await self._send(message, choices=offered)
+            except (InteractionExpired, ContentBlocked):
+                raise
+            except ApiRefused:
+                if not (is_file and self._takes_files):
+                    raise
+                self._takes_files = False  # such as where files are not allowed: text may be
+                await self._complete(text, choices)
+                return
+        await self._delete_from(len(messages))
+
+    async def _messages(self, text: str) -> list[OutgoingMessage]:
+        """The messages that show all of a reply; where its sending was stopped, a file takes the place of the rest."""
+        files = self._takes_files
+        render = partial(render_messages, limit=self._limit, known=self._read, files=files)
+        begun = sum(not each.is_file for each in self._sent)
+        return await self._long.messages(
+            text, render, lambda each: len(each.content), files=files, begun=begun
+        )
+
+    async def _send(
+        self, message: OutgoingMessage, *, choices: Sequence[Choice] = (), growing: bool = False
+    ) -> None:
+        reply_to = None if self._sent else self._reply_to()
+        if found := await self._find_sent(message, reply_to):
+            await self._add(found, message, is_known=False)
+            if isinstance(message, TextMessage):
+                await self._edit(len(self._sent) - 1, message, choices=choices, growing=growing)
+            return
+        was_tried, self._tried = self._tried == self._nonce(), self._nonce()
+        for is_last in (False, True):
+            try:
+                posted = await self._place.send(
+                    message, nonce=self._nonce(), reply_to=reply_to, choices=choices, growing=growing
+                )
+            except MessageGone:  # one with this nonce was sent, and is deleted: Discord makes no second one
+                if is_last:
+                    raise
+                self._taken_back[len(self._sent)] += 1
+            else:
+                break
+        # What was sent first with this nonce stands there, which may have been less, and without buttons.
+        stands = isinstance(message, FileMessage) or (
+            posted.content.strip() == message.content.strip() and not (was_tried and choices)
+        )
+        self._is_looked_for = True
+        await self._add(posted, message, is_known=stands)
+        if not stands and not growing and isinstance(message, TextMessage):
+            await self._edit(len(self._sent) - 1, message, choices=choices)
+
+    async def _find_sent(self, message: OutgoingMessage, reply_to: int | None) -> SentMessage | None:
+        """What an earlier process may have sent too long ago for its nonce to count; looked for once."""
+        answered, place = self._answers, self._place
+        if self._is_looked_for or answered is None or not answered.id.isdigit():
+            return None
+        if not (isinstance(message, TextMessage) and isinstance(place, ChannelTarget)):
+            return None
+        if datetime.now(UTC) - answered.sent_at < NONCE_LIFETIME:
+            return None
+
+        def fits(raw: Mapping[str, Any]) -> bool:
+            if "interaction_metadata" in raw:
+                return False
+            points_to = (raw.get("message_reference") or {}).get("message_id")
+            if reply_to is not None:
+                return bool(points_to == str(reply_to))
+            return not points_to and is_beginning(raw["content"], message)
+
+        found = await place.find(fits, after=int(answered.id), known=self._shown)
+        self._is_looked_for = True
+        return found
+
+    def _nonce(self) -> str:
+        """Names the next message of this reply, for ever and in all processes."""
+        number = len(self._sent)
+        name = f"{self._key}|{number}|{self._taken_back[number]}|{self._is_direct}"
+        return hashlib.sha256(name.encode()).hexdigest()[:NONCE_DIGITS]
+
+    async def _edit(
+        self, number: int, message: TextMessage, *, choices: Sequence[Choice] = (), growing: bool = False
+    ) -> None:
+        sent = self._sent[number]
+        await self._place.edit(sent.id, message, choices=choices, growing=growing)
+        self._sent[number] = replace(sent, text=message)
+
+    async def _add(self, posted: SentMessage, message: OutgoingMessage, *, is_known: bool) -> None:
+        text = message if is_known and isinstance(message, TextMessage) else None
+        self._sent.append(SentPart(posted.id, isinstance(message, FileMessage), self._is_direct, text))
+        self._shown.add(posted.id)
+        await self._keep_ids()
+
+    async def _keep_ids(self) -> None:
+        ids = [each.encoded for each in self._sent]
+        await self._keep([*ids, *self._long.marks] if ids else ids)
+
+    async def _delete_from(self, first: int) -> None:
+        """Delete what was sent from here on: something else stands in its place, or nothing."""
+        while len(self._sent) > first:
+            with suppress(ApiRefused):
+                await self._place.delete(self._sent[-1].id)
+            del self._sent[-1]
+            self._taken_back[len(self._sent)] += 1
+            await self._keep_ids()
+
+    async def _switch_target(self) -> None:
+        """Go on where it can still be shown; in private all of it is said anew."""
+        elsewhere = await self._elsewhere()
+        self._place = elsewhere.place
+        if elsewhere.is_direct:
+            self._is_direct = self._takes_files = True
+            self._sent.clear()
+            self._long.begin_anew()

@@ -1,0 +1,464 @@
+"""Where a reply is shown: in a channel, or as the answer to a command or press."""
+
+import asyncio
+import io
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import aiohttp
+import discord
+
+from adapters.discord.api_calls import (
+    ApiCalls,
+    ApiRefused,
+    InteractionExpired,
+    MessageGone,
+    ReplyRefused,
+    ThreadArchived,
+)
+from adapters.discord.buttons import make_buttons
+from adapters.discord.interaction_handle import InteractionHandle
+from adapters.discord.private_api import http_client, parameters_class, webhook_adapter
+from bot.messages import ChannelFault, Choice
+
+if TYPE_CHECKING:
+    from discord.http import MultipartParameters
+
+    from adapters.discord.markdown.messages import TextMessage
+    from adapters.markdown.layout import FileMessage
+
+    Message = TextMessage | FileMessage
+
+log = logging.getLogger(__name__)
+
+NOBODY = discord.AllowedMentions.none()
+ORIGINAL = "@original"
+HISTORY_LIMIT = 100
+"""Messages in which one of our own is looked for."""
+MAX_SHOWN = 2000
+"""Some 0.3 MB. They are looked for among the latest of a channel."""
+DIRECT = "d"
+"""Before the id of a message that is told in private beside its channel, where ids are kept."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """A message as Discord has it."""
+
+    id: int
+    content: str
+
+
+class ShownMessages:
+    """The messages of ours of which it is known what they show."""
+
+    def __init__(self) -> None:
+        self._ids: OrderedDict[int, None] = OrderedDict()
+
+    def add(self, message: int) -> None:
+        """Note one."""
+        self._ids[message] = None
+        if len(self._ids) > MAX_SHOWN:
+            self._ids.popitem(last=False)
+
+    def __contains__(self, message: int) -> bool:
+        return message in self._ids
+
+
+class ReplyTarget(Protocol):
+    """Raises Refused, and ChannelFault where it may work later. `growing`: what fails is not tried again."""
+
+    number: int
+    """What Discord counts by how much is shown there."""
+    shows_typing: bool
+    """Whether people see nothing there until it is shown that somebody types."""
+
+    async def send(
+        self,
+        message: "Message",
+        *,
+        nonce: str,
+        reply_to: int | None = None,
+        choices: Sequence[Choice] = (),
+        growing: bool = False,
+    ) -> SentMessage:
+        """Show a message; with the same nonce again within some minutes it is there once all the same."""
+        ...
+
+    async def edit(
+        self, message: int, text: "TextMessage", *, choices: Sequence[Choice] = (), growing: bool = False
+    ) -> None:
+        """Put another text into a message, and these buttons below it."""
+        ...
+
+    async def delete(self, message: int) -> None:
+        """Take a message back; one that is gone already is no error."""
+        ...
+
+    async def typing(self) -> None:
+        """Show for ten seconds that an answer is on its way."""
+        ...
+
+    async def withdraw(self) -> None:
+        """Take back what was announced, since nothing comes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OtherTarget:
+    """Where a reply goes on that cannot be shown any more where it began."""
+
+    place: ReplyTarget
+    is_direct: bool
+    """Whether nothing of it stands there yet."""
+
+
+class ChannelTarget:
+    """A channel, thread or direct conversation."""
+
+    shows_typing = True
+
+    def __init__(self, calls: ApiCalls, channel: int) -> None:
+        self.number = channel
+        self._calls = calls
+
+    async def send(
+        self,
+        message: "Message",
+        *,
+        nonce: str,
+        reply_to: int | None = None,
+        choices: Sequence[Choice] = (),
+        growing: bool = False,
+    ) -> SentMessage:
+        async def post(
+            reference: int | None, offered: Sequence[Choice], client: discord.Client
+        ) -> SentMessage:
+            options: dict[str, Any] = {"nonce": nonce}
+            if reference:
+                options["message_reference"] = {
+                    "message_id": str(reference),
+                    "channel_id": str(self.number),
+                    "fail_if_not_exists": False,
+                }
+            with _message_parameters(message, offered, **options) as parameters:
+                return _parse_message(await http_client(client).send_message(self.number, params=parameters))
+
+        while True:
+            try:
+                return await self._call(partial(post, reply_to, choices), again=not growing)
+            except ReplyRefused:
+                if reply_to is None:
+                    raise
+                reply_to = None
+            except ApiRefused as refused:
+                if growing or type(refused) is not ApiRefused or not (reply_to or choices):
+                    raise
+                log.warning("a text is shown without what is around it: Discord refused it: %s", refused)
+                reply_to, choices = None, ()
+
+    async def edit(
+        self, message: int, text: "TextMessage", *, choices: Sequence[Choice] = (), growing: bool = False
+    ) -> None:
+        async def put(offered: Sequence[Choice], client: discord.Client) -> None:
+            with _message_parameters(text, offered, is_edit=True) as parameters:
+                await http_client(client).edit_message(self.number, message, params=parameters)
+
+        async def edited(offered: Sequence[Choice]) -> None:
+            await self._call(partial(put, offered), again=not growing)
+
+        await _send_with_choices(edited, choices, growing=growing)
+
+    async def delete(self, message: int) -> None:
+        with suppress(MessageGone):
+            await self._call(lambda client: http_client(client).delete_message(self.number, message))
+
+    async def _call(
+        self, call: Callable[[discord.Client], Awaitable[Result]], *, again: bool = True
+    ) -> Result:
+        """Make a call, in a thread that was put away once it is opened again; one that is locked stays closed."""
+        try:
+            return await self._calls.make(call, again=again)
+        except ThreadArchived:
+            await self._calls.make(
+                lambda client: http_client(client).edit_channel(self.number, archived=False)
+            )
+            return await self._calls.make(call, again=again)
+
+    async def typing(self) -> None:
+        await self._calls.make(lambda client: http_client(client).send_typing(self.number), again=False)
+
+    async def withdraw(self) -> None:
+        """Nothing is announced in a channel."""
+
+    async def find(
+        self, fits: Callable[[Mapping[str, Any]], bool], *, after: int, known: ShownMessages
+    ) -> SentMessage | None:
+        """Look for a text of ours that was sent without being noted: the first behind a message that fits.
+
+        What is `known` shows something else.
+        """
+        try:
+            client, history = await self._calls.make(self._read_history(after))
+        except ApiRefused:  # closed to the bot: then there may be a second one, which is less bad than none
+            return None
+        me = str(client.user.id) if client.user else ""
+        for raw in sorted(history, key=lambda each: int(each["id"])):
+            posted = _parse_message(raw)
+            is_mine = raw["author"]["id"] == me and posted.id not in known
+            if is_mine and posted.content.strip() and fits(raw):
+                return posted
+        return None
+
+    def _read_history(
+        self, after: int
+    ) -> Callable[[discord.Client], Awaitable[tuple[discord.Client, list[dict[str, Any]]]]]:
+        async def read(client: discord.Client) -> tuple[discord.Client, list[dict[str, Any]]]:
+            raw: Any = await http_client(client).logs_from(self.number, HISTORY_LIMIT, after=after)
+            return client, list(raw)
+
+        return read
+
+
+class InteractionTarget:
+    """The answer to a command or press: first in the place of what was announced, then in further messages.
+
+    Raises Expired once its time is over.
+    """
+
+    shows_typing = False
+
+    def __init__(
+        self,
+        calls: ApiCalls,
+        answerable: InteractionHandle,
+        *,
+        is_begun: bool,
+        channel: ChannelTarget | None,
+        known: ShownMessages,
+        acknowledged: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`is_begun`: its first message shows something already. `channel`: the one that all others see it in.
+
+        `acknowledged` returns when Discord was told that an answer will come.
+        """
+        self.number = answerable.interaction
+        self._calls = calls
+        self._answerable = answerable
+        self._is_begun = is_begun
+        self._channel = channel
+        self._known = known
+        self._acknowledged = acknowledged
+        self._latest = answerable.interaction
+
+    async def send(
+        self,
+        message: "Message",
+        *,
+        nonce: str,
+        reply_to: int | None = None,
+        choices: Sequence[Choice] = (),
+        growing: bool = False,
+    ) -> SentMessage:
+        del nonce, reply_to  # there is nothing like it
+        if not self._is_begun:
+            with suppress(MessageGone):
+                posted = await self._edit_message(ORIGINAL, message, choices, growing=growing)
+                return self._remember(posted)
+            self._is_begun = True
+        sent: list[SentMessage] = []
+
+        async def follow_up(offered: Sequence[Choice]) -> None:
+            sent.append(await self._follow_up(message, offered, growing=growing))
+
+        await _send_with_choices(follow_up, choices, growing=growing)
+        return self._remember(sent[-1])
+
+    def _remember(self, posted: SentMessage) -> SentMessage:
+        self._is_begun = True
+        self._latest = max(self._latest, posted.id)
+        return posted
+
+    async def _follow_up(
+        self, message: "Message", choices: Sequence[Choice], *, growing: bool
+    ) -> SentMessage:
+        async def post(client: discord.Client) -> SentMessage:
+            with _message_parameters(message, choices, is_private=self._answerable.private) as parameters:
+                hook = self._webhook(client)
+                once: Any = _NoRetrySession(hook.session)
+                raw: Any = await webhook_adapter().execute_webhook(
+                    hook.id,
+                    self._answerable.token,
+                    session=once,
+                    payload=parameters.payload,
+                    multipart=parameters.multipart,
+                    files=parameters.files,
+                    wait=True,
+                    with_components=bool(choices),
+                )
+                return _parse_message(raw)
+
+        try:
+            return await self._call(post, again=False)
+        except ChannelFault as fault:
+            if growing or fault.retry_after:
+                raise
+        # No nonce keeps it from being there twice, if only the answer was lost: where others see it, it can be seen.
+        if self._channel:
+            found = await self._channel.find(
+                lambda raw: is_beginning(raw["content"], message), after=self._latest, known=self._known
+            )
+            if found:
+                return found
+        return await self._call(post, again=False)
+
+    async def edit(
+        self, message: int, text: "TextMessage", *, choices: Sequence[Choice] = (), growing: bool = False
+    ) -> None:
+        which = ORIGINAL if message == self._answerable.buttons else str(message)
+        await self._edit_message(which, text, choices, growing=growing)
+
+    async def _edit_message(
+        self, which: str, message: "Message", choices: Sequence[Choice], *, growing: bool
+    ) -> SentMessage:
+        put: list[SentMessage] = []
+
+        async def edited(offered: Sequence[Choice]) -> None:
+            async def edit(client: discord.Client) -> SentMessage:
+                with _message_parameters(message, offered, is_edit=True) as parameters:
+                    hook = self._webhook(client)
+                    raw: Any = await webhook_adapter().edit_webhook_message(
+                        hook.id,
+                        self._answerable.token,
+                        which,  # type: ignore[arg-type]
+                        session=hook.session,
+                        payload=parameters.payload,
+                        multipart=parameters.multipart,
+                        files=parameters.files,
+                        with_components=bool(offered),
+                    )
+                    return _parse_message(raw)
+
+            put.append(await self._call(edit, again=not growing))
+
+        await _send_with_choices(edited, choices, growing=growing)
+        return put[-1]
+
+    async def delete(self, message: int) -> None:
+        which = ORIGINAL if message == self._answerable.buttons else str(message)
+        with suppress(MessageGone):
+            await self._delete(which)
+
+    async def withdraw(self) -> None:
+        if not self._is_begun:
+            with suppress(MessageGone):
+                await self._delete(ORIGINAL)
+
+    async def _delete(self, which: str) -> None:
+        async def delete(client: discord.Client) -> None:
+            hook = self._webhook(client)
+            await webhook_adapter().delete_webhook_message(
+                hook.id,
+                self._answerable.token,
+                which,  # type: ignore[arg-type]
+                session=hook.session,
+            )
+
+        await self._call(delete)
+
+    async def typing(self) -> None:
+        """Discord itself shows that an answer is on its way."""
+
+    def _webhook(self, client: discord.Client) -> discord.Webhook:
+        return discord.Webhook.partial(self._answerable.application, self._answerable.token, client=client)
+
+    async def _call(
+        self, call: Callable[[discord.Client], Awaitable[Result]], *, again: bool = True
+    ) -> Result:
+        left = (self._answerable.until - datetime.now(UTC)).total_seconds()
+        if left <= 0:
+            raise InteractionExpired("its time is over")
+        try:
+            async with asyncio.timeout(left):
+                await self._acknowledged()
+                return await self._calls.make(call, again=again)
+        except ThreadArchived as error:  # whoever writes there as people do opens it again
+            raise InteractionExpired(str(error)) from error
+        except TimeoutError as error:
+            raise InteractionExpired("its time is over") from error
+
+
+class _NoRetrySession:
+    """A session in which the library asks nothing again that Discord may have done although it has failed."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    @asynccontextmanager
+    async def request(self, method: str, url: str, **options: Any) -> AsyncIterator[aiohttp.ClientResponse]:
+        async with self._session.request(method, url, **options) as response:
+            if response.status >= 500:
+                raise discord.DiscordServerError(response, await response.text(errors="replace"))
+            yield response
+
+
+async def _send_with_choices(
+    show: Callable[[Sequence[Choice]], Awaitable[None]], choices: Sequence[Choice], *, growing: bool
+) -> None:
+    """Show something with buttons, and without where Discord takes offence at them: never nothing."""
+    try:
+        await show(choices)
+    except ApiRefused as refused:
+        if growing or type(refused) is not ApiRefused or not choices:
+            raise
+        log.warning("a text is shown without its buttons: Discord refused it: %s", refused)
+        await show(())
+
+
+def _message_parameters(
+    message: "Message",
+    choices: Sequence[Choice],
+    *,
+    is_edit: bool = False,
+    is_private: bool = False,
+    **options: Any,
+) -> "MultipartParameters":
+    """A message as the library sends it: nobody is called by it, and no link unfolds below it."""
+    from adapters.markdown.layout import FileMessage
+
+    view = make_buttons(choices)
+    if view or is_edit:
+        options["view"] = view
+    if isinstance(message, FileMessage):
+        options["file"] = discord.File(io.BytesIO(message.content.encode()), filename=message.name)
+        if is_edit:
+            options["content"] = ""
+    else:
+        options["content"] = message.content
+    flags = discord.MessageFlags(suppress_embeds=True)
+    if is_private:
+        flags.ephemeral = True
+    return parameters_class(allowed_mentions=NOBODY, flags=flags, **options)
+
+
+def _parse_message(raw: Any) -> SentMessage:
+    return SentMessage(int(raw["id"]), raw.get("content") or "")
+
+
+def is_beginning(content: str, message: "Message") -> bool:
+    """Whether a text is the message, or what it may have been before it had grown."""
+    from adapters.discord.markdown.messages import TextMessage
+
+    return (
+        isinstance(message, TextMessage)
+        and bool(content.strip())
+        and message.content.strip().startswith(content.strip())
+    )

@@ -1,0 +1,351 @@
+"""Markdown as blocks of styled text: parsed by pyromark, and no word of it lost on the way."""
+
+import logging
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from pyromark import events_with_range
+
+from adapters.markdown.inline import InlineReader, ParserEvent, UnreadableEvents, mark_file_names
+from adapters.markdown.normalize import FILLER, OPTIONS, normalize
+from adapters.markdown.options import DEEPEST_HEADING, LARGEST_NUMBER, MarkdownOptions
+from adapters.markdown.styled import HIDDEN, Mark, Styled, StyledBuilder, find_lost_word, is_blank
+from adapters.markdown.table import render_table
+from bot.log.tracebacks import error_location
+
+_DEEPEST = 40
+_INDENTED = 8
+"""Levels of lists that are shown further in than the one before."""
+_RULE = "———"
+_LANGUAGE = re.compile(r"[\w+#.-]{1,32}")
+_ATTRIBUTES = re.compile(r"(?:\{[^{}]*\}|[\w-]+=(?:\"[^\"]*\"|'[^']*'|[^\s\"']+)|\s)*+")
+"""What only programs read behind a language: `title="x.py" {1,3}`."""
+_BLANK_BEFORE = re.compile(rb"\n[ \t>]*\n[ \t>]*$")
+_LABEL = rb"\[(?:[^\[\]\\]|\\.)++\]:"
+_DEFINITION = re.compile(rb"(" + _LABEL + rb").*?(?=\n[^\S\n]*+" + _LABEL + rb"|\Z)|\S[^\n]*+", re.DOTALL)
+_NUMBER = re.compile(rb"\d+")
+_MOST_EVENTS = 2
+"""For each byte: beyond that, it is a table whose short rows the parser fills up with cells by the hundred thousand."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class StyledBlock:
+    """A paragraph, a list, a heading and so on, as it stands in a message."""
+
+    styled: Styled
+    gap: str
+    """What stands between it and the block before it: one line break or two."""
+    is_code: bool = False
+    is_heading: bool = False
+
+    @property
+    def language(self) -> str:
+        return next((mark.detail for mark in self.styled.marks if mark.kind == "pre"), "")
+
+
+DefinitionCache = dict[bytes, Styled]
+"""Blocks that were read before, by their Markdown: a reply that grows is read anew only where it grew."""
+
+
+def parse_blocks(markdown: str, known: DefinitionCache, look: MarkdownOptions) -> list[StyledBlock]:
+    """The blocks of `markdown` from top to bottom; one that would lose a word is plain text.
+
+    `known` is what an earlier call has left there, or empty; afterwards it holds the blocks of this one.
+    """
+    text = normalize(markdown)
+    source = text.encode()
+    most = _MOST_EVENTS * len(source) + 1000
+    events: list[ParserEvent] = list(islice(events_with_range(text, options=OPTIONS), most + 1))
+    before = known.copy()
+    known.clear()
+    if len(events) > most:
+        _log.info("a reply of %d characters is shown as plain text: a table in it has no measure", len(text))
+        return [StyledBlock(Styled(markdown.strip("\n")), "")]
+    used = _find_labels(events)
+    alone = b"]:" not in source  # else what `[1]` leads to may stand in another block
+    blocks: list[StyledBlock] = []
+    done = 0
+
+    def add(styled: Styled, start: int, *, is_code: bool = False, is_heading: bool = False) -> None:
+        if FILLER in text:
+            styled = _remove_filler(styled)
+        if not is_blank(styled.text):
+            gap = "" if not blocks else "\n\n" if _has_blank_before(source, start) else "\n"
+            blocks.append(StyledBlock(styled, gap, is_code, is_heading))
+
+    for first, last in _split_top_level(events):
+        payload, error_location = events[first]
+        start, end = error_location["start"], error_location["end"]
+        for definition, place in _read_definitions(source, done, start, used, look):
+            add(definition, place)
+        name = _event_name(payload)
+        written = source[
+            source.rfind(b"\n", 0, start) + 1 : end
+        ]  # how far it is pushed in bears on what it is
+        styled = (alone and before.get(written)) or _read_block(
+            source, events[first : last + 1], start, end, look
+        )
+        if alone:
+            known[written] = styled
+        add(styled, start, is_code=name == "CodeBlock", is_heading=name == "Heading")
+        done = max(done, end)
+    for definition, place in _read_definitions(source, done, len(source), used, look):
+        add(definition, place)
+    return blocks
+
+
+def _read_definitions(
+    source: bytes, start: int, end: int, used: set[str], look: MarkdownOptions
+) -> Iterator[tuple[Styled, int]]:
+    """What lies between two blocks: addresses of links, `[1]: https://…`. Those without a link are shown."""
+    place = start
+    for match in _DEFINITION.finditer(source, start, end):
+        place = place if place > start else match.start()
+        label = _normalize_label((match[1] or b"")[1:-2].decode())
+        if label in used:
+            used.remove(label)  # a second address of that name is nobody's
+            continue
+        shown = Styled(match[0].decode().strip())
+        yield mark_file_names(shown) if look.file_names_as_code else shown, place
+        place = match.end() + 1
+
+
+def _normalize_label(label: str) -> str:
+    return " ".join(label.split()).casefold()
+
+
+def _find_labels(events: list[ParserEvent]) -> set[str]:
+    """What the links of the text look up."""
+    links = (
+        payload["Start"].get("Link")
+        for payload, _ in events
+        if isinstance(payload, dict) and isinstance(payload.get("Start"), dict)
+    )
+    return {_normalize_label(link["id"]) for link in links if link and link["id"]}
+
+
+def _split_top_level(events: list[ParserEvent]) -> Iterator[tuple[int, int]]:
+    """First and last event of each block that stands in no other."""
+    depth = first = 0
+    for at, (payload, _) in enumerate(events):
+        if isinstance(payload, dict):
+            if "Start" in payload:
+                if not depth:
+                    first = at
+                depth += 1
+                continue
+            if "End" in payload:
+                depth -= 1
+                if not depth:
+                    yield first, at
+                continue
+        if not depth:
+            yield at, at
+
+
+def _event_name(payload: Any) -> str:
+    tag = payload if isinstance(payload, str) else payload.get("Start", "")
+    return tag if isinstance(tag, str) else next(iter(tag))
+
+
+def _read_block(
+    source: bytes, events: list[ParserEvent], start: int, end: int, look: MarkdownOptions
+) -> Styled:
+    plain = source[start:end].decode()
+    try:
+        styled = _BlockReader(source, events, look).read_block()
+        lost = find_lost_word(plain, styled)
+    except (UnreadableEvents, LookupError, TypeError) as fault:
+        _log.info("a block of %d characters is shown as plain text: %s", len(plain), error_location(fault))
+        return Styled(plain.strip("\n"))
+    if lost or is_blank(styled.text):
+        if lost:
+            _log.info("a block of %d characters is shown as plain text: a word would be lost", len(plain))
+        return Styled(plain.strip("\n"))
+    return styled
+
+
+def _remove_filler(styled: Styled) -> Styled:
+    return styled.remove_ranges((at.start(), at.end()) for at in re.finditer(FILLER, styled.text))
+
+
+def _has_blank_before(source: bytes, start: int) -> bool:
+    return _BLANK_BEFORE.search(source, max(0, start - 200), start) is not None
+
+
+class _BlockReader(InlineReader):
+    """Reads blocks within blocks."""
+
+    def __init__(self, source: bytes, events: list[ParserEvent], look: MarkdownOptions) -> None:
+        super().__init__(source, events, look)
+        self.depth = 0
+        self.list_depth = 0
+        self.quote_depth = 0
+
+    def read_block(self) -> Styled:
+        """The block, or run of inline events, that begins here."""
+        payload, error_location = self.events[self.at]
+        if payload == "Rule":
+            self.at += 1
+            return Styled(_RULE)
+        if isinstance(payload, str) or "Start" not in payload:
+            return self.inline()
+        tag = payload["Start"]
+        name, data = (tag, None) if isinstance(tag, str) else next(iter(tag.items()))
+        if name in ("Emphasis", "Strong", "Strikethrough", "Link", "Image"):
+            return self.inline()
+        if self.depth >= _DEEPEST:
+            raise UnreadableEvents("nested too deep")
+        self.at += 1
+        self.depth += 1
+        styled = self._read_started(name, data, error_location["start"])
+        self.depth -= 1
+        self.at += 1  # its end
+        return styled
+
+    def _read_started(self, name: str, data: Any, start: int) -> Styled:
+        if name == "Paragraph":
+            return self.inline()
+        if name == "Heading":
+            return self._read_heading(int(data["level"][1:]))
+        if name == "CodeBlock":
+            return self._read_code(data, start)
+        if name == "HtmlBlock":
+            html = Styled(self._read_raw().strip("\n"))
+            return mark_file_names(html) if self.look.file_names_as_code else html
+        if name == "BlockQuote":
+            return self._read_quote()
+        if name == "List":
+            return self._read_list(data)
+        if name == "Table":
+            return self._read_table(data)
+        if name == "FootnoteDefinition":
+            return self._read_children().with_hanging_indent(f"[{data}] ", "")
+        raise UnreadableEvents(name)
+
+    def _read_heading(self, level: int) -> Styled:
+        heading = self.inline()
+        native = self.look.native and level <= DEEPEST_HEADING and not self.list_depth
+        kind, detail = ("heading", str(level)) if native else ("bold", "")
+        text = heading.text.replace("\n", " ") if native else heading.text
+        return Styled(text, (Mark(kind, 0, len(text), detail), *heading.marks))
+
+    def _read_children(self) -> Styled:
+        """The blocks up to the end of the one that they stand in."""
+        out = StyledBuilder()
+        while not self._is_at_end():
+            _, error_location = self.events[self.at]
+            child = self.read_block()
+            if child.text and out.size:
+                out.write("\n\n" if _has_blank_before(self.source, error_location["start"]) else "\n")
+            out.add(child)
+        return out.build()
+
+    def _is_at_end(self) -> bool:
+        payload, _ = self.events[self.at]
+        return isinstance(payload, dict) and "End" in payload
+
+    def _read_raw(self) -> str:
+        pieces = []
+        while not self._is_at_end():
+            payload, error_location = self.events[self.at]
+            pieces.append("\n" if isinstance(payload, str) else str(next(iter(payload.values()))))
+            self.last_end = error_location["end"]
+            self.at += 1
+        return "".join(pieces)
+
+    def _read_code(self, kind: Any, start: int) -> Styled:
+        info = kind["Fenced"] if isinstance(kind, dict) else ""
+        fence = self.source[start : self.events[self.at][1]["start"]].decode(errors="replace")
+        code = self._read_raw().removesuffix("\n")
+        if is_blank(code):  # a run of backticks, or a fence with nothing in it
+            end = self.events[self.at][1]["end"]
+            return Styled(self.source[start:end].decode().strip())
+        info = info.strip()
+        language = _LANGUAGE.match(info)
+        out = StyledBuilder()
+        out.hide(fence)
+        rest = info[language.end() :].strip() if language else info
+        if not _ATTRIBUTES.fullmatch(rest):  # it was meant as the first line, and beside code stands one word
+            out.write(rest + "\n")
+        start = out.size
+        out.write(code)
+        out.mark("pre", start, language[0] if language else "")
+        return out.build()
+
+    def _read_quote(self) -> Styled:
+        self.quote_depth += 1
+        quote = self._read_children()
+        self.quote_depth -= 1
+        if self.quote_depth:  # no channel shows a quote within a quote
+            return quote.with_hanging_indent("› ", "› ")
+        return Styled(quote.text, (Mark("blockquote", 0, len(quote.text)), *quote.marks))
+
+    def _read_list(self, first: int | None) -> Styled:
+        out = StyledBuilder()
+        number = first
+        self.list_depth += 1
+        bullets = self.look.bullets
+        bullet = bullets[min(self.list_depth, len(bullets)) - 1]
+        while not self._is_at_end():
+            start = self.events[self.at][1]["start"]
+            self.at += 1
+            written = _NUMBER.match(self.source, start)
+            if out.size:
+                out.write("\n\n" if _has_blank_before(self.source, start) else "\n")
+            if written and number is not None:
+                out.hide(written[0].decode())
+            out.add(self._read_item(bullet, number))
+            self.at += 1
+            number = None if number is None else number + 1
+        self.list_depth -= 1
+        return out.build()
+
+    def _read_item(self, bullet: str, number: int | None) -> Styled:
+        task = self._read_task_marker()
+        item = self._read_children()
+        lead = bullet if number is None else f"{number}. "
+        box = ""
+        if task:
+            hidden, box = task
+            lead = "" if number is None and not self.look.native else lead
+            item = Styled(item.text, (hidden, *item.marks))
+        rest = self.look.indent(lead) if self.list_depth <= _INDENTED else ""
+        if item.needs_own_lines:
+            sign = "•" if self.look.native and number is None and not box else lead + box
+            return item.with_hanging_indent(sign.rstrip() + "\n", rest)
+        if self.look.native and not item.text and not box:  # else the next line would be taken into the list
+            return item.with_hanging_indent(lead.rstrip(), rest)
+        item = item.with_hanging_indent(lead + box, rest)
+        if not self.look.native or (number is not None and not 0 < number <= LARGEST_NUMBER):
+            return item
+        return Styled(item.text, (Mark("lead", 0, len(lead)), *item.marks))
+
+    def _read_task_marker(self) -> tuple[Mark, str] | None:
+        """The box of a task; in a list with blank lines the parser puts it behind the start of the paragraph."""
+        for at in (self.at, self.at + 1):
+            payload, error_location = self.events[at]
+            if isinstance(payload, dict) and "TaskListMarker" in payload:
+                self.events[at] = {"Text": ""}, error_location
+                words = self.source[error_location["start"] : error_location["end"]].decode()
+                return Mark(HIDDEN, 0, 0, words), "☑ " if payload["TaskListMarker"] else "☐ "
+            if not (isinstance(payload, dict) and payload.get("Start") == "Paragraph"):
+                break
+        return None
+
+    def _read_table(self, alignments: Any) -> Styled:
+        rows = []
+        while not self._is_at_end():
+            self.at += 1
+            row = []
+            while not self._is_at_end():
+                self.at += 1
+                row.append(self.inline())
+                self.at += 1
+            rows.append(row)
+            self.at += 1
+        return render_table(rows, alignments)

@@ -1,0 +1,63 @@
+"""Formulas in LaTeX as text that can be read."""
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from memory.normalization import normalize
+
+_COMMAND = re.compile(r"\\(?:begin|end)\{[^}]*\}|\\[A-Za-z]+")
+_LONGEST = 1000
+"""Characters of a formula that is made readable: the library takes its time over nested ones."""
+_LONGEST_SHOWN = 4 * _LONGEST
+"""Characters that a formula may become."""
+_MOST_NESTED = 12
+"""Commands within commands."""
+_WORTHY = re.compile(r"[\\^_={}]|^[A-Za-z]$")
+
+
+def is_formula(text: str) -> bool:
+    """Whether what stands between dollar signs is more than two prices or two names of a shell."""
+    return _WORTHY.search(text.strip()) is not None
+
+
+@lru_cache(maxsize=256)
+def to_unicode(latex: str) -> str | None:
+    """`latex` in Unicode, such as x² for x^2; None where that would lose some of it."""
+    if len(latex) > _LONGEST:
+        return None
+    try:
+        shown = str(_make_converter()().parse(latex)).strip()
+    except Exception:  # noqa: BLE001 - whatever it trips over, the formula can be read as it was written
+        return None
+    if _COMMAND.search(shown) or not _contains_in_order(shown, _COMMAND.sub(" ", latex)):
+        return None
+    return shown
+
+
+@lru_cache(maxsize=1)
+def _make_converter() -> type[Any]:
+    r"""Return the library's converter, told to give up early: each `\sqrt` within another doubles its result."""
+    # Slow to import, and most replies hold no formula.
+    from telegramify_markdown.latex_escape.helper import LatexToUnicodeHelper
+
+    class Converter(LatexToUnicodeHelper):
+        depth = 0
+
+        def handle_command(self, command: str, latex: str, index: int) -> tuple[str, int]:
+            if self.depth == _MOST_NESTED:
+                raise OverflowError("nested too deep")
+            self.depth += 1
+            shown, index = super().handle_command(command, latex, index)  # type: ignore[no-untyped-call]
+            self.depth -= 1
+            if len(shown) > _LONGEST_SHOWN:
+                raise OverflowError("too long")
+            return shown, index
+
+    return Converter
+
+
+def _contains_in_order(shown: str, source: str) -> bool:
+    """Whether each letter and digit of `source` is in `shown`, in order; ² counts as 2."""
+    letters = iter(normalize("NFKC", shown))
+    return all(char in letters for char in normalize("NFKC", source) if char.isalnum())

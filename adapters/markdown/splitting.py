@@ -1,0 +1,219 @@
+"""Styled text cut into messages where people would cut it, no longer than the channel takes them."""
+
+import re
+import sys
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from wcwidth import iter_graphemes
+
+from adapters.markdown.styled import Mark, is_blank
+
+_LEAST_NEEDED = ("code", "italic", "underline", "bold", "strikethrough")
+_PARAGRAPH = re.compile(r"\n\n+")
+_LINE = re.compile(r"\n+")
+_SENTENCE = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？；][」』”）]*")
+_WORD = re.compile(r"\s+|[、，：；]")
+_GROWN = re.compile(
+    r"[\u0300-\u036f\u200d\ufe00-\ufe0f\u20d0-\u20ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
+)
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePart:
+    """What goes into one message; marks are in code points from its beginning."""
+
+    text: str
+    marks: tuple[Mark, ...]
+
+
+class Ruler(Protocol):
+    """Measures one text as a channel counts, its markup included."""
+
+    def size(self, start: int, end: int) -> int:
+        """What the text between two places takes in a message, at most."""
+
+    def reach(self, start: int, limit: int) -> int:
+        """The furthest place up to which the text from `start` on takes at most `limit`."""
+
+
+class Units:
+    """Lengths as Telegram counts them: in units of UTF-16, where 😀 takes two."""
+
+    def __init__(self, text: str) -> None:
+        self._astral = [] if text.isascii() else [match.start() for match in _ASTRAL.finditer(text)]
+        self._size = len(text)
+
+    def at(self, place: int) -> int:
+        """Units before the code point `place`."""
+        return place + bisect_left(self._astral, place) if self._astral else place
+
+    def size(self, start: int, end: int) -> int:
+        """Units between two places."""
+        return self.at(end) - self.at(start)
+
+    def reach(self, start: int, limit: int) -> int:
+        """The furthest place that is at most `limit` units behind `start`."""
+        if not self._astral:
+            return min(self._size, start + limit)
+        most = self.at(start) + limit
+        low, high = start, min(self._size, start + limit)
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.at(middle) <= most else (low, middle - 1)
+        return low
+
+
+def split_text(
+    text: str,
+    marks: Sequence[Mark],
+    headings: Mapping[int, int],
+    *,
+    limit: int,
+    ruler: Ruler,
+    most_marks: int = sys.maxsize,
+) -> list[MessagePart]:
+    """`text` in parts of at most `limit` by `ruler`, none of them blank and none with more than `most_marks`.
+
+    `headings` tells of each heading where it begins, by its end: it stays with what follows. Each cut depends
+    on the text before it and on what is within `limit` behind, so that parts which are complete stay as they are
+    when text is added.
+    """
+    parts: list[MessagePart] = []
+    start = 0
+    code = [mark for mark in marks if mark.kind == "pre"]
+    ahead = _MarkScanner(marks)
+    while True:
+        start = _skip_space(text, code, start)
+        if start >= len(text):
+            return parts
+        here = ahead.marks_between(start, start + limit)
+        end = _find_end(text, code, here, ruler, headings, start, limit, most_marks)
+        part = text[start:end].rstrip()
+        if not is_blank(part):
+            parts.append(MessagePart(part, tuple(_clip_marks(here, start, start + len(part), most_marks))))
+        start = end
+
+
+class _MarkScanner:
+    """Marks in order of their beginning, read from front to back: each is looked at a few times, not once a part."""
+
+    def __init__(self, marks: Sequence[Mark]) -> None:
+        self._marks = marks
+        self._starts = [mark.start for mark in marks]
+        self._next = 0
+        self._open: list[Mark] = []
+        """Those that begin before the last place that was asked for, and may reach beyond it."""
+
+    def marks_between(self, start: int, end: int) -> list[Mark]:
+        """Return the marks that touch the text between two places; `start` is never less than before."""
+        first = bisect_left(self._starts, start, lo=self._next)
+        begun = (*self._open, *self._marks[self._next : first])
+        self._open = [mark for mark in begun if mark.end > start]
+        self._next = first
+        return [*self._open, *self._marks[first : bisect_left(self._starts, end, lo=first)]]
+
+
+def _skip_space(text: str, code: Sequence[Mark], start: int) -> int:
+    """`start`, moved behind white space: all of it in prose, one line break in code."""
+    if _find_code(code, start) is not None and start:
+        return start + (text[start] == "\n")
+    at = bisect_left(code, start, key=lambda mark: mark.start)
+    stop = code[at].start if at < len(code) else len(text)
+    while start < stop and text[start].isspace():
+        start += 1
+    return start
+
+
+def _find_code(code: Sequence[Mark], place: int) -> Mark | None:
+    """The block of code that a cut at `place` would divide."""
+    at = bisect_left(code, place, key=lambda mark: mark.start) - 1
+    return code[at] if at >= 0 and place < code[at].end else None
+
+
+def _find_end(
+    text: str,
+    code: Sequence[Mark],
+    here: Sequence[Mark],
+    ruler: Ruler,
+    headings: Mapping[int, int],
+    start: int,
+    limit: int,
+    most_marks: int,
+) -> int:
+    end = ruler.reach(start, limit)
+    if len(here) > most_marks:  # earlier, then; but not so early that few words fill many messages
+        end = min(end, max(here[most_marks].start, start + limit // 2))
+    if end >= len(text):
+        return len(text)
+    divided = _find_code(code, end)
+    if divided is not None and (prose := _find_code_start(text, headings, start, divided.start)):
+        return prose
+    if divided is not None:
+        return (
+            _find_last_cut(_LINE, text, start, end, 0)
+            or _find_last_cut(_WORD, text, start, end, 0)
+            or _avoid_split_character(text, start, end)
+        )
+    half = (end - start) // 2
+    for pattern in (_PARAGRAPH, _LINE, _SENTENCE, _WORD):
+        place = _find_last_cut(pattern, text, start, end, half, headings)
+        if place:
+            return place
+    return (
+        _find_last_cut(_LINE, text, start, end, 0)
+        or _find_last_cut(_WORD, text, start, end, 0)
+        or _avoid_split_character(text, start, end)
+    )
+
+
+def _find_code_start(text: str, headings: Mapping[int, int], start: int, end: int) -> int:
+    """Where the text ends that stands before code and its heading; 0 where there is none."""
+    end = start + len(text[start:end].rstrip())
+    while end in headings and end > start:
+        end = start + len(text[start : headings[end]].rstrip())
+    return end if not is_blank(text[start:end]) else 0
+
+
+def _find_last_cut(
+    pattern: re.Pattern[str], text: str, start: int, end: int, least: int, headings: Collection[int] = ()
+) -> int:
+    """The last place in reach at which `pattern` lets the text be cut; 0 where there is none."""
+    found = 0
+    for match in pattern.finditer(text, start + max(least, 1), min(len(text), end + 1)):
+        blank = match[0].isspace()
+        place = match.start() if blank else match.end()
+        if place > end:
+            break
+        if match.start() in headings or _GROWN.match(text, match.end()):
+            continue
+        found = place
+    return found if found > start else 0
+
+
+def _avoid_split_character(text: str, start: int, end: int) -> int:
+    """`end`, or the place before it at which no character that people see is cut in two."""
+    place = start
+    for grapheme in iter_graphemes(text[start : min(len(text), end + 64)]):
+        if place + len(grapheme) > end:
+            break
+        place += len(grapheme)
+    return place if place > start else max(end, start + 1)
+
+
+def _clip_marks(marks: Sequence[Mark], start: int, end: int, most_marks: int) -> list[Mark]:
+    """The marks between `start` and `end`, counted from `start`; what reaches further is opened and closed."""
+    inside = []
+    for mark in marks:
+        first, last = max(mark.start, start), min(mark.end, end)
+        if first < last:
+            inside.append(mark._replace(start=first - start, end=last - start))
+    for kind in _LEAST_NEEDED:
+        if len(inside) > most_marks:
+            spare = len(inside) - most_marks
+            dropped = set([at for at, mark in enumerate(inside) if mark.kind == kind][-spare:])
+            inside = [mark for at, mark in enumerate(inside) if at not in dropped]
+    return inside[:most_marks]

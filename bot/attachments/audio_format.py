@@ -1,0 +1,22 @@
+"""Pure: what kind of sound a file holds, and how much of it services take."""
+
+MAX_BYTES = 25 << 20
+"""What OpenAI and, without a paid plan, Groq take; Mistral takes more."""
+
+
+def detect_format(audio: bytes) -> str:
+    """The ending by which services tell what a file is, by what it holds; "" for what none of them takes."""
+    head = audio[:64]
+    if head.startswith(b"OggS"):  # Telegram's voice messages: Opus, for which OpenAI takes no other ending
+        return "ogg"
+    if head.startswith(b"ID3") or (len(head) > 1 and head[0] == 0xFF and head[1] & 0xE6 == 0xE2):
+        return "mp3"
+    if head.startswith(b"fLaC"):
+        return "flac"
+    if head[:4] == b"RIFF" and head[8:12] == b"WAVE":
+        return "wav"
+    if head.startswith(b"\x1aE\xdf\xa3"):
+        return "webm"
+    if head[4:8] == b"ftyp":
+        return "m4a" if head[8:11] == b"M4A" else "mp4"
+    return ""

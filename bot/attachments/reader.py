@@ -1,0 +1,390 @@
+"""A message with all that came along, as the model reads it."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bot import phrases
+from bot.attachments.audio_format import MAX_BYTES, detect_format
+from bot.attachments.document_text import (
+    BEGINNING_BYTES,
+    MAX_CHARACTERS,
+    DocumentText,
+    is_picture,
+    read_document,
+)
+from bot.attachments.fair_share import FairShare
+from bot.attachments.incoming_file import IncomingFile
+from bot.attachments.markup import (
+    IS_CONTENT,
+    format_content,
+    format_duration,
+    format_heard,
+    format_size,
+    format_unreadable,
+    heading,
+)
+from bot.attachments.pictures import PictureUnreadable, prepare_in_child
+from bot.attachments.time_budget import TimeBudget
+from bot.hot_swap import HotSwap
+from bot.message_text import render_message, speaker_name
+from bot.messages import (
+    Attachment,
+    AttachmentLost,
+    ChannelFault,
+    ChatId,
+    IncomingMessage,
+    PersonId,
+    WriteChunk,
+)
+from bot.metrics import Metrics
+from bot.model_error_text import reason_text
+from bot.models.errors import ContextTooLong, ModelError
+from bot.models.protocol import Image, UserMessage
+from bot.sanitize import one_line
+
+if TYPE_CHECKING:
+    from bot.attachments.transcription import Transcriber
+    from bot.config.settings import AttachmentSettings
+
+log = logging.getLogger(__name__)
+
+Fetch = Callable[[ChatId, Attachment, WriteChunk, int], Awaitable[None]]
+"""Get an attachment of a chat, of so many bytes at most; raises AttachmentLost, ChannelFault, OSError."""
+NumberOf = Callable[[IncomingMessage, Attachment], Awaitable[int | None]]
+"""Under which number a document can be filed; None where it cannot."""
+
+MAX_PICTURES = 10
+"""In a message; as many as an album has."""
+MAX_ATTACHMENTS = 20
+RETRY_DELAYS = (0.5, 1.5, 4.0)
+"""Seconds between tries to fetch."""
+MAX_WAIT = sum(RETRY_DELAYS)
+"""Of all tries together, also where the channel asks for more: somebody waits for the answer."""
+FETCH_SECONDS = 120.0
+"""For one try."""
+MAX_FETCHED_BYTES = 100 << 20
+"""Of files that are being fetched or read at the same time, on disk; whoever wants more waits."""
+MAX_FETCHED_BYTES_PER_PERSON = 40 << 20
+MIN_FILE_BYTES = 1 << 20
+"""Bytes: no file counts for less, so that there are not too many open ones."""
+MAX_PROCESSES = 2
+"""That read PDF files and pictures at the same time; whoever wants another waits."""
+MAX_PROCESSES_PER_PERSON = 1
+TEXT_SECONDS = 1.0
+"""For counting the letters of a long text where no more time is left for the message; its beginning is always read."""
+MIN_SHARE_BYTES = 200
+"""Bytes: a document is not cut to less."""
+
+
+class AttachmentReader:
+    """Reads messages. What cannot be fetched or read is told in words, and ends no turn."""
+
+    def __init__(
+        self,
+        fetch: Fetch,
+        settings: "AttachmentSettings",
+        speech: "Transcriber | None" = None,
+        *,
+        number_of: NumberOf | None = None,
+        measures: Metrics | None = None,
+        waits: Sequence[float] = RETRY_DELAYS,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        folder: Path | None = None,
+    ) -> None:
+        """`folder`: where files are while they are read, without a name; it has to be there by then."""
+        self.speech = HotSwap(speech)
+        """Who writes down what is said aloud."""
+        self._fetch = fetch
+        self.renew(settings)
+        self._number_of = number_of
+        self._measures = measures or Metrics()
+        self._waits = waits
+        self._sleep = sleep
+        self._folder = folder
+        self._bytes = FairShare(in_all=MAX_FETCHED_BYTES, per_person=MAX_FETCHED_BYTES_PER_PERSON)
+        self._processes = FairShare(in_all=MAX_PROCESSES, per_person=MAX_PROCESSES_PER_PERSON)
+
+    def renew(self, settings: "AttachmentSettings") -> None:
+        """Have these settings count from now on."""
+        self._most_bytes = settings.max_megabytes << 20
+        self._room = settings.document_characters
+
+    def direct_reply(self, message: IncomingMessage) -> str:
+        """What to answer a message in which nothing can be read, with no turn; "" where it may be worth one.
+
+        A model would only guess there. Nothing is fetched for this.
+        """
+        if message.text.strip() or not message.attachments:
+            return ""
+        kinds = {each.kind for each in message.attachments}
+        speech = self.speech.now
+        if kinds == {"voice"} and speech is None:
+            return phrases.CANNOT_LISTEN
+        if kinds == {"voice"} and speech and speech.provider.lacks_key:
+            return _format_for_provider(phrases.CANNOT_LISTEN_WITHOUT_KEY, speech)
+        return phrases.CANNOT_READ_KIND if kinds == {"other"} else ""
+
+    async def read(self, message: IncomingMessage, allowance: TimeBudget | None = None) -> UserMessage:
+        """Give a message as the model is to have it. May take long; raises nothing but when it is cancelled.
+
+        `allowance`: the time that is left where several messages are answered together.
+        """
+        found = _MessageContent(message, self._room, allowance or TimeBudget())
+        began = self._measures.clock()
+        for attachment in message.attachments[:MAX_ATTACHMENTS]:
+            await self._read(attachment, found)
+        if (left := len(message.attachments) - MAX_ATTACHMENTS) > 0:
+            found.texts.append(heading("things", facts=[f"{left} more"], told=phrases.TOO_MANY_ATTACHED))
+        if message.attachments:
+            self._measures.record_stage("attachments", since=began)
+        return UserMessage(
+            render_message(message, *found.all_texts()), tuple(found.images), speaker_name(message)
+        )
+
+    async def voice_text(self, message: IncomingMessage, attachment: Attachment) -> str:
+        """Give what is said in a voice message. Raises Unread with a sentence for people."""
+        with self.speech.use() as speech:
+            return await self._voice_text(message, attachment, speech)
+
+    async def _voice_text(
+        self, message: IncomingMessage, attachment: Attachment, speech: "Transcriber | None"
+    ) -> str:
+        if speech is None:
+            raise UnreadableAttachment(phrases.NO_SPEECH_PROVIDER)
+        if speech.provider.lacks_key:
+            raise UnreadableAttachment(_format_for_provider(phrases.NO_SPEECH_KEY, speech))
+        try:
+            async with self.open_attachment(
+                message.chat, message.sender, attachment, most_bytes=MAX_BYTES
+            ) as incoming:
+                if not detect_format(incoming.read_beginning(BEGINNING_BYTES)):
+                    raise UnreadableAttachment(phrases.SOUND_UNKNOWN)
+                words = await speech.transcribe(incoming.file)
+        except ContextTooLong as error:
+            raise UnreadableAttachment(phrases.SOUND_TOO_LONG.format(provider=speech.name)) from error
+        except ModelError as error:
+            log.warning("%s has not written down a voice message: %s", speech.name, error.detail)
+            why = phrases.NOT_WRITTEN_DOWN.format(provider=speech.name, reason=reason_text(error.kind))
+            raise UnreadableAttachment(why) from error
+        if not words:
+            raise UnreadableAttachment(phrases.NOTHING_IS_HEARD)
+        return words
+
+    @asynccontextmanager
+    async def open_attachment(
+        self, chat: ChatId, person: PersonId, attachment: Attachment, *, most_bytes: int = 0
+    ) -> AsyncIterator[IncomingFile]:
+        """Fetch for a person, again where it may help; waits while too much is being read already.
+
+        Raises Unread with a sentence for people.
+        """
+        most = min(self._most_bytes, most_bytes or self._most_bytes)
+        if attachment.size > most:
+            raise UnreadableAttachment(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
+        expected = max(attachment.size or most, MIN_FILE_BYTES)
+        async with self._bytes.acquire(str(person), expected) as share:
+
+            def grown(size: int) -> None:
+                self._bytes.grow(share, max(0, size - share.amount))
+
+            try:
+                incoming = IncomingFile(self._folder, most=most, grown=grown)
+            except OSError as error:
+                log.error("no file can be kept while it is read: %s", one_line(str(error)))
+                raise UnreadableAttachment(phrases.NOT_FETCHED) from error
+            with incoming:
+                await self._fetch_into(incoming, chat, attachment, most)
+                yield incoming
+
+    async def _fetch_into(
+        self, incoming: IncomingFile, chat: ChatId, attachment: Attachment, most: int
+    ) -> None:
+        left = MAX_WAIT
+        for wait in (*self._waits, None):
+            incoming.clear()
+            try:
+                async with asyncio.timeout(FETCH_SECONDS):
+                    return await self._fetch(chat, attachment, incoming.write, most)
+            except AttachmentLost as lost:
+                raise UnreadableAttachment(str(lost)) from lost
+            except (ChannelFault, OSError) as fault:  # a TimeoutError is one
+                asked = fault.retry_after if isinstance(fault, ChannelFault) else 0.0
+                pause = max(asked, wait or 0.0)
+                if wait is None or pause > left or isinstance(fault, TimeoutError):
+                    log.warning("an attachment in %s cannot be fetched: %s", chat, one_line(str(fault)))
+                    raise UnreadableAttachment(phrases.NOT_FETCHED) from fault
+                left -= pause
+                await self._sleep(pause)
+        raise AssertionError("the last try raises or returns")
+
+    async def extract_text(
+        self,
+        incoming: IncomingFile,
+        attachment: Attachment,
+        person: PersonId,
+        *,
+        most_characters: int = MAX_CHARACTERS,
+        allowance: TimeBudget | None = None,
+    ) -> DocumentText:
+        """Read a document that was fetched. Raises OSError, and Unread where there is no time left for it."""
+        allowance = allowance or TimeBudget()
+        return await read_document(
+            incoming.file,
+            name=attachment.name,
+            most_characters=most_characters,
+            seconds=max(allowance.left, TEXT_SECONDS),
+            process=self._process(person, allowance),
+        )
+
+    @asynccontextmanager
+    async def _process(self, person: PersonId, allowance: TimeBudget) -> AsyncIterator[float]:
+        """Wait until another process may be started for a person; gives how many seconds it has."""
+        if not allowance.left:
+            raise UnreadableAttachment(phrases.NO_TIME_LEFT)
+        async with self._processes.acquire(str(person)):
+            with allowance.spend() as seconds:
+                yield seconds
+
+    # -- one by one ---------------------------------------------------------------------------------------
+
+    async def _read(self, attachment: Attachment, found: "_MessageContent") -> None:
+        try:
+            match attachment.kind:
+                case "voice":
+                    await self._read_voice(attachment, found)
+                case "picture":
+                    await self._read_picture(attachment, found)
+                case "document":
+                    await self._read_document(attachment, found)
+                case "other":
+                    raise UnreadableAttachment(phrases.CANNOT_READ_KIND)
+        except UnreadableAttachment as problem:
+            found.texts.append(format_unreadable(attachment, str(problem)))
+        except Exception:
+            log.exception("an attachment in %s could not be read", found.message.chat)
+            found.texts.append(format_unreadable(attachment, phrases.OUR_FAULT))
+
+    async def _read_voice(self, attachment: Attachment, found: "_MessageContent") -> None:
+        words = await self.voice_text(found.message, attachment)
+        shown = _truncate_bytes(words, self._room)
+        cut = f"only the first {len(shown):,} of {len(words):,} characters" if len(shown) < len(words) else ""
+        facts = [format_duration(attachment.seconds), cut]
+        if attachment.quoted or found.message.forwarded_from:  # somebody else may speak in it
+            found.texts.append(format_content(heading("voice message", facts=facts, told=IS_CONTENT), shown))
+        else:
+            found.texts.append(format_heard(shown, facts=facts))
+
+    async def _read_picture(self, attachment: Attachment, found: "_MessageContent") -> None:
+        _check_image_count(found)
+        async with self.open_attachment(found.message.chat, found.message.sender, attachment) as incoming:
+            await self._prepare_picture(incoming, found)
+
+    async def _prepare_picture(self, incoming: IncomingFile, found: "_MessageContent") -> None:
+        _check_image_count(found)
+        try:
+            async with self._process(found.message.sender, found.allowance) as seconds:
+                found.images.append(await prepare_in_child(incoming.file, seconds=seconds))
+        except PictureUnreadable as error:
+            raise UnreadableAttachment(str(error)) from error
+
+    async def _read_document(self, attachment: Attachment, found: "_MessageContent") -> None:
+        person = found.message.sender
+        async with self.open_attachment(found.message.chat, person, attachment) as incoming:
+            if is_picture(incoming.read_beginning(BEGINNING_BYTES)):
+                return await self._prepare_picture(incoming, found)
+            document = await self.extract_text(
+                incoming, attachment, person, most_characters=self._room + 1, allowance=found.allowance
+            )
+            size = incoming.size
+        number = (
+            await self._number_of(found.message, attachment) if self._number_of and document.text else None
+        )
+        found.documents.append(_ReadDocument(attachment, document, size, number, len(found.texts)))
+        found.texts.append("")
+        return None
+
+
+class UnreadableAttachment(Exception):
+    """An attachment that cannot be fetched or read; the text is a sentence for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadDocument:
+    attachment: Attachment
+    document: DocumentText
+    size: int
+    number: int | None
+    place: int
+    """In the texts."""
+
+
+@dataclass(slots=True)
+class _MessageContent:
+    """What has been read of a message so far."""
+
+    message: IncomingMessage
+    room: int
+    """For the texts of all its documents, in bytes of UTF-8."""
+    allowance: TimeBudget
+    texts: list[str] = field(default_factory=list)
+    images: list[Image] = field(default_factory=list)
+    documents: list[_ReadDocument] = field(default_factory=list)
+
+    def all_texts(self) -> list[str]:
+        """Give the texts, those of documents cut so that all of them find room: short ones leave it to long ones."""
+        room = self.room
+        by_length = sorted(self.documents, key=lambda each: _count_bytes(each.document.text))
+        for at, each in enumerate(by_length):
+            share = max(MIN_SHARE_BYTES, room // (len(by_length) - at))
+            shown = _truncate_bytes(each.document.text, share)
+            room -= _count_bytes(shown)
+            self.texts[each.place] = _format_document(each, shown)
+        return self.texts
+
+
+def _check_image_count(found: _MessageContent) -> None:
+    if len(found.images) >= MAX_PICTURES:
+        raise UnreadableAttachment(phrases.TOO_MANY_PICTURES.format(most=MAX_PICTURES))
+
+
+def _format_for_provider(phrase: str, speech: "Transcriber") -> str:
+    return phrase.format(provider=speech.provider.name, variable=speech.provider.key_variable)
+
+
+def _format_document(found: _ReadDocument, shown: str) -> str:
+    document, name = found.document, found.attachment.name
+    kind = "" if document.kind == "other" else document.kind
+    facts = [kind, format_size(found.size), _format_pages(document.pages)]
+    if document.problem:
+        return heading("document", name=name, facts=facts, told=document.problem)
+    whole = document.is_whole and len(shown) == len(document.text)
+    told = IS_CONTENT if whole else f"{_cut_notice(document, shown, found.number)} {IS_CONTENT}"
+    head = heading("document", name=name, number=found.number, facts=facts, told=told)
+    return format_content(head, shown.strip("\n"))
+
+
+def _cut_notice(document: DocumentText, shown: str, number: int | None) -> str:
+    of = f" of {document.characters:,}" if document.characters is not None else ""
+    pages = f", from the first {document.pages_read} of its pages" if of == "" and document.pages else ""
+    rest = " Once it is filed in the memory, all of it can be searched." if number is not None else ""
+    return f"Cut: only the first {len(shown):,}{of} characters{pages} stand here.{rest}"
+
+
+def _format_pages(count: int) -> str:
+    return f"{count:,} page{'s'[: count != 1]}" if count else ""
+
+
+def _count_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def _truncate_bytes(text: str, most_bytes: int) -> str:
+    """As much of it as finds room: letters of most scripts take two or three bytes, and tokens go by bytes."""
+    if _count_bytes(text) <= most_bytes:
+        return text
+    return text.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore")

@@ -1,0 +1,127 @@
+"""Documents that people sent, filed as notes in the memory: each once, whatever crashes."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot import phrases
+from bot.attachments.document_note import document_note
+from bot.attachments.fair_share import FairShare
+from bot.attachments.reader import AttachmentReader, UnreadableAttachment
+from bot.messages import Attachment, ChatId, IncomingMessage
+from bot.note_writes import OnceWriter
+from bot.state import documents
+from bot.state.database import State, format_timestamp
+from bot.state.documents import Document
+
+MAX_SAVES_AT_ONCE = 2
+"""Documents that are made notes of at the same time, each with its whole text in memory; the others wait."""
+MAX_SAVES_AT_ONCE_PER_PERSON = 1
+
+
+class DocumentNotSaved(Exception):
+    """A document that cannot be filed; the text is a sentence for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedDocument:
+    """Where a document stands in the memory."""
+
+    path: str
+    line_start: int
+    line_end: int
+    remark: str
+    """A sentence on what is missing; "" where nothing is, or where that is not known any more."""
+    before: bool = False
+    """Whether it was filed by an earlier wish, and nothing was written for this one."""
+
+
+async def number_of(state: State, message: IncomingMessage, attachment: Attachment) -> int | None:
+    """The number by which a document of a chat can be filed; the same however often it is asked for."""
+    if attachment.kind != "document":
+        return None
+    quoted = message.quoted if attachment.quoted else None
+    return await state.change(
+        lambda db: documents.assign_number(
+            db,
+            str(message.chat),
+            str(message.sender),
+            attachment,
+            sender_name=quoted.sender_name if quoted else message.sender_name,
+            at=format_timestamp(message.sent_at),
+        )
+    )
+
+
+class DocumentSaver:
+    """Files documents below `documents/` in the memory, as Markdown."""
+
+    def __init__(
+        self, state: State, journal: OnceWriter, reader: AttachmentReader, *, now: Callable[[], datetime]
+    ) -> None:
+        """`now` gives the time in the owner's zone, which decides the day that a note is named by."""
+        self._state = state
+        self._journal = journal
+        self._reader = reader
+        self._now = now
+        self._at_once = FairShare(in_all=MAX_SAVES_AT_ONCE, per_person=MAX_SAVES_AT_ONCE_PER_PERSON)
+
+    async def save_sent(
+        self, message: IncomingMessage, attachment: Attachment, *, key: str, title: str = ""
+    ) -> SavedDocument:
+        """File a document that came along with a message. Raises NotFiled, MemoryFault, StateFault."""
+        number = await number_of(self._state, message, attachment)
+        if number is None:
+            raise DocumentNotSaved(phrases.FILED_NOT_A_DOCUMENT)
+        return await self.save_document(number, chat=message.chat, key=key, title=title)
+
+    async def save_document(self, number: int, *, chat: ChatId, key: str, title: str = "") -> SavedDocument:
+        """File a document of a chat by its number; a second time with the same key tells where it stands.
+
+        Raises NotFiled, MemoryFault, StateFault.
+        """
+        title = title.strip()
+        asked = hashlib.sha256(json.dumps([number, title]).encode()).hexdigest()[:16]
+        key = f"{key}/document-{asked}"
+        if known := await self._journal.find_document(key):
+            return SavedDocument(known.path, known.line_start, known.line_end, "")
+        document = await self._state.read(lambda db: documents.find_document(db, str(chat), number))
+        if document is None:
+            raise DocumentNotSaved(phrases.FILED_UNKNOWN.format(number=number))
+        async with self._at_once.acquire(str(document.sender)):
+            return await self._save(document, key=key, title=title)
+
+    async def transcribe(self, message: IncomingMessage, attachment: Attachment) -> str:
+        """What is said in a voice message. Raises NotFiled where nobody can tell."""
+        try:
+            return await self._reader.voice_text(message, attachment)
+        except UnreadableAttachment as error:
+            raise DocumentNotSaved(str(error)) from error
+
+    async def _save(self, document: Document, *, key: str, title: str) -> SavedDocument:
+        attachment = document.attachment
+        try:
+            async with self._reader.open_attachment(document.chat, document.sender, attachment) as incoming:
+                read = await self._reader.extract_text(incoming, attachment, document.sender)
+        except UnreadableAttachment as error:
+            raise DocumentNotSaved(str(error)) from error
+        if not read.text.strip():
+            raise DocumentNotSaved(read.problem or phrases.FILED_NOTHING)
+        day = document.at.astimezone(self._now().tzinfo).date()
+        note = await asyncio.to_thread(
+            document_note, read, name=attachment.name, title=title, sender=document.sender_name, day=day
+        )
+        same = hashlib.sha256(read.text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        same = f"{document.chat}/text-{same}"
+        if known := await self._journal.find_unchanged_document(same, note.text):
+            return SavedDocument(known.path, known.line_start, known.line_end, "", before=True)
+        written = await self._journal.write_document(note.path, note.block, key=key, title=note.title)
+        await self._journal.record_document(same, written)
+        remark = ""
+        if not note.is_whole:
+            cut = phrases.FILED_CUT if read.characters else phrases.FILED_CUT_SOMEWHERE
+            remark = cut.format(kept=note.kept, all=read.characters)
+        return SavedDocument(written.path, written.line_start, written.line_end, remark)

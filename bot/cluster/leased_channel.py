@@ -1,0 +1,219 @@
+"""A channel that one instance at a time has: opened, heard and spoken on only while its lease is held."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from bot import phrases
+from bot.cluster.lease import Lease
+from bot.cluster.ownership import Ownership
+from bot.cluster.previous_holder import PreviousHolder
+from bot.messages import (
+    AcceptMessage,
+    Adapter,
+    Attachment,
+    ChannelFault,
+    ChannelHealth,
+    ChatId,
+    IncomingMessage,
+    NotAccepted,
+    PersonId,
+    Reply,
+    TracksWithdrawals,
+    WriteChunk,
+)
+from bot.tasks import is_being_cancelled
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.5
+"""Between two looks at who has the channel."""
+
+Result = TypeVar("Result")
+
+
+OpenAdapter = Callable[[Ownership], AbstractAsyncContextManager[Adapter]]
+
+
+class LeasedChannel:
+    """An Adapter around another, which is there while the lease is held; an async context manager.
+
+    Nothing is shown, taken in or fetched from the moment on at which the lease is not ours any more: replies are tried
+    again later, reminders wait. Leaving it closes the channel, then gives the lease up.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        lease: Lease,
+        *,
+        opens: OpenAdapter,
+        before: PreviousHolder,
+        take_up: Callable[[], Awaitable[None]],
+        problem: Callable[[], str] = lambda: "",
+        stood_in_for: Callable[[], str] = lambda: "",
+    ) -> None:
+        """`take_up` goes on with what was left here, before anything new is heard.
+
+        `problem`: why nobody can tell who has the lease. `stood_in_for`: the workspace for which a process of ours has
+        it; "" where none has.
+        """
+        self._name = name
+        self._lease = lease
+        self._opens = opens
+        self._before = before
+        self._take_up = take_up
+        self._problem = problem
+        self._stood_in_for = stood_in_for
+        self._adapter: Adapter | None = None
+        self._opened = AsyncExitStack()
+        self._working: set[asyncio.Future[Any]] = set()
+        """What is being shown or fetched: it ends with the lease."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the channel, then let another instance have it at once."""
+        await self._close_adapter()
+        await self._lease.give_up()
+
+    # -- as an adapter --------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The channel's name."""
+        return self._name
+
+    @property
+    def health(self) -> ChannelHealth:
+        """How the channel fares; of one that another instance has, which one that is."""
+        if adapter := self._check_held():
+            return adapter.health
+        if self._lease.is_held or not (self._lease.is_known or self._problem()):
+            return ChannelHealth("starting")
+        if self._problem():
+            return ChannelHealth("down", phrases.LEASES_UNKNOWN)
+        if workspace := self._stood_in_for():
+            return ChannelHealth("stand-in", phrases.STANDS_IN.format(workspace=workspace))
+        holder = self._lease.holder
+        return ChannelHealth("standby", phrases.HELD_BY.format(holder=holder) if holder else "")
+
+    def serves(self, chat: ChatId) -> bool:
+        """Tell whether the chat is one of the channel's, and the channel ours."""
+        adapter = self._check_held()
+        return adapter is not None and adapter.serves(chat)
+
+    def home_of(self, person: PersonId) -> ChatId | None:
+        """As the adapter tells; None while the channel is another's."""
+        adapter = self._check_held()
+        return adapter.home_of(person) if adapter else None
+
+    async def receive(self, path: str, headers: Mapping[str, str], body: bytes) -> int:
+        """What the platform brings to one of the channel's addresses; 503 while another instance has it."""
+        adapter = self._check_held()
+        hooks = {hook.path: hook for hook in getattr(adapter, "hooks", ())}
+        return await hooks[path].receive(headers, body) if path in hooks else 503
+
+    async def render(self, reply: Reply) -> None:
+        """Show a reply; raises ChannelFault as soon as the channel is another's."""
+        await self._run_while_held(lambda adapter: adapter.render(reply))
+
+    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
+        """Get an attachment's content, as the adapter does."""
+        await self._run_while_held(lambda adapter: adapter.fetch(attachment, write, most=most))
+
+    async def is_withdrawn(self, message: IncomingMessage) -> bool:
+        """Return what the adapter tells, if it can tell; raises ChannelFault as soon as the channel is another's."""
+
+        async def asked(adapter: Adapter) -> bool:
+            return isinstance(adapter, TracksWithdrawals) and await adapter.is_withdrawn(message)
+
+        return await self._run_while_held(asked)
+
+    async def run(self, accept: AcceptMessage) -> None:
+        """Be a standby and serve, in turns, until cancelled, or until the channel itself has ended."""
+
+        async def take_in(message: IncomingMessage) -> bool:
+            if not self._lease.is_held:  # whoever has the channel is told of it too
+                raise NotAccepted(phrases.NOT_OURS)
+            return await accept(message)
+
+        while True:
+            await self._wait()
+            log.info("%s: ours", self._name)
+            tenure = self._lease.epoch
+            lost = asyncio.ensure_future(self._lease.wait_until_lost())
+            running = asyncio.ensure_future(self._serve(take_in))
+            try:
+                await asyncio.wait([lost, running], return_when=asyncio.FIRST_COMPLETED)
+                if self._lease.is_held and self._lease.epoch == tenure:
+                    return running.result()
+            except Exception:
+                await self._close_adapter()  # the next run opens the channel again
+                raise
+            finally:
+                for task in (lost, running):
+                    task.cancel()
+                await asyncio.gather(lost, running, return_exceptions=True)
+            log.warning(
+                "%s: another instance has it, or may have it, from now on; this one is silent", self._name
+            )
+            await self._close_adapter()
+
+    async def _wait(self) -> None:
+        """Wait until the lease is held."""
+        is_told = False
+        while not self._lease.is_held:
+            self._before.observe(self._lease)
+            if not is_told and (holder := self._lease.holder):
+                is_told = True
+                log.info("%s: standby, %s has it", self._name, holder)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(POLL_SECONDS):
+                    await self._lease.wait_until_held()
+
+    # -- one time of serving --------------------------------------------------------------------------------
+
+    async def _serve(self, accept: AcceptMessage) -> None:
+        duty = Ownership(lambda: self._lease.is_held, self._before.answered_until())
+        self._adapter = await self._opened.enter_async_context(self._opens(duty))
+        await self._take_up()
+        await self._adapter.run(accept)
+
+    async def _close_adapter(self) -> None:
+        """Stop all that is on its way, and close the adapter."""
+        self._adapter = None
+        for each in self._working:
+            each.cancel()
+        await asyncio.gather(*self._working, return_exceptions=True)
+        try:
+            await self._opened.aclose()
+        except Exception:
+            log.exception("%s: closing broke off", self._name)
+
+    def _check_held(self) -> Adapter | None:
+        return self._adapter if self._lease.is_held else None
+
+    async def _run_while_held(self, work: Callable[[Adapter], Coroutine[Any, Any, Result]]) -> Result:
+        adapter = self._check_held()
+        if adapter is None:
+            raise ChannelFault(phrases.NOT_OURS)
+        task = asyncio.ensure_future(work(adapter))
+        self._working.add(task)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if is_being_cancelled() or self._check_held() is adapter:
+                raise
+            raise ChannelFault(phrases.NOT_OURS) from None
+        finally:
+            self._working.discard(task)

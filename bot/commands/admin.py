@@ -1,0 +1,136 @@
+"""The slash commands about the house itself: a backup, and the settings."""
+
+import json
+import logging
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bot import phrases
+from bot.access import TERMINAL
+from bot.attachments.markup import format_size
+from bot.commands.command import CommandCall
+from bot.config.errors import ConfigError
+from bot.process_lock import service_pid
+from bot.sanitize import one_line
+from bot.services import Services
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+log = logging.getLogger(__name__)
+
+MAX_VALUE_CHARS = 200
+"""Of a setting, as it is shown, in characters."""
+
+
+async def make_backup(call: CommandCall, services: Services) -> str:
+    """Write an archive and name it; nothing of what is in it goes to the chat."""
+    from bot.archives.errors import BackupError
+
+    try:
+        # With the time: a state.db that is begun anew counts its messages from 1 again.
+        made = await services.backups.make(key=f"{call.key} {call.message.sent_at.isoformat()}")
+    except BackupError as fault:
+        return phrases.NOT_BACKED_UP.format(reason=fault)
+    if made.problems:
+        problems = "\n".join(f"- {problem}" for problem in made.problems)
+        return phrases.BACKED_UP_IN_PART.format(file=made.file, problems=problems)
+    return phrases.BACKED_UP.format(files=made.files, size=format_size(made.size), file=made.file)
+
+
+async def show_config(call: CommandCall, services: Services) -> str:
+    """List the settings that are not as they come, of secrets only that they are set; or read them anew."""
+    from bot.log import collect_secrets
+    from memory.redaction import remove_secrets
+
+    if call.options.get("action") == "reload":
+        told = await _reload(services)
+        at_terminal = call.message.chat.channel == TERMINAL
+        return (
+            f"{told} {phrases.CONFIG_IN_SERVICE_TOO}" if at_terminal and _reload_service(services) else told
+        )
+    settings = services.settings
+    secrets = collect_secrets(
+        settings
+    )  # such as the password within an address, which is cut short only afterwards
+    rows = [
+        phrases.CONFIG_ROW.format(
+            key=key, value=one_line(remove_secrets(value, secrets), limit=MAX_VALUE_CHARS)
+        )
+        for key, value in list_changed_settings(settings)
+        if key != "workspace"
+    ]
+    text = phrases.CONFIG.format(
+        file=settings.file or phrases.CONFIG_NO_FILE,
+        workspace=settings.workspace,
+        rows="\n".join(rows) or phrases.CONFIG_NOTHING,
+    )
+    text = "\n\n".join(filter(None, (text, await _pending_changes(services))))
+    return remove_secrets(text, secrets)
+
+
+async def _reload(services: Services) -> str:
+    from bot.config.reload import format_changes
+
+    try:
+        changes = await services.current.reload()
+    except ConfigError as error:
+        log.warning("%s", phrases.CONFIG_UNUSABLE.format(reason=error))
+        return phrases.CONFIG_UNUSABLE.format(reason=error)
+    told = format_changes(changes)
+    log.info("%s", told)
+    return told
+
+
+def _reload_service(services: Services) -> bool:
+    """Have the service beside this chat reload too; return whether one runs that is another process."""
+    pid = service_pid(services.settings.private_folder / "locks")
+    if pid is None or pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, signal.SIGHUP)
+    except OSError:
+        return False
+    return True
+
+
+async def _pending_changes(services: Services) -> str:
+    """What file and environment say by now that is not in force."""
+    try:
+        changes = await services.current.pending_changes()
+    except ConfigError as error:
+        return phrases.CONFIG_WOULD_FAIL.format(reason=error)
+    told = [phrases.CONFIG_CHANGED.format(keys=", ".join(changes.live))] if changes.live else []
+    if changes.restart:
+        told.append(phrases.CONFIG_AFTER_RESTART.format(keys=", ".join(changes.restart)))
+    return "\n".join(told)
+
+
+def list_changed_settings(section: "BaseModel", keys: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
+    """Every setting that differs from its default, by its whole key, as TOML has it; a secret's text is not shown."""
+    from pydantic import BaseModel
+
+    from bot.config.errors import format_key
+
+    for name, field in type(section).model_fields.items():
+        value, path = getattr(section, name), (*keys, name)
+        if isinstance(value, BaseModel):
+            yield from list_changed_settings(value, path)
+        elif isinstance(value, dict):
+            for entry, table in value.items():
+                yield from list_changed_settings(table, (*path, entry))
+        elif field.is_required() or value != field.get_default(call_default_factory=True):
+            yield format_key(path), _format_value(value)
+
+
+def _format_value(value: Any) -> str:
+    from pydantic import SecretStr
+
+    if isinstance(value, SecretStr):
+        return phrases.CONFIG_IS_SET
+    if isinstance(value, tuple) and any(isinstance(each, SecretStr) for each in value):
+        return phrases.CONFIG_ARE_SET.format(count=len(value))
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

@@ -1,0 +1,134 @@
+"""Where settings come from: the TOML file, the environment and a folder of secret files, all by pydantic-settings.
+
+Its sources find the variables, parse JSON, build nested tables and lay one over the other. What they do not do is here:
+say where in a file a mistake is, refuse a variable that names no setting, and spell a provider as the file does.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, get_origin
+
+from pydantic import TypeAdapter
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    NestedSecretsSettingsSource,
+    TomlConfigSettingsSource,
+)
+
+from bot.config.errors import PREFIX, ConfigError, explain_unknown_variable, format_key, printable, shorten
+from bot.config.schema import Model, describe_type, section_fields, strip_none, table_value, walk_keys
+from bot.config.secret_files import FOLDER_VARIABLE, read_secrets
+from bot.config.toml_file import read_toml
+
+RESERVED_VARIABLES = {"COMMONPLACE_CONFIG", FOLDER_VARIABLE}
+
+Keys = tuple[str, ...]
+
+
+class TomlSource(TomlConfigSettingsSource):
+    """The TOML file; an error names its line and column. A pipe will do as well."""
+
+    def __init__(self, model: type[BaseSettings], file: Path | None) -> None:
+        super().__init__(model, toml_file=file)
+
+    def _read_files(self, files: Any, deep_merge: bool = False) -> dict[str, Any]:
+        return read_toml(files) if files else {}
+
+
+class EnvironmentSource(EnvSettingsSource):
+    """The environment. Each variable is looked up first; `origins` names it by the key that it sets."""
+
+    def __init__(self, model: type[BaseSettings], given: Mapping[str, Any], **options: Any) -> None:
+        """`given` is what the file holds: a provider that it names is found whatever the case of its letters."""
+        self._given = given
+        self.origins: dict[Keys, str] = {}
+        super().__init__(model, **options)
+
+    def _load_env_vars(self) -> Mapping[str, str | None]:
+        found = find_variables(self.settings_cls, super()._load_env_vars(), self._given)
+        self.origins = {keys: name for keys, (name, _) in found.items()}
+        return {PREFIX + "__".join(keys): text for keys, (_, text) in found.items()}
+
+    def _coerce_env_val_strict(self, field: FieldInfo | None, value: Any) -> Any:
+        """Return the text as the field's type; what does not fit stays text, for the model to refuse."""
+        if field is None or not isinstance(value, str):
+            return value
+        try:
+            return TypeAdapter[Any](strip_none(field.annotation)).validate_strings(value)
+        except ValueError:
+            return value
+
+
+class SecretFilesSource(EnvironmentSource, NestedSecretsSettingsSource):
+    """The files of the secrets folder that are named as variables are; `origins` names the file."""
+
+    def __init__(self, model: type[BaseSettings], given: Mapping[str, Any], folder: Path) -> None:
+        super().__init__(model, given, secrets_dir=folder, secrets_dir_missing="ok")
+        self.origins = {keys: str(folder / name) for keys, name in self.origins.items()}
+
+    @classmethod
+    def load_secrets(cls, path: Path) -> dict[str, str]:
+        """Read our own files alone: others may lie beside them, and be closed to us."""
+        return read_secrets(path)
+
+
+def find_variables(
+    model: Model, variables: Mapping[str, str | None], given: Mapping[str, Any]
+) -> dict[Keys, tuple[str, str]]:
+    """Return name and text of each variable by the key that it sets, sections before what is in them.
+
+    Empty ones count as not set. Raises `ConfigError` if one names no key, or is not JSON where it has to be.
+    """
+    found: dict[Keys, tuple[str, str]] = {}
+    for name in sorted(variables, reverse=True):  # capitals come last, and win over small letters
+        if not name.upper().startswith(PREFIX) or name.upper() in RESERVED_VARIABLES:
+            continue
+        parts = name[len(PREFIX) :].split("__")
+        keys = _find_path(model, parts, given)
+        path = list(walk_keys(model, keys))
+        if not all(parts) or len(path) < len(keys):
+            raise ConfigError(explain_unknown_variable(model, name, [part.lower() for part in parts]))
+        if text := variables[name]:
+            _check_json(name, keys, path[-1][1], text)
+            found[keys] = (name, text)
+    return dict(sorted(found.items(), key=lambda item: len(item[0])))
+
+
+def _find_path(model: Model, parts: Iterable[str], given: Any) -> Keys:
+    """The keys that a variable's parts mean; the spelling of free names is the file's."""
+    keys: list[str] = []
+    annotation: Any = model
+    for part in parts:
+        key = part.lower()
+        if section_fields(annotation) is None and table_value(annotation) is not None:
+            names = (
+                [name for name in given if _normalize_name(name) == _normalize_name(part)]
+                if isinstance(given, Mapping)
+                else []
+            )
+            key = names[0] if len(names) == 1 else key
+        keys.append(key)
+        given = given.get(key) if isinstance(given, Mapping) else None
+        *_, annotation = [step for _, step, _ in walk_keys(model, keys)] or [None]
+    return tuple(keys)
+
+
+def _normalize_name(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def _check_json(name: str, keys: Keys, annotation: Any, text: str) -> None:
+    """Raise `ConfigError` if a list or a table is not given as one; other types take any text."""
+    is_list = get_origin(annotation) is tuple
+    if not is_list and get_origin(annotation) is not dict and section_fields(annotation) is None:
+        return
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, list if is_list else dict):
+        allowed = describe_type(annotation) if is_list else "a table"
+        raise ConfigError(f"{shorten(printable(name))} must be JSON: {format_key(keys)} is {allowed}")

@@ -1,0 +1,285 @@
+"""Pure: a section of the daily log, out of what a model has answered or out of what was said."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot import phrases
+from bot.access import TERMINAL
+from bot.conversations.turns import split_turns
+from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessage
+from bot.models.tool_calls import parse_arguments
+from bot.sanitize import one_line
+from memory.formatting import clean_text
+from memory.tokenizer import parse_query, tokenize
+
+MAIN_SESSION = "main"
+SECTION_CHARS = 32_000
+"""The longest section; a model that writes more has gone astray."""
+ANSWER_MAX_CHARS = 4 * SECTION_CHARS
+"""Of a model's answer: what comes behind is not read, and the answer counts as cut short."""
+CORE_FACTS = 20
+"""For MEMORY.md out of one flush; further ones stand in the section."""
+FACT_CHARS = 600
+RAW_CHARS = 24_000
+"""What was said, as far as it is kept as it is: all of it together …"""
+RAW_MESSAGE_CHARS = 8_000
+"""… and one message at most …"""
+RAW_MIN_CHARS = 200
+"""… and where there are many, each at least."""
+ANSWER_CHARS = 160
+"""Of what the assistant answered: its beginning."""
+NOTED_SHARE = 0.7
+"""Of a message's words: where a tool has noted so many of them, the message need not be kept as well."""
+
+RAW_MARK = "(as it was said; not yet sorted)"
+DOUBTFUL_MARK = "(the model's answer was no list of notes or not whole; this is what was said)"
+TOO_LONG_MARK = "(cut here: the model wrote more than a log can take)"
+MORE_MARK = "(and {count} more messages before these)"
+
+# A model writes these: a repetition gives nothing back (`*+`), or a row of blanks would be tried in all its parts.
+_MEMORY_HEADING = re.compile(
+    r" {0,3}(#{1,6})[ \t]*+[`*_]*+MEMORY\.md[`*_]*+:?[ \t]*+#*+[ \t]*+", re.IGNORECASE
+)
+_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_BULLET = re.compile(r"[-*+•][ \t]+(?=\S)|\d{1,9}[.)][ \t]+(?=\S)")
+_CHECKBOX = re.compile(r"\[[ xX]\][ \t]+")
+_NOTHING = re.compile(r"[\s`*_\"'.!#•-]*nothing[\s`*_\"'.!]*", re.IGNORECASE)
+_WRAPPED = re.compile(r"\s*+```[ \t]*+(?:markdown|md)?[ \t]*+\n(.*)\n```\s*+", re.IGNORECASE | re.DOTALL)
+_THINKING = re.compile(r"\s*+<think(?:ing)?>.*?</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
+# What would end, swallow or take over what follows: fences, HTML, underlines of headings, rules.
+_DANGEROUS = re.compile(r" {0,3}(?=<|=+[ \t]*$|-[- \t]*$|([*_])(?:[ \t]*\1){2,}[ \t]*$)")
+_SENTENCE_END = re.compile(r"(?<![.!?;])[.!?;]++(?=\s|$)|[。！？；]")
+_FENCE = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]*)*(?=`{3}|~{3})")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedAnswer:
+    """What a model's answer holds."""
+
+    body: str
+    """Markdown for the log, such that nothing in it reaches beyond its section; "" for nothing."""
+    core: tuple[str, ...] = ()
+    """Facts for MEMORY.md, one line each."""
+    sure: bool = True
+    """Whether it is what was asked for; false for prose, which may be a refusal."""
+
+
+def heading(now: datetime, name: str) -> str:
+    """`## 14:05 Anna`: the time at which a flush began, and what people call the chat; else its id."""
+    return f"## {now:%H:%M} {one_line(_display_name(name), limit=60)}".rstrip()
+
+
+def _display_name(name: str) -> str:
+    """Of a terminal's chat the session; its main one has no name by which anybody would know it."""
+    channel, colon, session = name.partition(":")
+    if channel == TERMINAL and colon:
+        return phrases.TERMINAL if session == MAIN_SESSION else session
+    return name
+
+
+def section(title: str, *parts: str) -> str:
+    """Put a section together; "" where there is nothing to stand in it."""
+    filled = [part for part in parts if part.strip()]
+    return "\n\n".join([title, *filled]) if filled else ""
+
+
+# -- what a model has answered ------------------------------------------------------------------------------
+
+
+def parse_answer(text: str, *, whole: bool = True) -> ParsedAnswer:
+    """Read what a model wants to be noted; `whole` tells whether it had come to its end."""
+    text = clean_text(text)
+    if thought := _THINKING.match(text):
+        text = text[thought.end() :]
+    if len(text) > ANSWER_MAX_CHARS:
+        beginning, whole = text[:ANSWER_MAX_CHARS], False
+        text = beginning.rpartition("\n")[0] or beginning
+    if wrapped := _WRAPPED.fullmatch(text):
+        text = wrapped[1]
+    if _NOTHING.fullmatch(text):
+        return ParsedAnswer("")
+    log, core = _split_answer(text.split("\n"))
+    notes = [line for line in log if not _NOTHING.fullmatch(line)]
+    facts = [fact for fact in _split_facts(core) if not _NOTHING.fullmatch(fact)]
+    empty = not (facts or any(map(str.strip, notes)))
+    sure = empty or bool(facts) or any(_BULLET.match(line.lstrip()) for line in notes)
+    surplus = [f"- {fact}" for fact in facts[CORE_FACTS:]]
+    body = _truncate_section(_deduplicate(map(_escape_line, [*notes, *surplus])))
+    return ParsedAnswer(body, tuple(facts[:CORE_FACTS]), sure and whole)
+
+
+def merge_answers(readings: Sequence[ParsedAnswer]) -> ParsedAnswer:
+    """One reading of what a model wrote about the pieces of one stretch."""
+    if len(readings) == 1:
+        return readings[0]
+    facts = list(dict.fromkeys(fact for each in readings for fact in each.core))
+    surplus = [f"- {fact}" for fact in facts[CORE_FACTS:]]
+    lines = [line for each in readings for line in each.body.split("\n")]
+    # What a second pass would escape once more is harmless already.
+    body = _truncate_section(_deduplicate([*lines, *surplus]))
+    return ParsedAnswer(body, tuple(facts[:CORE_FACTS]), all(each.sure for each in readings))
+
+
+def _split_answer(lines: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The lines for the log, and those below a heading MEMORY.md, up to the next heading as high."""
+    log: list[str] = []
+    core: list[str] = []
+    level = 0  # of the heading MEMORY.md that we are below
+    for line in lines:
+        if named := _MEMORY_HEADING.fullmatch(line):
+            level = len(named[1])
+            continue
+        if level and (other := _HEADING.match(line)) and len(other[1]) <= level:
+            level = 0
+        (core if level else log).append(line)
+    return log, core
+
+
+def _split_facts(lines: Iterable[str]) -> list[str]:
+    """One line for each bullet with what is indented beneath, and for each plain line."""
+    facts: list[list[str]] = []
+    beneath = False
+    for line in lines:
+        words = line.strip()
+        if not words or _HEADING.match(line):
+            beneath = False
+            continue
+        bullet = _BULLET.match(words)
+        if beneath and line[0].isspace():
+            facts[-1].append(words[bullet.end() :] if bullet else words)
+        else:
+            facts.append([_CHECKBOX.sub("", words[bullet.end() :] if bullet else words, count=1)])
+            beneath = bullet is not None
+    return [one_line(" ".join(fact), limit=FACT_CHARS) for fact in facts]
+
+
+def _deduplicate(lines: Iterable[str]) -> list[str]:
+    """Of lines that stand by themselves each once; one blank line in a row."""
+    seen: set[str] = set()
+    once: list[str] = []
+    for line in lines:
+        if not line and (not once or not once[-1]):
+            continue
+        if line and not line[0].isspace():
+            if line in seen:
+                continue
+            seen.add(line)
+        once.append(line)
+    return once
+
+
+def _escape_line(line: str) -> str:
+    line = line.rstrip()
+    if found := _HEADING.match(line):
+        return (
+            f"{'#' * min(6, len(found[1]) + 2)}{line[found.end() :]}"  # below our own, which is a second one
+        )
+    if found := _DANGEROUS.match(line) or _FENCE.match(line):
+        return f"{line[: found.end()]}\\{line[found.end() :]}"
+    return re.sub(r"^(\s*)•[ \t]+(?=\S)", r"\1- ", line)
+
+
+def _truncate_section(lines: Sequence[str]) -> str:
+    text = "\n".join(lines).strip("\n")
+    if len(text) <= SECTION_CHARS:
+        return text
+    end = text.rfind("\n", 0, SECTION_CHARS)
+    return f"{text[: end if end > 0 else SECTION_CHARS]}\n\n{TOO_LONG_MARK}"
+
+
+# -- what was said ------------------------------------------------------------------------------------------
+
+
+def format_raw(messages: Sequence[Message], *, mark: str = RAW_MARK) -> str:
+    """Keep the essential turns as they are: what people said, and how each answer began.
+
+    What tools have noted already is left out. Long messages lose their end, the more the more there are; where
+    they are very many the oldest are counted alone. All of it is in the conversation for ever.
+    """
+    turns = [_drop_noted_turn(turn) for turn in split_turns(messages)]
+    people = [message for turn in turns for message in turn if isinstance(message, UserMessage)]
+    if not any(map(_has_text, people)):
+        return ""
+    most = max(RAW_MIN_CHARS, min(RAW_MESSAGE_CHARS, RAW_CHARS // len(people)))
+    shown = [item for turn in turns if (item := "\n".join(_format_turn(turn, most)))]
+    room, kept = RAW_CHARS * 5 // 4, list[str]()
+    for item in reversed(shown):
+        room -= len(item)
+        if room < 0 and kept:
+            break
+        kept.insert(0, item)
+    left_out = [MORE_MARK.format(count=len(shown) - len(kept))] if len(kept) < len(shown) else []
+    return "\n\n".join([mark, *left_out, "\n".join(kept)])
+
+
+def _format_turn(turn: Sequence[Message], most: int) -> Iterator[str]:
+    for message in turn:
+        if isinstance(message, UserMessage) and _has_text(message):
+            yield _format_item(_shorten(message.text, most))
+        elif isinstance(message, AssistantMessage) and message.text.strip():
+            yield f"  - → {one_line(message.text, limit=ANSWER_CHARS)}"
+
+
+def _has_text(message: UserMessage) -> bool:
+    return bool(clean_text(message.text).strip())
+
+
+def _format_item(text: str) -> str:
+    lines = [_escape_line(line.strip()) for line in clean_text(text).strip().split("\n") if line.strip()]
+    lines[0] = re.sub(r"^[-*+][ \t]+", "", lines[0])
+    return "\n".join([f"- {lines[0]}", *(f"  {line}" for line in lines[1:])])
+
+
+def _shorten(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most].rstrip()} […]"
+
+
+def _drop_noted_turn(turn: Sequence[Message]) -> Sequence[Message]:
+    """The turn, or nothing of it where tools have noted nearly all words of it that tell something."""
+    failed = {each.call_id for each in turn if isinstance(each, ToolResult) and each.failed}
+    answered = {each.call_id for each in turn if isinstance(each, ToolResult)}
+    noted: set[str] = set()
+    for message in turn:
+        for call in message.calls if isinstance(message, AssistantMessage) else ():
+            if call.name == "memory_write" and call.id in answered - failed:
+                try:
+                    noted.update(tokenize(str(parse_arguments(call.arguments).get("content", ""))))
+                except ValueError:
+                    continue
+    if not noted:
+        return turn
+    said = " ".join(message.text for message in turn if isinstance(message, UserMessage))
+    terms = parse_query(said)
+    known = [term for term in terms if noted.issuperset(term.tokens)]
+    numbers = {word for word in tokenize(said) if any(map(str.isdigit, word))}
+    return () if numbers <= noted and len(known) >= NOTED_SHARE * len(terms) else turn
+
+
+# -- what the core note says already ------------------------------------------------------------------------
+
+
+def find_missing_facts(facts: Iterable[str], core: str) -> list[str]:
+    """Those facts that no line of the core note says, and no sentence of one; case and endings aside.
+
+    A fact within a longer sentence is not taken for said: that sentence may deny it.
+    """
+    said = {run for line in _split_facts(core.split("\n")) for run in _normalize_sentences(line)}
+    fresh: list[str] = []
+    for fact in facts:
+        whole, *sentences = _normalize_sentences(fact)
+        if whole.strip() and whole not in said and not (sentences and said.issuperset(sentences)):
+            fresh.append(fact)
+            said.update([whole, *sentences])
+    return fresh
+
+
+def format_facts(facts: Iterable[str]) -> str:
+    """Facts as bullets, one line each."""
+    return "\n".join(f"- {_escape_line(fact)}" for fact in facts)
+
+
+def _normalize_sentences(text: str) -> list[str]:
+    """The words of a text in a row, then those of each of its sentences."""
+    return [" ".join(tokenize(part)) for part in (text, *filter(str.strip, _SENTENCE_END.split(text)))]

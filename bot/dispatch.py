@@ -1,0 +1,332 @@
+"""What is done with a message of somebody who may talk: a command runs, or a turn answers."""
+
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot import phrases
+from bot.access import Standing
+from bot.chat_lock import lock_chat
+from bot.commands.command import CommandReply, RetryLast, StopTurn, command_in, run_command
+from bot.conversations.conversation import Conversation, find_open_calls, interrupted_result
+from bot.conversations.recall import recall
+from bot.messages import ChatId, IncomingMessage, PersonId, ReplyPart
+from bot.metrics import TurnTimer
+from bot.model_error_text import explain_no_answer
+from bot.models.errors import ModelError
+from bot.models.notebook.language import NOTICE_MARK
+from bot.sanitize import one_line
+from bot.services import Services
+from bot.state import models
+from bot.state.database import StateFault, run_to_completion
+from bot.state.inbox import InboxMessage
+from bot.turn_context import TurnContext, without_reading
+from memory.errors import MemoryFault
+
+if TYPE_CHECKING:
+    from bot.agent import Agent
+
+log = logging.getLogger(__name__)
+
+CACHED_CONVERSATIONS = 64
+"""Conversations kept in memory; the others are read again from disk when they go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agents:
+    """Who answers."""
+
+    with_memory: "Agent"
+    for_guests: "Agent"
+    """Those who may not use the memory."""
+
+
+class Dispatcher:
+    """Makes replies, each as a stream of parts. Whoever calls it sees to the order within a chat."""
+
+    def __init__(self, services: Services, agents: Agents, *, stop: StopTurn) -> None:
+        """`stop` ends what runs in a chat."""
+        self._services = services
+        self._agents = agents
+        self._stop = stop
+        self._beside = {each.name for each in services.commands if each.at_once or each.only_tells}
+        self._conversations: OrderedDict[ChatId, Conversation] = OrderedDict()
+        self._asides: dict[ChatId, str] = {}
+        """What is to be told in a line below the next reply."""
+
+    async def answer(
+        self,
+        message: IncomingMessage,
+        *,
+        received: InboxMessage | None = None,
+        assignment: TurnContext | None = None,
+    ) -> AsyncGenerator[ReplyPart, None]:
+        """Yield the reply to a message as it grows; without a place in the inbox for who waits for it in this process.
+
+        Raises ModelError, MemoryFault, StateFault where there is none.
+        """
+        if assignment is None:
+            assignment = TurnContext(
+                message.chat, message.sender, answers=[message.id], read=self._services.reader.read
+            )
+        watch = self._services.measures.begin_turn(message.chat.channel)
+        try:
+            async with aclosing(self._answer(message, received, assignment, watch)) as parts:
+                async for part in parts:
+                    yield part
+            watch.end()
+        except BaseException as error:
+            goes_on = isinstance(error, StateFault) and not message.alone
+            watch.fail(error, goes_on=assignment.parked or goes_on)
+            # Stopped, or broken off by a fault of ours; but a turn that waits for the disk goes on.
+            if not (assignment.parked or isinstance(error, StateFault)):
+                await run_to_completion(self._complete_conversation(message, assignment))
+            raise
+
+    async def _answer(
+        self,
+        message: IncomingMessage,
+        received: InboxMessage | None,
+        assignment: TurnContext,
+        watch: TurnTimer,
+    ) -> AsyncGenerator[ReplyPart, None]:
+        services = self._services
+        standing = await services.access.standing_of(message.sender, message.groups)
+        open_here = await services.access.is_memory_open(message)
+        again = False
+        if standing is Standing.STRANGER:  # shut out since it was accepted
+            watch.outcome = "refused"
+            yield ReplyPart(phrases.STRANGER, final=True)
+            return
+        if command := command_in(message):
+            name, rest = command
+            run = partial(
+                run_command,
+                name,
+                rest,
+                message=message,
+                standing=standing,
+                memory_is_open=open_here,
+                key=f"message-{received.number}" if received else f"message-{message.id}",
+                number=received.number if received else 0,
+                stop=self._stop,
+                services=self._services,
+            )
+            if name in self._beside:
+                if received and received.taken_over:
+                    await self._count_attempt(assignment)
+                reply = await run()
+            else:
+                async with self.lock_chat(message.chat):
+                    await self._count_attempt(assignment)
+                    reply = await run()
+            if not isinstance(reply, RetryLast):
+                told = reply if isinstance(reply, CommandReply) else CommandReply(reply)
+                watch.outcome = "command"
+                yield ReplyPart(told.text, final=True, choices=told.choices)
+                return
+            again = True
+        elif message.is_blank:
+            watch.outcome = "told"
+            yield ReplyPart(phrases.NOTHING_SAID, final=True)
+            return
+        elif (
+            assignment.since is None
+            and not assignment.to_hear
+            and (sentence := self._services.reader.direct_reply(message))
+        ):
+            if not (more := assignment.take()):
+                watch.outcome = "told"
+                yield ReplyPart(sentence, final=True)
+                return
+            assignment.to_hear = [InboxMessage(assignment.turn, message), *more]
+        async with self.lock_chat(message.chat):
+            turn = self._run_turn(
+                message,
+                received,
+                assignment,
+                watch,
+                standing=standing,
+                open_here=open_here,
+                again=again,
+            )
+            async with aclosing(turn) as parts:
+                async for part in parts:
+                    yield part
+
+    async def leave_unanswered(self, received: InboxMessage, assignment: TurnContext) -> None:
+        """Leave a message in its conversation without doing anything about it: the process has died over it.
+
+        That is tried once: it is counted too. Raises StateFault.
+        """
+        await self._count_attempt(assignment)
+        if assignment.since is None:
+            assignment.to_hear = assignment.to_hear or [received]
+        async with self.lock_chat(received.message.chat):
+            await self._complete_conversation(received.message, assignment)
+
+    async def _complete_conversation(self, message: IncomingMessage, assignment: TurnContext) -> None:
+        """See that what was said stands in the conversation, and a result with each call, however early it ended."""
+        if assignment.since is None and (command_in(message) or message.is_blank):
+            return
+        try:
+            conversation = self._load_conversation(message.chat)
+            await conversation.load()
+            if assignment.since is None:
+                assignment.to_hear = assignment.to_hear or [InboxMessage(assignment.turn, message)]
+                assignment.read = without_reading  # whoever stops it does not wait for what came along
+                await assignment.add_messages(conversation)
+                # Not to be shortened afterwards: nobody has settled whether it may go into the notes before.
+                self._conversations.pop(message.chat, None)
+            elif assignment.conversation == conversation.id and (
+                calls := find_open_calls(assignment.load_progress(conversation))
+            ):
+                await conversation.append(*map(interrupted_result, calls))
+        except StateFault as fault:
+            log.error("%s", fault)
+
+    async def _run_turn(
+        self,
+        message: IncomingMessage,
+        received: InboxMessage | None,
+        assignment: TurnContext,
+        watch: TurnTimer,
+        *,
+        standing: Standing,
+        open_here: bool,
+        again: bool,
+    ) -> AsyncGenerator[ReplyPart, None]:
+        """Answer a message, or, `again`, what was said before it."""
+        services, chat = self._services, message.chat
+        conversation = self._load_conversation(chat)
+        if assignment.since is not None:
+            await self._count_attempt(assignment)
+        await conversation.load()
+        if assignment.since is not None and assignment.conversation != conversation.id:
+            assignment.since = None  # another process has begun a new conversation since it was heard
+        if again:
+            if not await conversation.retract():
+                watch.outcome = "told"
+                yield ReplyPart(phrases.NOTHING_TO_RETRY, final=True)
+                return
+            standing = min(standing, await self._last_standing(conversation, message))
+        with_memory = standing >= Standing.ALLOWED and open_here
+        assignment.with_memory = with_memory
+        assignment.in_room = message.in_room
+        # A room is of one piece: what is said there may be noted where its memory is open, whoever speaks.
+        assignment.may_flush = open_here and (message.in_room or standing >= Standing.ALLOWED)
+        await services.compactor.save_chat(chat, name=message.title, flush=assignment.may_flush)
+        if assignment.since is None and not again:
+            if not assignment.to_hear:
+                assignment.to_hear = [received or InboxMessage(assignment.turn, message), *assignment.take()]
+            assignment.answers += [
+                each.message.id for each in assignment.to_hear if each.message.id not in assignment.answers
+            ]
+            async with assignment.counting(assignment.to_hear):
+                if with_memory and conversation.id is None and (notes := await self._recall_notes()):
+                    await conversation.save_recalled(notes)
+                await assignment.add_messages(conversation)
+            assignment.counted = True
+        else:
+            await self._count_attempt(assignment)
+        if await services.budget.is_spent():
+            watch.outcome = "refused"
+            yield ReplyPart(phrases.BUDGET_SPENT, final=True)
+            return
+        await self._compact(conversation, assignment)
+        assignment.prefer = await services.state.read_chosen_model(str(chat))
+        assignment.told_no_model = await services.state.read(
+            lambda db: models.was_told_no_model(db, str(chat))
+        )
+        agent = self._agents.with_memory if with_memory else self._agents.for_guests
+        async with aclosing(agent.run_turn(conversation, assignment)) as parts:
+            async for part in parts:
+                watch.mark_first_text()
+                if part.final and NOTICE_MARK in part.text and not assignment.told_no_model:
+                    await services.state.change(lambda db: models.mark_told_no_model(db, str(chat)))
+                if part.final and (aside := self._asides.pop(chat, "")):
+                    part = replace(part, text=f"{part.text}\n\n{aside}")
+                yield part
+
+    async def _recall_notes(self) -> str:
+        began = self._services.measures.clock()
+        notes = await recall(self._services.memory, self._services.now)
+        self._services.measures.record_stage("recall", since=began)
+        return notes
+
+    async def _count_attempt(self, assignment: TurnContext) -> None:
+        """Note once that this process works at it: it is not our end when the disk has no room."""
+        if assignment.turn and not assignment.counted:
+            await self._services.inbox.count_attempt(assignment.turn)
+            assignment.counted = True
+
+    async def _last_standing(self, conversation: Conversation, message: IncomingMessage) -> Standing:
+        """How far the person is trusted whose words are answered again: it need not be who asks for that."""
+        speaker = conversation.last_speaker
+        if not message.in_room or not speaker or speaker == str(message.sender):
+            return Standing.OWNER
+        channel, _, person = speaker.partition(":")
+        return max(Standing.GUEST, await self._services.access.standing_of(PersonId(channel, person)))
+
+    async def _compact(self, conversation: Conversation, assignment: TurnContext) -> None:
+        """Shorten a conversation that has become too long, and note what mattered before that."""
+        compactor = self._services.compactor
+        if await compactor.needs_compaction(conversation):
+            done = await compactor.compact(conversation, cause="threshold", flush=assignment.may_flush)
+            if done.notice:
+                self._asides[conversation.chat] = done.notice
+
+    async def run_afterwards(self, assignment: TurnContext) -> None:
+        """Do what a person need not wait for, once the reply is there."""
+        chat = assignment.chat
+        conversation = self._conversations.get(chat)
+        if conversation is None or assignment.since is None:
+            return
+        try:
+            if (
+                await self._services.compactor.needs_compaction(conversation)
+                and not await self._services.budget.is_spent()
+            ):
+                async with self.lock_chat(chat):
+                    await conversation.load()
+                    await self._compact(conversation, assignment)
+        except (StateFault, MemoryFault, ModelError) as error:
+            log.warning("the conversation in %s was not shortened: %s", chat, one_line(str(error)))
+        except Exception:
+            log.exception("the conversation in %s was not shortened", chat)
+
+    def explain_error(self, message: IncomingMessage, error: BaseException) -> str:
+        """Say what a person is told of an error; the details go to the log."""
+        match error:
+            case ModelError():
+                log.warning("no model answered in %s: %s", message.chat, one_line(str(error)))
+                return explain_no_answer(error)
+            case MemoryFault():
+                return self._services.memory.redact_server_address(str(error))
+            case StateFault():
+                log.error("%s", error)
+                return phrases.CANNOT_KEEP if message.alone else phrases.CANNOT_KEEP_YET
+            case _:
+                log.error("a turn in %s failed", message.chat, exc_info=error)
+                return phrases.OUR_FAULT
+
+    def rename_chat(self, old: ChatId, new: ChatId) -> None:
+        """What was kept by a chat's old id in state.db is kept by its new one now."""
+        self._conversations.pop(old, None)
+        self._conversations.pop(new, None)
+        if aside := self._asides.pop(old, ""):
+            self._asides[new] = aside
+
+    def lock_chat(self, chat: ChatId) -> AbstractAsyncContextManager[None]:
+        return lock_chat(self._services.own_locks.get(chat.channel, self._services.locks), chat)
+
+    def _load_conversation(self, chat: ChatId) -> Conversation:
+        conversation = self._conversations.pop(chat, None) or Conversation(self._services.state, chat)
+        self._conversations[chat] = conversation
+        while len(self._conversations) > CACHED_CONVERSATIONS:
+            self._conversations.popitem(last=False)
+        return conversation

@@ -1,0 +1,67 @@
+"""What Python would print past the log: warnings, and errors that nobody has caught."""
+
+import asyncio
+import logging
+import sys
+import threading
+from types import TracebackType
+from typing import Any
+
+from bot.log.throttle import Throttle
+from bot.log.tracebacks import error_location
+
+log = logging.getLogger(__name__)
+
+
+def install_excepthooks() -> None:
+    """Have warnings and uncaught errors of this process go to the log; of the running event loop, if there is one.
+
+    An error that comes again and again is told once a minute.
+    """
+    strays = _ExceptHooks()
+    logging.captureWarnings(True)
+    sys.excepthook = _log_uncaught
+    threading.excepthook = strays.on_thread_error
+    sys.unraisablehook = strays.on_unraisable
+    try:
+        asyncio.get_running_loop().set_exception_handler(strays.on_loop_error)
+    except RuntimeError:  # none is running
+        return
+
+
+def _log_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+        return
+    log.critical("nobody has caught an error", exc_info=(kind, error, trace))
+
+
+class _ExceptHooks:
+    def __init__(self) -> None:
+        self._repeats = Throttle()
+
+    def on_thread_error(self, arguments: threading.ExceptHookArgs) -> None:
+        name = arguments.thread.name if arguments.thread else "that has ended"
+        error = arguments.exc_value or arguments.exc_type()
+        if not isinstance(error, SystemExit):
+            self._log(f"the thread {name} broke", error)
+
+    def on_unraisable(self, unraisable: "sys.UnraisableHookArgs") -> None:
+        # Not the object's own form: of a coroutine or a message that may be all that is in it.
+        name = getattr(unraisable.object, "__qualname__", type(unraisable.object).__qualname__)
+        told = unraisable.err_msg or "Exception ignored in"
+        self._log(f"{told} {name}", unraisable.exc_value)
+
+    def on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Like asyncio's own, but without the forms of tasks and callbacks: what these were called with is in them."""
+        del loop
+        message = str(context.get("message") or "an error in the event loop").partition("(")[0].rstrip()
+        task = context.get("task") or context.get("future")
+        name = f" ({task.get_name()})" if isinstance(task, asyncio.Task) else ""
+        error = context.get("exception")
+        self._log(f"asyncio: {message}", error if isinstance(error, BaseException) else None, detail=name)
+
+    def _log(self, message: str, error: BaseException | None, *, detail: str = "") -> None:
+        """`detail`: what may differ each time, such as a task's name."""
+        if (before := self._repeats.check((message, error_location(error) if error else ""))) is not None:
+            log.error("%s%s%s", message, detail, before, exc_info=error)

@@ -1,0 +1,64 @@
+"""A record as a line: for people, or for programs."""
+
+import json
+import logging
+from datetime import UTC, datetime
+
+from bot.log.records import record_context, record_mark, record_message, record_traceback
+from bot.sanitize import strip_controls
+from memory.redaction import Redaction
+
+
+class TextFormatter(logging.Formatter):
+    """`2026-11-21 10:15:02 INFO bot.app: [k3f9a2] …`, on the clock of the machine; nothing in it drives a terminal.
+
+    Of a marked process `INFO bot.app: (attic for cellar) [k3f9a2] …`.
+    """
+
+    def __init__(self, redaction: Redaction) -> None:
+        super().__init__(datefmt="%Y-%m-%d %H:%M:%S")
+        self._redaction = redaction
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line; further ones of a message are indented, so that none can pass for a record of its own."""
+        work = record_context(record)
+        head = f"{self.formatTime(record, self.datefmt)} {record.levelname} {record.name}: "
+        about = f"({mark}) " if (mark := record_mark(record)) else ""
+        about += f"[{work.id}] " if work.id else ""
+        message = record_message(record, self._redaction).replace("\n", "\n    ")
+        trace = record_traceback(record, self._redaction)
+        line = f"{head}{about}{message}" + (f"\n{trace}" if trace else "")
+        return self._redaction(strip_controls(line))  # the logger's name as well
+
+
+class JsonFormatter(logging.Formatter):
+    """One object a line: `time` (ISO 8601, UTC), `level`, `logger`, `message`; if known `turn`, `chat`, `exception`.
+
+    Of a marked process `instance` as well.
+    """
+
+    def __init__(self, redaction: Redaction) -> None:
+        super().__init__()
+        self._redaction = redaction
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        work = record_context(record)
+        fields = {
+            "time": _format_time(record.created),
+            "level": record.levelname.lower(),
+            "logger": self._redaction(strip_controls(record.name)),
+            "message": record_message(record, self._redaction),
+            "instance": self._redaction(strip_controls(record_mark(record))),
+            "turn": work.id,
+            "chat": self._redaction(strip_controls(work.chat)),
+            "exception": record_traceback(record, self._redaction),
+        }
+        told = {key: value for key, value in fields.items() if value or key == "message"}
+        line = json.dumps(told, ensure_ascii=False)
+        # Some programs take these for the end of a line.
+        return line.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _format_time(created: float) -> str:
+    return datetime.fromtimestamp(created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

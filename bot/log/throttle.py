@@ -1,0 +1,31 @@
+"""What would be told again and again, told once a minute with how often it was left out."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+
+REPEAT_SECONDS = 60.0
+"""Between two lines about the same thing."""
+MAX_TRACKED = 200
+"""Remembered; of more, those told longest ago are told anew."""
+
+
+class Throttle:
+    """When each thing was last told, and how often it was left out since."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._told: OrderedDict[Hashable, tuple[float, int]] = OrderedDict()
+
+    def check(self, thing: Hashable) -> str | None:
+        """Return what to add to the line about it, such as " (41 more since the last line)"; None to tell nothing."""
+        now = self._clock()
+        last, left_out = self._told.get(thing, (None, 0))
+        if last is not None and now - last < REPEAT_SECONDS:
+            self._told[thing] = last, left_out + 1
+            return None
+        self._told[thing] = now, 0
+        self._told.move_to_end(thing)
+        while len(self._told) > MAX_TRACKED:
+            self._told.popitem(last=False)
+        return f" ({left_out} more since the last line)" if left_out else ""

@@ -1,0 +1,187 @@
+"""What the service does by itself: notes are indexed and given vectors without a search; at night, a backup."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from typing import Self
+
+from bot.archives.backup import Backups
+from bot.archives.errors import BackupError
+from bot.maintenance.scheduler import JobFailed, JobStatus, Schedule
+from bot.malloc import trim_heap
+from bot.sanitize import one_line
+from bot.state.database import StateFault
+from bot.supervisor import Supervisor
+from memory.errors import MemoryFault
+from memory.memory import Memory
+
+log = logging.getLogger(__name__)
+
+SETTLE_SECONDS = 5.0
+"""Seconds after the start before jobs are thought of: none is due that soon, and people are to be answered first."""
+
+REINDEX = "re-index"
+BACKUP = "backup"
+CLEANUP = "tidying up"
+
+MISSED_RUN_DELAY = timedelta(minutes=10)
+"""So long after the start a backup is made where that of a night was missed, as on a machine that is off then."""
+
+
+@dataclass(frozen=True, slots=True)
+class NightlyJobs:
+    """What is done once a day, when the owner's clock shows `at`."""
+
+    at: time
+    zone: tzinfo
+    backups: Backups
+    keep: int
+    """How many backups of nights are kept; 0 for none at all."""
+    tidy: Sequence[Callable[[], Awaitable[object]]] = ()
+    """Done one after the other; one that fails does not keep the next from its work."""
+
+
+class Background:
+    """Works while it is entered; an async context manager, to be left before the memory is closed."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        reindex_minutes: float | None,
+        nights: NightlyJobs | None = None,
+        settle: float = SETTLE_SECONDS,
+        elsewhere: Callable[[str], str] = lambda job: "",
+        supervisor: Supervisor | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """`reindex_minutes`: None for no regular look at all notes; `nights`: None for nothing at night.
+
+        `elsewhere` tells which other instance does a job (REINDEX, BACKUP) for all; "" where this one does.
+        """
+        self._elsewhere = elsewhere
+        self._memory = memory
+        self._minutes = reindex_minutes
+        self._nights = nights
+        self._settle = settle
+        self._now = now
+        self._schedule: Schedule | None = None
+        self._supervisor = supervisor or Supervisor()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._looked_at: datetime | None = None
+        self._leaving = False
+
+    @property
+    def reindex(self) -> JobStatus | None:
+        """How the regular look at all notes fares, with the one at the start; None where there is none."""
+        job = self._find_job(REINDEX)
+        if job and job.elsewhere:
+            return job
+        return replace(job, last_run=self._was_checked, last_outcome="") if job and not job.last_run else job
+
+    @property
+    def backup(self) -> JobStatus | None:
+        """How the backup of the night fares; None where there is none."""
+        return self._find_job(BACKUP)
+
+    @property
+    def jobs(self) -> tuple[JobStatus, ...]:
+        """How all that is done regularly fares."""
+        return tuple(self.reindex or job if job.name == REINDEX else job for job in self._list_jobs())
+
+    def _find_job(self, name: str) -> JobStatus | None:
+        return next((job for job in self._list_jobs() if job.name == name), None)
+
+    def _list_jobs(self) -> Sequence[JobStatus]:
+        jobs = self._schedule.list_jobs() if self._schedule else ()
+        return [replace(job, elsewhere=self._elsewhere(job.name)) for job in jobs]
+
+    @property
+    def _was_checked(self) -> str:
+        return self._looked_at.astimezone(UTC).isoformat(timespec="seconds") if self._looked_at else ""
+
+    async def __aenter__(self) -> Self:
+        if self._minutes is not None or self._nights is not None:
+            schedule = Schedule(settle_seconds=self._settle, supervisor=self._supervisor, now=self._now)
+            self._schedule = await schedule.__aenter__()
+        if self._schedule and self._minutes is not None:
+            self._schedule.add_interval(self._minutes, self._reindex, name=REINDEX)
+        if self._schedule and self._nights is not None:
+            self._add_nightly_jobs(self._schedule, self._nights)
+        self._tasks.append(self._supervisor.start("first index", self._start))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._leaving = True
+        if self._tasks:
+            for task in self._tasks:
+                task.cancel()
+            self._memory.stop()  # else it would first index all that there is
+            await asyncio.wait(self._tasks)
+            self._tasks.clear()
+        if self._schedule:
+            await self._schedule.__aexit__(None, None, None)
+            self._schedule = None
+
+    async def _start(self) -> None:
+        """Index what was written while nobody watched; then keep the memory up to date."""
+        try:
+            await self._memory.sync()
+            self._looked_at = self._now()
+        except MemoryFault as error:
+            log.warning("the notes were not indexed at the start: %s", error)
+        self._tasks += [
+            self._supervisor.start(name, work) for name, work in self._memory.background_tasks().items()
+        ]
+
+    async def _reindex(self) -> None:
+        if self._elsewhere(REINDEX):
+            return  # what is changed here is noticed here all the same, by the watch and by each search
+        try:
+            await self._memory.sync()
+            await asyncio.to_thread(trim_heap)  # work on many notes leaves holes
+        except MemoryFault:
+            if not self._leaving:  # else it was stopped by us, which is no failure
+                raise
+
+    def _add_nightly_jobs(self, schedule: Schedule, nights: NightlyJobs) -> None:
+        if nights.keep:
+            last = nights.backups.latest_nightly()
+            schedule.add_daily(
+                nights.at, nights.zone, self._make_backup, name=BACKUP, last_run=last, soon=MISSED_RUN_DELAY
+            )
+        if nights.tidy:
+            schedule.add_daily(nights.at, nights.zone, self._clean_up, name=CLEANUP, soon=MISSED_RUN_DELAY)
+
+    async def _make_backup(self) -> None:
+        assert self._nights
+        try:
+            notes = not self._elsewhere(BACKUP)
+            made = await self._nights.backups.make_nightly(keep=self._nights.keep, notes=notes)
+        except BackupError as fault:
+            raise JobFailed(str(fault)) from fault
+        log.info("backed up %d files to %s", made.files, made.file)
+        if made.problems:
+            raise JobFailed(f"{made.file.name} was written without {'; '.join(made.problems)}")
+
+    async def _clean_up(self) -> None:
+        assert self._nights
+        faults = []
+        for work in self._nights.tidy:
+            try:
+                await work()
+            except (MemoryFault, StateFault) as fault:
+                faults.append(str(fault))
+            except Exception as error:
+                log.exception("tidying up broke off in the middle")
+                faults.append(_error_cause(error))
+        if faults:
+            raise JobFailed("; ".join(faults))
+
+
+def _error_cause(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return one_line(f"{type(error).__name__}: {error}")

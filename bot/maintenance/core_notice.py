@@ -1,0 +1,75 @@
+"""Once a week, an owner is told that the core note is longer than what is always at hand."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from bot import phrases
+from bot.access import Access, Standing
+from bot.channels import Channels
+from bot.conversations.core_note import core_warning
+from bot.messages import ChatId
+from bot.state import inbox
+from bot.state.database import State, format_timestamp
+
+if TYPE_CHECKING:
+    from apsw import Connection
+
+    from memory.memory import Memory
+
+NOTICE_INTERVAL = timedelta(days=7)
+NOTICE_KEY = "core-note "
+
+
+class CoreNotice:
+    """Tells of a long core note: in the private chat of the first owner who has one."""
+
+    def __init__(
+        self,
+        memory: "Memory",
+        state: State,
+        access: Access,
+        channels: Channels,
+        *,
+        now: Callable[[], datetime],
+        wake: Callable[[], None],
+    ) -> None:
+        """`wake` is called when there is a notice to deliver."""
+        self._memory = memory
+        self._state = state
+        self._access = access
+        self._channels = channels
+        self._now = now
+        self._wake = wake
+
+    async def send(self) -> None:
+        """Tell an owner, unless one was told within a week. Raises MemoryFault, StateFault.
+
+        The notice, and that it was given, are one row in state.db.
+        """
+        warning = await core_warning(self._memory)
+        home = await self._find_home() if warning else None
+        if home is None:
+            return
+        now, text = self._now(), phrases.CORE_NOTICE.format(warning=warning)
+
+        def put(db: "Connection") -> bool:
+            if inbox.read_notice_times(
+                db, NOTICE_KEY, since=format_timestamp(now - NOTICE_INTERVAL), until=format_timestamp(now)
+            ):
+                return False
+            key = f"{NOTICE_KEY}{format_timestamp(now)}"
+            return (
+                inbox.add_notice(db, str(home), text, key=key, owner="", at=format_timestamp(now)) is not None
+            )
+
+        if await self._state.change(put):
+            self._wake()
+
+    async def _find_home(self) -> ChatId | None:
+        for channel in self._channels.health():
+            for person in await self._access.list_people(channel):
+                is_owner = await self._access.standing_of(person) is Standing.OWNER
+                if is_owner and (home := self._channels.home_of(person)):
+                    return home
+        return None

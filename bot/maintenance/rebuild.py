@@ -1,0 +1,76 @@
+"""The index built anew because somebody asked: once, however many ask."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot import phrases
+from memory.errors import MemoryFault
+from memory.memory import Memory
+from memory.sync import SyncReport
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildResult:
+    """How the last one ended."""
+
+    at: datetime
+    report: SyncReport | None
+    """None where it failed."""
+    problem: str = ""
+    """Why, in one line."""
+
+
+class IndexRebuilder:
+    """Rebuilds of the index, one at a time; whoever asks while one runs waits for that one."""
+
+    def __init__(self, memory: Memory, *, now: Callable[[], datetime]) -> None:
+        self._memory = memory
+        self._now = now
+        self._running: asyncio.Task[SyncReport] | None = None
+        self._last: RebuildResult | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the index is being built anew just now."""
+        return self._running is not None
+
+    @property
+    def last(self) -> RebuildResult | None:
+        """How the last one ended; None where there was none since the start."""
+        return self._last
+
+    def start(self) -> None:
+        """Have the index built anew; returns at once, and `last` tells how it went."""
+        if self._running is None:
+            self._running = asyncio.create_task(self._memory.sync(rebuild=True), name="rebuilding")
+            self._running.add_done_callback(self._on_done)
+
+    async def run(self) -> SyncReport:
+        """Have the index built anew, and wait for it; it goes on where nobody waits any more. Raises MemoryFault."""
+        self.start()
+        assert self._running is not None
+        return await asyncio.shield(self._running)
+
+    async def close(self) -> None:
+        """Let go of what runs; the memory ends it in its own time."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.wait([self._running])
+
+    def _on_done(self, task: asyncio.Task[SyncReport]) -> None:
+        self._running = None
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is None:
+            self._last = RebuildResult(self._now(), task.result())
+        elif isinstance(error, MemoryFault):
+            self._last = RebuildResult(self._now(), None, str(error))
+        else:
+            log.error("the rebuild of the index broke", exc_info=error)
+            self._last = RebuildResult(self._now(), None, phrases.REBUILD_BROKE)

@@ -1,0 +1,427 @@
+"""One request on its way through the models: whom to ask next, after which wait, and what was tried."""
+
+import logging
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from dataclasses import replace
+
+from bot.models.breakers import Breakers
+from bot.models.candidate import FailedAttempt, FallbackHooks, ModelCandidate, Route
+from bot.models.context_windows import SMALLEST_WINDOW
+from bot.models.errors import (
+    BadRequest,
+    ContextTooLong,
+    ModelError,
+    PerhapsTooLong,
+    TimedOut,
+    error_of_kind,
+)
+from bot.models.health import NOT_ITS_FAULT, CallOutcome, Health, RouteName
+from bot.models.image_fallback import has_pictures
+from bot.models.protocol import Answer, ModelRequest
+from bot.models.ranking import rank_by_health
+from bot.models.retry import NextStep
+from bot.models.routing import Routing
+from bot.models.token_estimate import estimate_request_tokens
+from bot.models.truncation import truncate
+
+log = logging.getLogger(__name__)
+
+MAX_SHORTENINGS = 4
+"""How often a request that fits no window is shortened and tried again."""
+NEARLY_FULL = 0.9
+"""Of a window: a request that is longer by our estimate, which is rough, is taken not to fit."""
+LONG_SHARE = 0.5
+"""Of a window: a longer request that is refused without a reason is tried once with less."""
+
+
+class FallbackRun:
+    """The state of one call; `routes` gives whom to ask, and goes on when told that it has `failed`."""
+
+    def __init__(
+        self,
+        request: ModelRequest,
+        plan: Routing,
+        health: Breakers,
+        *,
+        hooks: FallbackHooks,
+        sleep: Callable[[float], Awaitable[None]],
+        chance: Callable[[], float],
+    ) -> None:
+        self.request = request
+        """As it is to be asked now: it may have been shortened."""
+        self.tries: list[FailedAttempt] = []
+        """Every request that was sent in vain, in order."""
+        self._plan = plan
+        self._health = health
+        self._hooks = hooks
+        self._sleep = sleep
+        self._chance = chance
+        self._tokens = estimate_request_tokens(request)
+        self._outcomes: dict[RouteName, CallOutcome] = {}
+        self._probes: list[RouteName] = []
+        self._passed_over: dict[str, ModelCandidate] = {}
+        self._asked: set[str] = set()
+        self._blamed: set[RouteName] = set()  # of whom other calls have been told that they failed
+        self._dead: set[RouteName] = set()  # keys that are no use in this call
+        self._left_out: list[ModelCandidate] = []  # with the keys that rested while others were ready
+        self._suspects: dict[
+            str, CallOutcome
+        ] = {}  # by model: what may have been too long, until that is known
+        self._suspected: set[str] = set()
+        self._shown = False
+        self._ever_shown = False  # by any try
+
+    # -- what happens ------------------------------------------------------------------------------------
+
+    async def routes(self) -> AsyncGenerator[Route, None]:
+        """Yield whom to ask. Each time it goes on, `failed` has been called; it ends where nothing is left.
+
+        Raises ContextTooLong where no window holds the request, and it may not be shortened.
+        """
+        waiting = self._order_candidates()
+        too_long: list[ModelCandidate] = []
+        shorter = 0
+        while True:
+            # Who is no language model answers only what no model does, however short.
+            if too_long and (not waiting or self._pick_next(waiting).last_resort):
+                waiting[:0] = filter(self._is_suspected_too_long, too_long)
+                if sure := [each for each in too_long if not self._is_suspected_too_long(each)]:
+                    self._check_may_shorten(self._latest_too_long())
+                    if shorter < MAX_SHORTENINGS and self._shorten(sure):
+                        waiting[:0] = sorted(sure, key=self._has_no_room)
+                        shorter += 1
+                too_long = []
+            if not waiting:
+                waiting, self._left_out = self._left_out, []
+            if not waiting:
+                return
+            candidate = self._take(waiting)
+            whole = self.request, self._tokens
+            if self._is_suspected_too_long(candidate):
+                if not self._shorten([candidate]):
+                    continue
+            elif self._is_sure_to_refuse(candidate):
+                if roomy := self._find_roomier(candidate, waiting):
+                    waiting = [*roomy, candidate, *(each for each in waiting if each not in roomy)]
+                    continue
+                self._check_may_shorten(ContextTooLong("its window is too small", model=candidate.name))
+                self._shorten([candidate])
+            self._asked.add(candidate.name)
+            async for route in self._try_routes(candidate, waiting):
+                yield route
+            self._flush_outcomes()
+            error = self.tries[-1].error
+            if isinstance(error, ContextTooLong):
+                too_long.append(candidate)
+                self._sort_by_window(waiting, candidate, error)
+            else:  # what was shortened for this one alone need not be so for the next
+                self.request, self._tokens = whole
+            waiting[:0] = self._take_configured(error, waiting)
+            if waiting:
+                self._hooks.on_fallback(candidate.name, self._pick_next(waiting).name, error)
+
+    def failed(self, route: Route, error: ModelError, *, shown: bool) -> None:
+        """Record that a try gave no answer; `shown`: part of one was on screen."""
+        model = route.name.model
+        if (
+            isinstance(error, BadRequest)
+            and self._is_long(route.name, error)
+            and model not in self._suspected
+        ):
+            error = PerhapsTooLong(error.detail)
+        error.model = model
+        number = 1 + sum(earlier.route == route.name for earlier in self.tries)
+        self.tries.append(FailedAttempt(route.name, number, error))
+        outcome = CallOutcome(route.name, self._health.now(), error=error, tokens=self._tokens)
+        self._suspects.pop(model, None)  # a call counts once
+        if isinstance(error, PerhapsTooLong):
+            self._suspects[model] = outcome
+            self._suspected.add(model)
+        else:
+            self._outcomes[route.name] = outcome
+        self._shown = shown
+        self._ever_shown = self._ever_shown or shown
+
+    def answered(self, route: Route, answer: Answer, *, seconds: float) -> tuple[ModelError, ...]:
+        """Record the answer; give what was tried before in vain, and what was passed over."""
+        if guess := self._suspects.pop(route.name.model, None):
+            self._health.record([self._confirm_too_long(guess)])
+        self._outcomes[route.name] = CallOutcome(
+            route.name,
+            self._health.now(),
+            usage=answer.usage,
+            first_token_seconds=answer.first_token_seconds,
+            seconds=seconds,
+            tokens=self._tokens,
+        )
+        tried = {each.route.model for each in self.tries}
+        passed_over = [
+            self._last_error_of(candidate)
+            for name, candidate in self._passed_over.items()
+            if name not in tried and name != route.name.model
+        ]
+        return (*passed_over, *(each.error for each in self.tries))
+
+    def stands_in(self, route: Route) -> bool:
+        """Whether this is no language model, but one was to answer."""
+        return self._plan.candidates[route.name.model].last_resort and not self._plan.chain[0].last_resort
+
+    def close(self) -> None:
+        """Pass on what was learnt; a call that was stopped says nothing of whom it was asking."""
+        for name in self._probes:
+            self._health.end_probe(name)
+        for guess in self._suspects.values():
+            self._outcomes.setdefault(guess.route, guess)
+        self._flush_outcomes()
+
+    def _flush_outcomes(self) -> None:
+        """Tell other calls how those fare that this one has left."""
+        blames = {outcome.route for outcome in self._outcomes.values() if _is_model_fault(outcome.error)}
+        # Where a request was shortened in between, a route may fail twice in a call, which counts once.
+        told = blames & self._blamed
+        self._health.record(outcome for outcome in self._outcomes.values() if outcome.route not in told)
+        self._blamed |= blames
+        self._outcomes.clear()
+
+    # -- from model to model -----------------------------------------------------------------------------
+
+    def _order_candidates(self) -> list[ModelCandidate]:
+        """All of the chain: who was asked for, the others; last whoever has no room, or does not see what is shown."""
+        chain = self._rank_chain() if self._plan.adaptive else list(self._plan.chain)
+        known = self._plan.candidates
+        first = [known[self.request.prefer]] if self.request.prefer in known else []
+        order = first + [candidate for candidate in chain if candidate not in first]
+        if not self._plan.fallback:
+            return list(filter(self._may_be_asked, order[:1]))
+        order = list(filter(self._may_be_asked, order))
+        end = _find_last_resort(order)
+        return sorted(order[:end], key=self._sort_key) + order[end:]
+
+    def _may_be_asked(self, candidate: ModelCandidate) -> bool:
+        return not (candidate.last_resort and self.request.language_model_only)
+
+    def _rank_chain(self) -> list[ModelCandidate]:
+        """The chain by how its models fare; a last resort keeps its place."""
+        rated = [candidate for candidate in self._plan.chain if not candidate.last_resort]
+        healths = [self._best_health(candidate) for candidate in rated]
+        asked_at = [max(self._health.asked_at(route.name) for route in each.routes) for each in rated]
+        best = iter(
+            [rated[place] for place in rank_by_health(healths, asked_at=asked_at, now=self._health.now())]
+        )
+        return [candidate if candidate.last_resort else next(best) for candidate in self._plan.chain]
+
+    def _best_health(self, candidate: ModelCandidate) -> Health:
+        route = next(filter(self._is_route_ready, candidate.routes), candidate.routes[0])
+        return self._health.of(route.name)
+
+    def _pick_next(self, waiting: Sequence[ModelCandidate]) -> ModelCandidate:
+        """The first that can be expected to answer; where none can, the first."""
+        return next(filter(self._is_ready, waiting), waiting[0])
+
+    def _take(self, waiting: list[ModelCandidate]) -> ModelCandidate:
+        chosen = self._pick_next(waiting)
+        place = waiting.index(chosen)
+        self._passed_over |= {each.name: each for each in waiting[:place]}
+        return waiting.pop(place)
+
+    def _take_configured(self, error: ModelError, waiting: list[ModelCandidate]) -> list[ModelCandidate]:
+        """Take the models that the settings name for this kind of failure out of `waiting`, or from elsewhere."""
+        led = self._find_configured(error)
+        waiting[:] = [candidate for candidate in waiting if candidate not in led]
+        return led
+
+    def _find_configured(self, error: ModelError) -> list[ModelCandidate]:
+        known = self._plan.candidates
+        kind = ContextTooLong.kind if isinstance(error, ContextTooLong) else error.kind
+        names = dict.fromkeys(self._plan.on_error.get(kind, ()))
+        led = [known[name] for name in names if name in known and name not in self._asked]
+        return list(filter(self._may_be_asked, led))
+
+    def _sort_by_window(
+        self, waiting: list[ModelCandidate], refused: ModelCandidate, error: ContextTooLong
+    ) -> None:
+        """After a window that was too small, put those last that are known to be no larger."""
+        window = error.window or self._window(refused.name)
+        if window:
+            end = _find_last_resort(waiting)
+            waiting[:end] = sorted(waiting[:end], key=lambda other: 0 < self._window(other.name) <= window)
+
+    def _check_may_shorten(self, error: ContextTooLong) -> None:
+        """Raise where the request may not be shortened; once a part is on screen it is better to go on with less."""
+        if not self.request.may_shorten and not self._ever_shown:
+            raise error
+
+    def _latest_too_long(self) -> ContextTooLong:
+        errors = [each.error for each in self.tries if isinstance(each.error, ContextTooLong)]
+        sure = [error for error in errors if not isinstance(error, PerhapsTooLong)]
+        return sure[-1] if sure else ContextTooLong("it fits no window")
+
+    def _shorten(self, too_long: Sequence[ModelCandidate]) -> bool:
+        """Make the request fit the largest window, or half as long; tell whether that was possible."""
+        fitting = []
+        for candidate in too_long:
+            ratio = self._health.of(candidate.routes[0].name).tokens_ratio
+            window = self._window(candidate.name)
+            tokens = round((window or SMALLEST_WINDOW) * NEARLY_FULL * NEARLY_FULL / ratio)
+            if self._is_suspected_too_long(candidate):  # there is one try: it had better be short enough
+                fitting.append(min(tokens, self._tokens // 2))
+            elif window and tokens < self._tokens:  # else the window is not what we take it for
+                fitting.append(tokens)
+        most = max(fitting, default=self._tokens // 2)
+        shorter = truncate(self.request, most)
+        if shorter is None:
+            return False
+        log.info("the request fits no window: tried again with about %d tokens of %d", most, self._tokens)
+        self.request, self._tokens = shorter, estimate_request_tokens(shorter)
+        return True
+
+    # -- one model, key after key ------------------------------------------------------------------------
+
+    async def _try_routes(
+        self, candidate: ModelCandidate, waiting: Sequence[ModelCandidate]
+    ) -> AsyncGenerator[Route, None]:
+        """Yield a model's routes, as often as patience has it."""
+        alive = [route for route in candidate.routes if route.name not in self._dead]
+        self._left_out = [each for each in self._left_out if each.name != candidate.name]
+        keys = [route for route in alive if self._is_route_ready(route)]
+        resting = [route for route in alive if route not in keys]
+        if not (keys and any(map(self._is_ready, waiting))):
+            keys += resting
+        elif resting:
+            self._left_out.append(replace(candidate, routes=tuple(resting)))
+        ready_at = {route.name: 0.0 for route in keys}
+        tried = {route.name: 0 for route in keys}
+        while keys:
+            now = time.monotonic()
+            route = min(keys, key=lambda each: max(now, ready_at[each.name]))
+            if (wait := ready_at[route.name] - now) > 0:
+                await self._sleep(wait)
+            if self._health.begin(route.name):
+                self._probes.append(route.name)
+            tried[route.name] += 1
+            yield route
+            error = self.tries[-1].error
+            decision = self._plan.retry.decide(
+                error,
+                tries=tried[route.name],
+                shown=self._shown,
+                another_ready=any(map(self._is_ready, [*waiting, *self._find_configured(error)])),
+                chance=self._chance(),
+            )
+            ready_at[route.name] = time.monotonic() + decision.wait
+            match decision.next_step:
+                case NextStep.OTHER_MODEL:
+                    return
+                case NextStep.OTHER_KEY:
+                    keys.remove(route)
+                    self._dead.add(route.name)
+                case NextStep.SAME_KEY:
+                    keys = [route]
+                case NextStep.ANY_KEY:
+                    keys.append(keys.pop(keys.index(route)))
+            if keys:
+                self._hooks.on_retry(candidate.name, self.tries[-1].number, error)
+
+    # -- what is known of them ---------------------------------------------------------------------------
+
+    def _is_ready(self, candidate: ModelCandidate) -> bool:
+        """Whether it can be expected to answer. Who hangs with one key would hang with the next one too."""
+        return any(map(self._is_route_ready, candidate.routes)) and not any(
+            map(self._has_hung, candidate.routes)
+        )
+
+    def _has_hung(self, route: Route) -> bool:
+        health = self._health.of(route.name)
+        return health.last_error_kind == TimedOut.kind and health.is_open(self._health.now())
+
+    def _is_route_ready(self, route: Route) -> bool:
+        return self._health.is_ready(route.name)
+
+    def _last_error_of(self, candidate: ModelCandidate) -> ModelError:
+        route = next(
+            (each for each in candidate.routes if not self._is_route_ready(each)), candidate.routes[0]
+        )
+        health = self._health.of(route.name)
+        return error_of_kind(health.last_error_kind)(health.last_error, model=candidate.name)
+
+    def _is_sure_to_refuse(self, candidate: ModelCandidate) -> bool:
+        """Whether owner or provider have named a window that is too small."""
+        sure = candidate.window_is_set or any(self._reported_windows(candidate))
+        return sure and self._has_no_room(candidate)
+
+    def _find_roomier(
+        self, candidate: ModelCandidate, waiting: Sequence[ModelCandidate]
+    ) -> list[ModelCandidate]:
+        """Who has room, and is asked before all is not said to this one: named for that by the settings, or waiting.
+
+        Who was chosen by hand is asked all the same, with less. Some servers would cut the beginning off in silence.
+        """
+        if self._is_chosen(candidate):
+            return []
+        named = self._find_configured(ContextTooLong("too long"))
+        others = [each for each in waiting[: _find_last_resort(waiting)] if each not in named]
+        return list(filter(self._is_roomy, [*named, *others]))
+
+    def _is_roomy(self, candidate: ModelCandidate) -> bool:
+        return self._is_ready(candidate) and not self._has_no_room(candidate)
+
+    def _is_chosen(self, candidate: ModelCandidate) -> bool:
+        """Whether somebody chose it by hand."""
+        return candidate.name == self.request.prefer and not self.request.begun
+
+    def _sort_key(self, candidate: ModelCandidate) -> tuple[bool, bool]:
+        """Where the request has no room, before that where it has a picture that is not seen.
+
+        But who was chosen by hand says so in person.
+        """
+        if self._is_chosen(candidate):
+            return False, False
+        return self._has_no_room(candidate), candidate.lacks_vision and has_pictures(self.request.messages)
+
+    def _has_no_room(self, candidate: ModelCandidate) -> bool:
+        window = self._window(candidate.name)
+        return 0 < window * NEARLY_FULL < self._length_for(candidate.routes[0].name)
+
+    def _length_for(self, name: RouteName) -> float:
+        """The request's length as this provider counts."""
+        return self._tokens * self._health.of(name).tokens_ratio
+
+    def _is_long(self, name: RouteName, error: BadRequest) -> bool:
+        """Return whether a refused request is so long that its length may be the reason."""
+        window, length = self._window(name.model), self._length_for(name)
+        if window and length > window * NEARLY_FULL:
+            return True
+        return error.unexplained and length > (window or SMALLEST_WINDOW) * LONG_SHARE
+
+    def _is_suspected_too_long(self, candidate: ModelCandidate) -> bool:
+        """Return whether it refused the request without a reason, and is to be asked once with less."""
+        return candidate.name in self._suspects
+
+    def _confirm_too_long(self, guess: CallOutcome) -> CallOutcome:
+        """Return the outcome of a request that was answered once it was shorter: its length was the reason."""
+        detail = guess.error.detail if guess.error else ""
+        length = guess.tokens * self._health.of(guess.route).tokens_ratio
+        window = round(length * NEARLY_FULL)  # as long a request is then sure to be refused
+        return replace(guess, error=ContextTooLong(detail, model=guess.route.model, window=window))
+
+    def _window(self, name: str) -> int:
+        """Tokens; 0 where nothing is known."""
+        candidate = self._plan.candidates[name]
+        said = [] if candidate.window_is_set else self._reported_windows(candidate)
+        return min(said, default=candidate.window or 0)
+
+    def _reported_windows(self, candidate: ModelCandidate) -> list[int]:
+        """What the provider has said lately, key by key."""
+        now = self._health.now()
+        known = (self._health.of(route.name).known_window(now) for route in candidate.routes)
+        return [window for window in known if window]
+
+
+def _is_model_fault(error: ModelError | None) -> bool:
+    return error is not None and not isinstance(error, NOT_ITS_FAULT)
+
+
+def _find_last_resort(order: Sequence[ModelCandidate]) -> int:
+    """The place of what is no language model: nobody is put behind it. The length where there is none."""
+    return next((at for at, each in enumerate(order) if each.last_resort), len(order))

@@ -1,0 +1,201 @@
+"""Pure: which lines of the notes a message changes, and into what."""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from itertools import groupby
+from typing import NamedTuple
+
+from bot.models.notebook.corrections import UNSURE, SpokenCorrection, corrected, read_correction
+from bot.models.notebook.language import Language
+from bot.models.notebook.languages import LANGUAGES
+from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.line_edits import LineEdit
+from bot.models.notebook.message_parser import Fact, ParsedMessage
+from bot.models.notebook.phrases import fold, has_words, language_of
+from bot.models.notebook.recent_lines import NoteLine, RecentLines, last_lines
+from bot.models.protocol import Message
+
+_FEW_WORDS = 4
+"""So few do not always tell which language they are."""
+
+_TURNS_AGO = 2
+"""What is corrected was noted or found in the turn before, or there was a "that is wrong" in between."""
+
+UNDO_TURNS = 2
+"""What is older than so many turns is not undone by a word: nobody has it in mind any more."""
+_LOOKED_BACK = 20
+"""Turns in which the last change is looked for to be named, where nothing is undone."""
+
+
+class LineChange(NamedTuple):
+    """Lines that are to be replaced, removed or put back; or a question about that."""
+
+    language: Language
+    """In which to answer."""
+    edits: tuple[LineEdit, ...] = ()
+    """No two in one note."""
+    facts: tuple[Fact, ...] = ()
+    """What is noted instead, where the place of lines that are put back is gone."""
+    unsure: NoteLine | None = None
+    """The line of which it is not plain what is to be replaced in it: nothing is changed."""
+
+
+def plan_change(
+    wish: ParsedMessage,
+    earlier: Sequence[Message],
+    *,
+    said: Sequence[str],
+    said_before: Sequence[str],
+    before: str,
+    today: date,
+) -> LineChange | None:
+    """Return what "no, it is …", "forget that" and "undo" change of the lines that were noted or found last.
+
+    None where the message is something else, or where it is not certain which line is meant. `said` is the message
+    behind the `earlier` ones, `before` the last answer, to `said_before`.
+    """
+    if len(said) != 1:
+        return None
+    language = answered_in(said[0], wish, said_before)
+    if wish.wanted == ("undo",):
+        last = last_lines(earlier, changes_only=True)
+        return None if is_long_ago(last, today) else _undo(last, language)
+    last = last_lines(earlier)
+    if not last.lines:
+        return None
+    if wish.wanted == ("forget_that",):
+        return LineChange(language, _removal(last.lines)) if last.done in ("wrote", "changed") else None
+    if last.done == "removed":
+        return None
+    if asked := _asked_for_sentence(last, before):
+        return _answered(asked, wish, said[0], language)
+    if asks_something(before):
+        return None
+    correction = read_correction(said[0], language)
+    if correction is None or last.turns_ago > (_TURNS_AGO if correction.certain else 1):
+        return None
+    return _correction(correction, last, language)
+
+
+def _correction(correction: SpokenCorrection, last: RecentLines, language: Language) -> LineChange | None:
+    unsure: NoteLine | None = None
+    for line in _likely(correction, last):
+        if language_of(line.text).script == language.script:
+            new = corrected(line.text, correction, language)
+            if new == UNSURE:
+                unsure = unsure or line
+            elif new is not None and new != line.text:
+                return LineChange(language, (_replacement(line, new),))
+    if unsure and (last.done != "found" or len(last.lines) == 1):
+        return LineChange(language, unsure=unsure)
+    return None
+
+
+def last_change(earlier: Sequence[Message]) -> NoteLine | None:
+    """Return the line that was noted or changed last, however long ago, to be named; None for none."""
+    last = last_lines(earlier, changes_only=True, most_turns=_LOOKED_BACK)
+    return last.lines[0] if last.done in ("wrote", "changed") else None
+
+
+def is_long_ago(last: RecentLines, today: date) -> bool:
+    """Whether nobody can have a change in mind any more: some turns ago, or on the day before yesterday."""
+    days = [_day_of(line.path) for line in last.lines]
+    return last.turns_ago > UNDO_TURNS or (
+        last.done == "wrote" and any(day and day < today - timedelta(1) for day in days)
+    )
+
+
+def _day_of(path: str) -> date | None:
+    try:
+        return date.fromisoformat(path.removesuffix(".md"))
+    except ValueError:
+        return None
+
+
+def asks_something(before: str) -> bool:
+    """Whether the last answer asks for something that this message may say."""
+    questions = ((each.say.question_when, each.say.remind_what, each.say.what) for each in LANGUAGES)
+    return any(each in before for asked in questions for each in asked)
+
+
+def _asked_for_sentence(last: RecentLines, before: str) -> NoteLine | None:
+    """The line of which the last answer asked what it is to say; None where it asked nothing."""
+    if not any(each.say.which_words.partition("{")[0] in before for each in LANGUAGES):
+        return None
+    return next(
+        (line for line in last.lines if has_words(line.text) and line.text.rstrip(".。।") in before), None
+    )
+
+
+def _answered(line: NoteLine, wish: ParsedMessage, said: str, language: Language) -> LineChange | None:
+    """Replace the line by the sentence that was asked for, or by what it becomes with the words that are named."""
+    if set(wish.wanted) - {"wrong"} or wish.look or wish.reminders:
+        return None
+    correction = read_correction(said, language) or SpokenCorrection(said, said, certain=False)
+    new = corrected(line.text, correction, language)
+    if not new and len(wish.facts) == 1 and not wish.queries and not wish.facts[0].block:
+        new = wish.facts[0].text if _speak_of_the_same(line.text, wish.facts[0].text, language) else None
+    return LineChange(language, (_replacement(line, new),)) if new else None
+
+
+def _speak_of_the_same(one: str, other: str, language: Language) -> bool:
+    from memory.tokenizer import parse_query
+
+    begun = 2 if language.spacing == "none" else len(" ".join(one.split()[:2]))
+    same_beginning = fold(one[:begun]) == fold(other[:begun])
+    return same_beginning or bool(set(parse_query(one)) & set(parse_query(other)))
+
+
+def answered_in(said: str, wish: ParsedMessage, said_before: Sequence[str]) -> Language:
+    """Return the language in which to answer: that of a whole phrase of another language than English is certain."""
+    if wish.wanted and wish.language is not ENGLISH:
+        return wish.language
+    return spoken_in(said, wish.language, said_before)
+
+
+def spoken_in(said: str, read: Language, said_before: Sequence[str]) -> Language:
+    """Return the language of a message; where it is too short to tell, that of the one before."""
+    if len(said.split()) > _FEW_WORDS or not said_before or (read.script and read.spacing != "words"):
+        return read
+    earlier = language_of(said_before[-1])
+    return earlier if bool(earlier.script) == bool(read.script) else read
+
+
+def _undo(last: RecentLines, language: Language) -> LineChange | None:
+    if not last.lines or last.done == "found":
+        return None
+    if last.done == "wrote":
+        return LineChange(language, _removal(last.lines))
+    first = last.lines[0]
+    if last.done == "changed":
+        old = tuple(line.text for line in last.lines)
+        return LineChange(language, (LineEdit(first.path, first.line, old, last.before),))
+    target = "core" if first.path.upper() == "MEMORY.MD" else "daily"
+    facts = tuple(Fact(text.strip(" \t-*+"), "core" if target == "core" else "daily") for text in last.before)
+    return LineChange(language, (LineEdit(first.path, first.line, (), last.before),), facts)
+
+
+def _removal(lines: Sequence[NoteLine]) -> tuple[LineEdit, ...]:
+    """Remove lines that were noted together, of each note as one."""
+    return tuple(
+        LineEdit(path, block[0].line, tuple(line.text for line in block), ())
+        for path, group in groupby(lines, key=lambda line: line.path)
+        if (block := list(group))
+    )
+
+
+def _replacement(line: NoteLine, new: str) -> LineEdit:
+    return LineEdit(line.path, line.line, (line.text,), (new,))
+
+
+def _likely(correction: SpokenCorrection, last: RecentLines) -> Sequence[NoteLine]:
+    """The lines, the one first that shares most with what is said, and with what was asked.
+
+    Of equal ones the first that was found, or the last that was noted.
+    """
+    from memory.tokenizer import parse_query
+
+    words = set(parse_query(f"{last.query} {correction.rest} {correction.not_this}"))
+    lines = [line for line in last.lines if has_words(line.text)]
+    lines = lines if last.done == "found" else lines[::-1]
+    return sorted(lines, key=lambda each: -len(words & set(parse_query(each.text))))

@@ -1,0 +1,417 @@
+"""Pure: read a message without a language model: what is to be noted, and what is asked."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from bot.models.notebook.keep_document import asks_to_keep, means_document
+from bot.models.notebook.language import Language
+from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.phrases import (
+    CLOSERS,
+    ENDS,
+    SEPARATORS,
+    clip,
+    fold,
+    has_words,
+    is_mark,
+    language_by_script,
+    language_of,
+    own_words,
+    plain_words,
+)
+from bot.models.notebook.sentence import (
+    SMALL_TALK,
+    NotebookCommand,
+    SmallTalk,
+    asks,
+    begins_with_question,
+    read_command,
+    read_command_at_end,
+    read_search,
+    states,
+    without_greeting,
+)
+from bot.models.notebook.splitting import MessageLine, lines_of, sentences
+from bot.models.notebook.unsupported import UnsupportedKind, read_request, told_and_asked
+from bot.models.notebook.whole_sentences import read_whole_sentence
+from memory.normalization import normalize
+
+MAX_QUERIES = 3
+MAX_QUERY_CHARS = 1000
+MAX_WEIGHED = 300
+"""Sentences that are weighed; what comes after so many is a document, and all of it is noted."""
+
+WITHOUT_FULL_STOP = "[\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff]"
+"""Scripts that end no sentence with a dot and are no entry of LANGUAGES: Lao, Burmese, Khmer."""
+
+
+LookupKind = Literal["about_me", "today"]
+
+
+class Fact(NamedTuple):
+    """One thing to be noted, as a person would have written it."""
+
+    text: str
+    """On one line; blank where there is nothing but a block."""
+    target: Literal["core", "daily"] = "daily"
+    block: str = ""
+    """A list or a block of code below it, as it was written."""
+
+
+class Reminder(NamedTuple):
+    """What somebody wants to be reminded of."""
+
+    request: str
+    """When and what of, in the person's words; blank where neither is said."""
+    note: Fact
+    """How it is noted where no reminder can be set; blank where there is nothing to note."""
+
+
+class ParsedMessage(NamedTuple):
+    """What a message wants; where all is empty it was small talk."""
+
+    language: Language = ENGLISH
+    """In which to answer."""
+    facts: tuple[Fact, ...] = ()
+    queries: tuple[str, ...] = ()
+    keep: bool = False
+    """The document that came along is to be kept."""
+    unfinished: bool = False
+    """Something is to be remembered, but the message does not say what."""
+    reminders: tuple[Reminder, ...] = ()
+    look: tuple[LookupKind, ...] = ()
+    """Notes that are asked for as a whole: MEMORY.md, today's log."""
+    forget: str = ""
+    """What is to be removed from the notes."""
+    cancel: str = ""
+    """The number of a reminder that is to be cancelled; "" where it is not said."""
+    wanted: tuple[UnsupportedKind, ...] = ()
+    """What it asks for besides."""
+    chat: SmallTalk = "hello"
+    """What small talk it was."""
+
+
+def read(text: str, *, expecting_note: bool = False, with_document: bool = False) -> ParsedMessage:
+    """Read one message; `expecting_note` where it answers "What should I remember?".
+
+    `with_document`: "remember this" means a document.
+    """
+    text = normalize("NFC", text)
+    lines = lines_of(text)
+    first = next((letter for letter in text if letter.isalpha()), "")
+    several = sum(1 for line in text.splitlines() if line.strip()) > 2
+    pieces = _MessageParser(
+        language_of(text),
+        casual=first.islower(),
+        noting=expecting_note,
+        several=several,
+        with_document=with_document,
+    )
+    pieces.take(lines)
+    return pieces.reading()
+
+
+_Kind = Literal["note", "ask", "unsure", "chat", "empty command", "request", "remind", "look", "keep"]
+"""`unsure`: a few words that could be told or asked."""
+
+
+class _ParsedSentence(NamedTuple):
+    kind: _Kind
+    text: str
+    core: bool = False
+    block: str = ""
+    wanted: UnsupportedKind | None = None
+    remind: str = ""
+    look: LookupKind | None = None
+
+
+class _MessageParser:
+    """Collects what the sentences of a message are."""
+
+    def __init__(
+        self, spoken: Language, *, casual: bool, noting: bool, several: bool, with_document: bool = False
+    ) -> None:
+        """`casual`: sentences begin with small letters. `noting`: all is noted, but for what is plainly a question.
+
+        `several`: there are several lines, more likely something to be kept than something to be done.
+        """
+        self.spoken = spoken
+        self.casual = casual
+        self.noting = noting
+        self.several = several
+        self.with_document = with_document
+        self.pieces: list[_ParsedSentence] = []
+        self.answer_in: Language | None = None
+        self.greeted: Language | None = None
+        self.chat: set[SmallTalk] = set()
+
+    def take(self, lines: Sequence[MessageLine]) -> None:
+        at = 0
+        while at < len(lines):
+            line = lines[at]
+            if len(self.pieces) > MAX_WEIGHED:
+                self._note_all(lines[at:])
+                return
+            below = lines[at + 1] if at + 1 < len(lines) and _heads(line, lines[at + 1]) else None
+            if line.block:
+                self._take_block(line)
+            elif below and below.items:
+                self._take_list(line.text, below)
+            elif self._take_line(line) and not below:
+                # "Remember:" and what is to be remembered on the lines below.
+                self._note_all(lines[at + 1 :])
+                return
+            elif below:
+                self._take_code(below)
+            at += 2 if below else 1
+
+    def reading(self) -> ParsedMessage:
+        kinds = {piece.kind for piece in self.pieces}
+        noting = self.noting or "note" in kinds or (self.several and "ask" not in kinds)
+        unsure: _Kind = "note" if noting else "ask"
+        pieces = [each._replace(kind=unsure) if each.kind == "unsure" else each for each in self.pieces]
+        facts = [
+            Fact(finish(each.text) if each.text else "", "core" if each.core else "daily", each.block)
+            for each in pieces
+            if each.kind == "note" and has_words(each.text + each.block)
+        ]
+        queries = self._queries([each.text for each in pieces if each.kind == "ask"])
+        return ParsedMessage(
+            self.answer_in or (self.greeted if kinds == {"chat"} else None) or self.spoken,
+            tuple(dict.fromkeys(facts)),
+            tuple(dict.fromkeys(queries)),
+            keep="keep" in kinds,
+            unfinished="empty command" in kinds and not facts and not queries,
+            reminders=tuple(
+                Reminder(each.remind, Fact(finish(each.text) if each.text else "", block=each.block))
+                for each in pieces
+                if each.kind == "remind"
+            ),
+            look=tuple(dict.fromkeys(each.look for each in pieces if each.look)),
+            forget=next((each.text for each in pieces if each.wanted == "forget"), ""),
+            cancel=next((each.text for each in pieces if each.wanted == "cancel_reminder"), ""),
+            wanted=tuple(dict.fromkeys(each.wanted for each in pieces if each.wanted)),
+            chat=max(self.chat, key=SMALL_TALK.index, default="hello"),
+        )
+
+    def _take_line(self, line: MessageLine) -> bool:
+        """Take the sentences of one line; true where it ends in a command that says not what to note."""
+        core = False
+        for sentence in sentences(line.text, language=self.spoken, casual=self.casual):
+            for piece in self._pieces_of(sentence, listed=line.listed):
+                core = core or piece.core
+                self.pieces.append(piece._replace(core=core))
+        return bool(self.pieces) and self.pieces[-1].kind == "empty command"
+
+    def _pieces_of(self, sentence: str, *, listed: bool) -> list[_ParsedSentence]:
+        if len(self.pieces) > MAX_WEIGHED:
+            return [_ParsedSentence("note", sentence)]
+        rest = without_greeting(sentence, self.spoken).rest
+        if parts := told_and_asked(rest, self.spoken):
+            return [_ParsedSentence("note", parts[0]), self._weigh(parts[1], listed=listed)]
+        return [self._weigh(sentence, listed=listed)]
+
+    def _take_block(self, line: MessageLine) -> None:
+        """Take a list or a block of code that nothing heads."""
+        if line.items:
+            alone = _MessageParser(self.spoken, casual=self.casual, noting=False, several=self.several)
+            for item in line.items[: MAX_WEIGHED + 1]:
+                alone._take_line(MessageLine(item, listed=True))
+            kinds = {piece.kind for piece in alone.pieces}
+            if alone.noting or not kinds <= {"note", "unsure", "remind"} or len(line.items) == 1:
+                for item in line.items:
+                    self._take_line(MessageLine(item, listed=True))
+                return
+            self.pieces += [piece for piece in alone.pieces if piece.kind == "remind"]
+        self.pieces.append(_ParsedSentence("note", "", block=line.block))
+
+    def _take_list(self, header: str, below: MessageLine) -> None:
+        core = False
+        command = read_command(header, self.spoken)
+        if command.asks if command else begins_with_question(header, self.spoken):
+            self.pieces.append(
+                _ParsedSentence("ask", " ".join([read_search(header, self.spoken) or header, *below.items]))
+            )
+            return
+        request = read_request(header, self.spoken)
+        if command:
+            self._obey(command)
+            header, core = command.rest, command.core
+        if request and request.wanted == "remind":
+            wanted = f"{request.remind.rstrip(SEPARATORS)}: {'; '.join(below.items)}"
+            self.pieces.append(_ParsedSentence("remind", header, block=below.block, remind=wanted))
+        else:
+            self.pieces.append(_ParsedSentence("note", header, core, below.block))
+
+    def _take_code(self, below: MessageLine) -> None:
+        """Take the block of code that belongs to the sentence before it."""
+        head = self.pieces[-1]
+        if head.kind == "ask":
+            self.pieces[-1] = head._replace(text=f"{head.text} {' '.join(below.block.split())}")
+        elif head.kind in ("note", "unsure"):
+            self.pieces[-1] = head._replace(kind="note", block=below.block)
+        elif head.kind != "request":
+            self.pieces.append(_ParsedSentence("note", "", head.core, below.block))
+
+    def _note_all(self, lines: Sequence[MessageLine]) -> None:
+        core = self.pieces[-1].core
+        above: MessageLine | None = None
+        for line in lines:
+            if line.block and above and _heads(above, line):
+                self.pieces[-1] = self.pieces[-1]._replace(block=line.block)
+            elif line.block:
+                self.pieces.append(_ParsedSentence("note", "", core, line.block))
+            elif line.listed:
+                self.pieces.append(_ParsedSentence("note", line.text, core))
+            else:
+                cut = sentences(line.text, language=self.spoken, casual=self.casual)
+                self.pieces.extend(_ParsedSentence("note", each, core) for each in cut)
+            above = line
+
+    def _weigh(self, sentence: str, *, listed: bool) -> _ParsedSentence:
+        if piece := self._whole_sentence(sentence, listed=listed):
+            return piece
+        greeting = without_greeting(sentence, self.spoken)
+        sentence = greeting.rest
+        if not sentence:
+            self.greeted = self.greeted or greeting.language
+            if greeting.language:
+                self.chat.add(greeting.kind)
+            return _ParsedSentence("chat", "")
+        command = read_command(sentence, self.spoken) or read_command_at_end(sentence, self.spoken)
+        if self.with_document:
+            if command and not command.asks and means_document(command.rest, command.language):
+                self._obey(command)
+                return _ParsedSentence("keep", "")
+            if language := asks_to_keep(sentence, self.spoken):
+                self.answer_in = self.answer_in or language
+                return _ParsedSentence("keep", "")
+        if command and not command.asks:
+            self._obey(command)
+            request = read_request(command.rest, self.spoken)
+            if request and request.wanted == "remind" and request.remind:
+                return _ParsedSentence("remind", command.rest, remind=request.remind)
+            kind: _Kind = "note" if command.rest else "empty command"
+            return _ParsedSentence(kind, command.rest, command.core)
+        if not command and (piece := self._whole_sentence(sentence, listed=listed)):
+            return piece
+        if not command and (piece := self._request(sentence, listed=listed)):
+            return piece
+        query = read_search(sentence, self.spoken)
+        if query is not None and not command:
+            return _ParsedSentence("ask" if has_words(query) else "chat", query)
+        if command or asks(sentence, self.spoken):
+            return _ParsedSentence("ask", sentence)
+        if greeting.denies:
+            return _ParsedSentence("note", sentence, wanted="wrong")
+        return _ParsedSentence("note" if states(sentence, self.spoken) else "unsure", sentence)
+
+    def _whole_sentence(self, sentence: str, *, listed: bool) -> _ParsedSentence | None:
+        if self.noting or self.several or listed:
+            return None
+        found = read_whole_sentence(sentence, self.spoken)
+        if found is None:
+            return None
+        asked, language = found
+        self.answer_in = self.answer_in or language
+        if asked == "about_me" or asked == "today":
+            return _ParsedSentence("look", "", look=asked)
+        return _ParsedSentence("request", "", wanted=asked)
+
+    def _request(self, sentence: str, *, listed: bool) -> _ParsedSentence | None:
+        request = read_request(sentence, self.spoken)
+        if request is None:
+            return None
+        if request.wanted == "remind":
+            return _ParsedSentence("remind", request.rest, remind=request.remind)
+        if self.noting or self.several or listed:
+            return None
+        if request.wanted == "cancel_reminder":
+            return _ParsedSentence("request", request.rest, wanted=request.wanted)
+        named = has_words(request.rest) and self._names_something(request.rest)
+        if request.wanted in ("forget", "change") and named:
+            return _ParsedSentence("ask", request.rest, wanted=request.wanted)
+        return _ParsedSentence("request", "", wanted=request.wanted)
+
+    def _obey(self, command: NotebookCommand) -> None:
+        self.noting = True
+        self.answer_in = self.answer_in or command.language
+
+    def _queries(self, asked: Sequence[str]) -> list[str]:
+        queries: list[str] = []
+        for text in asked:
+            # "Anna's passport? Where is it?": the second question says nothing without the first.
+            if queries and (len(queries) == MAX_QUERIES or not self._names_something(text)):
+                queries[-1] = f"{queries[-1]} {text}"
+            else:
+                queries.append(text)
+        return [clip(" ".join(query.split()), MAX_QUERY_CHARS) for query in queries]
+
+    def _names_something(self, text: str) -> bool:
+        words = plain_words(fold(text[:MAX_QUERY_CHARS]))
+        return self.spoken.spacing != "words" or not own_words(self.spoken).issuperset(words)
+
+
+def _heads(line: MessageLine, below: MessageLine) -> bool:
+    """Tell whether the list or the code below belongs to a line: code always, a list where a colon announces it."""
+    if line.block or not below.block:
+        return False
+    return not below.items or (not line.listed and line.text[-1] in ":：")
+
+
+# -- how it is written down ------------------------------------------------------------------------------
+
+
+def finish(text: str) -> str:
+    """The fact as it stands in a note: on one line, a capital first, a full stop last where a sentence ends in a word.
+
+    What holds code, and a heading, stays as it is.
+    """
+    text = " ".join(text.split())
+    return (
+        text if re.search(_CODE, text) or re.match(r"#{1,6} ", text) else _with_full_stop(_with_capital(text))
+    )
+
+
+_CODE = r"(?:^|\s)(?:--?[a-z]|[~.]?/\w)|[`{}<>\\|]"
+
+
+def _with_capital(text: str) -> str:
+    first = text[0]
+    word = text.split(maxsplit=1)[0].rstrip(ENDS + CLOSERS + SEPARATORS)
+    plain = re.sub("['’-]", "", word)
+    # "iPhone", "www.example.org", "x2" and Georgian, whose capitals begin no sentence, stay as they are.
+    if not first.islower() or not plain.isalpha() or plain[1:] != plain[1:].lower() or "ა" <= first <= "ჿ":
+        return text
+    capital = first.upper()
+    return capital + text[1:] if capital.lower() == first else text
+
+
+_LABEL = r"[:：](?:\s|(?<=：))"
+_HIDDEN = (
+    r"(?i)\b(?:password|passphrase|passcode|passwort|kennwort|contraseña|mot de passe|senha|пароль)\b"
+    "|密码|密碼|パスワード|비밀번호|पासवर्ड"
+)
+
+
+def _with_full_stop(text: str) -> str:
+    """Add the full stop only behind an ordinary word: it would look like a part of a value, an address or a code."""
+    word = text.rsplit(maxsplit=1)[-1]
+    language = language_by_script(text[:2000]) or ENGLISH
+    if language.spacing == "none":
+        ordinary = _is_word(word[-1]) and not re.search(r"[0-9_][A-Za-z]+$", word)
+    else:
+        ordinary = all(map(_is_word, re.split("['’]|(?<=.)-(?=.)", word, maxsplit=1)))
+    if (
+        not ordinary
+        or re.search(_LABEL, text)
+        or re.search(_HIDDEN, text)
+        or re.match(WITHOUT_FULL_STOP, text[-1])
+    ):
+        return text
+    return text + language.full_stop
+
+
+def _is_word(text: str) -> bool:
+    return text != "" and all(letter.isalpha() or is_mark(letter) for letter in text)

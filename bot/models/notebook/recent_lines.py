@@ -1,0 +1,141 @@
+"""Pure: which lines of the notes the conversation was about last."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from bot.models.notebook.line_edits import bare, changed_lines
+from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessage
+from bot.note_refs import format_note_ref
+
+MOST_TURNS = 3
+"""So many turns back "that" may point."""
+_BULLET = r"[-*+][ \t]+"
+_REMINDER_TOOLS = ("remind", "cancel_reminder")
+
+
+class NoteLine(NamedTuple):
+    """One line of a note, without the mark of a list."""
+
+    path: str
+    line: int
+    text: str
+
+    @property
+    def place(self) -> str:
+        """As `path:line`."""
+        return format_note_ref(self.path, self.line, self.line)
+
+
+class RecentLines(NamedTuple):
+    """What the latest turn that used the notes did with which lines."""
+
+    done: Literal["nothing", "wrote", "changed", "removed", "found"] = "nothing"
+    lines: tuple[NoteLine, ...] = ()
+    """Where they were removed, the place where the first of them stood."""
+    before: tuple[str, ...] = ()
+    """What stood there, where it was changed or removed; of lines that were removed, with their marks."""
+    query: str = ""
+    """What was asked, where lines were found."""
+    turns_ago: int = 0
+
+
+def last_lines(
+    messages: Sequence[Message], *, changes_only: bool = False, most_turns: int = MOST_TURNS
+) -> RecentLines:
+    """Look back over the messages before the present turn. `changes_only`: not at what was merely found."""
+    end = len(messages)
+    for turns_ago in range(1, most_turns + 1):
+        start = end
+        while start and not isinstance(messages[start - 1], UserMessage):
+            start -= 1
+        last = _in_turn(messages[start:end])
+        if last.lines and not (changes_only and last.done == "found"):
+            return last._replace(turns_ago=turns_ago)
+        if any(isinstance(each, ToolResult) and each.name in _REMINDER_TOOLS for each in messages[start:end]):
+            break  # "no, at 11" is about the reminder
+        while start and isinstance(messages[start - 1], UserMessage):
+            start -= 1
+        if not start:
+            break
+        end = start
+    return RecentLines()
+
+
+def _in_turn(turn: Sequence[Message]) -> RecentLines:
+    calls: dict[str, Mapping[str, Any]] = {}
+    for each in turn:
+        if isinstance(each, AssistantMessage):
+            calls |= {call.id: object_in(call.arguments) for call in each.calls}
+    answer = turn[-1].text if turn and isinstance(turn[-1], AssistantMessage) else ""
+    done = [each for each in turn if isinstance(each, ToolResult) and not each.failed]
+    for result in done:
+        if result.name == "memory_edit":
+            return _changed(calls.get(result.call_id, {}), object_in(result.content))
+    wrote = [
+        line
+        for result in done
+        if result.name == "memory_write"
+        for line in _written(calls.get(result.call_id, {}), object_in(result.content))
+    ]
+    if wrote:
+        return RecentLines("wrote", tuple(wrote))
+    for result in done:
+        if result.name == "memory_search":
+            found = _found(object_in(result.content), answer)
+            if found:
+                return RecentLines("found", found, query=str(calls.get(result.call_id, {}).get("query", "")))
+    return RecentLines()
+
+
+def _changed(asked: Mapping[str, Any], done: Mapping[str, Any]) -> RecentLines:
+    path = str(done.get("path", ""))
+    changed = changed_lines(str(asked.get("old", "")), str(asked.get("new", "")), _number(done))
+    lines = tuple(
+        NoteLine(path, changed.line + number, bare(line)) for number, line in enumerate(changed.new)
+    )
+    if not changed.old:  # what was put back counts as noted
+        return RecentLines("wrote", lines)
+    if not lines:
+        return RecentLines("removed", (NoteLine(path, changed.line, ""),), changed.old)
+    return RecentLines("changed", lines, tuple(bare(line) for line in changed.old))
+
+
+def _written(asked: Mapping[str, Any], done: Mapping[str, Any]) -> list[NoteLine]:
+    path, first = str(done.get("path", "")), _number(done)
+    if not path or not first:
+        return []
+    lines = str(asked.get("content", "")).splitlines()
+    return [NoteLine(path, first + number, bare(line)) for number, line in enumerate(lines)]
+
+
+def _found(done: Mapping[str, Any], answer: str) -> tuple[NoteLine, ...]:
+    """The lines of the passages that the answer shows."""
+    hits = done.get("results")
+    lines: list[NoteLine] = []
+    for hit in hits if isinstance(hits, list) else []:
+        path, first = str(hit.get("path", "")), _number(hit)
+        if not first or not re.search(rf"`{re.escape(path)}:{first}(?![0-9])", answer):
+            continue
+        snippet = str(hit.get("snippet", "")).splitlines()
+        lines += [
+            NoteLine(path, first + number, re.sub(f"^{_BULLET}", "", line.strip()))
+            for number, line in enumerate(snippet)
+            if line.strip() and not line.lstrip().startswith("#")
+        ]
+    return tuple(lines)
+
+
+def _number(values: Mapping[str, Any]) -> int:
+    line = values.get("line_start")
+    return line if isinstance(line, int) else 0
+
+
+def object_in(text: str) -> Mapping[str, Any]:
+    """Return the JSON object that arguments or a result of a tool are; an empty one where they are none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

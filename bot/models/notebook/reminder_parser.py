@@ -1,0 +1,171 @@
+"""Pure: a request to be reminded falls into the moment and what to be reminded of."""
+
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+from zoneinfo import ZoneInfo
+
+from bot.models.notebook.language import Language
+from bot.models.notebook.phrases import ENDS, SEPARATORS, fold, has_words, phrase_at, phrase_up_to
+from bot.timeparse import TimeParseError, read_when
+from memory.dates.folding import fold_letters
+from memory.dates.lexicon import load_lexicon
+
+if TYPE_CHECKING:
+    from bot.timeparse.remaining_text import RemainingText
+
+_LONGEST = 2000
+_MOST_BEFORE = 7
+"""How many words a moment in the middle has before it, at most."""
+_BEGINS_WITH_TIME = r"(?:\S{1,4}\s+){0,2}\d{1,2}(?:[.:h]\d\d)?(?:\s|$)"
+"""What is left behind a day and begins like this is a time of day that was not understood."""
+_ISO_DATE = r"\d{4}-\d\d-\d\d"
+
+
+class ReminderParts(NamedTuple):
+    """A reminder as it was asked for."""
+
+    when: str
+    """In the person's own words; "" where no moment was found."""
+    text: str
+    """"" where nothing is said of what to be reminded of; without a refused moment, where its end can be told."""
+    refused: TimeParseError | None = None
+    """Why a moment that was found cannot be one."""
+
+
+def split_reminder(request: str, now: datetime, language: Language) -> ReminderParts:
+    """Split "to call Tom tomorrow at 10", the moment first or last, by the parser that the reminders have.
+
+    `now` is aware, on the owner's clock. What has no moment that is understood comes back as text alone.
+    """
+    request = without_links(request[:_LONGEST], language)
+    try:
+        found = _split(request, now)
+    except TimeParseError as error:
+        if error.refusal != "unread":
+            text = _beside(now, language).find(request, error)
+            return ReminderParts("", without_links(text, language) if text else request, error)
+        if (shorter := _without_please(request, language)) != request:
+            return split_reminder(shorter, now, language)
+        found = _split_in_the_middle(request, now)
+    if found is None or not _is_certain(found, language):
+        return ReminderParts("", request)
+    return ReminderParts(found.when, without_links(found.text, language))
+
+
+def moment_alone(text: str, now: datetime, language: Language) -> str:
+    """Return the moment that a text is, without "please"; "" where it is none, or says anything else besides."""
+    text = _without_please(_trimmed(text), language)
+    try:
+        found = _split(text, now) if has_words(text) else None
+    except TimeParseError:
+        return ""
+    return found.when if found and not found.text and _is_certain(found, language) else ""
+
+
+def _without_please(text: str, language: Language) -> str:
+    """Drop a word such as "please" at the end, where words are set apart."""
+    last = phrase_up_to(fold(text), len(text), "please", prefer=language, only=True)
+    return text[: last.start].rstrip(SEPARATORS) if last and language.spacing == "words" else text
+
+
+def refusal_of_moment(text: str, now: datetime, language: Language) -> TimeParseError | None:
+    """Return why a text cannot be a moment; None where it is one, or says anything else besides."""
+    text = _trimmed(text)
+    if not has_words(text):
+        return None
+    try:
+        _rest_beside_moment(text, now)
+    except TimeParseError as refused:
+        return refused if _beside(now, language).is_refused_moment(text, refused) else None
+    return None
+
+
+def _split(request: str, now: datetime) -> ReminderParts | None:
+    """Find the words of the moment: the parser gives only those beside it, and raises NoMoment for none."""
+    rest = _rest_beside_moment(request, now)
+    if not rest:
+        return ReminderParts(request, "")
+    at = request.rfind(rest) if request.endswith(rest) else request.find(rest)
+    if at < 0:
+        return None
+    moment = request[:at] if request.endswith(rest) else request[at + len(rest) :]
+    words = moment.split()
+    # A linking word such as "to" may stand between the two, and is part of neither.
+    for end in range(len(words), max(len(words) - 2, 0), -1):
+        when = _trimmed(" ".join(words[:end]))
+        if when and _is_whole_moment(when, now):
+            return ReminderParts(when, _trimmed(rest))
+    return None
+
+
+def _split_in_the_middle(request: str, now: datetime) -> ReminderParts | None:
+    """Find a moment with a named day behind the first words: "dass ich morgen um 9 Tom anrufe"."""
+    words = request.split()
+    for at in range(1, min(len(words), _MOST_BEFORE)):
+        if names_day(" ".join(words[:at])):
+            return None
+        try:
+            found = _split(" ".join(words[at:]), now)
+        except TimeParseError:
+            continue
+        if found and found.text and names_day(found.when):
+            return ReminderParts(found.when, f"{' '.join(words[:at])} {found.text}")
+    return None
+
+
+def names_day(text: str) -> bool:
+    """Return whether a text holds a word for a day: "tomorrow", "Friday"."""
+    days = load_lexicon().days.keys() | load_lexicon().weekdays.keys()
+    return not days.isdisjoint(fold_letters(text).split())
+
+
+def _is_whole_moment(text: str, now: datetime) -> bool:
+    try:
+        return _rest_beside_moment(text, now) == ""
+    except TimeParseError:
+        return False
+
+
+def _rest_beside_moment(text: str, now: datetime) -> str:
+    return read_when(text, now if now.tzinfo else now.replace(tzinfo=UTC), _zone(now))[1]
+
+
+def _beside(now: datetime, language: Language) -> "RemainingText":
+    from bot.timeparse.remaining_text import RemainingText
+
+    return RemainingText(now, _zone(now), spaced=language.spacing != "none")
+
+
+def _zone(now: datetime) -> ZoneInfo:
+    return now.tzinfo if isinstance(now.tzinfo, ZoneInfo) else ZoneInfo("UTC")
+
+
+def _is_certain(parts: ReminderParts, language: Language) -> bool:
+    """Return whether a moment was understood as a whole: no day, for one, is left beside it."""
+    if not language.moments:
+        return bool(re.search(_ISO_DATE, parts.when))
+    if re.match(_BEGINS_WITH_TIME, parts.text) and not any(map(str.isdigit, parts.when)):
+        return False
+    words = parts.text.split()
+    return names_day(parts.when) or not names_day(" ".join(words[:2] + words[-2:]))
+
+
+def without_links(text: str, language: Language) -> str:
+    """Drop what links a verb to what to be reminded of: "to", "that"; at the end where verbs stand last."""
+    text = _trimmed(text)
+    for _ in range(3):
+        folded = fold(text)
+        kinds = ("reminder_links", "please")
+        links = (phrase_at(folded, 0, kind, prefer=language, only=True) for kind in kinds)
+        link = next(filter(None, links), None)
+        rest = text[link.end :].lstrip(SEPARATORS) if link else ""
+        if link is None or not has_words(rest):
+            break
+        text = rest
+    ending = phrase_up_to(fold(text), len(text), "reminder_links_end", prefer=language, only=True)
+    return text[: ending.start].rstrip(SEPARATORS) if ending and ending.start else text
+
+
+def _trimmed(text: str) -> str:
+    return text.strip(SEPARATORS + "-–—").rstrip(ENDS + SEPARATORS)

@@ -1,0 +1,129 @@
+"""Pure: which reminders a message sets, and what is still to be asked about them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from bot.models.notebook.language import Language
+from bot.models.notebook.languages import LANGUAGES
+from bot.models.notebook.message_parser import Fact, ParsedMessage, Reminder, read
+from bot.models.notebook.reminder_parser import moment_alone, refusal_of_moment, split_reminder
+from bot.timeparse import TimeParseError
+
+MOST_TURNS = 4
+"""For so many turns the question when to remind stays open: other messages may come before its answer."""
+
+
+class Exchange(NamedTuple):
+    """What was said in an earlier turn, and answered."""
+
+    said: tuple[str, ...]
+    answer: str
+    reminded: bool = False
+    """Whether a reminder was set: that closes what was asked before."""
+
+
+class PlannedReminder(NamedTuple):
+    """A reminder that can be set."""
+
+    when: str
+    text: str
+    note: Fact
+    """How it is noted where no reminder can be set."""
+
+
+class ReminderPlans(NamedTuple):
+    """What becomes of the reminders that somebody asks for."""
+
+    reading: ParsedMessage
+    """The message without what belongs to a reminder."""
+    clear: tuple[PlannedReminder, ...] = ()
+    asks_when: bool = False
+    """A moment that is understood is missing."""
+    asks_what: bool = False
+    """There is a moment, and nothing to be reminded of."""
+    refused: TimeParseError | None = None
+    """Why a moment that was found cannot be one."""
+
+
+def plan_reminders(
+    reading: ParsedMessage, *, said: Sequence[str], earlier: Sequence[Exchange], now: datetime
+) -> ReminderPlans:
+    """Split each reminder into when and what of. An answer to "When?" or "What of?" completes an earlier one.
+
+    `said`: the messages of which `reading` was made; `earlier`: the turns before them, the latest first.
+    """
+    if completed := _completed(reading, said=said, earlier=earlier[:MOST_TURNS], now=now):
+        return completed
+    clear: list[PlannedReminder] = []
+    asks_when = asks_what = False
+    refused: TimeParseError | None = None
+    for reminder in reading.reminders:
+        parts = split_reminder(reminder.request, now, reading.language)
+        if not parts.when:
+            asks_when = True
+            refused = refused or parts.refused
+        elif not parts.text:
+            asks_what = True
+        else:
+            clear.append(PlannedReminder(parts.when, parts.text, reminder.note))
+    return ReminderPlans(reading, tuple(clear), asks_when, asks_what, refused)
+
+
+def _completed(
+    reading: ParsedMessage, *, said: Sequence[str], earlier: Sequence[Exchange], now: datetime
+) -> ReminderPlans | None:
+    """Put an answer together with the reminder that it was asked for; None where it is no such answer."""
+    if len(said) != 1 or reading.reminders or not earlier:
+        return None
+    answer = said[0].strip()
+    for language in LANGUAGES:
+        if language.say.remind_what in earlier[0].answer:
+            return _with_text(reading, _asked_for(earlier[0]), answer, language, now)
+    for exchange in earlier:
+        for language in LANGUAGES:
+            asks = language.say.question_when
+            if asks in exchange.answer and (reminders := _asked_for(exchange)):
+                plans = _with_moment(reminders, answer, language, now)
+                # Once other messages came in between, only a moment is an answer.
+                return plans if plans and (plans.clear or asks in earlier[0].answer) else None
+        if exchange.reminded:
+            return None
+    return None
+
+
+def _asked_for(exchange: Exchange) -> list[Reminder]:
+    return [each for text in exchange.said for each in read(text).reminders]
+
+
+def _with_moment(
+    reminders: Sequence[Reminder], answer: str, language: Language, now: datetime
+) -> ReminderPlans | None:
+    texts = [split_reminder(each.request, now, language) for each in reminders]
+    text = next((each.text for each in texts if not each.when and each.text), "")
+    if text and (when := moment_alone(answer, now, language)):
+        return ReminderPlans(ParsedMessage(language), (PlannedReminder(when, text, Fact(text)),))
+    if text and (refused := refusal_of_moment(answer, now, language)):
+        return ReminderPlans(ParsedMessage(language), asks_when=True, refused=refused)
+    return None
+
+
+def _with_text(
+    reading: ParsedMessage, earlier: Sequence[Reminder], answer: str, language: Language, now: datetime
+) -> ReminderPlans | None:
+    whens = [split_reminder(each.request, now, language) for each in earlier]
+    when = next((each.when for each in whens if each.when and not each.text), "")
+    is_something_else = reading.queries and answer.endswith(("?", "？", "؟"))
+    if (
+        not when
+        or is_something_else
+        or reading.wanted
+        or reading.look
+        or not (reading.facts or reading.queries)
+    ):
+        return None
+    own = split_reminder(answer, now, language)
+    if own.text and any(map(str.isdigit, own.when)):
+        # "tomorrow at 10 call Tom" has a moment of its own, with a time of day or a date.
+        return ReminderPlans(ParsedMessage(language), (PlannedReminder(own.when, own.text, Fact(answer)),))
+    return ReminderPlans(ParsedMessage(language), (PlannedReminder(when, answer, Fact(answer)),))

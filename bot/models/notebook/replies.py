@@ -1,0 +1,624 @@
+"""Pure: what the notebook says of what its tools gave back, as Markdown."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+
+from bot.models.notebook.agenda import is_request
+from bot.models.notebook.forget_command import words_to_forget
+from bot.models.notebook.language import Language
+from bot.models.notebook.paraphrases import hits_about
+from bot.models.notebook.recent_lines import NoteLine
+from bot.models.notebook.sentence import SmallTalk
+from bot.models.notebook.superseded import Statement, tell_apart
+from bot.models.notebook.unsupported import UnsupportedKind
+from bot.note_refs import format_note_ref
+from bot.sanitize import one_line, strip_controls
+from bot.timeparse import TimeParseError, TimeParseReason
+
+MAX_SHOWN = 5
+MAX_SHOWN_EACH = 3
+"""Of each search, where there were several."""
+
+TAIL = 0.5
+"""A passage with less than this share of the best one's score is not shown."""
+
+CLEARLY_LESS = 0.6
+"""Nor is one that has less than this share of the words asked for that the best one has."""
+
+SURE = 0.5
+"""A passage with no more than this share of the words asked for is not called an answer."""
+
+
+class WriteReport(NamedTuple):
+    """Where something was noted, or why not."""
+
+    path: str = ""
+    line_start: int = 0
+    line_end: int = 0
+    error: str = ""
+
+
+class ChangeReport(NamedTuple):
+    """Lines that were replaced, removed or put back, or why not."""
+
+    where: WriteReport
+    old: str
+    """"" where they were put back."""
+    new: str
+    """"" where they were removed."""
+
+
+class Cancelled(NamedTuple):
+    """A reminder that was cancelled, or why not."""
+
+    number: str = ""
+    text: str = ""
+    error: str = ""
+
+
+class SearchReport(NamedTuple):
+    """What one search found, or why nothing could be searched."""
+
+    query: str
+    hits: Sequence[Mapping[str, Any]] = ()
+    """As `memory_search` gives them, best first."""
+    notice: str = ""
+    error: str = ""
+    asked: str = ""
+    """What the person asked, of which the query was made."""
+    same_thing: tuple[str, ...] = ()
+    """Phrases that every line shown has to hold one of: it was searched for what says the same in other words."""
+
+
+class ReminderReport(NamedTuple):
+    """A reminder that was set, or why not."""
+
+    text: str
+    when: str
+    """In the person's own words."""
+    number: str = ""
+    due: str = ""
+    """In full, in English."""
+    at: str = ""
+    """The same moment in ISO 8601."""
+    comes_again: bool = False
+    while_open: bool = False
+    """It only comes while the program runs."""
+    error: str = ""
+
+
+class NoteReport(NamedTuple):
+    """A note that was asked for as a whole."""
+
+    kind: Literal["about_me", "today"]
+    path: str
+    text: str
+    """Blank where there is no such note."""
+
+
+class ReminderList(NamedTuple):
+    """The reminders that are to come, or those of a day; or why there is no list."""
+
+    reminders: Sequence[Mapping[str, Any]] = ()
+    """As `list_reminders` gives them, the nearest first."""
+    error: str = ""
+
+
+class DayReport(NamedTuple):
+    """What the notes say of a day that was asked about."""
+
+    words: str
+    """The day in the person's words."""
+    lines: Sequence[tuple[str, str]] = ()
+    """Each line, and its place."""
+
+
+class TurnReport(NamedTuple):
+    """All that there is to tell at the end of a turn."""
+
+    wrote: Sequence[WriteReport] = ()
+    changed: Sequence[ChangeReport] = ()
+    unsure: str = ""
+    """The line of which it is not plain what a correction replaces in it."""
+    cancelled: Sequence[Cancelled] = ()
+    looked: Sequence[SearchReport] = ()
+    reminded: Sequence[ReminderReport] = ()
+    asks_when: bool = False
+    asks_what: bool = False
+    refused: TimeParseError | None = None
+    """Why a moment cannot be one."""
+    shown: Sequence[NoteReport] = ()
+    listed: Sequence[ReminderList] = ()
+    on_day: DayReport | None = None
+    forget: str = ""
+    """What is to be removed from the notes."""
+    cancel: str = ""
+    """The number of a reminder that is to be cancelled."""
+    place: str = ""
+    """What the last answer was about, as `path:line`."""
+    line: str = ""
+    """What stands there."""
+    last_change: NoteLine | None = None
+    """What was noted or changed last, where there is nothing to be undone."""
+    reads_differently: bool = False
+    """Whether what was to be undone does not stand there any more."""
+    may_not_note: bool = False
+    may_not_find: bool = False
+    in_room: bool = False
+    """Whether several people write in the chat."""
+    unfinished: bool = False
+    wanted: Sequence[UnsupportedKind] = ()
+    """What it was asked for and cannot do."""
+    may_keep: bool = False
+    """Whether a document came along that would be kept if that were asked for."""
+    cannot_read: bool = False
+    """Whether something came along that it cannot look into."""
+    chat: SmallTalk = "hello"
+    now: datetime | None = None
+    """On the person's clock."""
+
+
+_LONGEST_SHOWN = 30
+"""Lines of a note that are shown."""
+
+
+def compose(outcome: TurnReport, language: Language, *, notice: str = "") -> str:
+    """The whole answer, with the notice that no language model answers below it; never blank."""
+    say = language.say
+    parts: list[str] = []
+    parts.extend(_change(each, language) for each in outcome.changed if not each.where.error)
+    places = [_place(wrote, language) for wrote in outcome.wrote if not wrote.error]
+    if places:
+        parts.append(say.noted.format(places="; ".join(places)))
+    parts.extend(
+        say.not_noted.format(error=plain(one_line(wrote.error))) for wrote in outcome.wrote if wrote.error
+    )
+    if outcome.unsure:
+        parts.append(say.which_words.format(text=_quoted_text(outcome.unsure)))
+    parts.extend(_reminders(outcome, language))
+    if any(each.while_open for each in outcome.reminded):
+        parts.append(say.while_open)
+    if outcome.asks_when:
+        parts.append(_asked_when(outcome.refused, language))
+    if outcome.asks_what:
+        parts.append(say.remind_what)
+    parts.extend(_note(each, language) for each in outcome.shown)
+    if outcome.on_day:
+        parts.extend(_agenda(outcome.on_day, outcome.listed, language))
+    else:
+        parts.extend(part for each in outcome.listed for part in _list(each, language))
+    if outcome.may_not_note:
+        parts.append(say.cannot_note)
+    if outcome.may_not_find:
+        parts.append(say.cannot_find)
+    if outcome.in_room and (outcome.may_not_note or outcome.may_not_find):
+        parts[-1] = _together(parts[-1], say.closed, language)
+    parts.extend(
+        say.not_found.format(error=plain(one_line(looked.error))) for looked in outcome.looked if looked.error
+    )
+    searched = [looked for looked in outcome.looked if not looked.error]
+    if searched:
+        findings = _findings(searched, language)
+        if "forget" in outcome.wanted and outcome.forget:  # what there is to type is said below
+            findings = [each for each in findings if each != say.nothing]
+        # Where something came along it was that which was asked about.
+        parts.extend(each for each in findings if not (outcome.cannot_read and each == say.nothing))
+    parts.extend(dict.fromkeys(filter(None, (_how(wanted, outcome, language) for wanted in outcome.wanted))))
+    if outcome.cannot_read and outcome.may_keep:
+        parts.append(_together(say.cannot_read, say.keep_how, language))
+    elif outcome.cannot_read:
+        parts.append(say.cannot_read)
+    if not parts:
+        parts.append(say.what if outcome.unfinished else getattr(say, outcome.chat))
+    if notice and notice not in parts:
+        parts.append(notice)
+    return "\n\n".join(parts)
+
+
+_REASONS: Mapping[TimeParseReason, str] = {
+    "past": "past",
+    "ago": "past",
+    "today": "what_hour",
+    "no_clock": "no_time",
+    "no_date": "no_date",
+    "too_far": "no_date",
+    "other_day": "unclear_date",
+    "two_dates": "unclear_date",
+    "two_days": "one_time",
+    "range": "one_time",
+    "no_range": "one_time",
+    "relative": "no_event",
+    "except": "no_exceptions",
+    "until": "no_end",
+    "no_count": "no_rule",
+    "too_often": "no_rule",
+    "odd_rule": "no_rule",
+    "doubt": "unclear",
+    "separator": "unclear",
+    "vague": "unclear",
+    "time_in_text": "unclear",
+    "day_in_text": "unclear",
+    "day_of_text": "unclear",
+    "zone": "unclear",
+}
+"""Which of a language's `Reasons` tells why a moment was refused."""
+
+
+def _asked_when(refused: TimeParseError | None, language: Language) -> str:
+    """Ask when to remind; where a time was refused, first say why."""
+    say = language.say
+    if refused is None or refused.refusal == "unread":
+        return say.remind_when
+    if say.refused is None:
+        return f"{refused} {say.question_when}"
+    fields = {name: plain(one_line(str(value))) for name, value in refused.fields.items()}
+    reason = getattr(say.refused, _REASONS[refused.refusal]).format(**fields)
+    return _together(reason, say.question_when, language)
+
+
+def _how(wanted: UnsupportedKind, outcome: TurnReport, language: Language) -> str:
+    """How something is done that the notebook was asked for and does not do itself; "" for nothing to say."""
+    say = language.say
+    match wanted:
+        case "forget":
+            return _how_to_forget(outcome, language)
+        case "change":
+            return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
+        case "wrong":
+            # Beside a note of what is right, only where there is a line to be corrected.
+            if outcome.wrote and not outcome.place:
+                return ""
+            return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
+        case "undo":
+            if outcome.reads_differently:
+                return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
+            return _nothing_to_undo(outcome.last_change, language)
+        case "forget_that":
+            words = words_to_forget("", [outcome.line], language) if outcome.line else "WORDS"
+            return say.forget.format(command=f"/forget {words or 'WORDS'}")
+        case "do":
+            return say.cannot_do
+        case "leave":
+            return say.leave
+        case "list_notes":
+            return say.list_notes
+        case "list_reminders":
+            return "" if outcome.listed else say.reminders
+        case "cancel_reminder":
+            return say.cancel_reminder.format(command=f"/reminders cancel {outcome.cancel or 'N'}")
+        case "add_model":
+            return say.notice
+        case "clock" | "day":
+            return _time(wanted, outcome.now, language) if outcome.now else ""
+    return ""
+
+
+def _time(wanted: Literal["clock", "day"], now: datetime, language: Language) -> str:
+    if wanted == "clock":
+        return language.say.clock.format(time=f"{now:%H:%M}", zone=now.tzinfo)
+    written = now.strftime(language.date.split()[0]) if language.date else f"{now.day} {now:%B %Y}"
+    return language.say.day.format(weekday=language.weekday_names[now.weekday()], date=written)
+
+
+def _change(changed: ChangeReport, language: Language) -> str:
+    place = _place(changed.where, language)
+    old, new = (_quoted_text(each) for each in (changed.old, changed.new))
+    if not new:
+        return language.say.removed.format(place=place, old=old)
+    if not old:
+        return language.say.back.format(place=place, text=new)
+    return language.say.corrected.format(place=place, old=old, new=new)
+
+
+def _quoted_text(text: str) -> str:
+    return plain(one_line(text)).rstrip(".。।")
+
+
+def _nothing_to_undo(last: NoteLine | None, language: Language) -> str:
+    """That there is nothing to undo; where something was changed longer ago, what that was."""
+    if last is None or not (words := words_to_forget("", [last.text], language)):
+        return language.say.nothing_to_undo
+    place = _place(WriteReport(last.path, last.line, last.line), language)
+    command = f"/forget {words}"
+    return language.say.undo_older.format(place=place, text=_quoted_text(last.text), command=command)
+
+
+def _reminders(outcome: TurnReport, language: Language) -> list[str]:
+    say = language.say
+    told = [
+        say.no_such_reminder.format(error=plain(one_line(each.error)))
+        for each in outcome.cancelled
+        if each.error
+    ]
+    gone = [each for each in outcome.cancelled if not each.error]
+    if gone and len(outcome.reminded) == 1 and not (moved := outcome.reminded[0]).error:
+        if moved.comes_again:
+            return [_reminder(moved, language), *(_cancelled(each, language) for each in gone)]
+        text = plain(one_line(moved.text))
+        return [say.reminder_moved.format(number=moved.number, due=_due(moved, language), text=text)]
+    return [
+        *told,
+        *(_reminder(each, language) for each in outcome.reminded),
+        *(_cancelled(each, language) for each in gone),
+    ]
+
+
+def _cancelled(cancelled: Cancelled, language: Language) -> str:
+    text = plain(one_line(cancelled.text))
+    return language.say.reminder_cancelled.format(number=cancelled.number, text=text)
+
+
+def _how_to_forget(outcome: TurnReport, language: Language) -> str:
+    """The command that removes the first passage shown; how to find other words where none was found."""
+    say = language.say
+    searched = [
+        each for each in outcome.looked if not each.error and outcome.forget in (each.asked or each.query)
+    ]
+    if not outcome.forget or not searched:
+        return say.forget.format(command="/forget WORDS")
+    passages = _shown_passages(searched, language)
+    words = words_to_forget(outcome.forget, passages[0].lines, language) if passages else ""
+    return say.forget.format(command=f"/forget {words}") if words else say.forget_nothing
+
+
+def _reminder(reminded: ReminderReport, language: Language) -> str:
+    say = language.say
+    if reminded.error:
+        return say.not_reminded.format(error=plain(one_line(reminded.error)))
+    due, text = _due(reminded, language), plain(one_line(reminded.text))
+    if reminded.comes_again:
+        when = plain(one_line(reminded.when))
+        return say.reminded_again.format(number=reminded.number, when=when, text=text, due=due)
+    return say.reminded.format(number=reminded.number, text=text, due=due)
+
+
+def _list(listed: ReminderList, language: Language) -> list[str]:
+    """All reminders, and how one is cancelled; or that there are none."""
+    say = language.say
+    if listed.error:
+        return [say.not_found.format(error=plain(one_line(listed.error)))]
+    if not listed.reminders:
+        return [say.reminders_none]
+    rows = [
+        f"- **{each.get('number')}**: {_moment(each, language)}: {plain(one_line(str(each.get('text', ''))))}"
+        for each in listed.reminders[:_LONGEST_SHOWN]
+    ]
+    rows += [say.reminders] if len(listed.reminders) > _LONGEST_SHOWN else []
+    cancel = say.cancel_reminder.format(command=f"/reminders cancel {listed.reminders[0].get('number')}")
+    return [say.reminders_are, "\n".join(rows), cancel]
+
+
+def _moment(listed: Mapping[str, Any], language: Language) -> str:
+    at = datetime.fromisoformat(str(listed.get("at", "")))
+    again = " ↻" if "every" in listed else ""
+    if language.date:
+        return f"{at.strftime(language.date)}{again}"
+    every = f", {listed['every']}" if "every" in listed else ""
+    return f"{at:%A}, {at.day} {at:%B %Y} at {at:%H:%M}{every}"
+
+
+def _agenda(on_day: DayReport, listed: Sequence[ReminderList], language: Language) -> list[str]:
+    """The reminders of a day by their time, and then what notes tell of it."""
+    say, day = language.say, plain(on_day.words)
+    reminders = [each for every in listed for each in every.reminders]
+    rows = [
+        f"- {str(each.get('at', ''))[11:16]}: {plain(one_line(str(each.get('text', ''))))}"
+        for each in reminders
+    ]
+    rows += [f"- {plain(text)} `{place}`" for text, place in on_day.lines[:_LONGEST_SHOWN]]
+    if not rows:
+        return [_with_capital(say.on_day_nothing.format(day=day))]
+    return [_with_capital(say.on_day.format(day=day)), "\n".join(rows)]
+
+
+def _with_capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _due(reminded: ReminderReport, language: Language) -> str:
+    """The moment as the language writes it; in the words of the reminder where it has no other."""
+    try:
+        at = datetime.fromisoformat(reminded.at)
+    except ValueError:
+        return reminded.due
+    if not language.date:
+        return reminded.due
+    zone = re.search(r"\([^()]+\)$", reminded.due)
+    return f"{at.strftime(language.date)} {zone[0]}" if zone else at.strftime(language.date)
+
+
+def _note(shown: NoteReport, language: Language) -> str:
+    """The lines of a note that was asked for, or that there are none."""
+    say = language.say
+    lines = [
+        plain(line)
+        for each in shown.text.splitlines()
+        if (line := _line(each)) and not (shown.kind == "today" and is_request(line))
+    ]
+    if lines and re.match(r"\s*# ", shown.text):  # its title says no more than its name
+        lines = lines[1:]
+    head, nothing = (
+        (say.about_you, say.about_you_nothing) if shown.kind == "about_me" else (say.today, say.today_nothing)
+    )
+    if not lines:
+        return nothing
+    parts = [head, "\n".join(f"- {line}" for line in lines[:_LONGEST_SHOWN])]
+    if len(lines) > _LONGEST_SHOWN:
+        parts.append(say.rest.format(path=shown.path))
+    return "\n\n".join(parts)
+
+
+def _together(first: str, second: str, language: Language) -> str:
+    """Two sentences as one paragraph."""
+    return f"{first}{'' if language.full_stop == '。' else ' '}{second}"
+
+
+def _place(wrote: WriteReport, language: Language) -> str:
+    path = wrote.path.replace("`", "'")
+    if wrote.line_start == wrote.line_end:
+        return language.say.place.format(path=path, line=wrote.line_start)
+    return language.say.lines.format(path=path, lines=f"{wrote.line_start}-{wrote.line_end}")
+
+
+# -- which passages to show ------------------------------------------------------------------------------
+
+
+class _FoundPassage(NamedTuple):
+    place: str
+    lines: tuple[str, ...]
+    score: float
+    share: float
+    """How much of what was asked for stands in it, 0 to 1."""
+    told: str = ""
+    """The day on which it was told, as ISO has it."""
+    saying: str = ""
+    """How a line is quoted that holds since a day, or held; with `{text}`."""
+
+
+def _findings(searched: Sequence[SearchReport], language: Language) -> list[str]:
+    shown = _shown_passages(searched, language)
+    if shown:
+        enough = SURE - 0.01 if language.spacing != "words" else SURE
+        sure = any(passage.share > enough for passage in shown)
+        head = language.say.found if sure else language.say.close
+        parts = [head, "\n".join(_quoted(passage) for passage in shown)]
+    else:
+        parts = [language.say.nothing]
+    return [*parts, *dict.fromkeys(plain(one_line(looked.notice)) for looked in searched if looked.notice)]
+
+
+def _shown_passages(searched: Sequence[SearchReport], language: Language) -> list[_FoundPassage]:
+    """The passages that are shown, the best of the first search first."""
+    shown: dict[str, _FoundPassage] = {}
+    for looked in sorted(searched, key=lambda each: not each.same_thing):
+        hits = hits_about(looked.same_thing, looked.hits, language) if looked.same_thing else looked.hits
+        best = [_passage(hit, looked.query, language) for hit in hits]
+        if looked.same_thing:
+            best = [each._replace(share=1.0) for each in sorted(best, key=_share_and_day, reverse=True)]
+        elif shown and any(map(_asks_nothing_else, searched)):
+            continue
+        best = worth_showing(best) if not looked.same_thing else best
+        best = _latest_first(best, looked.query, language)
+        for passage in best[: MAX_SHOWN if len(searched) == 1 else MAX_SHOWN_EACH]:
+            shown.setdefault(passage.place, passage)
+    return list(shown.values())
+
+
+def _share_and_day(passage: _FoundPassage) -> tuple[float, str]:
+    return passage.share, passage.told
+
+
+def _asks_nothing_else(looked: SearchReport) -> bool:
+    """Whether all that was asked for is what was also searched in other words."""
+    from memory.tokenizer import parse_query
+
+    spoken_of = set(parse_query(" ".join(looked.same_thing)))
+    return bool(looked.same_thing) and spoken_of >= set(parse_query(looked.query))
+
+
+def worth_showing(passages: Sequence[_FoundPassage]) -> list[_FoundPassage]:
+    """Cut the tail: a search also gives what merely stands beside something better."""
+    passages = [passage for passage in passages if passage.lines]
+    if not passages:
+        return []
+    top = max(passage.score for passage in passages)
+    share = max(passage.share for passage in passages)
+    return [
+        passage
+        for passage in passages
+        if passage.score >= TAIL * top and passage.share >= CLEARLY_LESS * share
+    ]
+
+
+def _passage(hit: Mapping[str, Any], query: str, language: Language) -> _FoundPassage:
+    path = one_line(str(hit.get("path", ""))).replace("`", "'")
+    first, score = hit.get("line_start"), hit.get("score")
+    last = hit.get("line_end", first)
+    place = format_note_ref(path, first, last) if isinstance(first, int) and isinstance(last, int) else path
+    text = strip_controls(str(hit.get("snippet", "")))
+    context = f"{text}\n{hit.get('heading', '')}\n{path}"
+    by_meaning = hit.get("source") in ("vector", "hybrid")
+    return _FoundPassage(
+        place,
+        tuple(filter(None, map(_line, text.splitlines()))),
+        float(score) if isinstance(score, int | float) else 0.0,
+        1.0 if by_meaning else _share_of_words(query, context, language),
+        _day(hit.get("told")),
+    )
+
+
+def _day(told: object) -> str:
+    return told if isinstance(told, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", told, re.ASCII) else ""
+
+
+def _latest_first(passages: list[_FoundPassage], query: str, language: Language) -> list[_FoundPassage]:
+    """Put statements about something that changed first, the latest before the others, and say since when they hold."""
+    told = [each for each in passages if each.told and len(each.lines) == 1]
+    statements = [Statement(each.lines[0], each.told, each.score) for each in told]
+    held = tell_apart(statements, query, language)
+    if not held:
+        return passages
+    sayings = [language.say.since, *[language.say.before_that] * (len(held) - 1)]
+    changed = [
+        told[each.number]._replace(saying=saying.replace("{date}", each.since))
+        for each, saying in zip(held, sayings, strict=True)
+    ]
+    lines = {each.lines for each in changed}
+    return [*changed, *(each for each in passages if not (each.told and each.lines in lines))]
+
+
+def _share_of_words(query: str, text: str, language: Language) -> float:
+    """How many of the words that a question asks for stand in a text."""
+    from memory.tokenizer import parse_query, tokenize
+
+    if language.spacing != "words":
+        for asking in sorted((*language.ask_anywhere, *language.ask_last), key=len, reverse=True):
+            query = query.replace(asking, " ")
+    terms = parse_query(query)
+    words = tokenize(text)
+    there = {(word,) for word in words} | set(pairwise(words))
+    return sum(term.tokens in there for term in terms) / len(terms) if terms else 0.0
+
+
+# -- how a passage is quoted -----------------------------------------------------------------------------
+
+# Text, not compiled: `re` compiles each when it is first used, and keeps it.
+_MARKERS = r"(?:[-*+•][ \t]+|#{1,6}[ \t]+|>[ \t]?)*"
+_WHOLE = r"\w(?:[^*_`<>\[\]\\&~|]*[^\W_])?"
+_KEPT = (
+    rf"(`[^`]+`|(?<![\w*])\*\*{_WHOLE}\*\*(?![\w*])"
+    rf"|(?<![\w*_])\*(?!_){_WHOLE}\*(?![\w*_])|(?<![\w*])_(?!_){_WHOLE}_(?![\w*]))"
+)
+_ACTIVE = (
+    r"\\(?=[!-/:-@\[-`{-~]|$)|`|(?<!\s)\*|\*(?!\s)|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(:]"
+    r"|<(?=[A-Za-z/!?])|&(?=#?\w+;)|~(?=~)|\|(?=\|)"
+)
+_OPENING = r"(\d{1,9})?(?(1)(?=[.)](?:\s|$))|(?=>|#{1,6}(?:\s|$)|[-+](?:\s|$)|=+$|[-:|][-:| ]*$|~~~))"
+
+
+def _quoted(passage: _FoundPassage) -> str:
+    *lines, last = [plain(line) for line in passage.lines]
+    if passage.saying:
+        last = passage.saying.replace("{text}", last)
+    # A place after several lines stands on its own.
+    lines = [*lines, last, f"`{passage.place}`"] if lines else [f"{last} `{passage.place}`"]
+    return "- " + "  \n  ".join(lines)
+
+
+def _line(line: str) -> str:
+    return re.sub(f"^{_MARKERS}", "", " ".join(line.split()))
+
+
+def plain(line: str) -> str:
+    """Markdown that shows a line of somebody's text as it is; only bold, italics and code that are whole stay so."""
+    whole = "``" not in line and line.count("`") % 2 == 0
+    pieces = re.split(_KEPT, line) if whole else [line]
+    escaped = "".join(
+        piece if index % 2 else re.sub(_ACTIVE, lambda active: f"\\{active[0]}", piece)
+        for index, piece in enumerate(pieces)
+    )
+    opening = re.match(_OPENING, escaped)
+    return f"{opening[0]}\\{escaped[opening.end() :]}" if opening else escaped

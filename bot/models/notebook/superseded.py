@@ -1,0 +1,98 @@
+"""Pure: which of several statements about one thing holds, since when, and which held before."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from bot.models.notebook.language import Language
+
+MOST_WORDS = 8
+"""What differs is no longer than this (characters, in scripts without spaces): else it is another statement."""
+
+
+class Statement(NamedTuple):
+    """A passage of one line, and when it was told."""
+
+    line: str
+    told: str
+    """ISO date."""
+    score: float
+
+
+class HeldStatement(NamedTuple):
+    """A statement, and the first day on which it was told without another one since."""
+
+    number: int
+    """Which of the statements it is: the last that says so."""
+    since: str
+
+
+def tell_apart(statements: Sequence[Statement], query: str, language: Language) -> list[HeldStatement]:
+    """Return what holds and what held, the latest first; empty if nothing changed, or if that is not certain.
+
+    Only statements that answer about as well as the best are looked at, told on different days. They have to be the
+    same but for one place, which is none of what was asked for, and to tell how something is: "lives in", "phone:".
+    """
+    from memory.search import EXACT_TIE
+
+    if len(statements) < 2:
+        return []
+    best = max(each.score for each in statements)
+    near = [
+        number for number, each in enumerate(statements) if each.told and each.score * (1 + EXACT_TIE) >= best
+    ]
+    near.sort(key=lambda number: statements[number].told)
+    if not near:
+        return []
+    latest = statements[near[-1]]
+    same = [
+        number
+        for number in near
+        if statements[number].line == latest.line
+        or _differ_in_value(latest.line, statements[number].line, query, language)
+    ]
+    days = [statements[number].told for number in same]
+    runs = [list(run) for _, run in groupby(same, key=lambda number: statements[number].line)]
+    if len(runs) < 2 or len(set(days)) < len(days):
+        return []
+    return [HeldStatement(run[-1], statements[run[0]].told) for run in reversed(runs)]
+
+
+def _differ_in_value(one: str, other: str, query: str, language: Language) -> bool:
+    from memory.tokenizer import parse_query, tokenize
+
+    first, second = tokenize(one), tokenize(other)
+    start = _common(first, second)
+    end = _common(first[start:][::-1], second[start:][::-1])
+    values = [words[start : len(words) - end] for words in (first, second)]
+    if not all(0 < len(value) <= MOST_WORDS for value in values):
+        return False
+    common = [*first[:start], "", *first[len(first) - end :]]
+    asked = [term.tokens for term in parse_query(query)]
+    if any(_holds(value, tokens) for value in values for tokens in asked):
+        return False
+    is_state = one[: _label_end(one)] == other[: _label_end(other)] != "" or any(
+        _holds(common, tuple(tokenize(state))) for state in language.states
+    )
+    return is_state and any(_holds(common, tokens) for tokens in asked)
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many of the first words are the same."""
+    return next(
+        (at for at, (word, same) in enumerate(zip(one, other, strict=False)) if word != same),
+        min(len(one), len(other)),
+    )
+
+
+def _label_end(line: str) -> int:
+    """Where a label such as "Phone:" ends; 0 where there is none."""
+    return max((line.find(mark, 0, 40) + 1 for mark in (": ", "：", " = ")), default=0)
+
+
+def _holds(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    return bool(wanted) and any(tuple(piece) == tuple(wanted) for piece in _pieces(words, len(wanted)))
+
+
+def _pieces(words: Sequence[str], length: int) -> Iterator[Sequence[str]]:
+    return (words[at : at + length] for at in range(len(words) - length + 1))

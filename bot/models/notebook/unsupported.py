@@ -1,0 +1,216 @@
+"""Pure: what a sentence wants beside notes and answers, and what two sentences with one question mark hold."""
+
+import re
+from datetime import UTC, datetime
+from typing import Literal, NamedTuple
+
+from bot.models.notebook.language import Language
+from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.phrases import (
+    OPENERS,
+    SEPARATORS,
+    Match,
+    body_end,
+    fold,
+    has_words,
+    is_question,
+    phrase_at,
+    phrase_up_to,
+    skip,
+)
+from bot.models.notebook.reminder_parser import moment_alone, without_links
+from bot.models.notebook.sentence import asks, begins_with_question, is_idiom, without_greeting
+
+UnsupportedKind = Literal[
+    "remind",
+    "forget",
+    "change",
+    "do",
+    "leave",
+    "wrong",
+    "forget_that",
+    "undo",
+    "clock",
+    "day",
+    "list_notes",
+    "list_reminders",
+    "cancel_reminder",
+    "add_model",
+]
+LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+"""So that any moment lies ahead: here it only matters whether words are one."""
+_LONGEST_CANCEL = 120
+"""Characters: a longer sentence tells more than which reminder to cancel."""
+_KINDS: tuple[tuple[str, UnsupportedKind], ...] = (
+    ("remind", "remind"),
+    ("forget", "forget"),
+    ("change", "change"),
+    ("orders", "do"),
+)
+
+
+class UnsupportedRequest(NamedTuple):
+    """Something that is asked of the notebook, other than to note or to find."""
+
+    wanted: UnsupportedKind
+    rest: str
+    """What is to be changed or removed, a reminder's number, or the whole request to be reminded; blank if not said."""
+    remind: str = ""
+    """Of a request to be reminded: when and what of, in the person's words."""
+
+
+def read_request(text: str, spoken: Language) -> UnsupportedRequest | None:
+    """Read "Could you remind me to …", "Forget …", "Write a …"; None where it is not plainly such a request."""
+    if _wants_to_leave(text, spoken):
+        return UnsupportedRequest("leave", "")
+    number = _reminder_to_cancel(text, spoken)
+    if number is not None:
+        return UnsupportedRequest("cancel_reminder", number)
+    return _read_start(text, spoken) or _read_end(text, spoken) or _read_moment_first(text, spoken)
+
+
+def _reminder_to_cancel(text: str, spoken: Language) -> str | None:
+    """The number in "cancel reminder 3", "" in "stop reminding me to call Tom"; None for anything else."""
+    body = fold(text[: body_end(text)])
+    if not spoken.cancel_reminder or len(body) > _LONGEST_CANCEL:
+        return None
+    if spoken.verb_last:
+        found = re.search(spoken.cancel_reminder, body)
+    else:
+        at = skip(body, 0, SEPARATORS + "¡¿" + OPENERS)
+        while (found := re.compile(spoken.cancel_reminder).match(body, at)) is None:
+            openings = (
+                phrase_at(body, at, kind, prefer=spoken, only=True)
+                for kind in ("could_you", "please", "before")
+            )
+            opening = max(filter(None, openings), key=lambda match: match.end, default=None)
+            if opening is None or opening.phrase in spoken.intending:
+                return None
+            at = skip(body, opening.end, SEPARATORS)
+    if found is None:
+        return None
+    # "stop reminding me to call Tom at 5" names no reminder's number.
+    number = re.search(r"\d{1,9}", found[0]) or re.match(
+        r"\W*(?:[^\W\d]+\W+)?(\d{1,9})\W*$", body[found.end() :]
+    )
+    return number[number.lastindex or 0] if number else ""
+
+
+def _read_moment_first(text: str, spoken: Language) -> UnsupportedRequest | None:
+    """Read "Tomorrow at 9 remind me to …", "明天9点提醒我…": a moment and nothing else stands before the verb."""
+    head = fold(text[:80])
+    for at in range(1, len(head)):
+        if spoken.spacing == "words" and not head[at - 1].isspace():
+            continue
+        verb = phrase_at(head, at, "remind", prefer=spoken, only=True)
+        if verb is None:
+            continue
+        before, behind = text[:at].strip(SEPARATORS), text[verb.end :].strip(SEPARATORS)
+        if not moment_alone(before, LONG_AGO, spoken):
+            return None
+        return UnsupportedRequest("remind", text, f"{before} {without_links(behind, spoken)}")
+    return None
+
+
+def _wants_to_leave(text: str, spoken: Language) -> bool:
+    bare = fold(text[: body_end(text)][:20]).lstrip(SEPARATORS + OPENERS)
+    return bare in spoken.leave or bare in ENGLISH.leave
+
+
+def _read_start(text: str, spoken: Language) -> UnsupportedRequest | None:
+    head = fold(text[:200])
+    at = skip(head, 0, SEPARATORS + "¡¿" + OPENERS)
+    if is_idiom(head, spoken):
+        return None
+    asked = False
+    for _ in range(4):
+        if found := _verb_at(head, at, spoken):
+            wanted, verb = found
+            rest = text[verb.end :].lstrip(SEPARATORS + "-–—")
+            if wanted == "remind":
+                if begins_with_question(without_links(rest, spoken), spoken):
+                    return None
+                whole = text[at:] if has_words(rest) else ""
+                return UnsupportedRequest(wanted, whole.rstrip(" ?？؟") if asked else whole, rest)
+            return UnsupportedRequest(wanted, rest)
+        opening = max(
+            (
+                match
+                for kind in ("could_you", "please", "before")
+                if (match := phrase_at(head, at, kind, prefer=spoken, only=True))
+            ),
+            key=lambda match: match.end,
+            default=None,
+        )
+        if opening is None or opening.phrase in spoken.intending:
+            return None
+        asked = asked or opening.phrase in spoken.could_you
+        at = skip(head, opening.end, SEPARATORS)
+        end = body_end(text)
+        if asked and (last := phrase_up_to(fold(text), end, "remind_end", prefer=spoken, only=True)):
+            # "Kannst du mich an den Zahnarzt erinnern?"
+            return UnsupportedRequest(
+                "remind", text[at:end] if last.start > at else "", text[at : last.start].strip()
+            )
+    return None
+
+
+def _verb_at(head: str, at: int, spoken: Language) -> tuple[UnsupportedKind, Match] | None:
+    """The verb of a request that begins at `at`, unless a longer phrase there means something else."""
+    found: tuple[UnsupportedKind, Match] | None = None
+    for kind, wanted in _KINDS:
+        match = phrase_at(head, at, kind, prefer=spoken, only=True)
+        if match and (found is None or match.end > found[1].end):
+            found = wanted, match
+    found = found or _change_to(head, at, spoken)
+    if found is None:
+        return None
+    others = (phrase_at(head, at, kind, prefer=spoken, only=True) for kind in ("search", "ask_first"))
+    return None if any(other and other.end > found[1].end for other in others) else found
+
+
+def _change_to(head: str, at: int, spoken: Language) -> tuple[UnsupportedKind, Match] | None:
+    for phrase in spoken.change:
+        verb, gap, word = phrase.partition(" … ")
+        if gap and head.startswith(f"{verb} ", at) and f" {word} " in head[at + len(verb) :]:
+            return "change", Match(at, at + len(verb), phrase, spoken)
+    return None
+
+
+def _read_end(text: str, spoken: Language) -> UnsupportedRequest | None:
+    """Where commands stand last: 「…を書いてください」."""
+    if not spoken.verb_last:
+        return None
+    end = body_end(text)
+    cut = max(0, end - 80)
+    tail = fold(text[cut:end])
+    at = len(tail)
+    while True:
+        for kind, wanted in _KINDS:
+            match = phrase_up_to(tail, at, f"{kind}_end", prefer=spoken, only=True)
+            if match:
+                rest = text[: cut + match.start].rstrip(SEPARATORS)
+                return UnsupportedRequest(
+                    wanted, text if wanted == "remind" and has_words(rest) else rest, rest
+                )
+        ending = phrase_up_to(tail, at, "please_end", prefer=spoken, only=True)
+        if ending is None:
+            return None
+        at = len(tail[: ending.start].rstrip(SEPARATORS))
+
+
+def told_and_asked(text: str, spoken: Language) -> tuple[str, str] | None:
+    """Part "My name is Sam, what's yours?" where it tells something of the speaker first."""
+    if len(text) > 400 or not is_question(text):
+        return None
+    match = re.fullmatch(r"(.+?)[,，、]\s*([^,，、]+)", text)
+    if match is None:
+        return None
+    told, asked = match[1], match[2]
+    subject = phrase_at(fold(told), skip(fold(told), 0, OPENERS), "subjects", prefer=spoken, only=True)
+    if not subject or (spoken.spacing == "words" and len(told.split()) < 3) or asks(told, spoken):
+        return None
+    only_chat = not without_greeting(asked, spoken)[0]
+    if only_chat or (spoken.spacing == "words" and begins_with_question(asked, spoken)):
+        return told, asked
+    return None

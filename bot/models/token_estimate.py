@@ -1,0 +1,48 @@
+"""Pure: how long a request is, in tokens, near enough to tell whether it fits."""
+
+from bot.models.protocol import Message, ModelRequest, ToolResult, UserMessage
+
+BYTES_A_TOKEN = 3.5
+"""UTF-8. English has 4 to 4.5, Russian about 5, Chinese 3 to 4, JSON about 3 in OpenAI's o200k: rather too many."""
+MESSAGE_TOKENS = 4
+"""What stands around a message: its role, its beginning and end."""
+IMAGE_TOKENS = 1000
+"""Between OpenAI's 85 to 1,500 and Anthropic's width × height / 750 of a photo as it is sent."""
+
+
+def estimate_text_tokens(text: str) -> int:
+    """Estimate a text's tokens."""
+    return round(_count_bytes(text) / BYTES_A_TOKEN)
+
+
+def estimate_message_tokens(message: Message) -> int:
+    """Estimate what one message of a history costs."""
+    return round(_count_message_bytes(message) / BYTES_A_TOKEN)
+
+
+def estimate_request_tokens(request: ModelRequest) -> int:
+    """Estimate all that a model is shown for a step."""
+    tools = (f"{tool.name}{tool.description}{tool.parameters}" for tool in request.tools)
+    told = _count_bytes(request.system) + sum(map(_count_bytes, tools))
+    return round((told + sum(map(_count_message_bytes, request.messages))) / BYTES_A_TOKEN)
+
+
+# All of a conversation is counted in every call: no `match`, which takes three times as long, and no division before
+# the end.
+def _count_message_bytes(message: Message) -> float:
+    if isinstance(message, ToolResult):
+        return _count_bytes(message.content) + _MESSAGE_BYTES
+    length = _count_bytes(message.text) + _MESSAGE_BYTES
+    if isinstance(message, UserMessage):
+        return length + len(message.images) * _IMAGE_BYTES if message.images else length
+    for call in message.calls:
+        length += _count_bytes(call.name) + _count_bytes(call.arguments) + _MESSAGE_BYTES
+    return length
+
+
+def _count_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+_MESSAGE_BYTES = MESSAGE_TOKENS * BYTES_A_TOKEN
+_IMAGE_BYTES = IMAGE_TOKENS * BYTES_A_TOKEN

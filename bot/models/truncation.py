@@ -1,0 +1,72 @@
+"""Pure: a request that is too large for every window, made shorter. What is left out stays on disk."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bot.models.protocol import AssistantMessage, Message, ModelRequest, ToolResult, UserMessage
+from bot.models.token_estimate import BYTES_A_TOKEN, estimate_message_tokens, estimate_request_tokens
+
+LEFT_OUT = (
+    "The beginning of this conversation is left out here, since all of it would be too long for you. What "
+    "mattered may stand in the notes: search there rather than guess."
+)
+CUT_MARK = "\n[… {count} characters are left out here, since all of it would be too long …]\n"
+MIN_CHARS = 400
+"""Characters: texts are not cut to less."""
+
+
+def truncate(request: ModelRequest, most_tokens: int) -> ModelRequest | None:
+    """The request with at most about `most_tokens`, or as near as it gets; None where nothing can be left out.
+
+    First the oldest turns go, whole ones, so that each tool call keeps its result. In the last turn long tool
+    results lose their middle, the oldest first, and at last what the person wrote does.
+    """
+    excess = estimate_request_tokens(request) - most_tokens
+    if excess <= 0:
+        return None
+    messages = request.messages
+    starts = [at for at, message in enumerate(messages) if isinstance(message, UserMessage)]
+    first = 0
+    for start in starts[1:]:
+        if excess <= 0:
+            break
+        excess -= sum(map(estimate_message_tokens, messages[first:start]))
+        first = start
+    kept = _cut_middles(messages[first:], excess) if excess > 0 else messages[first:]
+    if first == 0 and kept == messages:
+        return None
+    system = f"{request.system}\n\n{LEFT_OUT}" if first and LEFT_OUT not in request.system else request.system
+    return replace(request, system=system, messages=tuple(kept))
+
+
+def _cut_middles(messages: Sequence[Message], excess: int) -> tuple[Message, ...]:
+    """Cut long texts until about `excess` tokens are gone: tool results from the oldest on, then the person's."""
+    cut = list(messages)
+    for kind in (ToolResult, UserMessage, AssistantMessage):
+        for at, message in enumerate(cut):
+            if excess <= 0:
+                return tuple(cut)
+            if isinstance(message, kind):
+                cut[at] = _truncate_message(message, excess)
+                excess -= estimate_message_tokens(message) - estimate_message_tokens(cut[at])
+    return tuple(cut)
+
+
+def _truncate_message(message: Message, excess: int) -> Message:
+    match message:
+        case ToolResult(content=content):
+            return replace(message, content=_cut_middle(content, excess))
+        case AssistantMessage(text=text):
+            shorter = _cut_middle(text, excess)
+            return message if shorter == text else replace(message, text=shorter, raw=None)
+        case UserMessage(text=text):
+            return replace(message, text=_cut_middle(text, excess))
+
+
+def _cut_middle(text: str, excess: int) -> str:
+    a_token = BYTES_A_TOKEN * len(text) / max(1, len(text.encode("utf-8", "replace")))  # in characters
+    keep = max(MIN_CHARS, len(text) - round(excess * a_token) - len(CUT_MARK))
+    if keep + len(CUT_MARK) >= len(text):
+        return text
+    head, tail = keep - keep // 3, keep // 3
+    return text[:head] + CUT_MARK.format(count=len(text) - keep) + text[len(text) - tail :]

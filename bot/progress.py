@@ -1,0 +1,80 @@
+"""How far long work is, in words; and as a line that a terminal shows while it runs."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from bot.sanitize import one_line
+
+if TYPE_CHECKING:
+    from memory.embeddings.model_files import DownloadProgress as Download
+    from memory.progress import JobProgress
+
+REFRESH_SECONDS = 0.2
+"""How often the line is renewed."""
+_CLEAR_LINE = "\r\x1b[K"
+
+
+def format_progress(progress: "JobProgress") -> str:
+    """`embedding 300 of 1200, 25 a second, 36 s left`."""
+    said = f"{progress.job} {progress.done} of {progress.total}"
+    if progress.done:
+        rate = progress.per_second
+        said += f", {rate:.0f} a second" if rate >= 10 else f", {rate:.1f} a second"
+    left = progress.seconds_left
+    return said if left is None else f"{said}, {format_duration(left)} left"
+
+
+def format_download(progress: "Download") -> str:
+    """`35 of 121 MB, 12 s left`, of a file on its way."""
+    said = f"{progress.done / 1e6:.0f}"
+    said += f" of {progress.total / 1e6:.0f} MB" if progress.total else " MB"
+    return said if progress.seconds_left is None else f"{said}, {format_duration(progress.seconds_left)} left"
+
+
+def format_duration(seconds: float) -> str:
+    """`45 s`, `12 min 5 s`, `3 h 20 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+@asynccontextmanager
+async def show_progress(tell: Callable[[], str], stream: TextIO | None = None) -> AsyncIterator[None]:
+    """Show what `tell` gives on standard error while the work within runs, where that is a terminal."""
+    stream = stream or sys.stderr
+    if not stream.isatty():
+        yield
+        return
+    showing = asyncio.create_task(_refresh(tell, stream))
+    try:
+        yield
+    finally:
+        showing.cancel()
+        await asyncio.wait([showing])
+        stream.write(_CLEAR_LINE)
+        stream.flush()
+
+
+async def _refresh(tell: Callable[[], str], stream: TextIO) -> None:
+    shown = ""
+    while True:
+        await asyncio.sleep(REFRESH_SECONDS)
+        line = one_line(tell(), limit=_columns(stream) - 1)
+        if line != shown:
+            stream.write(_CLEAR_LINE + line)
+            stream.flush()
+            shown = line
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80

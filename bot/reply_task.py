@@ -1,0 +1,105 @@
+"""One reply in the making: a task that can be stopped while what it has said so far is still being shown."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+
+from bot import phrases
+from bot.messages import Choice, ReplyPart, Sending
+from bot.state.database import run_to_completion
+
+
+async def _ignore_reply(reply: str) -> None:
+    del reply
+
+
+class ReplyTask:
+    """Runs as soon as it is made; `stream_parts` yields them, also a second time."""
+
+    def __init__(
+        self,
+        reply: AsyncGenerator[ReplyPart, None],
+        *,
+        in_words: Callable[[BaseException], str],
+        stopped: Callable[[str], Awaitable[None]] = _ignore_reply,
+        waits: Callable[[BaseException], bool] = lambda error: False,
+        answers: Sequence[str] = (),
+    ) -> None:
+        """`in_words` makes of an error what the person is told of it; `answers` may grow until the end.
+
+        `stopped` is told all of a reply that was stopped, before anybody is shown its end. An error that `waits` is
+        not the end: the reply goes on in another turn.
+        """
+        self.goes_on = False
+        """Whether it broke off with an error after which it goes on in another turn."""
+        self.sending = Sending()
+        """Of the reply, once it is whole."""
+        self.ended_at = 0.0
+        """By `time.monotonic`; 0 before."""
+        self._in_words = in_words
+        self._stopped = stopped
+        self._waits = waits
+        self._answers = answers
+        self._text = ""
+        self._choices: tuple[Choice, ...] = ()
+        self._ending: str | None = None
+        """What stands below the text at the end; None as long as there may be more."""
+        self._news = asyncio.Event()
+        self._begun = False
+        self._task = asyncio.create_task(self._run(reply))
+        self._task.add_done_callback(self._finish)
+
+    async def _run(self, reply: AsyncGenerator[ReplyPart, None]) -> None:
+        self._begun = True
+        try:
+            async with aclosing(reply):
+                async for part in reply:
+                    self._text, self._choices = part.text, part.choices
+                    if not part.final:
+                        self._news.set()
+        except asyncio.CancelledError:
+            await run_to_completion(self._stopped(_append_ending(self._text, phrases.STOPPED_HERE)))
+            raise
+
+    async def stream_parts(self) -> AsyncGenerator[ReplyPart, None]:
+        """Yield what there is whenever there is more (a slow reader misses what was in between), then the whole."""
+        while self._ending is None:
+            await self._news.wait()
+            self._news.clear()
+            if self._ending is None:
+                yield ReplyPart(self._text)
+        answers = () if self.goes_on else tuple(self._answers)
+        choices = () if self._ending else self._choices
+        text = _append_ending(self._text, self._ending)
+        yield ReplyPart(text, final=not self.goes_on, choices=choices, answers=answers)
+
+    def _finish(self, task: "asyncio.Task[None]") -> None:
+        """Word an error here and not in `stream_parts`: it must come to light even if nobody shows the reply."""
+        self._ending = phrases.STOPPED_HERE if task.cancelled() else ""
+        self.ended_at = time.monotonic()
+        self._news.set()
+        if not task.cancelled() and (error := task.exception()):
+            self.goes_on = self._waits(error)
+            self._ending = self._in_words(error)
+
+    def stop(self) -> bool:
+        """End it now; return false where it has ended already."""
+        if self._begun:
+            return self._task.cancel()
+        # A task that is cancelled before its first step does nothing at all, not even note what was said.
+        asyncio.get_running_loop().call_soon(self._task.cancel)
+        return True
+
+    async def wait(self) -> None:
+        """Wait for its end, however it comes."""
+        await asyncio.wait([self._task])
+
+    async def stop_and_wait(self) -> None:
+        """Stop it where it still runs, and wait until it has put down what it must."""
+        self._task.cancel()
+        await self.wait()
+
+
+def _append_ending(text: str, ending: str) -> str:
+    return "\n\n".join(filter(None, (text.rstrip(), ending)))

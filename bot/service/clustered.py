@@ -1,0 +1,113 @@
+"""The service as one of several instances: it serves while the workspace is its own, and is a standby otherwise."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from bot.config.reload import LiveSettings, reload_on_hangup
+from bot.config.settings import Settings
+from bot.index_server import index_server
+from bot.log import RecentErrors
+from bot.maintenance.background import BACKUP, REINDEX
+from bot.service.http import serve_on_sockets
+from bot.service.open_assistant import open_assistant
+from bot.service.standalone import run_service, start_log
+from bot.state.database import StateFault
+from bot.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from bot.cluster.lease import Lease
+    from bot.cluster.leases import Leases
+
+log = logging.getLogger(__name__)
+
+USUAL_START_SECONDS = 2.0
+"""Seconds within which the workspace is ours where nobody else has it."""
+
+
+async def serve_clustered(
+    settings: Settings, sockets: Sequence[socket.socket], leaving: asyncio.Event, *, at_terminal: bool
+) -> None:
+    """Serve the workspace while its lease is ours, each channel while its own is; be a standby otherwise."""
+    from bot.cluster.factory import open_leases, open_takeovers
+    from bot.cluster.membership import Membership
+
+    index_server(settings)  # asks nobody, but tells where its library is missing
+    jobs = (REINDEX, *((BACKUP,) if settings.backup.keep else ()))
+    troubles, supervisor = RecentErrors(), Supervisor(now=settings.now)
+    lines = start_log(settings, troubles, at_terminal=at_terminal)
+    async with (
+        open_leases(settings, supervisor) as (leases, workspace),
+        open_takeovers(settings, leases, supervisor) as stand_ins,
+    ):
+        while not leaving.is_set():
+            if not workspace.is_held:
+                await stand_by(settings, sockets, leases, workspace, leaving, supervisor)
+                continue
+            post = Membership(leases, stand_ins, workspace, jobs=jobs)
+            try:
+                async with (
+                    wait_for_any(leaving.wait(), workspace.wait_until_lost()) as over,
+                    open_assistant(
+                        settings, alone=True, post=post, troubles=troubles, supervisor=supervisor
+                    ) as assistant,
+                ):
+                    try:
+                        await run_service(assistant, lines, sockets, over, at_terminal=at_terminal, post=post)
+                    finally:  # what was read anew counts in the next house too
+                        settings = assistant.services.settings
+            except StateFault:
+                if post.is_uninterrupted:  # else it is what refuses to be written by us now
+                    raise
+            is_kept = post.is_uninterrupted
+            await post.close()
+            if is_kept or leaving.is_set():
+                log.info("leaving")
+                return
+            log.warning("another instance may serve the workspace from now on: this one is a standby")
+
+
+async def stand_by(
+    settings: Settings,
+    sockets: Sequence[socket.socket],
+    leases: "Leases",
+    workspace: "Lease",
+    leaving: asyncio.Event,
+    supervisor: Supervisor,
+) -> None:
+    """Wait until the workspace is ours, or until the program is to leave; say over HTTP that all is well."""
+    from bot.web.standby import build_standby_app
+
+    async with (
+        wait_for_any(leaving.wait(), workspace.wait_until_held()) as over,
+        reload_on_hangup(LiveSettings(settings), supervisor),
+    ):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(USUAL_START_SECONDS):
+                await over.wait()
+                return
+        log.info("standby: another process serves this workspace, or nobody can tell who does")
+        token, proxies = settings.server.token.get_secret_value().strip(), settings.server.proxies
+        app = build_standby_app(
+            leases.status, token=token, proxies=proxies, task_failures=lambda: supervisor.failures
+        )
+        async with serve_on_sockets(app, sockets, proxies=proxies):
+            await over.wait()
+
+
+@asynccontextmanager
+async def wait_for_any(*awaited: Coroutine[Any, Any, Any]) -> AsyncIterator[asyncio.Event]:
+    """Give an event that is set when the first of these has come to its end."""
+    event = asyncio.Event()
+    tasks = [asyncio.ensure_future(each) for each in awaited]
+    for task in tasks:
+        task.add_done_callback(lambda _: event.set())
+    try:
+        yield event
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

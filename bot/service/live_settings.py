@@ -1,0 +1,68 @@
+"""Which parts follow the settings while everything runs. What is not named here takes effect after a restart."""
+
+import logging
+import os
+from typing import TYPE_CHECKING
+
+from bot.attachments.open_transcriber import open_transcriber
+from bot.attachments.transcription_providers import missing_key
+from bot.config.reload import LiveSettings
+from bot.embedding import is_different_embedding
+from bot.log import Log, collect_secrets
+from bot.models.factory import reconfigure_model
+
+if TYPE_CHECKING:
+    from bot.config.settings import Settings
+    from bot.dispatch import Agents
+    from bot.services import Services
+
+log = logging.getLogger(__name__)
+
+
+def follow_settings(services: "Services", agents: "Agents") -> None:
+    """Have the assistant's parts go by the settings that count just now. Turns that run end as they began."""
+    current, start, reader = services.current, services.settings, services.reader
+
+    def rules(new: "Settings") -> None:
+        services.access.renew(new.access)
+        services.reminders.set_owners(new.access.owners)
+
+    def limits(new: "Settings") -> None:
+        services.rate.set_limit(new.limits.messages_per_minute)
+        services.budget.set_limit(new.limits.daily_tokens)
+        for agent in (agents.with_memory, agents.for_guests):
+            agent.set_limits(
+                steps_per_turn=new.limits.steps_per_turn, tokens_per_turn=new.limits.tokens_per_turn
+            )
+
+    def speech(new: "Settings") -> None:
+        reader.speech.replace(*open_transcriber(new, os.environ))
+        if told := missing_key(new, os.environ):
+            log.warning("%s", told)
+
+    def vectors(new: "Settings") -> tuple[str, ...]:
+        """Who makes them is chosen at the start, by the keys and addresses of chat providers too."""
+        is_indirect = new.memory.embedding == start.memory.embedding
+        return ("memory.embedding",) if is_indirect and is_different_embedding(start, new) else ()
+
+    current.on_change(
+        "models", "providers", take=lambda new: reconfigure_model(services.model, new, os.environ)
+    )
+    current.on_change("speech", "providers", take=speech)
+    current.on_change("agent")  # looked up for each turn
+    current.on_change("access", take=rules)
+    current.on_change("limits", take=limits)
+    current.on_change("attachments", take=lambda new: reader.renew(new.attachments))
+    current.on_change("memory.search", take=lambda new: services.memory.renew(new.memory.search))
+    current.on_change("memory.flush", take=lambda new: services.compactor.renew(new.memory.flush))
+    current.on_restart_check(vectors)
+
+
+def follow_log_settings(current: LiveSettings, lines: Log) -> None:
+    """Have the log go by them; a secret is kept out of it from the moment on that it is read."""
+    current.on_read(lambda new: lines.redact(collect_secrets(new)))
+    current.on_change(
+        "log_level",
+        "log_format",
+        take=lambda new: lines.configure(level=new.log_level, format=new.log_format),
+    )

@@ -1,0 +1,94 @@
+"""All that the assistant stands on, opened in order by the settings, and closed in reverse."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.assistant import Assistant
+from bot.attachments.open_transcriber import open_transcriber
+from bot.cannot_start import CannotStart
+from bot.config.reload import LiveSettings
+from bot.config.settings import Settings
+from bot.embedding import open_embedding_from_settings
+from bot.index_server import index_server
+from bot.log import RecentErrors
+from bot.metrics import Metrics
+from bot.models.factory import open_model
+from bot.process_lock import RESTORE_UNFINISHED, ProcessLock, is_unfinished
+from bot.service.adapters import forget_typed_input
+from bot.service.assembly import assemble, services_of
+from bot.state.database import State
+from bot.supervisor import Supervisor
+from memory.memory import Memory
+
+if TYPE_CHECKING:
+    from bot.cluster.membership import Membership
+
+
+@asynccontextmanager
+async def open_assistant(
+    settings: Settings,
+    *,
+    alone: bool = False,
+    lasting: bool = True,
+    post: "Membership | None" = None,
+    troubles: RecentErrors | None = None,
+    supervisor: Supervisor | None = None,
+) -> AsyncIterator[Assistant]:
+    """Open the assistant and what it is made of.
+
+    `alone`: this is the service, which watches the notes and looks at all of them regularly. Others may run beside
+    it, and a note that two watch would be paid for twice. `lasting`: more than one message will come. `post`: what
+    this process does among other instances, where there may be any. `troubles`: where the log is begun already.
+    `supervisor`: where long-lived tasks run already.
+    """
+    embedding = open_embedding_from_settings(settings)
+    notes, private, now = settings.memory, settings.private_folder, settings.now
+    if not alone:
+        notes = notes.model_copy(update={"watch": notes.watch.model_copy(update={"enabled": False})})
+    async with AsyncExitStack() as stack:
+        try:
+            presence = stack.enter_context(ProcessLock(private / "locks"))  # from here on nothing is restored
+        except OSError as error:
+            reason = error.strerror or error
+            raise CannotStart(f"{private} cannot be used ({reason}): mend that, or set workspace") from error
+        if is_unfinished(private):
+            raise CannotStart(RESTORE_UNFINISHED)
+        is_ours = (lambda: post.is_uninterrupted) if post else lambda: True
+        state = await stack.enter_async_context(State(private / "state.db", now=now, is_ours=is_ours))
+        if server := index_server(settings):
+            stack.callback(server.close)
+        memory = await stack.enter_async_context(
+            Memory(
+                notes,
+                workspace=settings.workspace,
+                now=now,
+                embedding=embedding,
+                lasting=lasting,
+                server=server,
+                instance=settings.instance.name,
+            )
+        )
+        measures = Metrics()
+        model = await stack.enter_async_context(open_model(settings, state, os.environ, measures=measures))
+        services = services_of(
+            LiveSettings(settings),
+            presence=presence,
+            state=state,
+            memory=memory,
+            model=model,
+            measures=measures,
+            now=now,
+            alone=alone,
+            post=post,
+            forget_typed=partial(forget_typed_input, private),
+            supervisor=supervisor,
+            embedding=embedding,
+            troubles=troubles,
+        )
+        stack.push_async_callback(services.rebuilding.close)
+        services.reader.speech.replace(*open_transcriber(settings, os.environ))
+        stack.push_async_callback(services.reader.speech.close)
+        yield assemble(services)

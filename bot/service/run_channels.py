@@ -1,0 +1,57 @@
+"""Channels that run, and all that goes on beside them, until the program is to leave."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+from bot.access import TERMINAL
+from bot.assistant import Assistant
+from bot.messages import Adapter
+
+log = logging.getLogger(__name__)
+
+SHUTDOWN_SECONDS = 5.0
+"""Seconds that running turns get to come to their end when the program is to leave."""
+
+
+async def run_channels(
+    adapters: Sequence[Adapter],
+    assistant: Assistant,
+    leaving: asyncio.Event,
+    *,
+    patience: Callable[[], float] = lambda: SHUTDOWN_SECONDS,
+) -> None:
+    """Run every channel until all have ended or the program is to leave; without one, until it is to leave.
+
+    What an earlier run has left is gone on with first. What runs at the end gets its time. A channel that fails is
+    started again; only the terminal, behind which there may be nobody any more, ends the program with its error.
+    """
+    services, supervisor = assistant.services, assistant.services.supervisor
+    await assistant.resume()
+    told_to_leave: asyncio.Task[Any] = asyncio.create_task(leaving.wait())
+    background: dict[str, Callable[[], Awaitable[None]]] = {
+        **assistant.background_tasks(),
+        "reminders": partial(services.reminders.run, assistant.serves, services.woken.set),
+    }
+    beside = [supervisor.start(name, work) for name, work in background.items()]
+    running = {
+        asyncio.create_task(adapter.run(assistant.accept), name=adapter.name)
+        if adapter.name == TERMINAL
+        else supervisor.start(adapter.name, partial(adapter.run, assistant.accept))
+        for adapter in adapters
+    }
+    try:
+        while not told_to_leave.done() and (running or not adapters):
+            await asyncio.wait([told_to_leave, *running], return_when=asyncio.FIRST_COMPLETED)
+            for task in [task for task in running if task.done()]:
+                running.remove(task)
+                task.result()
+    finally:
+        for task in (told_to_leave, *running, *beside):
+            task.cancel()
+        await asyncio.gather(told_to_leave, *running, *beside, return_exceptions=True)
+        if not assistant.is_idle:
+            log.info("finishing what runs, within %.0f s", patience())
+        await assistant.close(patience())

@@ -1,0 +1,107 @@
+"""The service, from the log's first line to its last: everything opened, channels run until it is to leave."""
+
+import asyncio
+import logging
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.assistant import Assistant
+from bot.attachments.transcription_providers import missing_key
+from bot.config.reload import reload_on_hangup
+from bot.config.settings import Settings
+from bot.config.system_zone import system_zone
+from bot.log import Log, RecentErrors, collect_secrets, log_to_file, log_to_stderr
+from bot.service.channels import open_channels
+from bot.service.http import page_address, run_http_server
+from bot.service.live_settings import follow_log_settings
+from bot.service.open_assistant import open_assistant
+from bot.service.run_channels import SHUTDOWN_SECONDS, run_channels
+from bot.service.startup import freeze_garbage_collector
+from bot.services import Services
+
+if TYPE_CHECKING:
+    from bot.cluster.membership import Membership
+
+log = logging.getLogger(__name__)
+
+
+async def serve_standalone(
+    settings: Settings, sockets: Sequence[socket.socket], leaving: asyncio.Event, *, at_terminal: bool
+) -> None:
+    """Serve what nobody else has."""
+    async with open_assistant(settings, alone=True) as assistant:
+        lines = start_log(settings, assistant.services.troubles, at_terminal=at_terminal)
+        await run_service(assistant, lines, sockets, leaving, at_terminal=at_terminal)
+        log.info("leaving")
+
+
+async def run_service(
+    assistant: Assistant,
+    lines: Log,
+    sockets: Sequence[socket.socket],
+    leaving: asyncio.Event,
+    *,
+    at_terminal: bool,
+    post: "Membership | None" = None,
+) -> None:
+    """Serve with what is open, until it is to leave; `post`: where other instances may have the channels."""
+    services = assistant.services
+    async with AsyncExitStack() as stack:
+        follow_log_settings(services.current, lines)
+        await stack.enter_async_context(reload_on_hangup(services.current, services.supervisor))
+        log_providers(services)
+        log.info("notes in %s; model: %s", services.settings.memory_folder, services.model.name)
+        page = page_address(sockets)
+        channels = await stack.enter_async_context(
+            open_channels(assistant, at_terminal=at_terminal, page=page, post=post)
+        )
+        if sockets:
+            await stack.enter_async_context(run_http_server(sockets, services, channels.hooks))
+        await stack.enter_async_context(services.upkeep)
+        if channels.adapters:
+            log.info("channels: %s", ", ".join(adapter.name for adapter in channels.adapters))
+        else:
+            log.info("no channel is configured: only HTTP is served")
+        freeze_garbage_collector()
+        await run_channels(channels.adapters, assistant, leaving, patience=partial(shutdown_seconds, post))
+        await channels.release()  # before all else ends: another instance waits for it
+
+
+def shutdown_seconds(post: "Membership | None") -> float:
+    """Seconds that running turns get to come to their end; none where another instance may serve the workspace."""
+    return SHUTDOWN_SECONDS if post is None or post.is_uninterrupted else 0.0
+
+
+def start_log(settings: Settings, troubles: RecentErrors, *, at_terminal: bool) -> Log:
+    """Begin to log: to standard error, or to a file where somebody talks there and no log is to come between."""
+    if at_terminal and sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty():
+        return log_to_file(
+            settings.private_folder / "chat.log",
+            level=settings.log_level,
+            format=settings.log_format,
+            secrets=collect_secrets(settings),
+            troubles=troubles,
+        )
+    return log_to_stderr(
+        settings.log_level, format=settings.log_format, secrets=collect_secrets(settings), troubles=troubles
+    )
+
+
+def log_providers(services: Services) -> None:
+    """Say once who makes the vectors, and why; and that nobody writes down what is said aloud for want of a key."""
+    embedding = services.embedding
+    log.info("embedding: %s", embedding.choice.reason)
+    if embedding.fallback.provider != "none":
+        log.info("embedding, fallback: %s", embedding.fallback.reason)
+    if embedding.error:
+        log.warning("embedding: %s", embedding.error)
+    settings, machine = services.settings, system_zone()
+    if machine.problem and not settings.timezone:
+        log.warning("timezone is UTC, because this machine's cannot be used: %s", machine.problem)
+    if told := missing_key(settings, os.environ):
+        log.warning("%s", told)

@@ -1,0 +1,27 @@
+"""Moments that lie ahead: read from what people write, come round again by rules, and told in full."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from bot.timeparse.formatting import due_before, moment_in_full, moment_in_short, rule_in_words
+from bot.timeparse.moment import TimeParseError, TimeParseReason, When
+from bot.timeparse.recurrence import Recurrence
+
+__all__ = [
+    "Recurrence",
+    "TimeParseError",
+    "TimeParseReason",
+    "When",
+    "due_before",
+    "moment_in_full",
+    "moment_in_short",
+    "read_when",
+    "rule_in_words",
+]
+
+
+def read_when(text: str, now: datetime, zone: ZoneInfo) -> tuple[When, str]:
+    """As `bot.timeparse.parser` has it, whose grammar is loaded by the first moment that somebody writes."""
+    from bot.timeparse.parser import read_when as read
+
+    return read(text, now, zone)

@@ -1,0 +1,78 @@
+"""Find a second day, where a reminder that comes once can have only one."""
+
+from bot.timeparse.ambiguity.check import DAY_JOINS, Finding, ReadMoment
+
+SHORT_WEEKDAYS = ("sun", "sat", "wed", "mon")
+"""Words by themselves: "sun cream", "mon ami"."""
+_IN_MONTH = ("in", "im", "en", "a", "em", "в")
+_ORDINAL_SIGNS = ("第", "最", "첫", "둘째", "셋째", "넷째", "마지막")
+_HAN_WEEK = ("周", "週", "星期", "礼拜")
+_HAN_WEEKDAYS = frozenset("一二三四五六日天")
+_KOREAN_WEEKDAYS = tuple(f"{day}요일" for day in "월화수목금토일")
+
+
+def has_second_weekday(moment: ReadMoment) -> Finding:
+    """Monday and tuesday."""
+    behind = moment.line.skip(moment.words.and_, moment.end)
+    once = moment.said.day is not None and moment.said.every is None
+    return once and behind > moment.end and moment.line.find(moment.words.weekdays, behind) is not None
+
+
+def names_another_day(moment: ReadMoment) -> Finding:
+    """Mon-Fri; Mon, Wed; next month on the 15th: a second day behind a first one."""
+    if not moment.said.day:
+        return False
+    line, known, end = moment.line, moment.words, moment.end
+    joined = end + (moment.behind in DAY_JOINS)
+    joined = max(joined, line.skip(known.until, joined), line.skip(known.range_, joined))
+    joined = max(joined, line.skip(known.and_, joined))
+    weekday = line.find(known.weekdays, joined)
+    if weekday and not (joined == end and line.folded(joined) in SHORT_WEEKDAYS):
+        return True
+    if joined > end and moment.behind in known.punctuation:
+        return False
+    while (after := line.skip(known.fillers, joined)) > joined:
+        joined = after
+    again, after = moment.grammar.read(joined)
+    return bool(again.day and not again.every and after > joined + 1)
+
+
+def begins_day_list(moment: ReadMoment) -> Finding:
+    """每周一三五, 매주 월요일과 목요일: weekdays without a space behind a first one."""
+    if not moment.said.every or moment.said.every.unit != "week":
+        return False
+    after = moment.behind
+    han = after in _HAN_WEEKDAYS and moment.line.folded(moment.end - 1).startswith(_HAN_WEEK)
+    return han or after == "、" or after.startswith(_KOREAN_WEEKDAYS)
+
+
+def ends_day_list(moment: ReadMoment) -> Finding:
+    """Mon, Wed, Fri; friday or saturday; monday to friday: the moment at the end is only the last of them."""
+    line, known, at = moment.line, moment.words, moment.begin
+    joins = (DAY_JOINS, known.and_, known.or_, known.until, known.range_)
+    for join in range(max(1, at - 2), at + 1):
+        if line.folded(at) == "," if join == at else any(line.skip(each, join) == at for each in joins):
+            tables = known.weekdays, known.days
+            days = [line.find(table, day) for table in tables for day in range(max(0, join - 4), join)]
+            if any(each and each[1] == join for each in days):
+                return True
+    return False
+
+
+def has_unread_day_of_month(moment: ReadMoment) -> Finding:
+    """毎月第1月曜日, 매월 첫째 월요일."""
+    every = moment.said.every
+    monthly = every is not None and every.unit == "month" and moment.said.day is None
+    return monthly and moment.behind.startswith(_ORDINAL_SIGNS)
+
+
+def is_in_named_month(moment: ReadMoment) -> Finding:
+    """Every year in march, friday in march: it would come in this month."""
+    named = moment.line.skip(_IN_MONTH, moment.end)
+    on_days = moment.said.every is not None or moment.said.day is not None
+    return on_days and named > moment.end and moment.line.find(moment.words.months, named) is not None
+
+
+def has_choice(moment: ReadMoment) -> Finding:
+    """Friday or saturday."""
+    return moment.goes_on_with(moment.words.or_)

@@ -1,0 +1,96 @@
+"""Find an hour that may be another one, or none."""
+
+import re
+
+from bot.timeparse.ambiguity.check import Finding, ReadMoment, is_hour
+
+_AT_ELSEWHERE = ("om", "ab")
+"""Words for "at" that are not read as such everywhere."""
+_AND_A_HALF = ("and a half", "einhalb", "et demi", "et demie", "y medio", "y media", "e mezzo", "e meio")
+_MINUTES_OF_HOUR = ("quarter past", "quarter to", "half past", "the top of the hour", "the full hour")
+_TIMES = ("回", "次", "번")
+"""Behind a number: so often."""
+_NOON = 12
+_LAST_HOUR = 24
+_FOUR_DIGITS = re.compile("(?:[01][0-9]|2[0-3])(?:[0-5][0-9]|[.][0-5][0-9])|[1-9][.][0-5][0-9]")
+
+
+def has_minutes_past_part(moment: ReadMoment) -> Finding:
+    """Noon and a half."""
+    only_part = moment.said.part is not None and not moment.said.clocks
+    return only_part and moment.line.find(moment.words.past_the_hour, moment.end) is not None
+
+
+def is_hour_or_span(moment: ReadMoment) -> Finding:
+    """`16h`, `20h30` by themselves: a time of day in French, a span in English."""
+    line, begin = moment.line, moment.begin
+    hour = line.folded(begin)
+    if not moment.said.span or line.kind(begin) != "number" or line.folded(begin + 1) != "h":
+        return False
+    return moment.end <= begin + 3 and hour.isdigit() and len(hour) == 2 and _NOON < int(hour) < _LAST_HOUR
+
+
+def is_quarter_of_hour(moment: ReadMoment) -> Finding:
+    """Um drei viertel neun, which is 8:45 and not 3:00."""
+    end = moment.end
+    if not moment.said.clocks or moment.behind != "viertel" or not is_hour(moment, end + 1):
+        return False
+    return {"time": moment.text(moment.begin, end + 2), "begin": moment.text(moment.begin, moment.begin + 1)}
+
+
+def says_how_often(moment: ReadMoment) -> Finding:
+    """Every day twice, 每天两次, 1日2回."""
+    line, end = moment.line, moment.end
+    if not (moment.said.every or moment.said.day):
+        return False
+    counted = line.kind(end) == "number" and line.folded(end + 1).startswith(_TIMES)
+    often = moment.goes_on_with(moment.words.how_often) or moment.goes_on_with(_AND_A_HALF)
+    return counted or (moment.comes_again and often)
+
+
+def is_beyond_the_day(moment: ReadMoment) -> Finding:
+    """Every day at 25."""
+    if moment.said.clocks or moment.said.part or moment.said.span:
+        return False
+    line, after = moment.line, moment.line.skip(moment.words.at, moment.end)
+    hour = line.folded(after)
+    if after == moment.end or line.kind(after) != "number" or not hour.isdigit():
+        return False
+    counts = line.find(moment.words.units, after + 1) or line.glued(after + 1)
+    return (len(hour) > 9 or int(hour) > _LAST_HOUR) and not counts and {"time": hour}
+
+
+def is_vague(moment: ReadMoment) -> Finding:
+    """Tomorrow at half 7, friday 9.30, tomorrow 0900, friday at lunch: it would ring at 9:00."""
+    line, end = moment.line, moment.end
+    if not (moment.lacks_time or (moment.said.today and not moment.said.clocks)):
+        return False
+    behind = line.skip((*moment.words.at, *_AT_ELSEWHERE), end)
+    after = line.skip(moment.words.vague, behind)
+    vague = after > behind and (behind > end or is_hour(moment, after))
+    vague = vague or (behind > line.skip(moment.words.at, end) and is_hour(moment, behind))
+    if not vague and not (_FOUR_DIGITS.fullmatch(moment.behind) and not line.glued(end + 1)):
+        return False
+    last = after if vague and is_hour(moment, after) else max(after, end + 1) - 1
+    return {"time": moment.text(end, last + 1), "begin": moment.text(moment.begin, moment.end)}
+
+
+def goes_on_with_minutes(moment: ReadMoment) -> Finding:
+    """At eight ten, at ten past: not 8:00 and 10:00."""
+    line, end = moment.line, moment.end
+    if not moment.said.clocks:
+        return False
+    in_word = line.kind(end - 1) == "word" and line.find(moment.words.numbers, end - 1) is not None
+    minutes = moment.behind == "past" or (in_word and (moment.behind == "oh" or is_hour(moment, end)))
+    return minutes and {"time": moment.text(end - 1, end + 1), "begin": "tomorrow"}
+
+
+def names_minute_of_hour(moment: ReadMoment) -> Finding:
+    """Every hour at quarter past, every hour on the hour, every hour at :15."""
+    every = moment.said.every
+    if every is None or every.unit != "minute" or moment.said.clocks:
+        return False
+    line = moment.line
+    after = line.skip(moment.words.at, moment.end)
+    minute = after > moment.end and (line.folded(after) == ":" or line.skip(_MINUTES_OF_HOUR, after) > after)
+    return minute or moment.goes_on_with(("on the hour", "on the half hour", "zur vollen stunde"))

@@ -1,0 +1,73 @@
+"""Find a time or a day in the text, where it may belong to the moment, and the other way round."""
+
+from bot.timeparse.ambiguity.check import CLOCK_KINDS, COLONS, LOOKED_THROUGH, Finding, ReadMoment
+
+_OF = ("of", "von", "de", "di")
+"""Before a day that belongs to the text: "plan of friday"."""
+
+
+def has_time_behind_mark(moment: ReadMoment) -> Finding:
+    """Tomorrow, 15:00: the day stands without a time, and the time is not behind a colon."""
+    if not moment.lacks_time or moment.behind in COLONS:
+        return False
+    return _time_at(moment, moment.end + 1)
+
+
+def has_time_in_text(moment: ReadMoment) -> Finding:
+    """Tomorrow call Tom at 15:00: it would ring at 9:00."""
+    if not (moment.lacks_time or (moment.said.today and not moment.said.clocks)):
+        return False
+    for at in range(moment.end, min(moment.end + LOOKED_THROUGH, len(moment.line.tokens))):
+        if moment.line.folded(at) in moment.words.punctuation:
+            return False
+        if fields := _time_at(moment, at):
+            return fields
+    return False
+
+
+def _time_at(moment: ReadMoment, at: int) -> Finding:
+    """Return the time of day that stands at a place, as the fields of a reason."""
+    line, behind = moment.line, moment.line.skip(moment.words.at, at)
+    if behind == at and line.kind(at) not in CLOCK_KINDS:
+        return False
+    said, after = moment.grammar.read(at)
+    if not said.clocks or said.day or said.every or said.span:
+        return False
+    return {
+        "time": moment.text(behind if behind < after else at, after),
+        "begin": moment.text(moment.begin, moment.end),
+    }
+
+
+def has_day_in_text(moment: ReadMoment) -> Finding:
+    """At 9 call Tom on friday: it would ring at the next 9:00."""
+    said, line, count = moment.said, moment.line, len(moment.line.tokens)
+    if not said.clocks or said.day or said.every or said.span or said.today or not line.is_whole:
+        return False
+    for at in range(max(moment.end + 1, count - 4), count):
+        day, after = moment.grammar.read(at)
+        if after == count and (day.day or day.every) and not day.clocks:
+            of_text = line.folded(at - 1) in (*moment.words.about, *_OF)
+            return not of_text and {
+                "day": line.text[line.tokens[at].start :].strip(),
+                "begin": moment.text(moment.begin, moment.end),
+            }
+    return False
+
+
+def has_time_before(moment: ReadMoment) -> Finding:
+    """Call Tom tomorrow at 3 and Eva at 4."""
+    for place in range(max(0, moment.begin - LOOKED_THROUGH), moment.begin):
+        said, end = moment.grammar.read(place)
+        hour = moment.line.skip(moment.words.at, place)
+        counts = moment.line.kind(hour) in CLOCK_KINDS or moment.line.folded(hour) in moment.words.numbers
+        if said.clocks and (said.day or (hour > place and counts)) and end <= moment.begin:
+            return True
+    return False
+
+
+def is_day_of_text(moment: ReadMoment) -> Finding:
+    """Tickets for friday."""
+    line, at = moment.line, moment.begin
+    of_text = moment.said.span is None and at > 0 and line.folded(at - 1) in moment.words.about
+    return of_text and {"day": line.text[line.tokens[at].start :].strip()}

@@ -1,0 +1,124 @@
+"""Pure: the text beside a moment that was refused."""
+
+import re
+from collections.abc import Collection
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from bot.timeparse.ambiguity.exclusions import end_of_left_out
+from bot.timeparse.grammar import Grammar
+from bot.timeparse.lexer import TokenLine
+from bot.timeparse.lexicon import words
+from bot.timeparse.moment import TimeParseError
+from bot.timeparse.parser import read_when
+from memory.dates.folding import fold_letters
+
+_BEFORE_TIME = frozenset(
+    ("in", "on", "at", "by", "um", "am", "im", "en", "a", "alle", "as", "em", "в", "на", "через")
+)
+"""Words before a moment that belong to it."""
+_MARKS = " ,;:，；：、()（）"
+_UNREAD = str(TimeParseError("unread"))
+
+
+class RemainingText:
+    """Finds the text beside a moment; `spaced` where the language sets its words apart."""
+
+    def __init__(self, now: datetime, zone: ZoneInfo, *, spaced: bool) -> None:
+        self._now, self._zone, self._spaced = now, zone, spaced
+
+    def is_refused_moment(self, text: str, refused: TimeParseError) -> bool:
+        """Return whether a text that was refused is a moment, as far as can be told, and says nothing else."""
+        moment = refused.refusal != "unread" and self._begins_with_moment(text)
+        return moment and not self.find(text, refused)
+
+    def find(self, text: str, refused: TimeParseError) -> str:
+        """Return the text beside a moment that was refused; "" where it cannot be told apart."""
+        if refused.refusal == "except":
+            return self._rest(_without_days_left_out(text)).strip(_MARKS)
+        return self._behind(text, str(refused)) or self._before(text, str(refused))
+
+    def _behind(self, text: str, reason: str) -> str:
+        if not self._begins_with_moment(text):
+            return ""
+        spans = self._spans(text)
+        for count in range(1, len(spans)):
+            if self._refusal(text[: spans[count - 1][1]]) == reason:
+                rest = text[spans[count if self._spaced else _end_of_moment(text, count)][0] :]
+                if self._refusal(rest) == _UNREAD:
+                    return rest
+                beside = self._rest(rest)
+                return beside if rest.endswith(beside) else ""
+        return ""
+
+    def _before(self, text: str, reason: str) -> str:
+        spans = self._spans(text)
+        for at in range(len(spans) - 1, 0, -1):
+            begin = spans[at][0]
+            if self._refusal(text[begin:]) != reason or self._refusal(text[:begin]) != _UNREAD:
+                continue
+            end = next(end for _, end in spans[at:] if self._refusal(text[begin:end]) == reason)
+            if text[end:].strip() and (self._refusal(text[end:]) or self._rest(text[end:])):
+                return ""
+            before = [text[slice(*span)] for span in spans[:at]]
+            while len(before) > 1 and fold_letters(before[-1]) in _BEFORE_TIME:
+                before.pop()
+            return text[: spans[len(before)][0]].strip()
+        return ""
+
+    def _begins_with_moment(self, text: str) -> bool:
+        if not self._spaced:
+            line = TokenLine(text)
+            try:
+                return line.kind(0) == "number" or Grammar(line).read(0)[1] > 0
+            except TimeParseError:
+                return True
+        first = next((word for word in text.split() if fold_letters(word) not in _BEFORE_TIME), "")
+        return any(map(str.isdigit, first)) or self._refusal(first) != _UNREAD
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        """Where words begin and end; where none are set apart, all that the parser tells apart."""
+        if self._spaced:
+            return [match.span() for match in re.finditer(r"\S+", text)]
+        return [(token.start, token.end) for token in TokenLine(text).tokens]
+
+    def _refusal(self, text: str) -> str:
+        """Why the parser reads no moment in a text; "" where it reads one."""
+        try:
+            read_when(text, self._now, self._zone)
+        except TimeParseError as error:
+            return str(error)
+        return ""
+
+    def _rest(self, text: str) -> str:
+        try:
+            return read_when(text, self._now, self._zone)[1]
+        except TimeParseError:
+            return ""
+
+
+def _without_days_left_out(text: str) -> str:
+    """Return the text without "except sundays", 星期天除外 and the like."""
+    line = TokenLine(text)
+    for at, token in enumerate(line.tokens):
+        if (end := end_of_left_out(line, words(), at)) > at:
+            rest = text[line.tokens[end - 1].end :].lstrip(_MARKS)
+            return f"{text[: token.start].rstrip(_MARKS)} {rest}".strip()
+    return text
+
+
+def _end_of_moment(text: str, at: int) -> int:
+    """Return the place behind the tokens from `at` on that go on with a moment: 点 behind 3, 后 behind 小时, 周末."""
+    line, known = TokenLine(text), words()
+    while at < len(line.tokens) - 1:
+        before = line.folded(at - 1)
+        tables: list[Collection[str]] = [known.weekdays, known.weekend, known.parts]
+        if line.kind(at - 1) == "number" or before in known.numbers:
+            tables += [known.units, known.clock]
+        if before in known.units:
+            tables += [known.later, known.ago]
+        after = max(line.skip(each, at) for each in tables)
+        if after == at:
+            break
+        at = min(after, len(line.tokens) - 1)
+    return at

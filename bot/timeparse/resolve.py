@@ -1,0 +1,232 @@
+"""What was said of a moment, laid on clock and calendar."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from bot import phrases
+from bot.timeparse.formatting import date_in_words, moment_in_full
+from bot.timeparse.lexicon import DayPart
+from bot.timeparse.moment import TimeParseError, When
+from bot.timeparse.parsed import (
+    Day,
+    DaysAhead,
+    Every,
+    NextPeriod,
+    OnDate,
+    OnDayOfMonth,
+    OnNthWeekday,
+    OnWeekdays,
+    ParsedTime,
+    TimeOfDay,
+    as_date,
+)
+from bot.timeparse.recurrence import LAST, Recurrence, months_later, nth_weekday, on_wall
+
+USUAL_TIME = time(9)
+"""When a day is named without a time."""
+PARTS: dict[DayPart, time] = {
+    "morning": time(9),
+    "noon": time(12),
+    "afternoon": time(15),
+    "evening": time(19),
+    "tonight": time(20),
+    "night": time(21),
+    "midnight": time(0),
+}
+_DARK: tuple[DayPart, ...] = ("evening", "tonight", "night")
+_LATEST_EARLY_HOUR = 4
+_SMALL_HOURS = 4
+"""Before this hour "tonight at 2" is tomorrow by the calendar."""
+
+
+def settle(said: ParsedTime, now: datetime, zone: ZoneInfo) -> When:
+    """Find the moment, or the rule and the first one; raise NoMoment where it is past or there is none."""
+    try:
+        if said.every:
+            when = _again(said, said.every, now, zone)
+        else:
+            elapses = said.span is not None and bool(said.span.elapsed)
+            when = When(_once(said, now, zone), on_wall=not (said.instant or elapses))
+    except (OverflowError, ValueError):
+        raise TimeParseError("too_far") from None
+    if said.weekday is not None and said.weekday != when.due.weekday():
+        raise TimeParseError(
+            "other_day",
+            day=f"{when.due.day} {phrases.MONTHS[when.due.month - 1]} {when.due.year}",
+            weekday=phrases.WEEKDAYS[when.due.weekday()],
+            told=phrases.WEEKDAYS[said.weekday],
+            example=f"{when.due:%Y-%m-%d %H:%M}",
+        )
+    if when.due.astimezone(UTC) <= now.astimezone(UTC):
+        raise TimeParseError("past", moment=moment_in_full(when.due, zone))
+    return when
+
+
+def _once(said: ParsedTime, now: datetime, zone: ZoneInfo) -> datetime:
+    if said.instant:
+        return said.instant.astimezone(zone)
+    wall = now.astimezone(zone)
+    today = wall.date()
+    if said.span:
+        times = _times(said)
+        day = months_later(today, said.span.months) + timedelta(days=said.span.days)
+        if isinstance(said.day, OnWeekdays):
+            day += timedelta(days=said.day.weekdays[0] - day.weekday())
+            times = times or (USUAL_TIME,)
+        elif day == today:
+            return (now.astimezone(UTC) + said.span.elapsed).astimezone(zone)
+        at = times[0] if times else wall.time().replace(microsecond=0)
+        return (on_wall(datetime.combine(day, at), zone).astimezone(UTC) + said.span.elapsed).astimezone(zone)
+    times = _times(said) or (USUAL_TIME,)
+    named = said.day or (DaysAhead(0) if said.today else None)
+    if named == DaysAhead(0) and not (said.clocks or said.part):
+        raise TimeParseError("today")
+    later = timedelta(days=1) if _small_hours(said, times[0]) and named else timedelta()
+    if named is None and said.part == "midnight":
+        later = timedelta()
+    if named == DaysAhead(0) and said.part == "midnight" and not said.clocks:
+        later = timedelta(days=1)
+    due: datetime | None = None
+    for day in _days(named, today):
+        due = on_wall(datetime.combine(day, times[0]) + later, zone)
+        if due.astimezone(UTC) > now.astimezone(UTC):
+            break
+    if due is None:
+        raise TimeParseError("too_far")
+    return due
+
+
+def _days(day: Day | None, today: date) -> Iterator[date]:
+    """Days that may be meant, the nearest first; the last is meant where all are past."""
+    match day:
+        case None:
+            yield from (today, today + timedelta(days=1))
+        case DaysAhead(days):
+            yield today + timedelta(days=days)
+        case OnWeekdays(weekdays, next_week):
+            monday = today - timedelta(days=today.weekday())
+            if next_week:
+                yield monday + timedelta(days=7 + weekdays[0])
+            else:
+                first = today + timedelta(days=(weekdays[0] - today.weekday()) % 7)
+                yield from (first, first + timedelta(days=7))
+        case OnDate(_, _, year):
+            years = [year] if year is not None else range(today.year, today.year + 9)
+            found = [made for each in years if (made := as_date(day, each))]
+            if not found:
+                raise TimeParseError("no_date", date=date_in_words(day))
+            yield from found[:2]
+        case OnDayOfMonth(number):
+            for ahead in range(14):
+                month = months_later(today.replace(day=1), ahead)
+                last = months_later(month, 1) - timedelta(days=1)
+                if number == LAST or number <= last.day:
+                    yield last if number == LAST else month.replace(day=number)
+        case OnNthWeekday(nth, weekday):
+            for ahead in range(3):
+                month = months_later(today.replace(day=1), ahead)
+                yield nth_weekday(month.year, month.month, nth, weekday)
+        case NextPeriod(unit):
+            if unit == "week":
+                yield today + timedelta(days=7 - today.weekday())
+            elif unit == "month":
+                yield months_later(today.replace(day=1), 1)
+            else:
+                yield date(today.year + 1, 1, 1)
+
+
+def _again(said: ParsedTime, every: Every, now: datetime, zone: ZoneInfo) -> When:
+    today = now.astimezone(zone).date()
+    if every.unit == "minute":
+        start = now.astimezone(UTC).replace(microsecond=0) + timedelta(minutes=every.count)
+        if said.clocks or said.day or said.part:
+            start = _once(replace(said, every=None), now, zone).astimezone(UTC)
+            if start <= now.astimezone(UTC):
+                raise TimeParseError("past", moment=moment_in_full(start, zone))
+        rule = Recurrence("minutes", every.count, start)
+        return When(start.astimezone(zone), str(rule), on_wall=False)
+    rule = _rule(said, every, today)
+    anchored = isinstance(said.day, OnWeekdays | OnDayOfMonth | OnNthWeekday | OnDate)
+    if every.count > 1 and anchored:
+        first = replace(rule, count=1).next_after(now, zone)
+        if first is not None:
+            rule = replace(rule, start=_midnight(first.date()))
+    due = rule.next_after(now, zone)
+    if due is None:
+        raise TimeParseError("too_far")
+    return When(due, str(rule))
+
+
+def _rule(said: ParsedTime, every: Every, today: date) -> Recurrence:
+    times = tuple(sorted(set(_times(said) or (USUAL_TIME,))))
+    start = today
+    if isinstance(said.day, DaysAhead | OnDate | NextPeriod):
+        days = list(_days(said.day, today))
+        start = next((day for day in days if day >= today), days[-1])
+    weekdays: tuple[int, ...] = ()
+    number = 0
+    match every.unit, said.day:
+        case "week", OnWeekdays(weekdays, next_week):
+            weekdays = tuple(sorted(set(weekdays)))
+            if next_week:
+                start = today + timedelta(days=7 - today.weekday())
+        case "week", None | DaysAhead() | OnDate() | NextPeriod():
+            weekdays = (start.weekday(),)
+        case "month", OnDayOfMonth(number):
+            pass
+        case "month", OnNthWeekday(number, weekday):
+            weekdays = (weekday,)
+        case "month", OnWeekdays((weekday, *_)):
+            number, weekdays = 1, (weekday,)
+        case "month", None | DaysAhead() | OnDate() | NextPeriod():
+            number = start.day
+        case "year", OnDate(_, _, None) as day:
+            start = next(
+                made for year in range(today.year, today.year - 9, -1) if (made := as_date(day, year))
+            )
+        case "day", OnWeekdays((weekday, *_)):
+            start = today + timedelta(days=(weekday - today.weekday()) % 7)
+        case (("day" | "year"), None | DaysAhead() | OnDate() | NextPeriod()):
+            pass
+        case _:
+            raise TimeParseError("odd_rule")
+    unit = {"day": "days", "week": "weeks", "month": "months", "year": "years"}[every.unit]
+    return Recurrence(unit, every.count, _midnight(start), times, weekdays, number)  # type: ignore[arg-type]
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time())
+
+
+def _times(said: ParsedTime) -> tuple[time, ...]:
+    if said.clocks:
+        if said.part is None and all(clock.at.hour <= 12 for clock in said.clocks):
+            return tuple(_by_day(clock) for clock in said.clocks)
+        return tuple(_in_part(clock, said.part) for clock in said.clocks)
+    if said.part == "early":
+        raise TimeParseError("unread")
+    return (PARTS[said.part],) if said.part else ()
+
+
+def _by_day(clock: TimeOfDay) -> time:
+    """At 3 is in the afternoon: who means the night says so."""
+    early = clock.spoken and not clock.sure and 1 <= clock.at.hour <= _LATEST_EARLY_HOUR
+    return clock.at.replace(hour=clock.at.hour + 12) if early else clock.at
+
+
+def _in_part(clock: TimeOfDay, part: DayPart | None) -> time:
+    """Nine in the evening is 21:00."""
+    hour = clock.at.hour
+    if clock.sure or part is None:
+        return clock.at
+    if hour == 12 and part in ("night", "tonight", "midnight", "early"):
+        return clock.at.replace(hour=0)
+    if hour < 12 and (part == "afternoon" or (part in _DARK and hour >= _SMALL_HOURS)):
+        return clock.at.replace(hour=hour + 12)
+    return clock.at
+
+
+def _small_hours(said: ParsedTime, at: time) -> bool:
+    return said.part in _DARK and bool(said.clocks) and at.hour < _SMALL_HOURS

@@ -1,0 +1,72 @@
+"""Pure: moments as the page shows them, on the owner's clock."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from bot import phrases
+from bot.timeparse import moment_in_short
+
+DAY_SECONDS = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTime:
+    """One moment, for programs and for people."""
+
+    iso: str
+    words: str
+    """`09:00, 3 min ago`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageClock:
+    """Tells moments as seen from now."""
+
+    now: datetime
+    """Aware."""
+
+    def at(self, moment: datetime) -> ShownTime:
+        """An aware moment."""
+        short = moment_in_short(moment, self.now)
+        seconds = (moment - self.now).total_seconds()
+        words = short if abs(seconds) >= DAY_SECONDS else f"{short}, {_format_distance(seconds)}"
+        return ShownTime(self._local(moment), words)
+
+    def iso(self, text: str) -> ShownTime | None:
+        """An ISO 8601 moment; None for ""."""
+        return self.at(datetime.fromisoformat(text)) if text else None
+
+    def unix(self, seconds: float) -> ShownTime | None:
+        """Seconds since 1970; None for 0, which is never."""
+        return self.at(datetime.fromtimestamp(seconds, self.now.tzinfo)) if seconds else None
+
+    @property
+    def time(self) -> ShownTime:
+        """Now, by itself."""
+        return ShownTime(self._local(self.now), f"{self.now:%H:%M:%S}")
+
+    @property
+    def zone(self) -> str:
+        """`Europe/Berlin`, or what there is of a name."""
+        return str(getattr(self.now.tzinfo, "key", "") or self.now.tzname() or "")
+
+    def _local(self, moment: datetime) -> str:
+        return moment.astimezone(self.now.tzinfo).isoformat(timespec="seconds")
+
+
+def format_coarse(seconds: float) -> str:
+    """`45 s`, `12 min`, `3 h`, `5 days`: as exact as anybody wants to know."""
+    minutes = round(seconds / 60)
+    if seconds < 59.5:
+        return f"{round(seconds)} s"
+    if minutes < 60:
+        return f"{minutes} min"
+    hours = round(seconds / 3600)
+    return f"{hours} h" if hours < 48 else phrases.WEB_DAYS.format(count=round(seconds / DAY_SECONDS))
+
+
+def _format_distance(seconds: float) -> str:
+    if abs(seconds) < 5:
+        return phrases.WEB_JUST_NOW
+    phrase = phrases.WEB_AGO if seconds < 0 else phrases.WEB_AHEAD
+    return phrase.format(time=format_coarse(abs(seconds)))

@@ -1,0 +1,89 @@
+"""What comes with a request, read as a whole: bounded in bytes and in time, and refused where it is broken."""
+
+import asyncio
+from typing import Final
+from urllib.parse import parse_qsl
+
+from aiohttp import HttpVersion11, hdrs, web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web_protocol import RequestPayloadError
+
+MAX_BODY_BYTES: Final = 1024 * 1024
+"""Bytes."""
+MAX_FORM_BYTES: Final = 64 * 1024
+MAX_FIELDS: Final = 20
+BODY_SECONDS = 30.0
+"""For a body to arrive."""
+MAX_CONTENT_TYPE_CHARS: Final = 200
+"""Characters. Python's own parser of this header takes more than a second for 8 kB that are made for it."""
+FORM: Final = "application/x-www-form-urlencoded"
+
+PROTOCOL_ERRORS: Final = (RequestPayloadError, HttpProcessingError)
+"""What the library raises where something else was sent: the sender's doing, and no fault of ours."""
+
+
+async def read_body(request: web.Request, *, most: int = MAX_BODY_BYTES) -> bytes:
+    """Read all of it; raise an HTTPException (400, 408, 413, 415) where there is more, or it does not come whole.
+
+    A compressed body is refused: a few kilobytes of it may hold megabytes.
+    """
+    if request.headers.get(hdrs.CONTENT_ENCODING, "identity").strip().lower() != "identity":
+        raise web.HTTPUnsupportedMediaType(text="", headers={hdrs.ACCEPT_ENCODING: "identity"})
+    if (length := request.content_length) is not None and length > most:
+        raise web.HTTPRequestEntityTooLarge(most, length, text="")
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            if _expects_continue(request):
+                await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+                request.writer.output_size = 0  # of the response itself nothing has been sent
+            async for piece in request.content.iter_any():
+                body += piece
+                if len(body) > most:
+                    raise web.HTTPRequestEntityTooLarge(most, len(body), text="")
+    except TimeoutError:
+        raise web.HTTPRequestTimeout(text="") from None
+    except (*PROTOCOL_ERRORS, ConnectionError):
+        raise web.HTTPBadRequest(text="") from None
+    return bytes(body)
+
+
+async def read_form(request: web.Request) -> dict[str, str]:
+    """Return the fields of a form such as our pages have, none where it is something else; raise as `read_body`."""
+    if content_type(request)[0] != FORM:
+        return {}
+    text = (await read_body(request, most=MAX_FORM_BYTES)).decode("utf-8", "replace")
+    try:
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS))
+    except ValueError:
+        raise web.HTTPBadRequest(text="") from None
+
+
+def content_type(request: web.Request) -> tuple[str, str]:
+    """Return media type and charset in lower case, such as `("application/json", "utf-8")`; "" for none.
+
+    An overlong header counts as none.
+    """
+    told = request.headers.get(hdrs.CONTENT_TYPE, "")
+    if len(told) > MAX_CONTENT_TYPE_CHARS:
+        return "", ""
+    kind, *parameters = told.lower().split(";")
+    charset = ""
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "charset":
+            charset = value.strip().strip('"')
+    return kind.strip(), charset
+
+
+async def defer_expect(request: web.Request) -> None:
+    """Handle `Expect: 100-continue` for a route that reads its body: `read_body` asks for it, after all checks.
+
+    By default aiohttp asks for the body before it is known who sends it.
+    """
+    if request.version == HttpVersion11 and not _expects_continue(request):
+        raise web.HTTPExpectationFailed(text="")
+
+
+def _expects_continue(request: web.Request) -> bool:
+    return request.version == HttpVersion11 and request.headers.get(hdrs.EXPECT, "").lower() == "100-continue"

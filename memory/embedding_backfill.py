@@ -1,0 +1,388 @@
+"""A vector for every text of the notes: filled in behind their back, made anew for another model, and for questions."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+
+from memory.embeddings.errors import (
+    EmbeddingError,
+    ModelUnknown,
+    NoModelInstalled,
+    RequestRefused,
+    ResponseUnusable,
+)
+from memory.embeddings.factory import Embedding
+from memory.embeddings.protocol import ModelId, Vector
+from memory.embeddings.query_cache import QueryCache
+from memory.embeddings.unit_vectors import are_same_vectors
+from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.index.protocol import Index, UnembeddedText, VectorQuery
+from memory.progress import ReportProgress, RunningJobs
+from memory.settings import EmbeddingSettings, SearchSettings
+
+if TYPE_CHECKING:
+    from memory.embeddings.embedder import EmbeddedBatch
+    from memory.embeddings.model_files import DownloadProgress as Fetching
+
+log = logging.getLogger(__name__)
+
+MAX_TEXTS_PER_READ = 2000
+"""Texts taken from the index for embedding, about: for many full requests at once, a few megabytes."""
+
+SAMPLE = 16
+"""How many texts are compared to find out whether another version of a model makes the same vectors."""
+
+PROBE_TEXT = "commonplace"
+"""What is asked to learn whether a provider answers: nothing of the notes."""
+
+FAILING_LONG = 60.0
+"""Seconds for which a provider must fail before its fallback gets vectors of all that has some of the first one."""
+
+SHORTEST_REST = 1.0
+LONGEST_REST = 300.0
+"""Seconds after which what failed is tried again, whatever the provider says."""
+
+OTHERS_REST = 10.0
+"""Seconds after which it is looked whether others have made the vectors that they were at."""
+
+ProviderRole = Literal["primary", "fallback"]
+_PROVIDER_ROLES: tuple[ProviderRole, ProviderRole] = ("primary", "fallback")
+_Result = TypeVar("_Result")
+
+
+class RunOnIndex(Protocol):
+    """Runs work with the index on the thread that it belongs to."""
+
+    def __call__(self, work: Callable[[Index], _Result]) -> Awaitable[_Result]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillState:
+    """How the vectors fare."""
+
+    models: tuple[ModelId, ...]
+    """Of the provider and of its fallback; empty where there are no vectors."""
+    serving: ModelId | None
+    """Who makes vectors now, as far as is known: the provider, its fallback while that fails, or nobody."""
+    reason: str
+    """Why it is this provider, or none."""
+    problem: str
+    """What is wrong with it, in one line; empty while it is well."""
+    next_try: str
+    """When it is asked again, ISO 8601 in UTC; empty while it is well."""
+    fetching: "Fetching | None"
+    """How far the download of a local model is; None where none is under way."""
+
+
+class EmbeddingBackfill:
+    """Belongs to one event loop."""
+
+    def __init__(
+        self, embedding: Embedding, *, embed: EmbeddingSettings, search: SearchSettings, jobs: RunningJobs
+    ) -> None:
+        """Ask nobody yet."""
+        self._embedding = embedding
+        self._embedder = embedding.embedder
+        self._reason = embedding.choice.reason
+        self._unsure = embedding.choice.unsure
+        self._lacks_model = False
+        self._queries = QueryCache()
+        self._compared: set[ModelId] = set()
+        self._settings = embed
+        self._search = search
+        self._jobs = jobs
+        self._is_left_to_others = False
+        self._wanting = asyncio.Event()
+        self._filling = asyncio.Lock()
+
+    def renew(self, search: SearchSettings) -> None:
+        """Have searches that begin from now on go by these settings."""
+        self._search = search
+
+    @property
+    def enabled(self) -> bool:
+        """Whether there is somebody to make vectors."""
+        return self._embedder is not None and not self._lacks_model
+
+    @property
+    def models(self) -> tuple[ModelId, ...]:
+        """Those that vectors are wanted of, the first one first; their dimensions may still be 0."""
+        return self._embedder.models if self._embedder and not self._lacks_model else ()
+
+    @property
+    def state(self) -> BackfillState:
+        """For status."""
+        problem, next_try = self._embedding.error, ""
+        serving: ModelId | None = None
+        if self._embedder and not self._lacks_model:
+            state = self._embedder.state
+            well = (lane.model for lane in (state.primary, state.fallback) if lane and lane.ok)
+            serving = next(well, None)
+            lanes = [lane for lane in (state.primary, state.fallback) if lane and not lane.ok]
+            problem = "; fallback: ".join(lane.error for lane in lanes) or problem
+            waits = [lane.next_try for lane in lanes if lane.next_try]
+            next_try = min(waits).isoformat(timespec="seconds") if waits else ""
+        return BackfillState(self.models, serving, self._reason, problem, next_try, self._embedding.fetching)
+
+    async def close(self) -> None:
+        """Let go of connections and models."""
+        if self._embedding.embedder:
+            await self._embedding.embedder.close()
+
+    def wake(self) -> None:
+        """There may be texts without a vector: `run_forever` looks at once."""
+        self._wanting.set()
+
+    async def make_query(self, query: str, *, most: int) -> tuple[VectorQuery | None, str]:
+        """The question's vector, or why there is none; "" where none is wanted."""
+        if not self._search.vector_weight or self._embedder is None or self._lacks_model:
+            return None, ""
+        before = self._embedder.models
+        if known := self._cached_vector(query):
+            return VectorQuery(*known, limit=most, min_similarity=self._search.min_similarity), ""
+        try:
+            asked = await self._embedder.embed_query(query)
+        except EmbeddingError as error:
+            self._disable_if_unable(error)
+            return None, f"Searched by words alone: {str(error).rstrip('.')}." if self.enabled else ""
+        self._unsure = False
+        self._queries.put(asked.model, query, asked.vector)
+        # The fallback answered, which may need vectors; or a length became known that those stored do not have.
+        if asked.model != self.models[0] or asked.model not in before:
+            self.wake()
+        return VectorQuery(
+            asked.model, asked.vector, limit=most, min_similarity=self._search.min_similarity
+        ), ""
+
+    def _cached_vector(self, query: str) -> tuple[ModelId, Vector] | None:
+        """The vector of a query that was asked before: of the provider, or of the one that stands in for it now."""
+        models = dict.fromkeys(filter(None, (self.state.serving, *self.models[:1])))
+        for model in models:
+            if vector := self._queries.get(model, query):
+                return model, vector
+        return None
+
+    def clear_queries(self) -> int:
+        """Forget the vectors of all queries; return how many there were."""
+        count = len(self._queries)
+        self._queries.clear()
+        return count
+
+    async def delete_unneeded(self, on_index: RunOnIndex) -> int:
+        """Forget all vectors that no note needs now, or another model than the present ones made; return how many.
+
+        While nobody knows which model that is, none of them.
+        """
+        if any(not model.is_known for model in self.models):
+            await self.probe()
+        models = self.models
+        is_known = bool(models) and all(model.is_known for model in models)
+        if self._embedding.choice.provider != "none" and not is_known:
+            return 0
+        return await on_index(
+            lambda index: index.evict_unused(
+                most=0, wanted=[index.resolve_dimensions(model) for model in models]
+            )
+        )
+
+    async def delete_all(self, on_index: RunOnIndex) -> int:
+        """Forget all vectors, even those that notes need, so that they are made again; return how many.
+
+        Raises EmbeddingError where nobody would make them just now: then none is forgotten.
+        """
+        if self._embedder is None:
+            return 0
+        await self._embedder.embed_query(PROBE_TEXT)
+        async with self._filling:
+            return await on_index(lambda index: index.evict_unused(most=0, wanted=()))
+
+    async def probe(self) -> None:
+        """Ask for the vector of a word of ours, so that `state` tells whether anybody answers."""
+        if self._embedder is None:
+            return
+        try:
+            await self._embedder.embed_query(PROBE_TEXT)
+        except EmbeddingError as error:
+            self._disable_if_unable(error)
+        else:
+            self._unsure = False
+            if self._lacks_model:
+                self._lacks_model, self._reason = False, self._embedding.choice.reason
+
+    async def fill(self, on_index: RunOnIndex) -> bool:
+        """Have a vector for every text, of the provider or else of its fallback; tell whether it owes some still.
+
+        Raises EmbeddingError where neither gives them, and what the index raises. What was made stays.
+        """
+        if not self.enabled:  # and what was paid for is left alone
+            return False
+        async with self._filling:
+            causes: list[EmbeddingError] = []
+            for who in _PROVIDER_ROLES[: len(self.models)]:
+                try:
+                    await self._fill_with(who, on_index)
+                except EmbeddingError as error:
+                    causes.append(error)
+                    continue
+                finally:
+                    self._jobs.end("embedding")
+                if not self._is_failing_long():
+                    break
+            if causes and len(causes) == len(self.models):
+                self._disable_if_unable(causes[0])
+                if not self.enabled:
+                    return False
+                from memory.embeddings.embedder import NoProviderAnswered
+
+                raise causes[0] if len(causes) == 1 else NoProviderAnswered(causes)
+            await self._evict_unused(on_index)
+            return bool(causes)
+
+    async def run_forever(self, on_index: RunOnIndex) -> None:
+        """Fill until cancelled: whenever somebody wakes it, and again when a provider that failed may be back.
+
+        What other instances have vectors made of is looked at again: they may die at it.
+        """
+        while self._embedder is not None:
+            self._wanting.clear()
+            rest: float | None = None
+            try:
+                if self._lacks_model:
+                    await self.probe()
+                if await self.fill(on_index):
+                    rest = self._seconds_until_retry()
+                if self._lacks_model:
+                    rest = self._seconds_until_retry()
+                if rest is None and self._is_left_to_others:
+                    rest = OTHERS_REST
+            except EmbeddingError:
+                rest = self._seconds_until_retry() or SHORTEST_REST
+            except (IndexCorrupted, IndexUnavailable) as error:
+                log.warning("vectors are not filled in: %s", error)
+                rest = LONGEST_REST
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(rest):
+                    await self._wanting.wait()
+
+    def _is_failing_long(self) -> bool:
+        """Whether questions are asked of the fallback, so that it needs vectors too; a moment is not worth them."""
+        since = self._embedder.state.primary.since if self._embedder else None
+        return since is not None and (datetime.now(UTC) - since).total_seconds() >= FAILING_LONG
+
+    def _seconds_until_retry(self) -> float | None:
+        """Seconds; None where it is well, or nobody can say when to ask again."""
+        state = self._embedder.state.primary if self._embedder else None
+        if state is None or state.ok:
+            return None
+        next_try = state.next_try or datetime.now(UTC)
+        return min(LONGEST_REST, max(SHORTEST_REST, (next_try - datetime.now(UTC)).total_seconds()))
+
+    async def _adopt_earlier_version(self, who: ProviderRole, on_index: RunOnIndex) -> None:
+        """Keep using vectors that the same model made in another version, where it still makes the same ones.
+
+        A new address may lead to the same model or to another one of that name: a few texts tell, the others are not
+        paid for again.
+        """
+        assert self._embedder is not None
+        model = self.models[who == "fallback"]
+        if not model.is_known and (await on_index(lambda index: index.numbers())).chunks:
+            model = await self._embedder.identify(who)
+        if model in self._compared or not model.is_known:
+            return
+        for other in await on_index(lambda index: index.other_versions(model)):
+            if model.dimensions not in (0, other.dimensions):
+                continue
+            kept = await on_index(partial(_sample_vectors, model=other))
+            if not kept:
+                continue
+            made = await self._embedder.embed_sample([text.text for text, _ in kept], by=who)
+            if are_same_vectors(made, [vector for _, vector in kept]):
+                known = replace(model, dimensions=other.dimensions)
+                await on_index(partial(_adopt_vectors, other=other, model=known))
+                log.info("the vectors of an earlier %s still fit and are kept", other.model)
+                break
+        self._compared.add(self.models[who == "fallback"])
+
+    async def _fill_with(self, who: ProviderRole, on_index: RunOnIndex) -> None:
+        assert self._embedder is not None
+        await self._adopt_earlier_version(who, on_index)
+        tell = self._jobs.tell("embedding")
+        done, before = 0, frozenset[bytes]()
+        size = self._settings.batch_size
+        whole_requests = max(1, MAX_TEXTS_PER_READ // size)
+        while True:
+            texts, missing = await on_index(
+                partial(_list_unembedded, model=self.models[who == "fallback"], most=whole_requests * size)
+            )
+            digests = frozenset(text.digest for text in texts)
+            self._is_left_to_others = not texts and missing > 0
+            if not texts:
+                return
+            if digests == before:
+                log.warning("%d texts got no vector, and no reason was given", len(texts))
+                return
+            before = digests
+            tell(done, done + missing)
+            keep = _BatchWriter(on_index, texts, tell, done, done + missing)
+            await self._embedder.embed_documents([text.text for text in texts], on_done=keep, by=who)
+            done = keep.done
+
+    async def _evict_unused(self, on_index: RunOnIndex) -> None:
+        models, most = self.models, self._settings.cache.max_entries
+
+        def tidy(index: Index) -> int:
+            return index.evict_unused(most=most, wanted=[index.resolve_dimensions(model) for model in models])
+
+        await on_index(tidy)
+
+    def _disable_if_unable(self, error: EmbeddingError) -> None:
+        """Give up a chat provider that nobody chose by name, and that says it makes no vectors.
+
+        One that cannot be reached, or does not take the key, may make some all the same; and one that has no model
+        for it yet may get one.
+        """
+        told_so = isinstance(error, (ModelUnknown, RequestRefused, ResponseUnusable))
+        if self._unsure and len(self.models) == 1 and isinstance(error, NoModelInstalled):
+            self._lacks_model = True
+            self._reason = f"none: {error}"
+        elif self._unsure and told_so and len(self.models) == 1:
+            self._unsure = False
+            self._embedder = None
+            self._reason = f"none: the chat provider makes no vectors ({error})"
+
+
+@dataclass(slots=True)
+class _BatchWriter:
+    """Puts each batch into the index as it comes."""
+
+    on_index: RunOnIndex
+    texts: Sequence[UnembeddedText]
+    tell: ReportProgress
+    done: int
+    total: int
+
+    async def __call__(self, batch: "EmbeddedBatch") -> None:
+        vectors = {self.texts[at].digest: vector for at, vector in batch.vectors.items()}
+        refused = {self.texts[at].digest: why for at, why in batch.refused.items()}
+        await self.on_index(lambda index: index.store_vectors(batch.model, vectors, refused))
+        self.done += len(vectors) + len(refused)
+        self.tell(self.done, self.total)
+
+
+def _sample_vectors(index: Index, *, model: ModelId) -> list[tuple[UnembeddedText, Vector]]:
+    return index.sample_vectors(model, most=SAMPLE)
+
+
+def _adopt_vectors(index: Index, *, other: ModelId, model: ModelId) -> None:
+    index.adopt_vectors(other, model)
+
+
+def _list_unembedded(index: Index, *, model: ModelId, most: int) -> tuple[list[UnembeddedText], int]:
+    """Texts without a vector, and how many there are in all."""
+    complete = index.resolve_dimensions(model)
+    return index.list_unembedded(complete, most=most), index.count_vectors(complete).missing

@@ -1,0 +1,113 @@
+"""From the settings to the embedder: who makes the vectors, who stands in for him, and why these."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from memory.embeddings.errors import EmbeddingError
+from memory.embeddings.protocol import EmbeddingProvider
+from memory.embeddings.provider_choice import (
+    ChatProviderAccess,
+    ProviderChoice,
+    ProviderSection,
+    choose_fallback,
+    choose_provider,
+    open_provider,
+)
+from memory.settings import EmbeddingSettings
+
+if TYPE_CHECKING:
+    from memory.embeddings.embedder import Embedder
+    from memory.embeddings.model_files import DownloadProgress
+
+NO_PROVIDER = ProviderChoice("none", "none: no provider is set")
+NO_FALLBACK = ProviderChoice("none", "none: no fallback is set")
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """How texts get vectors, if they do, and why so; one line each."""
+
+    choice: ProviderChoice = NO_PROVIDER
+    fallback: ProviderChoice = NO_FALLBACK
+    primary: EmbeddingProvider | None = None
+    embedder: "Embedder | None" = None
+    error: str = ""
+    """Why what was chosen could not be opened."""
+
+    @property
+    def fetching(self) -> "DownloadProgress | None":
+        """How far a local model is on its way; None while none is fetched."""
+        found: DownloadProgress | None = getattr(self.primary, "fetching", None)
+        return found
+
+
+def open_embedding(
+    settings: EmbeddingSettings,
+    *,
+    sections: Mapping[str, ProviderSection],
+    environment: Mapping[str, str],
+    chat: ChatProviderAccess | None = None,
+) -> Embedding:
+    """Choose and open; asks nobody, loads no model. What cannot be opened is told in `error`."""
+    choice, fallback = choose_providers(settings, sections=sections, environment=environment, chat=chat)
+    primary, error = _try_to_open(choice)
+    second, other_error = _try_to_open(fallback)
+    problem = "; ".join(filter(None, (_explain_missing_local_model(settings, choice), error, other_error)))
+    providers = [provider for provider in (primary, second) if provider]
+    if not providers:
+        return Embedding(choice, fallback, error=problem)
+    from memory.embeddings.embedder import Embedder
+
+    return Embedding(choice, fallback, primary, Embedder(*providers, batch_size=settings.batch_size), problem)
+
+
+def choose_providers(
+    settings: EmbeddingSettings,
+    *,
+    sections: Mapping[str, ProviderSection],
+    environment: Mapping[str, str],
+    chat: ChatProviderAccess | None = None,
+) -> tuple[ProviderChoice, ProviderChoice]:
+    """Who would be opened, and as the fallback."""
+    choice = choose_provider(
+        settings,
+        local_model_exists=settings.provider == "auto" and _is_local_ready(settings),
+        sections=sections,
+        environment=environment,
+        chat=chat,
+    )
+    return choice, choose_fallback(settings, choice, sections=sections, environment=environment, chat=chat)
+
+
+def _try_to_open(choice: ProviderChoice) -> tuple[EmbeddingProvider | None, str]:
+    try:
+        return open_provider(choice), ""
+    except EmbeddingError as error:
+        return None, str(error)
+    except (ImportError, ValueError, OSError) as error:
+        # An address that is none, or the environment's: a proxy that cannot be used, certificates that are gone.
+        from memory.http_responses import one_line
+
+        secret = choice.options.api_key if choice.options else ""
+        return None, one_line(f"{choice.provider} cannot be opened: {error}", secrets=(secret,))
+
+
+def _explain_missing_local_model(settings: EmbeddingSettings, choice: ProviderChoice) -> str:
+    """What a model that somebody has set lacks, where another provider was taken, or none."""
+    if settings.provider != "auto" or not settings.local.model_path or choice.provider == "local":
+        return ""
+    if find_spec("llama_cpp") is None:
+        return (
+            "local.model_path is set, but llama-cpp-python is not installed: pip install 'commonplace[local]'"
+        )
+    return f"local.model_path is set, but there is no file {settings.local.model_path}"
+
+
+def _is_local_ready(settings: EmbeddingSettings) -> bool:
+    if find_spec("llama_cpp") is None:
+        return False
+    from memory.embeddings.model_files import is_downloaded
+
+    return is_downloaded(settings.local.model_path, settings.local.cache_dir)

@@ -1,0 +1,234 @@
+"""Which embedding provider it is, and why: chosen from what is given, without a look at disk or network."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from memory.embeddings.llm import default_model, find_provider
+from memory.embeddings.options import ProviderOptions
+from memory.embeddings.protocol import EmbeddingProvider
+from memory.embeddings.provider_table import PROVIDERS, error_fixes
+from memory.settings import EmbeddingSettings
+
+IN_ORDER = ("openai", "gemini", "voyage")
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSection:
+    """A `[providers.NAME]` of the settings, as far as it matters here; `base_url` is "" for the usual one."""
+
+    kind: str
+    base_url: str = ""
+    api_key: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatProviderAccess:
+    """The provider that chats, of kind openai, with its address filled in."""
+
+    name: str
+    base_url: str
+    api_key: str = field(default="", repr=False)
+    answers_first: bool = True
+    """False for one that is asked only when another fails: it is not sent all notes unless somebody says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderChoice:
+    """The provider, "none" included, and why it is this one, in one line; `options` to open it with.
+
+    `unsure`: a chat provider that nobody asked yet whether it makes vectors; the first answer tells. An Ollama server
+    without an embedding model may have one later.
+    """
+
+    provider: str
+    reason: str
+    options: ProviderOptions | None = None
+    unsure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundKey:
+    key: str
+    base_url: str
+    where: str
+
+
+def choose_provider(
+    settings: EmbeddingSettings,
+    *,
+    local_model_exists: bool,
+    sections: Mapping[str, ProviderSection],
+    environment: Mapping[str, str],
+    chat: ChatProviderAccess | None = None,
+) -> ProviderChoice:
+    """Take the provider that is set, or with "auto" the first that can be had, else none."""
+    if settings.provider == "none":
+        return ProviderChoice("none", "none: set in memory.embedding.provider")
+    if settings.provider != "auto":
+        return _choose_named(settings.provider, settings, sections, environment, chat, own=True)
+    if local_model_exists:
+        return ProviderChoice(
+            "local", "local: its model file is there", _options("local", settings, own=True)
+        )
+    for name in IN_ORDER:
+        found = _find_key(name, settings, sections, environment, own=True)
+        if found.key:
+            return ProviderChoice(
+                name, f"{name}: a key is in {found.where}", _options(name, settings, found, own=True)
+            )
+    if chat and chat.answers_first:
+        return _choose_chat_provider(
+            chat, settings, "chat provider {name}, no other key is there", own=True, unsure=True
+        )
+    return ProviderChoice("none", "none: no local model, no key, no chat provider that could make vectors")
+
+
+def choose_fallback(
+    settings: EmbeddingSettings,
+    primary: ProviderChoice,
+    *,
+    sections: Mapping[str, ProviderSection],
+    environment: Mapping[str, str],
+    chat: ChatProviderAccess | None = None,
+) -> ProviderChoice:
+    """Take `memory.embedding.fallback` if it is another provider, with `fallback_model` or its usual model.
+
+    What `[memory.embedding]` says of key and address is meant for the first provider: its key is not shown to
+    another service.
+    """
+    name = settings.fallback
+    if name == "none" or primary.provider == "none":
+        return ProviderChoice(
+            "none", "none: no fallback is set" if name == "none" else "none: nothing to fall back from"
+        )
+    if name == primary.provider:
+        return ProviderChoice("none", f"none: memory.embedding.fallback is {name} too")
+    choice = _choose_named(name, settings, sections, environment, chat, own=False)
+    if choice.provider == primary.provider:  # "llm" may be that as well
+        return ProviderChoice("none", f"none: memory.embedding.fallback is {choice.provider} too")
+    return choice
+
+
+def open_provider(choice: ProviderChoice) -> EmbeddingProvider | None:
+    """Import and open what was chosen; None for "none". Asks nobody; raises `EmbeddingError`."""
+    if choice.options is None:
+        return None
+    return PROVIDERS[choice.provider].open(choice.options)
+
+
+def _choose_named(
+    name: str,
+    settings: EmbeddingSettings,
+    sections: Mapping[str, ProviderSection],
+    environment: Mapping[str, str],
+    chat: ChatProviderAccess | None,
+    *,
+    own: bool,
+) -> ProviderChoice:
+    reason = f"{name}: set in memory.embedding.{'provider' if own else 'fallback'}"
+    found = _find_key(name, settings, sections, environment, own=own)
+    if name == "llm":
+        if chat is None and not (own and settings.base_url):
+            return ProviderChoice(
+                "none",
+                f"none: memory.embedding.{'provider' if own else 'fallback'} is llm, "
+                "but no chat provider of kind openai is in models.chain",
+            )
+        server = _chat_server(settings.base_url if own else "", found.key, chat)
+        return _choose_chat_provider(server, settings, reason.partition(": ")[2], own=own, unsure=False)
+    return ProviderChoice(name, reason, _options(name, settings, found, own=own))
+
+
+def _chat_server(base_url: str, key: str, chat: ChatProviderAccess | None) -> ChatProviderAccess:
+    """Return who is asked for "llm": the chat provider, or the server that is set.
+
+    The chat provider's key is shown to no other host.
+    """
+    if chat and not base_url:
+        return replace(chat, api_key=key or chat.api_key)
+    is_same_host = chat is not None and urlsplit(chat.base_url).netloc == urlsplit(base_url).netloc
+    return ChatProviderAccess(
+        "the server at memory.embedding.base_url",
+        base_url.rstrip("/"),
+        key or (chat.api_key if chat and is_same_host else ""),
+    )
+
+
+def _choose_chat_provider(
+    chat: ChatProviderAccess, settings: EmbeddingSettings, why: str, *, own: bool, unsure: bool
+) -> ProviderChoice:
+    """Take the provider that chats, with its own usual embedding model, or say what to set.
+
+    Of Ollama's models an embedding model that is installed is taken: which one, it is asked at the first text.
+    """
+    name = find_provider(chat.name, chat.base_url)
+    options = _options(name, settings, _FoundKey(chat.api_key, chat.base_url, ""), own=own)
+    if options.model_is_default:
+        usual = {"ollama": "", "zhipu": options.model}.get(
+            name, default_model(options.base_url, options.model)
+        )
+        options = replace(options, model=usual)
+        if name == "llm" and not usual:
+            key = "memory.embedding.model" if own else "memory.embedding.fallback_model"
+            return ProviderChoice(
+                "none",
+                f"none: {chat.name} has no usual embedding model; set {key}, or another provider",
+            )
+    return ProviderChoice(name, f"{name}: {why.format(name=chat.name)}", options, unsure=unsure)
+
+
+def _find_key(
+    name: str,
+    settings: EmbeddingSettings,
+    sections: Mapping[str, ProviderSection],
+    environment: Mapping[str, str],
+    *,
+    own: bool,
+) -> _FoundKey:
+    """The setting, then the provider's own section, whose key belongs to its address, then the environment."""
+    if own and (key := settings.api_key.get_secret_value().strip()):
+        return _FoundKey(key, "", "memory.embedding.api_key")
+    for section_name, section in sections.items():
+        if not is_section_for(name, section_name, section):
+            continue
+        key, base_url = section.api_key.strip(), section.base_url.rstrip("/")
+        # A server of one's own may want no key, and is not shown that of the service.
+        if key or base_url not in {"", PROVIDERS[name].base_url}:
+            return _FoundKey(key, section.base_url, f"providers.{section_name}")
+    for variable in PROVIDERS[name].key_variables:
+        if key := environment.get(variable, "").strip():
+            return _FoundKey(key, "", variable)
+    return _FoundKey("", "", "")
+
+
+def is_section_for(name: str, section_name: str, section: ProviderSection) -> bool:
+    """Return whether the section is this provider's: by its name, or by its kind where it goes to the very service.
+
+    One that bears another provider's name is that one's: its key is not shown to this one.
+    """
+    if section_name in PROVIDERS:
+        return section_name == name
+    return section.kind == name and section.base_url.rstrip("/") in {"", PROVIDERS[name].base_url}
+
+
+def _options(
+    name: str, settings: EmbeddingSettings, found: _FoundKey | None = None, *, own: bool
+) -> ProviderOptions:
+    row = PROVIDERS[name]
+    found = found or _FoundKey("", "", "")
+    base_url = (own and settings.base_url) or found.base_url or row.base_url
+    wanted = settings.model if own else settings.fallback_model
+    is_fallback_file = name == "local" and not own and bool(wanted)
+    return ProviderOptions(
+        provider=name,
+        model=wanted or row.model,
+        base_url=base_url.rstrip("/"),
+        api_key=found.key,
+        dimensions=settings.dimensions if own else 0,
+        needs_key=bool(row.key_variables) and base_url == row.base_url,
+        model_is_default=not wanted,
+        mends=error_fixes(name),
+        model_path=wanted if is_fallback_file else settings.local.model_path,
+        cache_dir=settings.local.cache_dir,
+    )

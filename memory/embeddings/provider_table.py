@@ -1,0 +1,127 @@
+"""All embedding providers: what each is by default, and how it is opened. Nothing is imported before."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from memory.embeddings.errors import EmbeddingError, KeyRejected, ModelUnknown
+from memory.embeddings.options import USUAL_ADDRESSES, ProviderOptions, RequestLimits
+from memory.embeddings.protocol import EmbeddingProvider
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderDefinition:
+    """One provider; `dimensions` is that of the default model, 0 where the first answer tells."""
+
+    open: Callable[[ProviderOptions], EmbeddingProvider]
+    model: str = ""
+    dimensions: int = 0
+    base_url: str = ""
+    key_variables: tuple[str, ...] = ()
+    limits: RequestLimits = field(default_factory=RequestLimits)
+
+
+def _open_local(options: ProviderOptions) -> EmbeddingProvider:
+    from memory.embeddings.llama_cpp import LlamaCppProvider
+
+    return LlamaCppProvider(options.model_path, cache_dir=options.cache_dir, dimensions=options.dimensions)
+
+
+def _open_openai(options: ProviderOptions) -> EmbeddingProvider:
+    from memory.embeddings.openai import open_openai
+
+    return open_openai(options)
+
+
+def _open_gemini(options: ProviderOptions) -> EmbeddingProvider:
+    from memory.embeddings.gemini import open_gemini
+
+    return open_gemini(options)
+
+
+def _open_voyage(options: ProviderOptions) -> EmbeddingProvider:
+    from memory.embeddings.voyage import open_voyage
+
+    return open_voyage(options)
+
+
+def _open_ollama(options: ProviderOptions) -> EmbeddingProvider:
+    from memory.embeddings.ollama_server import open_ollama
+
+    return open_ollama(options)
+
+
+def _open_zhipu(options: ProviderOptions) -> EmbeddingProvider:
+    from memory.embeddings.zhipu import open_zhipu
+
+    return open_zhipu(options)
+
+
+def _open_llm(options: ProviderOptions) -> EmbeddingProvider:
+    from memory.embeddings.llm import open_llm
+
+    return open_llm(options)
+
+
+PROVIDERS: Mapping[str, ProviderDefinition] = {
+    "local": ProviderDefinition(_open_local, limits=RequestLimits(requests=1, query_seconds=30)),
+    "openai": ProviderDefinition(
+        _open_openai,
+        model="text-embedding-3-small",
+        dimensions=1536,
+        base_url=USUAL_ADDRESSES["openai"],
+        key_variables=("OPENAI_API_KEY",),
+    ),
+    "gemini": ProviderDefinition(
+        _open_gemini,
+        model="gemini-embedding-001",
+        dimensions=768,
+        base_url=USUAL_ADDRESSES["gemini"],
+        key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        limits=RequestLimits(texts=100),
+    ),
+    "voyage": ProviderDefinition(
+        _open_voyage,
+        model="voyage-4-large",
+        dimensions=1024,
+        base_url=USUAL_ADDRESSES["voyage"],
+        key_variables=("VOYAGE_API_KEY",),
+        limits=RequestLimits(texts=1000, tokens=120_000),
+    ),
+    "ollama": ProviderDefinition(
+        _open_ollama,
+        model="nomic-embed-text",
+        base_url=USUAL_ADDRESSES["ollama"],
+        limits=RequestLimits(
+            requests=1, query_seconds=15
+        ),  # it would only queue more, with their time running
+    ),
+    "zhipu": ProviderDefinition(
+        _open_zhipu,
+        model="embedding-3",
+        dimensions=2048,
+        base_url=USUAL_ADDRESSES["zhipu"],
+        key_variables=("ZHIPU_API_KEY",),
+        limits=RequestLimits(texts=64, tokens=64 * 3072),
+    ),
+    "llm": ProviderDefinition(_open_llm, model="text-embedding-3-small"),
+}
+"""By name in `[memory.embedding] provider`; "auto" and "none" are no providers."""
+
+
+def request_limits(provider: str) -> RequestLimits:
+    """What may be asked of a provider at once."""
+    row = PROVIDERS.get(provider)
+    return row.limits if row else RequestLimits()
+
+
+def error_fixes(provider: str) -> Mapping[type[EmbeddingError], str]:
+    """What a person can do about an error of this provider."""
+    places = ["memory.embedding.api_key"]
+    if provider == "llm":
+        places.append("the api_key of your chat provider")
+    elif variables := PROVIDERS[provider].key_variables:
+        places += [f"providers.{provider}.api_key", variables[0]]
+    unknown = "check memory.embedding.model and base_url"
+    if provider == "llm":
+        unknown = "set memory.embedding.model to an embedding model of your chat provider"
+    return {KeyRejected: f"check {' or '.join(places)}", ModelUnknown: unknown}

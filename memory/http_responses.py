@@ -1,0 +1,193 @@
+"""What services over HTTP have in common, whatever they are asked for: certificates, bodies, refusals, waits."""
+
+import json
+import os
+import re
+import ssl
+import zlib
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cache
+from typing import cast
+
+import httpx
+
+from memory.redaction import REDACTED, find_proxy_passwords, redact, remove_secrets
+
+MESSAGE_CHARS = 200
+READ_CHARS = 8000
+LONGEST_RETRY_AFTER = 86_400.0
+TEXT_BYTES = 4096
+"""Of a refusal that is not JSON: what is kept of its text."""
+PIECE_BYTES = 1 << 16
+"""Of what is unpacked at once: a thousand times less than it may be packed into."""
+
+_KEYS = re.compile(
+    r"\b(?:sk|pa|pk|gsk|xai)-[\w*.-]{8,}|\bgsk_\w{8,}|\bAIza[\w-]{8,}"
+    r"|(?i:\b(?:bearer|basic)\s+[^\s'\"]+|\bkey=[^&\s]+)"
+)
+_SEQUENCES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]P_^X]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]"
+)
+"""What drives a terminal: CSI, OSC and their like, and the short ones."""
+_PACKINGS = {"": 0, "identity": 0, "gzip": 31, "x-gzip": 31, "deflate": 15}
+"""How zlib is to read each; 0 for what is not packed."""
+_DELAY = re.compile(r"(\d{1,5}(?:\.\d+)?)s")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpFailure:
+    """An answer that is no success; `fields` is its JSON object, empty where there is none."""
+
+    status: int
+    fields: Mapping[str, object] = field(default_factory=dict)
+    retry_after: float | None = None
+    text: str = ""
+    """The beginning of a body that is not a JSON object."""
+
+
+def parse_failure(status: int, headers: Mapping[str, str], body: bytes, *, now: datetime) -> HttpFailure:
+    """Read a refusal; the wait that it asks for may stand in a header or in Google's JSON."""
+    fields = parse_fields(body)
+    retry_after = parse_retry_after(headers, now=now)
+    if retry_after is None:
+        retry_after = parse_google_retry_delay(fields)
+    return HttpFailure(
+        status, fields, retry_after, "" if fields else body[:TEXT_BYTES].decode("utf-8", "replace")
+    )
+
+
+def parse_fields(body: bytes) -> Mapping[str, object]:
+    """The JSON object in a body; empty where there is none, such as in a proxy's HTML."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    if isinstance(found, list) and found:  # Google wraps errors of some gateways in a list
+        found = found[0]
+    return found if isinstance(found, dict) else {}
+
+
+def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
+    """Read Retry-After, in seconds or as a date, and `retry-after-ms`; None where there is none or it is odd."""
+    value = headers.get("retry-after-ms")
+    scale = 0.001
+    if value is None:
+        value, scale = headers.get("retry-after"), 1.0
+    if value is None:
+        return None
+    try:
+        seconds = float(value) * scale
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(value)
+        except (ValueError, OverflowError):
+            return None
+        seconds = ((date if date.tzinfo else date.replace(tzinfo=UTC)) - now).total_seconds()
+    # `min` and `max` in this order also turn NaN into a number.
+    return max(0.0, min(LONGEST_RETRY_AFTER, seconds))
+
+
+def parse_google_retry_delay(fields: Mapping[str, object]) -> float | None:
+    """`error.details[].retryDelay`, such as "7.5s": Google has no Retry-After."""
+    match fields.get("error"):
+        case {"details": list(details)}:
+            delays = [detail.get("retryDelay") for detail in details if isinstance(detail, dict)]
+            return next((float(found[1]) for found in map(_DELAY.fullmatch, map(str, delays)) if found), None)
+    return None
+
+
+def find_error_message(fields: Mapping[str, object]) -> str:
+    """What an error says for people, in any of the usual places; "" where it says nothing."""
+    error = fields.get("error")
+    said = error.get("message") if isinstance(error, Mapping) else error
+    for candidate in (said, fields.get("detail"), fields.get("message")):
+        if isinstance(candidate, str) and candidate.strip():
+            return candidate
+    return ""
+
+
+def one_line(text: str, *, secrets: Sequence[str] = ()) -> str:
+    """Make what others wrote fit for log, status and state.db: no secrets, one line, not long.
+
+    Secrets go before the text is cut: half of one is no secret that anybody knows any more.
+    """
+    secrets = (*secrets, *find_proxy_passwords(os.environ))
+    text = redact(remove_secrets(strip_invisible(_truncate_for_secrets(text)), secrets))
+    text = " ".join(_KEYS.sub(REDACTED, text).split())
+    return text if len(text) <= MESSAGE_CHARS else text[: MESSAGE_CHARS - 1] + "…"
+
+
+def _truncate_for_secrets(text: str) -> str:
+    """More of a text than is ever shown, up to a space: to look for secrets in all of 64 KB takes most of a second."""
+    return text if len(text) <= READ_CHARS else text[:READ_CHARS].rpartition(" ")[0] or text[:READ_CHARS]
+
+
+def strip_invisible(text: str) -> str:
+    """Without what nobody sees: in the middle of a secret it would hide that from who looks for it."""
+    text = _SEQUENCES.sub("", text)
+    return "".join(letter for letter in text if letter.isprintable() or letter.isspace())
+
+
+def explain_bad_key(key: str) -> str:
+    """Say why this key cannot go into a header; nothing where it can."""
+    if key.isascii() and key.isprintable() and " " not in key:
+        return ""
+    return "has a key with something in it that cannot be part of one"
+
+
+async def read_bounded(response: httpx.Response, most_bytes: int) -> bytes:
+    """Read the body, but hardly more than `most_bytes` of it."""
+    body = bytearray()
+    async with aclosing(iter_decompressed(response)) as pieces:
+        async for piece in pieces:
+            body += piece
+            if len(body) > most_bytes:
+                break
+    return bytes(body)
+
+
+async def iter_decompressed(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    """The body in small pieces, so that whoever counts them can stop in time; raises httpx.DecodingError.
+
+    Nobody is asked to pack, and httpx unpacks all that has come at once: 800 bytes, packed twice, became 400 MB.
+    """
+    packing = response.headers.get("content-encoding", "").strip().lower()
+    if packing not in _PACKINGS:
+        raise httpx.DecodingError(f"packed as {packing[:20]!r}", request=response.request)
+    unpacking = zlib.decompressobj(_PACKINGS[packing]) if _PACKINGS[packing] else None
+    async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_raw())) as pieces:
+        async for piece in pieces:
+            if unpacking is None:
+                yield piece
+                continue
+            left, found = piece, bytes(PIECE_BYTES)
+            while left or len(found) == PIECE_BYTES:
+                try:
+                    found = unpacking.decompress(left, PIECE_BYTES)
+                except zlib.error as error:
+                    raise httpx.DecodingError(str(error), request=response.request) from error
+                left = unpacking.unconsumed_tail
+                if found:
+                    yield found
+
+
+def ssl_context_for(url: str) -> ssl.SSLContext:
+    """Whom to trust at this address; made once for all clients, since reading the certificates costs 50 ms of CPU."""
+    return _default_ssl_context() if url.lower().startswith("https:") else _empty_ssl_context()
+
+
+@cache
+def _default_ssl_context() -> ssl.SSLContext:
+    return httpx.create_ssl_context()
+
+
+@cache
+def _empty_ssl_context() -> ssl.SSLContext:
+    # For a server without encryption: trusts nobody, should it ever be asked to.
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -1,0 +1,100 @@
+"""The index's tables on the server, made or begun anew where that must be."""
+
+from typing import TYPE_CHECKING, Any
+
+from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.index.postgres import active_instances, schema
+from memory.index.postgres.notes import clear_uses
+from memory.index.postgres.schema import GENERATIONS, PART, STEPS, IndexState, PostgresTables
+from memory.postgres.migrations import migrate
+from memory.postgres.server import Server
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    Db = Connection[tuple[Any, ...]]
+
+
+def prepare(server: Server, *, name: str, fingerprint: str) -> None:
+    """Have all tables there, of this version and these settings."""
+    with server.transaction() as db:
+        ensure_pgvector(db, server.shown)
+        migrate(db, PART, STEPS)
+        state = schema.read_state(db)
+        if state and state.fingerprint == fingerprint:
+            active_instances.record_use(db, name, fingerprint)
+            return
+    recreate(server, name=name, fingerprint=fingerprint, unless=fingerprint)
+
+
+def recreate(server: Server, *, name: str, fingerprint: str, unless: str = "") -> None:
+    """Throw the notes away, and leave the vectors; not where somebody goes on with other settings.
+
+    `unless` it is of this fingerprint by now. What is damaged is made anew, the vectors only where they are.
+    """
+    for drop in (None, schema.drop_notes, schema.drop_vectors):
+        try:
+            with server.transaction() as db:
+                if drop:
+                    drop(db)
+                    schema.create_missing(db)
+                _create(db, name, fingerprint, unless)
+            return
+        except IndexCorrupted:
+            if drop is schema.drop_vectors:
+                raise
+
+
+def _create(db: "Db", name: str, fingerprint: str, unless: str) -> None:
+    schema.lock_index(db, "ACCESS EXCLUSIVE")
+    state = schema.read_state(db)
+    if state and state.fingerprint == unless:
+        return
+    active_instances.check_nobody_else(db, name, fingerprint)
+    active_instances.record_use(db, name, fingerprint)
+    generation = state.generation if state else GENERATIONS[0]
+    db.execute(
+        "INSERT INTO commonplace.index_state AS s (identity, fingerprint, generation)"
+        " VALUES (gen_random_uuid(), %s, %s) ON CONFLICT (one) DO UPDATE SET identity = excluded.identity,"
+        " fingerprint = excluded.fingerprint, changes = s.changes + 1, last_indexed_at = NULL",
+        (fingerprint, generation),
+    )
+    tables = PostgresTables(db, generation)
+    tables.empty()
+    clear_uses(tables)
+    db.execute("SELECT id FROM commonplace.embeddings LIMIT 1")
+
+
+def ensure_pgvector(db: "Db", shown: str) -> None:
+    """See that vectors can be kept; raises IndexUnavailable with what is to be done about it."""
+    from psycopg import errors
+
+    if db.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
+        return
+    version = db.info.server_version // 10000
+    if not db.execute("SELECT 1 FROM pg_available_extensions WHERE name = 'vector'").fetchone():
+        raise IndexUnavailable(
+            f"{shown} has no pgvector; install it on the server's machine (Debian: "
+            f"apt install postgresql-{version}-pgvector; Docker: the image pgvector/pgvector:pg{version})"
+        )
+    try:
+        with db.transaction():
+            db.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    except errors.InsufficientPrivilege as error:
+        raise IndexUnavailable(
+            f"{shown} has pgvector, but this user may not switch it on; "
+            "let a superuser run CREATE EXTENSION vector in this database"
+        ) from error
+    except errors.UniqueViolation:  # somebody else has done so at the same time
+        pass
+
+
+def check_state(state: IndexState | None, fingerprint: str) -> IndexState:
+    """The state, where it is ours; raises IndexBegunOtherwise where it is not."""
+    if state is None or state.fingerprint != fingerprint:
+        raise IndexRecreated
+    return state
+
+
+class IndexRecreated(Exception):
+    """The index is there no more, or of other settings: it is to be prepared again."""

@@ -1,0 +1,62 @@
+"""Which texts are most alike: what the server compares, and what a service keeps in memory for it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from memory.embeddings.protocol import Vector
+from memory.embeddings.unit_vectors import unpack_vector
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    Db = Connection[tuple[Any, ...]]
+
+
+class ServerSearcher(Protocol):
+    """Compares a vector with those on the server; it belongs to one thread, and is called within a transaction."""
+
+    def search(
+        self, db: "Db", model: int, query: Vector, *, most: int, state: str
+    ) -> list[tuple[int, float]]:
+        """The `most` texts in use whose vectors are most alike: (text id, cosine), best first, equals by id."""
+        ...
+
+    def similarities(
+        self, db: "Db", model: int, queries: Sequence[Vector], texts: Sequence[int]
+    ) -> dict[int, tuple[float, ...]]:
+        """Cosines of these texts, in use or not, with each of the queries; those without a vector are left out."""
+        ...
+
+
+class ExactServerSearcher:
+    """`ServerSearcher` where the server compares all of them."""
+
+    def search(
+        self, db: "Db", model: int, query: Vector, *, most: int, state: str
+    ) -> list[tuple[int, float]]:
+        """See `ServerSearcher.search`."""
+        return db.execute(
+            "SELECT text, -(embedding <#> %s::vector) AS alike FROM commonplace.embeddings AS e WHERE model = %s"
+            " AND NOT EXISTS (SELECT FROM commonplace.texts AS t WHERE t.id = e.text AND t.uses = 0)"
+            " ORDER BY alike DESC, text LIMIT %s",
+            (format_vector(query), model, min(most, 1 << 62)),
+        ).fetchall()
+
+    def similarities(
+        self, db: "Db", model: int, queries: Sequence[Vector], texts: Sequence[int]
+    ) -> dict[int, tuple[float, ...]]:
+        """See `ServerSearcher.similarities`."""
+        cosines = ", ".join("-(embedding <#> %s::vector)" for _ in queries)
+        rows = db.execute(
+            (
+                f"SELECT text, {cosines} FROM commonplace.embeddings"  # noqa: S608
+                " WHERE model = %s AND text = ANY(%s)"
+            ).encode(),
+            [*map(format_vector, queries), model, list(texts)],
+        )
+        return {row[0]: row[1:] for row in rows}
+
+
+def format_vector(vector: Vector) -> str:
+    """A vector as pgvector reads it."""
+    return f"[{','.join(map(repr, unpack_vector(vector)))}]"

@@ -1,0 +1,62 @@
+"""Vectors of the same model in another version: a new address or a mended prefix may leave them as they are."""
+
+import apsw
+
+from memory.embeddings.protocol import ModelId, Vector, split_stored_name
+from memory.index.protocol import UnembeddedText
+from memory.index.sqlite_schema import SqliteTables, check_bytes, check_integer, check_text
+from memory.index.sqlite_vectors import read_unembedded_text
+
+
+def other_versions(db: apsw.Connection, model: ModelId) -> list[ModelId]:
+    """See `Index.other_versions`."""
+    named = [
+        ModelId(model.provider, model.model, check_integer(row[1]), split_stored_name(check_text(row[0]))[1])
+        for row in db.execute(
+            "SELECT model, dimensions FROM models WHERE provider = ? ORDER BY seen DESC, id DESC",
+            (model.provider,),
+        )
+        if model.is_version_of(check_text(row[0]))
+    ]
+    return [] if any(each.version == model.version for each in named) else named
+
+
+def last_model(db: apsw.Connection, model: ModelId) -> ModelId:
+    """Return the model of this provider, and name where it has one, that made vectors last; `model` where none has."""
+    for row in db.execute(
+        "SELECT model, dimensions FROM models WHERE provider = ? ORDER BY seen DESC, id DESC",
+        (model.provider,),
+    ):
+        name, version = split_stored_name(check_text(row[0]))
+        if model.model in {"", name} and model.dimensions in {0, row[1]}:
+            return ModelId(model.provider, name, check_integer(row[1]), version)
+    return model
+
+
+def sample_vectors(tables: SqliteTables, model_id: int, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
+    """See `Index.sample`: by digest, which has nothing to do with where and when a text was noted."""
+    rows = tables.run(
+        "SELECT texts.id, embedding, s.id, s.last, s.heading FROM"
+        " (SELECT texts.id, embedding FROM texts CROSS JOIN vectors ON vectors.model = ? AND vectors.text = texts.id"
+        " WHERE uses > 0 ORDER BY digest LIMIT ?) AS texts"
+        " CROSS JOIN segments@ AS s ON s.text = texts.id GROUP BY texts.id",
+        (model_id, most),
+    ).fetchall()
+    return [
+        (
+            read_unembedded_text(
+                tables,
+                check_integer(text_id),
+                check_integer(segment),
+                check_integer(last),
+                check_text(heading),
+            ),
+            check_bytes(vector),
+        )
+        for text_id, vector, segment, last, heading in rows
+    ]
+
+
+def adopt_vectors(db: apsw.Connection, other_id: int, model: ModelId) -> None:
+    """See `Index.adopt`."""
+    db.execute("UPDATE models SET model = ? WHERE id = ?", (model.stored_name, other_id))

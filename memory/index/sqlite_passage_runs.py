@@ -1,0 +1,97 @@
+"""From chunks and segments that were found to the passages around them."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from memory.index.passage_spans import (
+    MAX_DAILY_LOGS,
+    PassageSpan,
+    merge_spans,
+    parse_day,
+    similarity_by_position,
+)
+from memory.index.sqlite_schema import POSITIONS, SqliteTables, check_integer, check_text
+from memory.search import CandidatePassage, DayRange, PassageRun, Similarity
+
+Similarities = Callable[[Sequence[int]], Mapping[int, Similarity]]
+"""Of texts to the question, as far as they have vectors."""
+
+
+def read_chunk_spans(tables: SqliteTables, chunks: Sequence[int]) -> list[PassageSpan]:
+    """Where these chunks stand, which are given by their rows; in no order."""
+    places = tables.run(
+        "SELECT note, first, last FROM json_each(?) CROSS JOIN chunks@ ON chunks@.id = value",
+        (json.dumps(chunks),),
+    )
+    return [(check_integer(note), check_integer(first), check_integer(last)) for note, first, last in places]
+
+
+def read_day_spans(tables: SqliteTables, days: Iterable[DayRange]) -> list[PassageSpan]:
+    """Daily logs of these days, whole; of many, the latest."""
+    notes = (
+        row
+        for first, last in days
+        for row in tables.run(
+            "SELECT id FROM notes@ WHERE day BETWEEN ? AND ? ORDER BY day DESC, path LIMIT ?",
+            (first.toordinal(), last.toordinal(), MAX_DAILY_LOGS),
+        )
+    )
+    return [(check_integer(note), 0, POSITIONS - 1) for (note,) in notes]
+
+
+def read_runs(
+    tables: SqliteTables, found: Iterable[PassageSpan], similarities: Similarities | None = None
+) -> list[PassageRun]:
+    """The passages at `found` with their neighbours, joined where they touch; by path and line.
+
+    With `similarities`, each is told the one of its segment.
+    """
+    places = merge_spans(found)
+    segments = [list(_read_segments(tables, place)) if similarities else [] for place in places]
+    texts = dict.fromkeys(text_id for run in segments for _, _, text_id in run)
+    similar = similarities(list(texts)) if similarities and texts else {}
+    runs = [
+        _read_run(tables, place, similarity_by_position(inside, similar))
+        for place, inside in zip(places, segments, strict=True)
+    ]
+    return sorted(runs, key=lambda run: (run.path, run.passages[0].line_start if run.passages else 0))
+
+
+def _read_segments(tables: SqliteTables, place: PassageSpan) -> Iterator[PassageSpan]:
+    """`(first, last, text)` of the segments that reach into the place."""
+    note, first, last = place
+    base = note * POSITIONS
+    # The one that begins before the place may reach into it.
+    rows = tables.run(
+        "SELECT id, last, text FROM segments@ WHERE last >= ?1 AND id <= ?2"
+        " AND id >= coalesce((SELECT max(id) FROM segments@ WHERE id BETWEEN ?3 AND ?4), ?4) ORDER BY id",
+        (first, min(base + last, base + POSITIONS - 1), base, base + first),
+    )
+    for segment, end, text_id in rows:
+        yield check_integer(segment) - base, check_integer(end), check_integer(text_id)
+
+
+def _read_run(tables: SqliteTables, place: PassageSpan, similarity: Mapping[int, Similarity]) -> PassageRun:
+    note, first, last = place
+    base = note * POSITIONS
+    named = tables.run("SELECT path, mtime_ns FROM notes@ WHERE id = ?", (note,)).fetchone()
+    rows = tables.run(
+        "SELECT id, line_start, line_end, heading, is_heading, text, words, day FROM passages@"
+        " WHERE id BETWEEN ? AND ? ORDER BY id",
+        (base + first, min(base + last, base + POSITIONS - 1)),
+    )
+    passages = tuple(
+        CandidatePassage(
+            check_integer(start),
+            check_integer(end),
+            check_text(heading),
+            bool(is_heading),
+            check_text(body),
+            check_text(words),
+            similarity.get(passage - base),
+            parse_day(day),
+        )
+        for passage, start, end, heading, is_heading, body, words, day in rows
+    )
+    path, mtime_ns = named or (None, None)
+    return PassageRun(check_text(path), passages, check_integer(mtime_ns))

@@ -1,0 +1,76 @@
+"""What PostgreSQL's refusals mean to the memory."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from memory.errors import IndexCorrupted, IndexUnavailable
+
+
+class ServerUnreachable(IndexUnavailable):
+    """The server cannot be reached, or has closed the connection; what was under way may or may not be done."""
+
+
+class ServerClosed(IndexUnavailable):
+    """We have let go of the server ourselves; nothing is asked of it any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the memory was closed")
+
+
+@contextmanager
+def translate_errors(shown: str) -> Iterator[None]:
+    """Raise what psycopg raises as the memory's own errors; `shown` is the server's address without secrets."""
+    import psycopg
+    from psycopg import errors
+
+    try:
+        yield
+    except (
+        errors.DataCorrupted,
+        errors.IndexCorrupted,
+        errors.UndefinedTable,
+        errors.UndefinedColumn,
+    ) as error:
+        raise IndexCorrupted(f"the index on {shown} is damaged ({first_line(error)})") from error
+    except errors.InsufficientPrivilege as error:
+        raise IndexUnavailable(
+            f"{shown} does not let us: {first_line(error)}; let its owner grant this user CREATE on the database"
+        ) from error
+    except errors.ReadOnlySqlTransaction as error:
+        raise IndexUnavailable(
+            f"{shown} only lets us read: it is a replica; add ?target_session_attrs=read-write and all hosts"
+        ) from error
+    except errors.DiskFull as error:
+        raise IndexUnavailable(f"{shown} has no room left ({first_line(error)})") from error
+    except (
+        errors.LockNotAvailable,
+        errors.QueryCanceled,
+        errors.DeadlockDetected,
+        errors.SerializationFailure,
+    ) as error:
+        raise IndexUnavailable(f"{shown} took too long ({first_line(error)})") from error
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        told = first_line(error)
+        if "authentication failed" in told or "no pg_hba.conf entry" in told:
+            raise ServerUnreachable(
+                f"{shown} does not let us in ({told}); mend user or password in index.url"
+            ) from error
+        if told.startswith("database ") and told.endswith(" does not exist"):
+            raise ServerUnreachable(f"{shown}: {told}; create it there, or mend index.url") from error
+        raise ServerUnreachable(f"{shown} does not answer ({told})") from error
+    except psycopg.Error as error:
+        raise IndexUnavailable(f"{shown} refused: {first_line(error)}") from error
+
+
+_PLACE = re.compile(
+    r'connection failed: |connection to server (?:at|on socket) "[^"]*"(?: \([^)]*\))?(?:, port \d+)? failed: '
+)
+"""Where libpq says once more whom it has asked."""
+
+
+def first_line(error: BaseException) -> str:
+    """What it says, in one line without an end."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = _PLACE.sub("", lines[0]) if lines else type(error).__name__
+    return told.removeprefix("FATAL:").removeprefix("ERROR:").strip().rstrip(".")

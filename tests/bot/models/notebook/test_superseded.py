@@ -1,0 +1,122 @@
+"""Of several statements about one thing the notebook says which is the latest, and is silent where it cannot know."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bot.models.notebook.languages import LANGUAGES
+from bot.models.notebook.languages.english import ENGLISH
+from bot.models.notebook.superseded import Statement, tell_apart
+from tests.bot.models.notebook.test_model import Talk, hit
+
+ROOT = Path(__file__).parents[4]
+CHANGED = {
+    "en": ("Where does Anna live?", "Anna lives in Bonn", "Anna lives in Oslo"),
+    "de": ("Wo wohnt Anna?", "Anna wohnt in Bonn", "Anna wohnt in Oslo"),
+    "fr": ("Où habite Anna ?", "Anna habite à Bonn", "Anna habite à Oslo"),
+    "es": ("¿Dónde vive Anna?", "Anna vive en Bonn", "Anna vive en Oslo"),
+    "it": ("Dove vive Anna?", "Anna vive a Bonn", "Anna vive a Oslo"),
+    "pt": ("Onde mora a Anna?", "Anna mora em Bonn", "Anna mora em Oslo"),
+    "ru": ("Где живёт Анна?", "Анна живёт в Бонне", "Анна живёт в Осло"),
+    "ar": ("أين تسكن آنا؟", "آنا تسكن في بون", "آنا تسكن في أوسلو"),
+    "hi": ("अन्ना कहाँ रहती है?", "अन्ना बॉन में रहती है", "अन्ना ओस्लो में रहती है"),
+    "zh": ("安娜住在哪里？", "安娜住在波恩", "安娜住在奥斯陆"),
+    "ja": ("アンナはどこに住んでいますか？", "アンナはボンに住んでいる", "アンナはオスロに住んでいる"),
+    "ko": ("안나는 어디에 살아?", "안나는 본에 살아", "안나는 오슬로에 살아"),
+    "th": ("อันนาอยู่ที่ไหน", "อันนาอยู่ที่บอนน์", "อันนาอยู่ที่ออสโล"),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+async def test_the_latest_statement_comes_first_and_says_since_when(language: object) -> None:
+    code = getattr(language, "code", "")
+    question, before, now = CHANGED[code]
+    hits = [
+        hit(f"- {before}", "2024-05-01.md", told="2024-05-01"),
+        hit(f"- {now}", "2026-03-02.md", told="2026-03-02"),
+    ]
+    answer = await Talk().say(question, memory_search={"results": hits})
+    say = next(each.say for each in LANGUAGES if each.code == code)
+    latest = say.since.format(date="2026-03-02", text=now)
+    earlier = say.before_that.format(date="2024-05-01", text=before)
+    assert answer.splitlines()[2:4] == [f"- {latest} `2026-03-02.md:3`", f"- {earlier} `2024-05-01.md:3`"]
+
+
+def held(query: str, *statements: tuple[str, str], scores: tuple[float, ...] = ()) -> list[tuple[str, str]]:
+    told = [
+        Statement(line, day, scores[number] if scores else 0.5)
+        for number, (day, line) in enumerate(statements)
+    ]
+    return [(told[each.number].line, each.since) for each in tell_apart(told, query, ENGLISH)]
+
+
+def test_what_is_said_again_holds_since_it_was_said_first() -> None:
+    assert held(
+        "Where does Anna live?",
+        ("2026-03-02", "Anna lives in Oslo."),
+        ("2023-01-01", "Anna lives in Bonn."),
+        ("2024-01-01", "Anna lives in Bonn."),
+        ("2026-05-05", "Anna lives in Oslo."),
+    ) == [("Anna lives in Oslo.", "2026-03-02"), ("Anna lives in Bonn.", "2023-01-01")]
+
+
+def test_a_label_tells_how_something_is() -> None:
+    found = held("phone", ("2023-01-01", "Phone of Anna: 555 1"), ("2024-01-01", "Phone of Anna: 777 2"))
+    assert [line for line, _ in found] == ["Phone of Anna: 777 2", "Phone of Anna: 555 1"]
+
+
+@pytest.mark.parametrize(
+    ("query", "one", "other"),
+    [
+        ("What did I buy?", "I bought milk", "I bought bread"),  # both happened
+        ("Where does Anna live?", "Anna lives in Bonn", "Tom lives in Oslo"),  # of two people
+        ("Where does Anna live?", "Anna lives in Bonn", "In Oslo is where Anna lives"),
+        (
+            "Who lives in Oslo?",
+            "Anna lives in Oslo",
+            "Anna lives in Bonn",
+        ),  # what was asked for is what differs
+        (
+            "Where does Anna live?",
+            "Anna lives in Bonn",
+            "Anna lives in a house that Tom and Eva and Ida and Max built",
+        ),
+        ("Where does Anna live?", "Anna lives in Bonn", "Anna lives in Bonn"),
+    ],
+)
+def test_where_it_is_not_sure_nothing_is_said(query: str, one: str, other: str) -> None:
+    assert held(query, ("2023-01-01", one), ("2024-01-01", other)) == []
+
+
+def test_what_is_of_one_day_or_of_none_or_answers_worse_has_no_order() -> None:
+    bonn, oslo = "Anna lives in Bonn", "Anna lives in Oslo"
+    query = "Where does Anna live?"
+    assert held(query, ("2024-01-01", bonn), ("2024-01-01", oslo)) == []
+    assert held(query, ("", bonn), ("2024-01-01", oslo)) == []
+    assert held(query, ("2023-01-01", bonn), ("2024-01-01", oslo), scores=(0.5, 0.3)) == []
+    assert len(held(query, ("2023-01-01", bonn), ("2024-01-01", oslo), scores=(0.5, 0.45))) == 2
+
+
+@pytest.mark.thorough
+def test_seven_logs_are_answered_by_the_latest(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    for number, year in enumerate(range(2018, 2025)):
+        (tmp_path / f"memory/{year}-03-02.md").write_text(f"- My phone number is 555 {number}\n")
+    run = subprocess.run(
+        [
+            *(sys.executable, "-m", "bot", "chat", "-m", "What is my phone number?"),
+            *("--workspace", str(tmp_path)),
+        ],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COMMONPLACE_MEMORY__EMBEDDING__PROVIDER": "none"},
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    shown = [line for line in run.stdout.splitlines() if "phone number is" in line]
+    assert "Since 2024-03-02: My phone number is 555 6" in shown[0]
+    assert "Before that, from 2023-03-02: My phone number is 555 5" in shown[1]
+    assert len(shown) == 5

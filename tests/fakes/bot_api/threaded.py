@@ -1,0 +1,24 @@
+"""The server in a thread of its own, for tests and benchmarks that are not asynchronous themselves."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.fakes.bot_api.server import BotApi
+
+
+@contextmanager
+def run_in_thread(api: BotApi) -> Iterator[BotApi]:
+    """Have it run; what people do there goes through `api.do(anna.say("hi"))`."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="fake Bot API", daemon=True)
+    thread.start()
+    try:
+        asyncio.run_coroutine_threadsafe(api.start(), loop).result(5)
+        yield api
+    finally:
+        asyncio.run_coroutine_threadsafe(api.stop(), loop).result(5)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(5)
+        loop.close()

@@ -1,0 +1,215 @@
+"""The whole assistant with a scripted model and channels that record what they are given to show."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from bot.assistant import Assistant
+from bot.attachments.save_document import DocumentSaver
+from bot.attachments.transcription import Transcriber
+from bot.config.reload import LiveSettings
+from bot.config.settings import AccessSettings, FlushSettings, LimitsSettings, MemorySection, Settings
+from bot.conversations.compaction import Compactor
+from bot.conversations.conversation import Conversation
+from bot.inbox import Inbox
+from bot.messages import Adapter, Attachment, ChatId, IncomingMessage, Quoted
+from bot.metrics import Metrics
+from bot.models.breakers import Breakers
+from bot.models.fallback import FallbackModel
+from bot.process_lock import ProcessLock
+from bot.reminders import Reminders
+from bot.service.assembly import AssistantTimes, assemble, services_of
+from bot.state.database import State
+from bot.supervisor import Supervisor
+from bot.tools.toolbox import Tool
+from memory.memory import Memory
+from tests.fakes.fresh_state import copy_fresh_state
+from tests.fakes.recording_adapter import RecordingAdapter
+from tests.fakes.scripted_model import ScriptedModel, alone
+from tests.fakes.turns import NOW, message
+
+ACCESS = AccessSettings(owners=("telegram:1",), allow=("telegram:2",), guests=("telegram:3",))
+
+
+@dataclass(slots=True)
+class Harness:
+    assistant: Assistant
+    memory: Memory
+    state: State
+    inbox: Inbox
+    chain: FallbackModel
+    model: ScriptedModel
+    compactor: Compactor
+    reminders: Reminders
+    filing: DocumentSaver
+    woken: asyncio.Event
+    measures: Metrics
+    supervisor: Supervisor
+    terminal: RecordingAdapter = field(default_factory=lambda: RecordingAdapter("terminal"))
+    telegram: RecordingAdapter = field(default_factory=lambda: RecordingAdapter("telegram"))
+    sent: list[IncomingMessage] = field(default_factory=list)
+
+    async def say(
+        self,
+        text: str,
+        *,
+        chat: str = "terminal:main",
+        sender: str = "terminal:owner",
+        attachments: tuple[Attachment, ...] = (),
+        quoted: Quoted | None = None,
+    ) -> str:
+        """Say something, wait until all is quiet, return the reply."""
+        await self.accept(text, chat=chat, sender=sender, attachments=attachments, quoted=quoted)
+        await self.wait_until_idle()
+        return self.reply(-1)
+
+    async def accept(
+        self,
+        text: str,
+        *,
+        chat: str = "terminal:main",
+        sender: str = "terminal:owner",
+        alone: bool = True,
+        in_room: bool = False,
+        edit_of: str = "",
+        attachments: tuple[Attachment, ...] = (),
+        quoted: Quoted | None = None,
+    ) -> IncomingMessage:
+        said = message(
+            text,
+            chat=chat,
+            sender=sender,
+            alone=alone,
+            in_room=in_room,
+            edit_of=edit_of,
+            attachments=attachments,
+            quoted=quoted,
+        )
+        self.sent.append(said)
+        await self.assistant.accept(said)
+        return said
+
+    def run_in_background(self) -> list[asyncio.Task[None]]:
+        """Run what goes on unasked, as the service does; the tasks are for the caller to cancel."""
+        work: dict[str, Callable[[], Awaitable[None]]] = {
+            **self.assistant.background_tasks(),
+            "reminders": lambda: self.reminders.run(self.assistant.serves, self.woken.set),
+        }
+        return [self.supervisor.start(name, each) for name, each in work.items()]
+
+    async def wait_until_idle(self) -> None:
+        async with asyncio.timeout(10):
+            await self.assistant.wait_until_idle()
+
+    async def wait_until_asked(self, times: int) -> None:
+        """Wait until the model has been asked so often."""
+        ends = time.monotonic() + 5
+        while len(self.model.history) < times:
+            assert time.monotonic() < ends
+            await asyncio.sleep(0.001)
+
+    async def wait_until_accepted(self, count: int) -> None:
+        """Wait until so many messages are in the inbox, answered ones too."""
+        ends = time.monotonic() + 5
+        while await self.state.read(lambda db: db.execute("SELECT count(*) FROM inbox").get) < count:
+            assert time.monotonic() < ends
+            await asyncio.sleep(0.005)
+
+    def reply(self, index: int) -> str:
+        return (self.terminal.replies() | self.telegram.replies())[self.sent[index].id]
+
+    async def history(self, chat: str = "terminal:main") -> list[str]:
+        conversation = Conversation(self.state, ChatId.parse(chat))
+        await conversation.load()
+        return [getattr(each, "text", "") for each in conversation.messages()]
+
+    async def count_undelivered(self) -> int:
+        """How many messages and notices are not delivered."""
+        query = (
+            "SELECT (SELECT count(*) FROM inbox WHERE state != 'delivered') + "
+            "(SELECT count(*) FROM outbox WHERE NOT delivered)"
+        )
+        count: int = await self.state.read(lambda db: db.execute(query).get)
+        return count
+
+
+@asynccontextmanager
+async def open_harness(
+    folder: Path,
+    *,
+    turns_at_once: int = 128,
+    access: AccessSettings = ACCESS,
+    tools: Sequence[Tool] = (),
+    model: ScriptedModel | None = None,
+    chain_of: Callable[[State], FallbackModel] | None = None,
+    flush: FlushSettings | None = None,
+    per_minute: int = 1000,
+    daily_tokens: int = 0,
+    steps_per_turn: int = 5,
+    pauses: Sequence[float] = (),
+    disk_pauses: Sequence[float] = (0.02,),
+    now: Callable[[], datetime] = lambda: NOW,
+    channels: Sequence[Adapter] = (),
+    speech: Transcriber | None = None,
+    supervisor: Supervisor | None = None,
+) -> AsyncIterator[Harness]:
+    """Put it together as the service does; what is not said here is as in its settings, but it waits for nothing."""
+    model = model or ScriptedModel()
+    settings = Settings(
+        workspace=folder,
+        access=access,
+        limits=LimitsSettings(
+            messages_per_minute=per_minute, steps_per_turn=steps_per_turn, daily_tokens=daily_tokens
+        ),
+        memory=MemorySection(flush=flush or FlushSettings()),
+    )
+    private = settings.private_folder
+    async with AsyncExitStack() as stack:
+        state = await stack.enter_async_context(State(copy_fresh_state(private / "state.db"), now=now))
+        presence = stack.enter_context(ProcessLock(private / "locks"))
+        memory = await stack.enter_async_context(Memory(settings.memory, workspace=folder, now=now))
+        measures = Metrics()
+        pace = AssistantTimes(
+            turns_at_once=turns_at_once,
+            delivery_pauses=pauses,
+            disk_pauses=disk_pauses,
+            fetch_waits=(0.0, 0.0, 0.0),
+        )
+        services = services_of(
+            LiveSettings(settings),
+            presence=presence,
+            state=state,
+            memory=memory,
+            model=chain_of(state) if chain_of else alone(model, Breakers(state), measures),
+            measures=measures,
+            now=now,
+            supervisor=supervisor,
+            pace=pace,
+        )
+        stack.push_async_callback(services.rebuilding.close)
+        services.reader.speech.replace(speech)
+        house = Harness(
+            assistant=assemble(services, tools=tools, pace=pace),
+            memory=memory,
+            state=state,
+            inbox=services.inbox,
+            chain=services.model,
+            model=model,
+            compactor=services.compactor,
+            reminders=services.reminders,
+            filing=services.filing,
+            woken=services.woken,
+            measures=measures,
+            supervisor=services.supervisor,
+        )
+        for adapter in channels or (house.terminal, house.telegram):
+            house.assistant.attach(adapter)
+        await house.assistant.resume()
+        try:
+            yield house
+        finally:
+            await house.assistant.close(0)

@@ -1,0 +1,62 @@
+"""What a write leaves in a note, found again: as by trying every place, in time that grows with the note."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.write_recovery import BeforeAppend, find_block, find_missing_rest, make_addition
+from tests.growth import Case, assert_grows_linearly
+
+LINES = st.lists(st.sampled_from(["", "a", "aa", "b", "- a"]), min_size=1, max_size=12).map("\n".join)
+
+
+@given(text=LINES, block=LINES.filter(str.strip))
+def test_every_place_is_found_also_those_that_share_lines(text: str, block: str) -> None:
+    lines, wanted = text.split("\n"), block.split("\n")
+    expected = [
+        sum(len(line) + 1 for line in lines[:at])
+        for at in range(len(lines) - len(wanted) + 1)
+        if lines[at : at + len(wanted)] == wanted
+    ]
+    assert find_block(text, block) == expected
+
+
+@given(note=LINES, block=LINES.filter(str.strip), length=st.integers(0, 40))
+def test_what_a_crash_has_torn_is_completed_wherever_it_was_torn(note: str, block: str, length: int) -> None:
+    before = f"{note}\n".encode()
+    whole = b"".join(make_addition(before, block, title="T"))
+    torn = before + whole[:length]
+    rest = find_missing_rest(torn, block, BeforeAppend(0, len(before), True), title="T")
+    assert rest == (whole[length:] if 0 < length < len(whole) else b"")
+
+
+@given(note=LINES, block=LINES.filter(str.strip), length=st.integers(1, 40))
+def test_it_is_completed_too_where_the_note_was_made_longer_meanwhile(
+    note: str, block: str, length: int
+) -> None:
+    added = f"{block}\n".encode()
+    torn = f"{note}\n".encode() + added[:length]
+    rest = find_missing_rest(torn, block, BeforeAppend(0, len(torn) + 9, True), title="T")
+    above = {at: torn[: len(torn) - at] for at in range(1, min(len(added), len(torn) + 1))}
+    candidates = [
+        at for at, text in above.items() if torn.endswith(added[:at]) and (not text or text.endswith(b"\n"))
+    ]
+    is_torn = length < len(added) and not added[:length].endswith(b"\n")
+    assert rest == (added[max(candidates) :] if is_torn and candidates else b"")
+
+
+def test_a_note_of_one_letter_holds_nobody_up() -> None:
+    for name, call in {
+        "one line": lambda text: find_block(text, text[: len(text) // 2]),
+        "few letters": lambda text: find_block(text, text[:20]),
+        "many lines": lambda text: find_block(text.replace("aa", "a\n"), "a\n" * (len(text) // 8) + "a"),
+        "torn": lambda text: find_missing_rest(
+            text.encode(), f"{text}b", BeforeAppend(0, len(text) + 9, True), title="T"
+        ),
+        "torn lines": lambda text: find_missing_rest(
+            text.replace("aa", "a\n").encode() + b"a",
+            f"{text.replace('aa', chr(97) + chr(10))}b",
+            BeforeAppend(0, len(text) + 9, True),
+            title="T",
+        ),
+    }.items():
+        assert_grows_linearly(Case(name, call, lambda size: "a" * (size // 2 * 2)))
