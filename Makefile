@@ -37,6 +37,7 @@ check: .venv/dev $(EXTRAS)  ## everything: format, lint, types, documents, tests
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/mypy --no-error-summary
 	@$(PY) scripts/print_docs.py --check
+	@$(PY) scripts/house.py --check
 	@echo "check: tests"
 	@$(PYTEST) --thorough --cache-clear $(CHECK_WORKERS) || { test $$? -eq 1 && $(MAKE) --no-print-directory again; }
 

@@ -1,4 +1,4 @@
-"""Print the documents that come from the code: config.example.toml, docs/settings.md, docs/commands.md.
+"""Print the documents that come from the code: config.example.toml, docs/settings.md, docs/commands.md, docs/files.md.
 
 Of docs/security.md, the table of bounds.
 
@@ -18,6 +18,7 @@ from bot.config.errors import format_key
 from bot.config.example import example_config, field_explanations, plain_fields, sections, to_toml
 from bot.config.schema import describe_type, strip_none
 from scripts import bounds
+from scripts.file_list import files_page
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -112,6 +113,7 @@ def printed_pages() -> dict[Path, str]:
     docs = ROOT / "docs"
     return {
         ROOT / "config.example.toml": example_config(),
+        docs / "files.md": files_page(),
         docs / "settings.md": settings_page(),
         docs / "commands.md": commands_page(),
         docs / "security.md": insert_bounds((docs / "security.md").read_text("utf-8")),
