@@ -137,9 +137,9 @@ def test_facts_that_are_lost_doubled_or_torn_are_told(tmp_path: Path) -> None:
     code = (
         "for _ in range(4): people.post('c00', 'write')\n"
         f"folder = Path({str(tmp_path)!r})\n"
-        "items = ''.join(f'- {c.item(number, \"new\")}\\n' for number in range(c.ITEMS))\n"
+        "items = ''.join(f'- {c.item_line(number, \"new\")}\\n' for number in range(c.ITEMS))\n"
         "(folder / 'items.md').write_text(items)\n"
-        "lines = [f'- {c.parcel(f\"T{number:05}\")}\\n' for number in range(4)]\n"
+        "lines = [f'- {c.parcel_fact(f\"T{number:05}\")}\\n' for number in range(4)]\n"
         "def check(text):\n"
         "    (folder / 'day.md').write_text(text); found.faults.clear()\n"
         "    c.check_notes(found, people, folder, excused=set()); told()\n"

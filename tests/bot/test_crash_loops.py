@@ -32,7 +32,7 @@ class Mortal(RecordingAdapter):
 
 async def run():
     tests.fakes.harness.RecordingAdapter = Mortal
-    async with open_house(Path(sys.argv[1])) as house:
+    async with open_harness(Path(sys.argv[1])) as house:
         await house.wait_until_idle()
 
 asyncio.run(run())

@@ -336,7 +336,7 @@ def test_a_fault_of_the_disk_is_told_and_tried_again(file: Path) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         index.numbers()
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, resource.RLIM_INFINITY))  # any write fails as an I/O error
-        for change in (lambda: index.apply([note("b.md", "- folder")]), index.reset):
+        for change in (lambda: index.write_batch([note("b.md", "- folder")]), index.reset):
             try:
                 change()
             except IndexUnavailable:
@@ -344,7 +344,7 @@ def test_a_fault_of_the_disk_is_told_and_tried_again(file: Path) -> None:
             else:
                 raise AssertionError
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        index.apply([note("b.md", "- folder")])
+        index.write_batch([note("b.md", "- folder")])
         assert sorted(index.known()) == ["a.md", "b.md"]
         print("begun", flush=True)
         """

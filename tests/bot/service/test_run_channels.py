@@ -147,7 +147,7 @@ async def test_a_background_task_that_fails_is_seen_everywhere_and_works_again(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(bot.assistant, "ROUND_SECONDS", 0.05)
+    monkeypatch.setattr(bot.assistant, "SCAN_SECONDS", 0.05)
     async with serving(tmp_path, api) as service:
         code, told = await service.until_health("ok", set())
         assert (code, told["channels"]) == (200, {"discord": "up"})

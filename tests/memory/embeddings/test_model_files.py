@@ -291,7 +291,7 @@ def test_two_who_want_it_fetch_it_once(hub: ModelHub, tmp_path: Path) -> None:
     hub.seconds_per_piece = 0.01
     code = (
         "import sys; from memory.embeddings.model_files import download_model; "
-        "print(fetch(sys.argv[1], sys.argv[2]).stat().st_size)"
+        "print(download_model(sys.argv[1], sys.argv[2]).stat().st_size)"
     )
     command = [sys.executable, "-c", code, REFERENCE, str(tmp_path)]
     environment = {**os.environ, "HF_ENDPOINT": hub.url, "PYTHONPATH": str(ROOT)}
