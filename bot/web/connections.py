@@ -98,6 +98,13 @@ class HttpConnection(web.RequestHandler):
         loop = asyncio.get_running_loop()
         loop.call_soon(loop.call_soon, self.begin_to_wait)
 
+    async def _handle_request(self, *args: Any) -> tuple[web.StreamResponse, bool]:
+        # Here and not in `track_request`: what the library refuses by itself never gets there.
+        try:
+            return await super()._handle_request(*args)
+        finally:
+            self.answered += 1
+
     def begin_to_wait(self) -> None:
         """Note that it waits from now on."""
         self.since = asyncio.get_running_loop().time()
@@ -255,7 +262,6 @@ class HttpConnections:
     def request_ended(self, connection: HttpConnection) -> None:
         """Note that nothing is being answered any more."""
         connection.request = None
-        connection.answered += 1
         connection.begin_to_wait()
         if connection in self._open:
             self._waiting[connection] = None

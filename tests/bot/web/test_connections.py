@@ -57,6 +57,12 @@ async def test_three_times_as_many_half_requests_as_may_be_do_not_keep_others_ou
         assert len([each for each in caplog.records if each.levelno >= logging.WARNING]) <= 2
 
 
+async def test_connections_that_the_library_refuses_by_itself_do_not_keep_others_out(tmp_path: Path) -> None:
+    refused = b"GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n"
+    async with serve_http(tmp_path) as (served, _), open_clients(served.port, 3 * MAX_CONNECTIONS, refused):
+        assert min([await seconds_of_health(served) for _ in range(5)]) < 2
+
+
 @asynccontextmanager
 async def opened(
     connections: HttpConnections, *addresses: str
