@@ -211,9 +211,12 @@ class Grammar:
             hour, minute, second = [*map(int, line.folded(at).split(":")), 0][:3]
             return self._with_half_day(hour, minute, second, at, at + 1)
         if line.folded(at) == "halb" and (number := self._whole(at + 1)):
-            return self._spoken((number[0] - 1) % 24, 30, at, number[1])
+            return self._past_the_hour(number[0], -30, at, number[1])
         if behind_at and line.folded(at) == "час" and line.folded(at + 1) in ("дня", "ночи"):
             return TimeOfDay(time(13 if line.folded(at + 1) == "дня" else 1), sure=True), at + 2
+        if line.folded(at) == "all una":  # one word with its apostrophe
+            past = line.find(words.past_the_hour, at + 1)
+            return self._past_the_hour(1, past[0], at, past[1]) if past else self._spoken(1, 0, at, at + 1)
         if relative := self._past_or_to(at):
             return relative
         if line.kind(at) == "number" and (dotted := _dotted(line.folded(at))):
@@ -240,7 +243,9 @@ class Grammar:
             return self._spoken(value, minute, at, end)
         if not behind_at or (self.line.glued(end) and line.kind(end) in ("word", "number")):
             return None
-        if (
+        if line.folded(at) == "uma" and line.text[line.tokens[at - 1].start :].startswith(("à", "À")):
+            end = line.skip(("hora",), end)  # "à uma", which is no article behind that accent
+        elif (
             line.folded(at) in _ONE_AS_ARTICLE
             and line.folded(at - 1) != "la"
             and not line.find(words.parts, end)
@@ -290,6 +295,8 @@ class Grammar:
 
     def _past_the_hour(self, hour: int, minutes: int, begin: int, end: int) -> tuple[TimeOfDay, int] | None:
         total = hour * 60 + minutes
+        if hour == 1 and minutes < 0:
+            total += 12 * 60  # "quarter to one" is as 12:45 is
         return self._spoken(total // 60 % 24, total % 60, begin, end)
 
     def _past_or_to(self, at: int) -> tuple[TimeOfDay, int] | None:
@@ -318,9 +325,7 @@ class Grammar:
             ):
                 if self._names_unit(hour[1]) and line.skip(words.clock, hour[1]) == hour[1]:
                     return None  # "3 to 4 hours"
-                total = hour[0] * 60 + way * minutes
-                end = line.skip(words.clock, hour[1])
-                return self._spoken(total // 60 % 24, total % 60, at, end)
+                return self._past_the_hour(hour[0], way * minutes, at, line.skip(words.clock, hour[1]))
         return None
 
     def _whole(self, at: int) -> tuple[int, int] | None:

@@ -28,7 +28,7 @@ _UNITS: Mapping[TimeUnit, str] = {
     "year": "y/年/년",
 }
 _NUMBERS: Mapping[int, str] = {
-    1: "one/a/an/eine/einer/einem/einen/ein/一/한",
+    1: "one/a/an/eine/einer/einem/einen/ein/eins/一/한",
     2: "二/两/兩/couple/couple of/a couple of/두",
     3: "三/a few/세",
     4: "四/네",

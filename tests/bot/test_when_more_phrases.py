@@ -141,6 +141,16 @@ starting on 1 December every day at 8 pills | 2026-12-01 08:00 | every 1 days fr
 every day at 9 starting tomorrow pills | 2026-11-19 09:00 | every 1 days from 2026-11-19 at 09:00 | pills
 every couple of hours pills | 2026-11-18 12:15:20 | every 120 minutes from 2026-11-18T11:15:20+00:00 | pills
 in a week or so call | 2026-11-25 10:15:20 | | call
+tomorrow at quarter to one lunch | 2026-11-19 12:45 | | lunch
+morgen um eins essen | 2026-11-19 13:00 | | essen
+morgen um halb eins essen | 2026-11-19 12:30 | | essen
+morgen um viertel vor 1 essen | 2026-11-19 12:45 | | essen
+demain à une heure moins le quart manger | 2026-11-19 12:45 | | manger
+domani all'una pranzo | 2026-11-19 13:00 | | pranzo
+domani all'una e mezza pranzo | 2026-11-19 13:30 | | pranzo
+amanhã à uma almoço | 2026-11-19 13:00 | | almoço
+amanhã à uma hora almoço | 2026-11-19 13:00 | | almoço
+amanhã a uma amiga | 2026-11-19 09:00 | | a uma amiga
 tomorrow at a friend's party | 2026-11-19 09:00 | | at a friend's party
 morgen um eine Verlängerung bitten | 2026-11-19 09:00 | | um eine Verlängerung bitten
 morgen um ein Uhr anrufen | 2026-11-19 13:00 | | anrufen
@@ -220,6 +230,11 @@ today at noon call | 2026-11-18 12:00 | | call
 """
 
 REFUSED = """\
+tomorrow at 8 week review
+at ten to two lunch
+tomorrow at ten to one lunch
+domani alle 20 ora di cena
+mañana a las 8 hora de comer
 in three quarters of an hour check the dough
 nightly at 11 backup
 at 9 and again at 10 drink

@@ -506,7 +506,6 @@ tra 3 o 4 ore x
 due giorni fa x
 due giorni prima dell'esame x
 tutti i giorni tranne la domenica x
-all'una x
 há dois dias x
 dois dias antes do exame x
 todos os dias exceto domingo x

@@ -69,6 +69,9 @@ def is_vague(moment: ReadMoment) -> Finding:
     after = line.skip(moment.words.vague, behind)
     vague = after > behind and (behind > end or is_hour(moment, after))
     vague = vague or (behind > line.skip(moment.words.at, end) and is_hour(moment, behind))
+    # Not read as an hour, since a unit follows: "tomorrow at 8 week review", "domani alle 20 ora di cena".
+    unread = behind > end and is_hour(moment, behind) and line.find(moment.words.units, behind + 1)
+    vague = vague or bool(unread)
     if not vague and not (_FOUR_DIGITS.fullmatch(moment.behind) and not line.glued(end + 1)):
         return False
     last = after if vague and is_hour(moment, after) else max(after, end + 1) - 1

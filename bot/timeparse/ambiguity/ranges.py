@@ -29,7 +29,9 @@ def goes_on_to_another_hour(moment: ReadMoment) -> Finding:
         )
     if moment.behind in ("到", "至", "から"):
         return bool(moment.grammar.read(end + 1)[0].clocks)
-    return moment.behind in ("to", "till") and line.kind(end + 1) in CLOCK_KINDS
+    # In words they may be minutes: "at ten to two" is not 10:00.
+    is_another = is_hour(moment, end + 1) or line.folded(end + 1) == "one"
+    return moment.behind in ("to", "till") and is_another
 
 
 def has_second_hour(moment: ReadMoment) -> Finding:
