@@ -1,4 +1,4 @@
-"""Memory: notes that can be written, corrected and found; joins the parts."""
+"""The memory: a folder of Markdown notes that can be written, edited and searched."""
 
 import asyncio
 import contextlib
@@ -57,11 +57,11 @@ log = logging.getLogger(__name__)
 WriteTarget = Literal["core", "daily"]
 
 MIN_SYNC_INTERVAL = 0.5
-"""A search looks at the folder itself, but not more often than this."""
+"""Minimum seconds between two scans of the folder that searches start."""
 
 _TRIES = 3
 _QUICK_QUERY = 300
-"""Characters that are read on the event loop."""
+"""Queries up to this many characters are parsed on the event loop, longer ones in a thread."""
 
 _Result = TypeVar("_Result")
 _IndexingWork = Callable[[Index, ReportProgress], SyncReport]
@@ -69,7 +69,7 @@ _IndexingWork = Callable[[Index, ReportProgress], SyncReport]
 
 @dataclass(frozen=True, slots=True)
 class CacheStatus:
-    """The embedding cache; None for what is not known while the index cannot be asked."""
+    """Counters of the embedding cache; a field is None while the index is unavailable."""
 
     entries: int | None = 0
     hits: int | None = 0
@@ -78,18 +78,21 @@ class CacheStatus:
 
 @dataclass(frozen=True, slots=True)
 class CacheClearing:
-    """What the embedding cache held beyond what notes need now."""
+    """How many vectors the cache gave up and how many it kept."""
 
     vectors: int
     queries: int
-    """Vectors of queries."""
+    """Number of query vectors that were deleted."""
     kept: int
-    """Vectors that stay, since notes need them."""
+    """Vectors that notes still need."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryStatus:
-    """What the memory holds and how it can be searched; None for what the index alone knows, and cannot be asked."""
+    """What the memory holds and how it can be searched.
+
+    A field that only the index can answer is None while the index is unavailable.
+    """
 
     files: int
     total_chunks: int | None
@@ -99,99 +102,102 @@ class MemoryStatus:
     embedding_model: str
     dimensions: int
     embedding_reason: str
-    """Why it is this provider, or none."""
+    """Why this provider was chosen, or why there is none."""
     embedding_problem: str
-    """What is wrong with it; empty while it is well."""
+    """What is wrong with the provider; empty while it works."""
     embedding_next_try: str
-    """When it is asked again; empty while it is well."""
+    """When the provider is tried again; empty while it works."""
     embedding_fallback: str
-    """Who stands in for it; empty for nobody."""
+    """Name of the fallback provider; empty if there is none."""
     embedding_serving: str
-    """Which of the two makes vectors now; empty where both fail, or nobody is to make any."""
+    """Whichever of the two makes vectors now; empty if both fail or semantic search is off."""
     embedding_serving_model: str
-    """The model of that one."""
+    """Model of the provider that is serving."""
     missing_vectors: int | None
-    """Texts that have none yet. While the provider fails: neither of it nor of its fallback, whichever has more."""
+    """Number of texts without a vector.
+
+    While the provider fails, the smaller of its own number and its fallback's.
+    """
     vector_backend: VectorBackend | Literal["none"]
     vector_backend_reason: str
-    """Why it is this one; empty where nothing is compared."""
+    """Why this backend was chosen; empty if no vectors are compared."""
     fts: str
-    """How text becomes words, and what matches them."""
+    """How text is tokenized and matched."""
     index: str
-    """Where the index is; an address without its password."""
+    """Location of the index: a path, or a server address without its password."""
     index_on_server: bool
-    """Whether that is a server, which is nothing to be told in a chat."""
+    """True if the index is on a server, whose address must not appear in a chat."""
     index_problem: str
-    """Why it cannot be asked just now; empty while it can."""
+    """Why the index is unavailable; empty while it works."""
     last_indexed_at: str | None
-    """ISO 8601 in UTC; empty before the first time."""
+    """ISO 8601 in UTC; empty before the first sync."""
     cache: CacheStatus
     watch: "WatchState | None"
-    """How changes are noticed; None where nobody watches."""
+    """How changes are noticed; None if the folder is not watched."""
     jobs: tuple[JobProgress, ...]
-    """What is being done just now."""
+    """Jobs that are running now."""
     fetching: "Fetching | None"
-    """How far a local model is on its way; None while none is fetched."""
+    """Progress of a local model's download; None if none is running."""
     problems: tuple[Problem, ...]
-    """Notes that could not be read in full, and what else is not as it should be."""
+    """Notes that could not be read completely, and other problems in the folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteDraft:
-    """A block of Markdown, and the note that it goes to."""
+    """A block of Markdown and the note that it will be written to."""
 
     path: str
     block: str
     title: str
-    """The note's heading where it is new."""
+    """Heading for the note if it does not exist yet."""
     at: str = ""
-    """When it is noted, as `14:05`, where the note is a day's."""
+    """Time for the entry, such as `14:05`; empty if the note is not a daily log."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLines:
-    """What there is in the notes that is to be forgotten."""
+    """Lines that match the words to forget."""
 
     lines: tuple[NoteLines, ...]
     more: bool
-    """Whether there is more than was asked for."""
+    """True if there are more matches than requested."""
     in_trash: int
-    """In how many files of the trash it is."""
+    """Number of trash files with a match."""
     in_names: int
-    """How many filed documents are named by it."""
+    """Number of filed documents with a match in their name."""
     unread: tuple[Problem, ...]
-    """Notes that could not be looked at."""
+    """Notes that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForgottenLines:
-    """What was removed."""
+    """What was deleted."""
 
     lines: int
     missed: tuple[NoteLines, ...]
-    """Lines that stood no longer where they were found."""
+    """Lines that had changed or moved since they were found."""
     in_trash: int
     in_names: int
     problem: str
-    """Why something of it may still be in the index; "" where nothing is."""
+    """Why some of the text may remain in the index; empty if none does."""
 
 
 @dataclass(frozen=True, slots=True)
 class _LastSync:
-    """What the last sync is known to cover."""
+    """What the last sync covered."""
 
     at: float
-    """Monotonic seconds when it began."""
+    """When it began, in monotonic seconds."""
     writes: int
-    """How many writes of ours it came after."""
+    """How many of our own writes preceded it."""
     index: str
 
 
 class Memory:
-    """A folder of Markdown, written to and searched. Use it as an async context manager.
+    """A folder of Markdown notes with its index. Use it as an async context manager.
 
-    Errors are `MemoryFault`s. Work that blocks is done in threads: one for searching, one for indexing and one
-    for indexing all anew, so that a search waits for nothing but what has just changed.
+    Every error is a `MemoryFault`. Blocking work runs in three threads, for searching, indexing and
+    rebuilding, so that a search waits only for recent changes to be indexed.
     """
 
     def __init__(
@@ -205,10 +211,12 @@ class Memory:
         server: "Server | None" = None,
         instance: str = "",
     ) -> None:
-        """Touch nothing yet. `now` gives the time in the owner's zone, which decides the day of a daily log.
+        """Store the settings; open nothing yet.
 
-        `lasting`: many searches will come, for which it is worth to keep something in memory. `server`: where the
-        index is, and what instances on several hosts agree by; it stays open. `instance` is what the others are told.
+        `now` returns the time in the owner's zone, which decides the day of a daily log. Set `lasting` if
+        many searches will follow, so that caching for them pays off. `server` holds the index and the locks
+        that instances on several hosts share; closing the memory does not close it. `instance` is the name
+        that other instances see.
         """
         private = workspace / ".commonplace"
         self._settings = settings
@@ -253,25 +261,25 @@ class Memory:
 
     @property
     def index_file(self) -> Path | None:
-        """The file that the index is in; None where it is on a server."""
+        """The index file; None if the index is on a server."""
         return self._place.file
 
     @property
     def index_problem(self) -> str:
-        """Why the server of the index cannot be asked, as last seen; "" while it can. Asks nobody."""
+        """Why the index server was unreachable when last used; "" while it works. Makes no request."""
         return self._place.problem
 
     def redact_server_address(self, text: str) -> str:
-        """The text without the address of the index's server, which is nothing for a chat.
+        """Return `text` without the index server's address, which must not appear in a chat.
 
-        Nor are the server's own words, in brackets behind it: they may name its host as well.
+        The server's own message, in parentheses after it, is removed too, since it may name the host.
         """
         if self.index_file or self._place.shown not in text:
             return text
         return re.sub(r" \(.*\)", "", text.replace(self._place.shown, "the index's server"))
 
     def renew(self, search: SearchSettings) -> None:
-        """Have searches that begin from now on go by these settings."""
+        """Use these settings for all searches that start from now on."""
         self._settings = self._settings.model_copy(update={"search": search})
         self._vectors.renew(search)
 
@@ -282,11 +290,11 @@ class Memory:
         await self.close()
 
     def stop(self) -> None:
-        """Have indexing end soon, since `close` follows; what waits for it need not wait long."""
+        """Tell running indexing to stop soon, so that `close` need not wait long."""
         self._stop.set()
 
     async def close(self) -> None:
-        """Wait for running work and let go of the index; indexing ends where it is, and goes on another time."""
+        """Stop indexing, wait for running work and close the index. An unfinished sync is resumed next time."""
         self.stop()
         if self._closed:
             return
@@ -303,10 +311,10 @@ class Memory:
             await asyncio.to_thread(self._locks.close)
 
     def background_tasks(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
-        """Return what keeps index and vectors up to date with the folder, by name.
+        """Return the tasks, by name, that keep index and vectors up to date with the folder.
 
-        Each runs until it is cancelled, or returns where there is nothing for it to do, and may be started again
-        after it failed.
+        Each runs until it is cancelled, or returns if it has nothing to do. A task that failed may be started
+        again.
         """
         tasks: dict[str, Callable[[], Awaitable[None]]] = {"vectors": self._run_backfill}
         if self._place.file is None:
@@ -330,27 +338,36 @@ class Memory:
                     log.warning("a change was not indexed: %s", error)
 
     async def fill_vectors(self) -> None:
-        """Have a vector for every text that is there now; raises EmbeddingError where who makes them fails."""
+        """Sync, then embed every text that has no vector. Raises `EmbeddingError` if the providers fail."""
         await self._run(self._indexing, self._sync_if_due)
         await self._vectors.fill(self._run_on_index)
 
     async def probe(self) -> None:
-        """Have `status` know whether somebody makes vectors just now; sends nothing of the notes."""
+        """Ask the embedding provider for a test vector, so that `status` is current.
+
+        Sends no text of the notes.
+        """
         await self._vectors.probe()
 
     async def clear_cache(self) -> CacheClearing:
-        """Forget the vectors that no note needs now, and those of queries."""
+        """Delete the query vectors and all vectors that no note needs."""
         queries = self._vectors.clear_queries()
         vectors = await self._vectors.delete_unneeded(self._run_on_index)
         return CacheClearing(vectors, queries, (await self.status()).cache.entries or 0)
 
     async def forget_vectors(self) -> int:
-        """Forget all vectors, so that they are made again; return how many. Raises EmbeddingError, losing none."""
+        """Delete all vectors so that they are made again; return how many.
+
+        Raises `EmbeddingError` if no provider answers; then nothing is deleted.
+        """
         self._vectors.clear_queries()
         return await self._vectors.delete_all(self._run_on_index)
 
     def draft(self, text: str, *, target: WriteTarget = "daily") -> NoteDraft:
-        """How a text would be noted now: in today's log, or in the core note. Raises NothingToWrite."""
+        """Return the entry that `write` would add now to today's log or the core note.
+
+        Raises `NothingToWrite`.
+        """
         now = self._now()
         day = f"{now:%Y-%m-%d}"
         if target == "core":
@@ -358,7 +375,10 @@ class Memory:
         return NoteDraft(f"{day}.md", format_entry(text), day, f"{now:%H:%M}")
 
     async def write(self, text: str, *, target: WriteTarget = "daily") -> WriteResult:
-        """Note something: in today's log, or in the core note that is always at hand."""
+        """Append an entry to today's log, or to the core note that every prompt includes.
+
+        Raises `NothingToWrite`, `NoteUnwritable`.
+        """
         draft = self.draft(text, target=target)
         written = await asyncio.to_thread(
             self._notes.append, draft.path, draft.block, title=draft.title, at=draft.at
@@ -369,7 +389,10 @@ class Memory:
     async def hold(
         self, path: str, work: Callable[[LockedNote], _Result], *, existing: bool = False
     ) -> _Result:
-        """Do something to a note under its lock, in a thread; `existing`: it must be there."""
+        """Run `work` in a thread while holding the note's lock; return its result.
+
+        Raises `NoteMissing` if `existing` and there is no such note.
+        """
 
         def held() -> _Result:
             with self._notes.held(path, existing=existing) as note:
@@ -381,13 +404,13 @@ class Memory:
             self._writes += 1
 
     async def find_lines(self, wanted: WordsToForget, *, most: int) -> FoundLines:
-        """Look for what is to be forgotten through all notes, line by line, and in the trash."""
+        """Return up to `most` matches from all notes, and count the matches in trash and file names."""
         return await asyncio.to_thread(self._find_lines, wanted, most)
 
     async def forget_lines(self, lines: Sequence[NoteLines], wanted: WordsToForget) -> ForgottenLines:
-        """Remove these lines from the notes, `wanted` from the trash, and what was made of them from the index.
+        """Delete these lines from their notes, `wanted` from the trash, and both from the index.
 
-        Documents that are named by it are renamed.
+        Documents with a match in their name are renamed.
         """
         removed, missed = await asyncio.to_thread(self._remove_lines, lines)
         in_names = await asyncio.to_thread(self._remove_names, wanted)
@@ -402,22 +425,22 @@ class Memory:
         return ForgottenLines(removed, missed, in_trash, in_names, problem)
 
     async def get(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:
-        """Read a note from `line` (1-based) on, at most `limit` lines."""
+        """Return at most `limit` lines of a note, starting with the 1-based `line`."""
         return await asyncio.to_thread(self._notes.read, path, line=line, limit=limit)
 
     async def resolve_path(self, asked: str) -> str:
-        """Return the path of the note that a person means, who may leave out `.md`, or the folder it is in.
+        """Return the path of the note that `asked` means; `.md` and the folder may be left out.
 
-        Raises NoteMissing, which names the nearest ones, where none fits or several do; PathRefused.
+        Raises `NoteMissing` if no note or several notes fit, naming the closest ones; `PathRefused`.
         """
         return await asyncio.to_thread(self._notes.resolve_path, asked)
 
     async def listing(self) -> Listing:
-        """Every note that there is, by a walk through the folder, and what cannot be read as one."""
+        """Walk the folder; return every note, and every file that cannot be read as one."""
         return await asyncio.to_thread(self._notes.walk)
 
     async def removed(self) -> Sequence[TrashItem]:
-        """Return everything in the trash, newest first, each with the path of its note."""
+        """Return everything in the trash, newest first, each item with the path of its note."""
 
         def listed() -> Sequence[TrashItem]:
             found = self._notes.removed()
@@ -431,39 +454,42 @@ class Memory:
         return await asyncio.to_thread(listed)
 
     async def read_trash(self, removed: TrashItem) -> str:
-        """Return the text of something in the trash, with LF line ends."""
+        """Return the text of a trash item, with LF line ends."""
         return await asyncio.to_thread(self._notes.read_trash, removed)
 
     async def find_replacement(self, removed: TrashItem, *, block: str) -> LineCorrection | None:
-        """Return what now stands in the place of something in the trash; None where that cannot be told.
+        """Return the correction that puts a trash item back where it was; None if its place cannot be found.
 
-        `block` is what is to stand there again. Raises EditRefused where it does already.
+        `block` is the text to restore. Raises `EditRefused` if it is already there.
         """
         return await asyncio.to_thread(self._notes.find_replacement, removed, block=block)
 
     def is_in_trash(self, file: str) -> bool:
-        """Return whether something is in the trash still: its name there tells which."""
+        """Return whether the file with this name (`TrashItem.file`) is still in the trash."""
         return self._notes.is_in_trash(file)
 
     def mark_restored(self, file: str) -> None:
-        """Remove from the trash what is in a note again; `file`: as in `TrashItem`. Blocks."""
+        """Remove a restored file (`TrashItem.file`) from the trash. Blocks."""
         self._notes.mark_restored(file)
 
     async def edit(self, path: str, old: str, new: str) -> WriteResult:
-        """Replace the one place where `old` stands; what it removes is kept in the trash."""
+        """Replace the only occurrence of `old` by `new`; the old text is kept in the trash.
+
+        Raises what `Notes.edit` raises.
+        """
         written = await asyncio.to_thread(self._notes.edit, path, old, new)
         self._writes += 1
         return written
 
     async def search(self, query: str, *, limit: int | None = None) -> SearchResults:
-        """Find passages, after bringing the index up to date; a file scan answers where the index cannot."""
+        """Sync the index, then return the best passages; scan the files if the index is unavailable."""
         settings = self._settings.search
         most = limit or settings.final_top_k
         asked = _truncate_query(query)
         if not query.strip():
             return SearchResults(query, ())
         today = self._now().date()
-        # In a thread where it is long: one of nothing but months takes a tenth of a second.
+        # Parsing a long query, such as one full of month names, takes a tenth of a second.
         is_long = len(asked) > _QUICK_QUERY
         terms, times = (
             await asyncio.to_thread(_parse_query, asked, today) if is_long else _parse_query(asked, today)
@@ -478,7 +504,7 @@ class Memory:
                 )
             )
         except (IndexCorrupted, IndexUnavailable) as error:
-            # Status and doctor tell more, and where the server is.
+            # Only `status` and `doctor` may name the server.
             away = "the index's server cannot be reached just now"
             why = away if isinstance(error, ServerUnreachable) else self.redact_server_address(str(error))
             notice, source = f"Searched the files one by one: {why}.", "scan"
@@ -502,9 +528,10 @@ class Memory:
         return SearchResults(query, tuple(hits), notice)
 
     async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
-        """Bring the index up to date now; with `rebuild`, from nothing, while searches go on.
+        """Bring the index up to date; with `rebuild`, create it from scratch while searches go on.
 
-        `whole`: also wait for what other instances are indexing just now.
+        With `whole`, also wait for notes that other instances are indexing now. Raises `IndexUnavailable`,
+        `IndexCorrupted`.
         """
         if rebuild:
             work = partial(self._sync, self._rebuild_work, self._rebuild_index, job="rebuilding")
@@ -521,15 +548,15 @@ class Memory:
         return report
 
     def jobs(self) -> tuple[JobProgress, ...]:
-        """What is being done just now, and how far it is."""
+        """Jobs that are running now, with their progress."""
         return self._jobs.now()
 
     def fetching(self) -> "Fetching | None":
-        """How far a local model is on its way; None while none is fetched."""
+        """Progress of a local model's download; None if none is running."""
         return self._vectors.state.fetching
 
     async def status(self, *, look: bool = True) -> MemoryStatus:
-        """What is there, after a look at the folder; without `look` as the latest one found it, at little cost."""
+        """Return the memory's state after a scan of the folder; without `look`, use the last scan, which is cheap."""
         numbers: IndexCounts | None = None
         have: VectorCounts | None = None
         index_problem = ""
@@ -587,7 +614,7 @@ class Memory:
         )
 
     async def _embed_query(self, query: str, *, most: int) -> tuple[VectorQuery | None, str]:
-        """The question's vector, where there is something to compare it with; else perhaps why not."""
+        """Return the query's vector, or None and a notice if vectors were expected."""
         if not self._vectors.enabled:
             return None, ""
         if self._comparison is None:
@@ -595,14 +622,14 @@ class Memory:
         return await self._vectors.make_query(query, most=most)
 
     def _choose_backend(self) -> BackendChoice:
-        """Compare vectors from now on in the way that fits; loads numpy where that is it."""
+        """Choose the vector backend once; loads numpy if needed."""
         if self._comparison is None:
             self._search_index.close()
             self._search_index, self._comparison = self._place.open_with_backend(lasting=self._lasting)
         return self._comparison
 
     async def _follow_notifications(self) -> None:
-        """What others have indexed is found by the next search; it may want vectors that they do not make."""
+        """Wake the backfill when another instance has indexed notes, since it may not embed them."""
         news = self._place.news()
         if news is None:
             return
@@ -617,7 +644,7 @@ class Memory:
         )
 
     async def _ask_index(self, question: Callable[[], _Result]) -> _Result:
-        """Have the index answer for the notes as they are now; a damaged one is built again, once."""
+        """Return the index's answer for the current notes; rebuild a corrupted index once."""
         try:
             return await self._sync_and_ask(question)
         except IndexCorrupted as error:
@@ -635,13 +662,13 @@ class Memory:
             answer, index = await self._run(
                 self._searching, lambda: (question(), self._search_index.identity())
             )
-            # Where the file was deleted in between, an empty one has answered.
+            # If the file was deleted in between, an empty index answered.
             if index == self._synced.index:
                 return answer
         raise IndexUnavailable("the index is being replaced again and again")
 
     def _sync_if_due(self) -> bool:
-        """Sync where that may bring something; tell whether it brought notes."""
+        """Sync if something may have changed; return whether notes were indexed."""
         synced = self._synced
         if (
             time.monotonic() - synced.at >= MIN_SYNC_INTERVAL
@@ -665,7 +692,7 @@ class Memory:
         try:
             if reset:
                 index.reset()
-            # The one that was there before: a sync cannot vouch for what took its place meanwhile.
+            # Read before the sync, which cannot vouch for an index that replaces this one meanwhile.
             identity = index.identity()
             index.track_model(
                 index.resolve_dimensions(self._vectors.models[0]) if self._vectors.models else None
@@ -731,12 +758,12 @@ class Memory:
             index.retry_refused(index.resolve_dimensions(model))
 
     async def _run_on_index(self, work: Callable[[Index], _Result]) -> _Result:
-        """Do something with the index of the indexing thread; where it is damaged, with the next one."""
+        """Run `work` with the index in the indexing thread; if it is corrupted, rebuild it and try again."""
 
         def done() -> _Result:
             try:
                 if self._synced.index != self._sync_index.identity():
-                    # Begun anew, it does not know yet which vectors are in use.
+                    # A new index does not know yet which vectors are in use.
                     self._sync(self._sync_work, self._sync_index)
                 return work(self._sync_index)
             except IndexCorrupted as error:
@@ -755,20 +782,20 @@ class Memory:
 
 
 def _truncate_query(query: str) -> str:
-    """As much of a query as is looked at; in words, one letter may become eighteen."""
+    """Return the part of the query that is parsed. NFKC may turn one character into eighteen."""
     beginning = query[:LONGEST_QUERY]
     normal = normalize("NFKC", beginning)
     return beginning if len(normal) <= LONGEST_QUERY else normal[:LONGEST_QUERY]
 
 
 def _parse_query(query: str, today: date) -> tuple[list[Term], list[NamedTime]]:
-    """Return what is looked for, and the times that are named."""
+    """Return the query's search terms and the times that it names."""
     terms = parse_query(query)
     return terms, _find_times(query, terms, today)
 
 
 def _find_times(query: str, terms: Sequence[Term], today: date) -> list[NamedTime]:
-    """The times that a query names, each with those of its terms that name it."""
+    """Return the times that a query names, each with the terms that name it."""
     asked = set(terms)
     return [
         NamedTime(
@@ -781,7 +808,7 @@ def _find_times(query: str, terms: Sequence[Term], today: date) -> list[NamedTim
 
 
 def _embedding_counts(index: Index, models: Sequence[ModelId]) -> tuple[ModelId, VectorCounts]:
-    """Return the first model with its dimensions, and the numbers of the model with the fewest texts missing."""
+    """Return the first model with its dimensions, and the counts of the model with the fewest missing vectors."""
     complete = [index.resolve_dimensions(model) for model in models]
     numbers = [index.count_vectors(model) for model in complete]
     return complete[0], min(numbers, key=lambda each: each.missing)

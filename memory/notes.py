@@ -1,4 +1,4 @@
-"""Markdown notes on disk: the truth. Locked appends, atomic edits, nothing outside the folder."""
+"""Markdown notes on disk, the source of truth: locked appends, atomic edits, nothing outside the folder."""
 
 import errno
 import os
@@ -78,35 +78,35 @@ __all__ = [
 
 NOTE_MAX_BYTES = 16 * 1024 * 1024
 MAX_NOTES_NAMED = 5
-"""How many notes are named to somebody whose words fit several."""
+"""Maximum number of notes listed when a name fits several."""
 PASSAGE_MAX_CHARS = 65_536
-"""Of a passage that is replaced, and of what takes its place, in one edit."""
+"""Maximum characters of a replaced passage, and of its replacement, in one edit."""
 LATER_REMOVALS_READ = 1_000
-"""Of one note, to follow what became of a line that was replaced again and again."""
+"""How many later removals from a note are followed to find a line that was replaced repeatedly."""
 
 _TRIES = 20
 _RECENT_NS = 2_000_000_000
 _OLD_DRAFT_SECONDS = 3600.0
-# Another file system; a file mounted by itself, also in a folder that cannot be written to; a folder or an owner that
-# is not ours.
+# Another file system; a file mounted by itself, perhaps in a read-only folder; a folder or file owned by
+# somebody else.
 _RENAME_ERRORS = {errno.EXDEV, errno.EBUSY, errno.EROFS, errno.EACCES, errno.EPERM}
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """Where something was written: lines 1-based, both included."""
+    """Where something was written; lines are 1-based and inclusive."""
 
     path: str
     line_start: int
     line_end: int
     offset: int
-    """How many bytes of the note stand before it."""
+    """Bytes of the note before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteText:
-    """Lines of a note, with LF line ends; `line_end` is `line_start` - 1 where the note is empty."""
+    """Lines of a note, with LF line ends; `line_end` is `line_start` - 1 if the note is empty."""
 
     path: str
     text: str
@@ -117,20 +117,20 @@ class NoteText:
 
 @dataclass(frozen=True, slots=True)
 class LoadedNote:
-    """One whole version of a note."""
+    """One version of a whole note."""
 
     text: str
-    """Without byte-order mark, with LF line ends."""
+    """Without a byte-order mark, with LF line ends."""
     encoding: str
-    """`utf-8`, `utf-16-le` or the like; `windows-1252` where some bytes, no UTF-8, were read as that."""
+    """Such as `utf-8` or `utf-16-le`; `windows-1252` if bytes that are not UTF-8 were read as that."""
     digest: str
     """SHA-256 of the bytes on disk, in hexadecimal."""
     stat: NoteStat
-    """Of exactly this version, under the note's own path even if it was asked for by a link."""
+    """Metadata of exactly this version, under the note's own path even if it was opened by a link."""
 
 
 class Notes:
-    """The notes below one folder. Methods may be called from any thread; all but `walk` raise MemoryFault."""
+    """The notes in one folder. Methods may be called from any thread; all but `walk` raise `MemoryFault`."""
 
     def __init__(
         self,
@@ -140,9 +140,10 @@ class Notes:
         lock_timeout: float = LOCK_SECONDS,
         shared: SharedLocks | None = None,
     ) -> None:
-        """Keep notes in `folder`; locks, temporary files, trash in `private`. Only writes make folders.
+        """Keep notes in `folder`; locks, temporary files and trash in `private`.
 
-        `shared`: the locks of a folder that instances on several hosts write to, each with a `private` of its own.
+        The first write creates the folders. `shared` holds the locks of a folder that instances on several
+        hosts write to, each with its own `private`. `lock_timeout` is in seconds.
         """
         self._folder = folder
         self._private = private
@@ -152,16 +153,16 @@ class Notes:
 
     @property
     def is_shared(self) -> bool:
-        """Whether other instances write to the folder as well."""
+        """Return whether other instances write to the folder as well."""
         return self._shared is not None
 
     def walk(self, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
-        """Find every note, and what looks like one and is none; see `list_notes`."""
+        """Return every note, and every file that looks like a note but cannot be read as one; see `list_notes`."""
         return list_notes(self._folder, known=known)
 
     def load(self, path: str) -> LoadedNote:
-        """Give a whole note for indexing. Raises NoteMissing, NoteUnreadable (also over 16 MiB)."""
-        import hashlib  # 3 ms, for nothing where no note has changed
+        """Read a whole note for indexing. Raises `NoteMissing`, `NoteUnreadable` (also if it is over 16 MiB)."""
+        import hashlib  # takes 3 ms, needless if no note has changed
 
         with self._open(path) as (place, fd):
             found, data = _read_one_version(fd, place.path)
@@ -174,9 +175,9 @@ class Notes:
         )
 
     def read(self, path: str, *, line: int = 1, limit: int | None = None) -> NoteText:
-        """Give `limit` lines of a note (all by default) from the 1-based `line` on, at any size of the note.
+        """Read up to `limit` lines (all by default) from the 1-based `line`; the note may be of any size.
 
-        Raises NoteMissing, NoteUnreadable, PathRefused, and MemoryFault where the note has no such line.
+        Raises `NoteMissing`, `NoteUnreadable`, `PathRefused`, and `MemoryFault` if the note has no such line.
         """
         if line < 1 or (limit is not None and limit < 1):
             raise MemoryFault("Lines count from 1, and at least one must be asked for.")
@@ -192,9 +193,9 @@ class Notes:
         return NoteText(place.path, decode_lines(wanted), line, line + len(wanted) - 1, total)
 
     def resolve_path(self, asked: str) -> str:
-        """Return the path of the note that somebody means, who may leave out `.md`, or the folder it is in.
+        """Return the path of the note that `asked` means; `.md` and the folder may be left out.
 
-        Raises NoteMissing, which names the nearest ones, where none fits or several do; PathRefused.
+        Raises `NoteMissing` if no note or several notes fit, naming the closest ones; `PathRefused`.
         """
         path = add_extension(asked)
         try:
@@ -214,33 +215,36 @@ class Notes:
         )
 
     def append(self, path: str, entry: str, *, title: str, at: str = "") -> WriteResult:
-        """Add a block of Markdown (see `format_entry`) at the end, on disk when this returns.
+        """Append a block of Markdown (see `format_entry`); it is on disk when this returns.
 
-        A note that is missing or empty begins with `# title`; for `at` see `lead_in`. Raises NothingToWrite,
-        NoteUnwritable, PathRefused; then the note is as it was.
+        A note that is missing or empty begins with `# title`; for `at` see `format_lead_in`. Raises
+        `NothingToWrite`, `NoteUnwritable`, `PathRefused`; then the note is unchanged.
         """
         block = format_block(entry)
         with self.held(path) as note:
             return note.append(block, title=title, at=at, before=note.before_append(block))
 
     def edit(self, path: str, old: str, new: str) -> WriteResult:
-        """Replace the one passage that reads `old` by `new`; an empty `new` removes it, and lines left bare.
+        """Replace the only occurrence of `old` by `new`; an empty `new` deletes it and the lines it leaves empty.
 
-        What is removed is kept in the trash. The file is replaced at once, under its mode and owner; of a
-        linked note the target is. Raises EditRefused, NoteMissing, NoteUnreadable, NoteUnwritable,
-        PathRefused, TextTooLong; then the note is as it was.
+        The old lines are kept in the trash. The file is replaced atomically and keeps its mode and owner; if
+        the note is a link, its target is replaced. Raises `EditRefused`, `NoteMissing`, `NoteUnreadable`,
+        `NoteUnwritable`, `PathRefused`, `TextTooLong`; then the note is unchanged.
         """
         old, new = normalize_passages(old, new)
         with self.held(path, existing=True) as note:
             return note.edit(old, new)
 
     def count_in_trash(self, wanted: WordsToForget) -> int:
-        """In how many files of the trash there is what is to be forgotten. Raises NoteUnreadable."""
+        """Return how many trash files contain the words. Raises `NoteUnreadable`."""
         with _translate_trash_errors():
             return count_matching(self._trash, wanted)
 
     def delete_in_trash(self, wanted: WordsToForget) -> int:
-        """Forget it there, and what a crash has left of notes that were being written. Raises NoteUnwritable."""
+        """Delete the words from the trash, and temporary files left by a crash. Return how many trash files matched.
+
+        Raises `NoteUnwritable`.
+        """
         try:
             disk.remove_stale_files(self._private / "tmp", pattern="note-*", seconds=LOCK_SECONDS)
             return delete_matching(self._trash, wanted)
@@ -248,20 +252,20 @@ class Notes:
             raise NoteUnwritable(f"The trash could not be written: {disk.reason(error)}.") from error
 
     def removed(self) -> Sequence[TrashItem]:
-        """Return everything in the trash, newest first. Raises NoteUnreadable."""
+        """Return everything in the trash, newest first. Raises `NoteUnreadable`."""
         with _translate_trash_errors():
             return list_trash(self._trash)
 
     def read_trash(self, removed: TrashItem) -> str:
-        """Return the text of something in the trash, with LF line ends. Raises NoteUnreadable."""
+        """Return the text of a trash item, with LF line ends. Raises `NoteUnreadable`."""
         with _translate_trash_errors():
             return read_trash_item(self._trash, removed.file)
 
     def find_replacement(self, removed: TrashItem, *, block: str) -> LineCorrection | None:
-        """Return what now stands in the place of something in the trash; None where that cannot be told.
+        """Return the correction that puts a trash item back where it was; None if its place cannot be found.
 
-        What replaced it may have been replaced in its turn, which is followed through the next thousand removals from
-        this note. Raises EditRefused where it stands there again.
+        Its replacement may have been replaced as well: the next `LATER_REMOVALS_READ` removals from the note
+        are followed. Raises `EditRefused` if `block` is there already.
         """
         try:
             text = self.load(removed.note).text
@@ -294,27 +298,27 @@ class Notes:
         return new_lines(self.read_trash(removed).removesuffix("\n"))
 
     def is_in_trash(self, file: str) -> bool:
-        """Return whether something is in the trash still."""
+        """Return whether the file is still in the trash."""
         return (self._trash / file).exists()
 
     def mark_restored(self, file: str) -> None:
-        """Remove from the trash what is in a note again. Raises NoteUnwritable."""
+        """Remove a restored file from the trash. Raises `NoteUnwritable`."""
         with _translate_errors("The trash"):
             mark_restored(self._trash, file)
 
     @contextmanager
     def held(self, path: str, *, existing: bool = False) -> Iterator["LockedNote"]:
-        """Hold a note's lock: nobody who takes it, in whatever process, writes to the note meanwhile.
+        """Hold a note's lock; everyone who respects the lock, in any process, waits meanwhile.
 
-        `existing`: as in `resolve_note_path`. Raises NoteUnwritable, PathRefused. Where the folder is shared and
-        nobody can be asked for its locks, the note can be added to, and not be changed.
+        `existing`: as in `resolve_note_path`. If the folder is shared and its locks cannot be reached, the
+        note can be appended to but not edited. Raises `NoteUnwritable`, `PathRefused`.
         """
         with self._hold_lock(path, existing=existing) as (place, lock):
             yield LockedNote(place, private=self._private, lock=lock)
 
     @contextmanager
     def _open(self, path: str) -> Iterator[tuple[NotePath, int]]:
-        """Open a note for reading."""
+        """Open a note for reading; yields its path and file descriptor."""
         place = resolve_note_path(self._folder, path, existing=True)
         try:
             with open_note_folder(place) as folder:
@@ -330,13 +334,13 @@ class Notes:
 
     @contextmanager
     def _hold_lock(self, path: str, *, existing: bool) -> Iterator[tuple[NotePath, SharedLock | None]]:
-        """Find the note's real place and hold its lock, or both of them."""
+        """Resolve the note's real path and hold its local lock and, if shared, its shared lock."""
         timeout = self._lock_timeout
         for _ in range(_TRIES):
             place = resolve_note_path(self._folder, path, existing=existing)
             shared = self._shared.held(place.path, timeout=timeout) if self._shared else nullcontext()
             with lock_note(self._private / "locks", place.path, timeout=timeout), shared as lock:
-                # A link may have been turned round while we waited.
+                # The link may have changed while we waited.
                 if resolve_note_path(self._folder, path, existing=existing) == place:
                     yield place, lock
                     return
@@ -348,13 +352,13 @@ class _EditMaker(Protocol):
 
 
 class LockedNote:
-    """A note whose lock is held. Other programs (editors) may write to it all the same.
+    """A note whose lock is held. Other programs, such as editors, may still write to it.
 
-    Methods raise MemoryFault; then the note is as it was, unless they say otherwise.
+    Methods raise `MemoryFault`; then the note is unchanged, unless they say otherwise.
     """
 
     def __init__(self, place: NotePath, *, private: Path, lock: SharedLock | None = None) -> None:
-        """Get one from `Notes.held`."""
+        """Use `Notes.held` to get one."""
         self._place = place
         self._lock = lock
         self._private = private
@@ -362,22 +366,22 @@ class LockedNote:
 
     @property
     def path(self) -> str:
-        """Where the note really stands, whatever link or spelling it was asked for by."""
+        """The note's real path, whatever link or spelling it was opened by."""
         return self._place.path
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing stands there, or there is no such note."""
+        """Return whether the note is missing or empty."""
         return not self._read_data()
 
     def before_append(self, block: str) -> BeforeAppend:
-        """What the note is before `append`, by which a second try will know what the first one did."""
+        """Return the state before `append`, from which a retry can see how far the first try came."""
         return before_append(self._read_data(), block)
 
     def append(self, block: str, *, title: str, at: str = "", before: BeforeAppend) -> WriteResult:
-        """Add a block (see `format_block`) at the end, unless that is done since `before`; on disk when this returns.
+        """Append a block (see `format_block`) unless that was done since `before`; on disk when this returns.
 
-        It is done where the block stands there more often than it did; a torn beginning of it is completed.
+        It was done if the block occurs more often than before; a partly written block is completed.
         """
         written = self._append_or_find(block, title=title, at=at, before=before, begin=True)
         assert written is not None
@@ -386,30 +390,33 @@ class LockedNote:
     def finish_append(
         self, block: str, *, title: str, at: str = "", before: BeforeAppend
     ) -> WriteResult | None:
-        """Give where the block stands that was added since `before`; None where nothing of it does.
+        """Return where the block was appended since `before`; None if none of it was.
 
-        What a crash has torn in two is completed.
+        A block that a crash has cut off is completed.
         """
         return self._append_or_find(block, title=title, at=at, before=before, begin=False)
 
     def before_edit(self, old: str, new: str) -> BeforeEdit:
-        """What the note is before `edit`, and what it would become. Raises what `edit` would."""
+        """Return the state before `edit`, and the result it would have. Raises what `edit` would."""
         return self._prepare_edit(partial(replace_passage, old=old, new=new), removes=not new)
 
     def correction(self, line: int, text: str) -> LineCorrection:
-        """Return what a text would put in the place of one line. Raises EditRefused, NothingToWrite, NoteMissing."""
+        """Return the correction that puts a text in the place of one line.
+
+        Raises `EditRefused`, `NothingToWrite`, `NoteMissing`.
+        """
         return make_correction(decode(self._read_existing()), line, text, path=self.path)
 
     def before_correct(self, correction: LineCorrection) -> BeforeEdit:
-        """Return what the note is before `correct`, and what it would become. Raises what `correct` would."""
+        """Return the state before `correct`, and the result it would have. Raises what `correct` would."""
         return self._prepare_edit(partial(correct_lines, correction=correction))
 
     def before_insert(self, block: str, stood: LineAnchor | None) -> BeforeEdit:
-        """Return what the note is before `insert`, and what it would become. Raises what `insert` would."""
+        """Return the state before `insert`, and the result it would have. Raises what `insert` would."""
         return self._prepare_edit(partial(insert_lines, block=block, stood=stood))
 
     def finish_edit(self, old: str, new: str, before: BeforeEdit) -> WriteResult | None:
-        """Give where the new passage stands where the edit is done; None where it is not."""
+        """Return where the new passage is if the edit was done; None if it was not."""
         data = self._read_data()
         if not is_edit_done(data, old, new, before):
             return None
@@ -419,7 +426,7 @@ class LockedNote:
         return WriteResult(self.path, before.line_start, before.line_end, before.offset)
 
     def rename(self, name: str) -> bool:
-        """Give the file another name in its folder; false where that one is taken."""
+        """Rename the file within its folder; return False if the name is taken."""
         with self._open_folder() as folder:
             self._remove_drafts(folder)
             self._check_shared_lock()
@@ -429,7 +436,10 @@ class LockedNote:
             return is_done
 
     def remove(self, blocks: Iterable[str]) -> frozenset[str]:
-        """Remove whole lines, for good: they are not kept in the trash. Tells which of the blocks stood there."""
+        """Delete whole lines without keeping them in the trash; return the blocks that were found.
+
+        Raises `NoteMissing`, `NoteUnwritable`.
+        """
         wanted = tuple(dict.fromkeys(blocks))
         for _ in range(_TRIES):
             self._check_shared_lock()
@@ -448,15 +458,15 @@ class LockedNote:
         raise NoteUnwritable(f"{self.path} is being written by another program again and again; try again.")
 
     def edit(self, old: str, new: str) -> WriteResult:
-        """See `Notes.edit`."""
+        """Replace one passage; see `Notes.edit`."""
         return self._apply_edit(partial(replace_passage, old=old, new=new))
 
     def correct(self, correction: LineCorrection) -> WriteResult:
-        """Replace whole lines; what they were is kept in the trash. Raises EditRefused where they read differently."""
+        """Replace whole lines; the old ones are kept in the trash. Raises `EditRefused` if they have changed."""
         return self._apply_edit(partial(correct_lines, correction=correction))
 
     def insert(self, block: str, stood: LineAnchor | None) -> WriteResult:
-        """Put lines back where they were, or at the note's end if that place is gone."""
+        """Put lines back where they were, or at the note's end if that place is gone. Raises `EditRefused`."""
         return self._apply_edit(partial(insert_lines, block=block, stood=stood))
 
     def _apply_edit(self, edit: "_EditMaker") -> WriteResult:
@@ -512,7 +522,7 @@ class LockedNote:
         raise NoteUnwritable(f"{self.path} is being replaced by another program again and again; try again.")
 
     def _read_data(self) -> bytes:
-        """All that stands there; b"" where there is no such note."""
+        """Return the note's bytes; b"" if there is no such note."""
         with _translate_errors(self.path):
             try:
                 with open_note_folder(self._place) as folder, self._open(folder) as fd:
@@ -522,7 +532,7 @@ class LockedNote:
 
     @contextmanager
     def _open_folder(self) -> Iterator[int]:
-        """Open the folder of a note that must be there."""
+        """Open the note's folder. Raises `NoteMissing` if there is none."""
         with _translate_errors(self.path):
             try:
                 with open_note_folder(self._place) as folder:
@@ -532,7 +542,7 @@ class LockedNote:
 
     @contextmanager
     def _open(self, folder: int, *, alone: bool = False) -> Iterator[int]:
-        """Open the file; `alone`: where hosts share it, with a lock on itself, which needs the right to write."""
+        """Open the file. With `alone` and a shared folder, also lock the file, which needs write permission."""
         lockable, fd = alone and self._lock is not None, -1
         if lockable:
             with suppress(PermissionError):
@@ -547,16 +557,16 @@ class LockedNote:
             os.close(fd)
 
     def _check_shared_lock(self) -> None:
-        """Raise NoteUnwritable where the note is shared and another instance may be writing to it."""
+        """Raise `NoteUnwritable` if the shared lock was lost, so that another instance may be writing."""
         if self._lock and (why := self._lock.explain_lost()):
             raise NoteUnwritable(
                 f"{self.path} was not changed, since another instance might be writing to it: {why}; try again."
             )
 
     def _remove_drafts(self, folder: int) -> None:
-        """Remove what a crash in the middle of an edit may have left beside the note, whose lock we hold.
+        """Remove drafts that a crash during an edit left beside the note, whose lock we hold.
 
-        Who has lost its lock in the middle of an edit has lost its draft with that, and cannot put it in place.
+        An editor that has lost its lock loses its draft this way, and cannot put it in place.
         """
         beginning = _draft_name(self._place)
         names = [beginning]
@@ -568,7 +578,7 @@ class LockedNote:
                 os.unlink(name, dir_fd=folder)
 
     def _edit_version(self, edit: "_EditMaker", *, folder: int) -> WriteResult | None:
-        """Edit the version that stands there now; None where another program has changed it meanwhile."""
+        """Edit the current version; return None if another program changed it meanwhile."""
         place = self._place
         with self._open(folder, alone=True) as fd:
             found, data = _read_one_version(fd, place.path)
@@ -591,7 +601,7 @@ class LockedNote:
         return WriteResult(place.path, change.line_start, change.line_end, change.offset)
 
     def _save_removed(self, change: Edit) -> Path | None:
-        """Keep what an edit removes; None where it only adds something."""
+        """Save the lines that an edit removes to the trash; return None if it removes none."""
         if not change.removed:
             return None
         return save_removed(
@@ -603,7 +613,7 @@ class LockedNote:
         )
 
     def _was_changed_meanwhile(self, found: os.stat_result, fd: int, *, folder: int) -> bool:
-        """Whether another program wrote in the very instant of the rename: those words are in no note any more."""
+        """Return whether another program wrote to the old file during the rename, so that its text would be lost."""
         return not disk.same_version(os.fstat(fd), found) and not _is_in_place(
             fd, self._place.name, folder=folder
         )
@@ -618,14 +628,14 @@ class LockedNote:
         folder: int,
         for_good: bool = False,
     ) -> bool:
-        """Make `data` the note's content in one step; False where it is no longer the version that was found.
+        """Replace the note's content by `data` in one step; return False if it is no longer the version in `old`.
 
-        Drafts belong into the private folder. Where that is mounted apart from the notes (a container), only
-        a hidden file beside the note can be renamed onto it; it is there for a moment, and the next write of
-        the note removes one that a crash has left. Where hosts share the folder it has a name of its own each time:
-        whoever writes to the note next removes it, and who comes back too late finds it gone. Where nothing can be
-        renamed onto the note (it is mounted by itself, its folder or owner is not ours), it is written over, and the
-        trash has it whole unless that is `for_good`.
+        The draft is written to the private folder. If that is on another mount than the notes (a container),
+        only a hidden file beside the note can be renamed onto it: it exists for a moment, and the next write
+        to the note removes one that a crash has left. On a shared folder each draft has a unique name: the
+        next writer removes it, and a writer that lost its lock finds it gone. If nothing can be renamed onto
+        the note (it is mounted by itself, or its folder or owner is not ours), it is overwritten, after a
+        copy of the whole note went to the trash, unless `for_good`.
         """
         place, temporary = self._place, self._private / "tmp"
         beside = f"{_draft_name(place)}{f'-{os.urandom(8).hex()}' if self._lock else ''}"
@@ -641,7 +651,7 @@ class LockedNote:
                         try:
                             os.rename(name, place.name, src_dir_fd=home, dst_dir_fd=folder)
                         except FileNotFoundError:
-                            return False  # another instance has the lock by now, and has removed the draft
+                            return False  # another instance has the lock by now and has removed the draft
                     disk.sync_folder(folder)
                 except OSError as error:
                     if error.errno not in _RENAME_ERRORS:
@@ -660,7 +670,10 @@ class LockedNote:
 
 
 def format_block(text: str) -> str:
-    """A block of Markdown as it is written, without line ends around it. Raises NothingToWrite where it is blank."""
+    """Return a block of Markdown as it is written, without surrounding line ends.
+
+    Raises `NothingToWrite` if it is blank.
+    """
     block = clean_text(text).strip("\n")
     if not block.strip():
         raise NothingToWrite("There is nothing to write: the text is blank.")
@@ -668,7 +681,10 @@ def format_block(text: str) -> str:
 
 
 def normalize_passages(old: str, new: str) -> tuple[str, str]:
-    """The two passages of an edit as they are looked for and written. Raises EditRefused, TextTooLong."""
+    """Return the two passages of an edit as they are searched for and written.
+
+    Raises `EditRefused`, `TextTooLong`.
+    """
     for what, text in (("passage to replace", old), ("new passage", new)):
         if len(text) > PASSAGE_MAX_CHARS:
             raise TextTooLong(
@@ -684,12 +700,12 @@ def normalize_passages(old: str, new: str) -> tuple[str, str]:
 
 
 class _NoteReplaced(Exception):
-    """An editor has put another text in the note's place while it was written to."""
+    """An editor replaced the note's file while it was being written to."""
 
 
 @contextmanager
 def _translate_errors(path: str) -> Iterator[None]:
-    """Turn what the system says about a write into words for people."""
+    """Turn an `OSError` during a write into `NoteUnwritable` with a readable reason."""
     try:
         yield
     except OSError as error:
@@ -714,14 +730,14 @@ def _note_missing(path: str) -> NoteMissing:
 
 
 def _read_one_version(fd: int, path: str) -> tuple[os.stat_result, bytes]:
-    """Read an open note as it was at one moment, between two writes of other programs."""
+    """Read an open note as it was at one moment, not in the middle of another program's write."""
     for _ in range(_TRIES):
         before = os.fstat(fd)
         if before.st_size > NOTE_MAX_BYTES:
             size = before.st_size / (1024 * 1024)
             raise NoteUnreadable(f"{path} is {size:.0f} MiB large; split it into notes of at most 16 MiB.")
         data = disk.read_all(fd, limit=NOTE_MAX_BYTES + 1)
-        # The time of a write is that of its beginning: where it is young, only a second look tells.
+        # The timestamp is that of the write's beginning: while it is recent, only a second read can tell.
         if _is_recent(before) and disk.read_all(fd, limit=NOTE_MAX_BYTES + 1) != data:
             continue
         if disk.same_version(before, os.fstat(fd)) and len(data) == before.st_size:
@@ -741,9 +757,9 @@ def _append_block(
     folder: int,
     shared: bool,
 ) -> WriteResult | None:
-    """Append to the file that stands there now, unless that is done; None where it is not, and not to be begun.
+    """Append to the current file unless that was done; return None if it was not and `begin` is false.
 
-    Raises _Replaced where an editor has put another text in its place: which may hold the block already.
+    Raises `_NoteReplaced` if an editor replaced the file, which may contain the block already.
     """
     created = False
     try:
@@ -763,7 +779,7 @@ def _append_block(
                 raise _NoteReplaced
         found = os.fstat(fd)
         if not (created or found.st_size) and _is_recent(found):
-            # An editor may have emptied it to write it anew, over whatever we add before it does.
+            # An editor may have emptied the file to rewrite it, and would overwrite what we add now.
             time.sleep(0.05)
             if not _is_unchanged(found, place.name, folder=folder):
                 raise _NoteReplaced
@@ -787,8 +803,8 @@ def _append_block(
             if created and os.fstat(fd).st_size in {0, len(rest)}:
                 os.unlink(place.name, dir_fd=folder)
             raise
-        # Another program may have added something between our look and our write, and after it. In this order:
-        # where hosts share the file, what was read before is read anew once it was opened again.
+        # Another program may have appended between our read and our write, and after it. Keep this order: on
+        # a folder that hosts share, data is fresh only after the file was opened again.
         stands_there = _is_in_place(fd, place.name, folder=folder)
         whole = disk.read_all(fd, limit=start + len(rest))
         if not (stands_there and whole.endswith(rest)):
@@ -802,7 +818,7 @@ def _append_block(
 
 
 def _locate_block(path: str, note: DecodedNote, at: int, block: str) -> WriteResult:
-    """The place of a block that stands at an offset in the note's text."""
+    """Return the location of a block that begins at character offset `at` of the note's text."""
     line = note.text.count("\n", 0, at) + 1
     raw_at = 0
     for _ in range(line - 1):
@@ -831,7 +847,10 @@ def _is_in_place(fd: int, name: str, *, folder: int) -> bool:
 
 
 def _stat_opened(name: str, *, folder: int) -> os.stat_result:
-    """What stands under a name now: opened, since what `stat` says may be a minute old where other hosts write."""
+    """Return the current metadata of a name.
+
+    It is opened first, since other hosts' `stat` may be a minute old.
+    """
     fd = disk.open_file(name, os.O_RDONLY, folder=folder)
     try:
         return os.fstat(fd)
@@ -840,7 +859,7 @@ def _stat_opened(name: str, *, folder: int) -> os.stat_result:
 
 
 def _remove_blocks(note: DecodedNote, blocks: Iterable[str], *, path: str) -> tuple[bytes, frozenset[str]]:
-    """The note's bytes without these whole lines, and which of the blocks stood there."""
+    """Return the note's bytes without these whole lines, and the blocks that were found. Raises `EditRefused`."""
     if note.unit > 1 and not note.clean:
         raise EditRefused(
             f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."

@@ -1,4 +1,4 @@
-"""Which passages answer a query: pure ranking over candidates, wherever they came from."""
+"""Rank the passages that answer a query. Pure functions over candidates from any source."""
 
 import math
 import re
@@ -17,46 +17,63 @@ Source = Literal["vector", "fts", "hybrid", "scan"]
 
 BM25_K1 = 1.2
 BM25_B = 0.75
-"""Okapi BM25's usual constants (Robertson and Zaragoza 2009; also FTS5's)."""
+"""The usual constants of Okapi BM25 (Robertson and Zaragoza 2009; also used by FTS5)."""
 
 NEIGHBOUR_WEIGHTS = (0.6, 0.4)
-"""How much a word counts that stands one or two passages away. A line of a log says half of what it means,
-and the lines around say the rest, the nearer the more. Measured, the curve is flat from .5 to .7."""
+"""Weight of a word that is one or two passages away.
+
+A line of a log carries half of its meaning, and the lines around it the rest. Measured, the curve is flat
+from .5 to .7.
+"""
 
 HEADING_WEIGHT = 0.3
-"""How much a word counts that stands in the headings above or in the note's name."""
+"""Weight of a word in the headings above a passage or in the note's name."""
 
 HEADING_LINE_FACTOR = 0.5
-"""A heading by itself answers little: it is passed over for what stands below it, and lives by its own words."""
+"""Factor for a heading's own score: the passages below it answer better than a heading alone."""
 
 LABEL_FACTOR = 1.4
-"""Bonus for a passage that the query names by its label: who speaks in a log, which field in a list."""
+"""Factor for a passage whose label the query names, such as the speaker in a log or the field in a list."""
 
 ASSUMED_OTHER_CHUNKS = 1000
-"""Chunks without the word that every word is weighed with. A small memory knows little of how rare words are: in
-twenty chunks "describe" looks as rare as a name. The curve is flat from 300 on, and a large memory drowns it."""
+"""Number of chunks without the word that is added when a word's rarity is computed.
+
+A small memory knows little about rarity: in twenty chunks "describe" looks as rare as a name. The curve is
+flat from 300 on, and the number hardly matters in a large memory.
+"""
 
 NEAR_TIE = 0.01
-"""Scores in one band of this width count as equal, and the newer note comes first. The bands are fixed: with "differs
-by less than" A could equal B, and B C, but not A C, and there would be no one order. Measured, wider ones find less."""
+"""Width of a score band; scores in one band count as equal, and the newer note comes first.
+
+The bands are fixed: with "differs by less than", A could equal B and B equal C, but A not C, and there would
+be no total order. Measured, wider bands find less.
+"""
 
 EXACT_TIE = 0.3
-"""The same for passages that hold all the words of the question: they differ by their length, by what stands around
-them, and with vectors by a digit more or less, which says nothing of which one is right. Measured, .15 puts fewer of
-the latest statements first, and .5 finds less."""
+"""Width of a score band for passages that contain every word of the query.
+
+Their scores differ by length, surroundings and vector noise, which do not show which one is right. Measured,
+.15 puts fewer of the latest statements first, and .5 finds less.
+"""
 
 MEANING_SHARE = 0.5
-"""What perfect likeness is worth against perfect words at equal weights: likeness is a matter of degree, and within
-one memory seldom more than half. Measured, the curve is flat from .4 to .6; there, words still win where a model
-does not know the language and takes everything for alike."""
+"""Weight of perfect vector similarity relative to a perfect word match, at equal settings.
+
+Similarity is gradual, and within one memory seldom above one half. Measured, the curve is flat from .4 to .6;
+there, words still win if a model does not know the language and finds everything similar.
+"""
 
 MERGE_RATIO = 0.95
-"""A passage that touches a hit becomes part of it where its score is this share of the hit's: a neighbour that is
-much worse would only make the answer longer."""
+"""Minimum share of a hit's score that an adjacent passage needs to be merged into the hit.
+
+A much worse neighbour would only make the answer longer.
+"""
 
 TIME_FACTOR = 1.2
-"""How much more counts what stands in a log of the time that is asked about, or of the days around it: a little, since
-people tell of things weeks later, and mistake the month."""
+"""Factor for daily logs of the time that the query names, or of days near it.
+
+It is small, since people write about things weeks later and confuse months.
+"""
 
 TOLD_BEFORE, TOLD_AFTER = timedelta(1), timedelta(7)
 _LATEST = date.max - TOLD_AFTER
@@ -64,16 +81,16 @@ _LATEST = date.max - TOLD_AFTER
 _LOWEST_BAND = -(1 << 30)
 
 _MOST_WORDS = LABEL_FACTOR * (BM25_K1 + 1)
-"""What a passage could have at most, full of the query's words and named by its label."""
+"""The highest possible word score: a passage full of the query's words and named by its label."""
 
 _ITEM = re.compile(r"\s*+(?:[-*+]|\d++[.)])\s")
-# Possessive: a line may begin with a thousand spaces.
+# Possessive, since a line may begin with a thousand spaces.
 _LABEL = re.compile(r"\s*+(?:[-*+]|\d++[.)])?+\s*+([^:：\n]{1,40})[:：]")
 
 
 @dataclass(frozen=True, slots=True)
 class CandidatePassage:
-    """One passage that may be a hit."""
+    """One passage that may become a hit."""
 
     line_start: int
     line_end: int
@@ -83,63 +100,63 @@ class CandidatePassage:
     words: str
     """The passage's tokens, separated by single spaces."""
     similarity: "Similarity | None" = None
-    """Of the question and the segment that the passage is in; None where there are no vectors to compare."""
+    """Similarity of the query and the passage's segment; None if there are no vectors to compare."""
     day: date | None = None
-    """When it was told; None where the note does not say, and for MEMORY.md."""
+    """The day it was written about; None if the note does not say, and for MEMORY.md."""
 
 
 @dataclass(frozen=True, slots=True)
 class Similarity:
-    """How like two vectors are."""
+    """Similarity of two vectors."""
 
     cosine: float
-    """Less what all notes have in common."""
+    """Cosine after subtracting the mean of all notes' vectors."""
     is_enough: bool
-    """Whether it is reason enough to be found by; what words have found is not asked for it."""
+    """True if the passage may be a hit by its meaning alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassageRun:
-    """Neighbouring passages of one note, in the order of their lines."""
+    """Consecutive passages of one note, in the order of their lines."""
 
     path: str
     passages: tuple[CandidatePassage, ...]
     mtime_ns: int = 0
-    """When the note was last modified, by the file system."""
+    """The file's modification time, in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchCandidates:
-    """What an index offers for some terms, and the numbers that it takes to weigh them."""
+    """An index's candidates for a query, and the numbers needed to weigh its terms."""
 
     runs: tuple[PassageRun, ...]
     frequencies: Mapping[Term, int]
-    """In how many chunks each term stands."""
+    """Number of chunks that contain each term."""
     chunks: int
-    """How many there are in all."""
+    """Number of all chunks."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A passage that was found."""
+    """One passage, or several merged ones, that answers the query."""
 
     path: str
     """Relative to the memory folder, with `/`."""
     line_start: int
-    """1-based, inclusive, as is `line_end`."""
+    """1-based, inclusive, like `line_end`."""
     line_end: int
     snippet: str
     score: float
-    """0 to 1: how much of the query's words the passage and its surroundings carry, and how like its meaning is."""
+    """0 to 1, from the words that the passage and its surroundings contain and the similarity of meaning."""
     source: Source
     heading: str
-    """The headings that it stands under, joined by ` > `; may be empty."""
+    """The headings above it, joined by ` > `; may be empty."""
     told: date | None = None
-    """The day on which it was told; None where the note does not say."""
+    """The day it was written about; None if the note does not say."""
     by_words: float = 0.0
-    """0 to 1: how well words alone have found it, as they count before the best of a search is measured by."""
+    """0 to 1: the word match alone, before it is scaled to the best hit of the search."""
     by_meaning: float | None = None
-    """0 to 1: how like its meaning is to the question's; None where that was not compared."""
+    """0 to 1: the similarity of meaning; None if no vectors were compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,33 +166,36 @@ class SearchResults:
     query: str
     hits: tuple[SearchHit, ...]
     notice: str = ""
-    """Why the search was less than whole; empty where it was whole."""
+    """Why the search was incomplete; empty if it was complete."""
 
 
 DayRange = tuple[date, date]
-"""The first and the last, inclusive."""
+"""First and last day, inclusive."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedTime:
-    """A time that a query names, and the words that name it: a log of one of its days is as good as has them."""
+    """A time that a query names, and the terms that name it.
+
+    A log of one of its days counts as if it contained those terms.
+    """
 
     first: date
     last: date
-    """Inclusive, as is `first`; `date.min` or `date.max` where it is open."""
+    """Inclusive, like `first`; either is `date.min` or `date.max` if the range is open."""
     terms: tuple[Term, ...]
 
     @property
     def is_open(self) -> bool:
-        """Whether it has no beginning or no end."""
+        """Return whether the range has no beginning or no end."""
         return self.first == date.min or self.last == date.max
 
     def contains(self, day: date) -> bool:
-        """Whether the day is one of it."""
+        """Return whether the day is within the range."""
         return self.first <= day <= self.last
 
     def is_near(self, day: date) -> bool:
-        """Whether somebody may have told on that day of what happened then."""
+        """Return whether a log of that day may describe what happened within the range."""
         if self.is_open:
             return self.contains(day)
         return self.first - TOLD_BEFORE <= day <= min(self.last, _LATEST) + TOLD_AFTER
@@ -183,7 +203,7 @@ class NamedTime:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much meaning and words count against each other."""
+    """Relative weights of meaning and words."""
 
     vector: float = 0.7
     text: float = 0.3
@@ -201,14 +221,15 @@ def rank(
     times: Sequence[NamedTime] = (),
     today: date = date.max,
 ) -> list[SearchHit]:
-    """The best passages by their words and, where there are vectors, by their meaning.
+    """Return the best passages by their words and, if there are vectors, by their meaning.
 
-    Of passages that are about equally good, those come first that hold more of the words themselves, then the newest
-    as of the time that is asked about, then by path and line. The one with the best score is first or second.
+    Among passages with nearly equal scores, those that contain more of the words themselves come first, then
+    the newest relative to the time that the query names, then by path and line. The best score comes first or
+    second.
 
-    Passages that touch and are about as good are one hit, no longer than a snippet; no line is in two. What is
-    `looked_up` and not asked stands in every hit that words found, in the headings above it, or in the note's
-    name. `source` is what a hit is called that only words have found.
+    Adjacent passages with similar scores are merged into one hit, no longer than `snippet_max_chars`; no line
+    is in two hits. If `looked_up`, a hit found by words has one of them in itself, in its headings or in the
+    note's name. `source` is the source of hits found by words alone.
     """
     found = _apply_weights(
         _score_candidates(terms, candidates, looked_up=looked_up, times=times), weights or Weights()
@@ -225,22 +246,23 @@ def rank(
 
 
 def score_band(score: float, width: float = NEAR_TIE) -> int:
-    """Return the number of the band that a score is in; the higher, the better."""
+    """Return the number of the band that a score is in; higher is better."""
     return math.floor(math.log(score) / math.log1p(width)) if score > 0 else _LOWEST_BAND
 
 
 def band_floor(band: int) -> float:
-    """Return a score that no score of the band is below, and few of others."""
+    """Return a lower bound of the band's scores."""
     return math.exp((band - 1e-6) * math.log1p(NEAR_TIE))
 
 
 def newest_first(
     day: date | None, mtime_ns: int, *, today: date, as_of: date | None = None
 ) -> tuple[int, int, int]:
-    """Return a key that sorts the newest first.
+    """Return a sort key that puts the newest first.
 
-    What has no day does not age: it counts as of `as_of`, behind what is dated so, the last modified first. A day
-    after `today` counts as today. Where the question is about a time that ends with `as_of`, days after it come last.
+    An undated note does not age: it counts as of `as_of`, after notes dated so, the last modified first. A
+    day after `today` counts as today. Days after `as_of`, the end of the time that the query names, come
+    last.
     """
     now = as_of or today
     if day is None:
@@ -251,22 +273,22 @@ def newest_first(
 
 @dataclass(frozen=True, slots=True)
 class _ScoredPassage:
-    """A passage that may become a hit, with what speaks for it."""
+    """A passage that may become a hit, with its scores."""
 
     path: str
     mtime_ns: int
     passage: CandidatePassage
     words: float
-    """BM25 in units of the query's own weight: 1 for each word once in a passage of usual length, were it alone."""
+    """BM25 in units of the query's total weight; 1 if each word occurs once in a passage of average length."""
     meaning: float | None
-    """Angle to the question, 1 where there is none and 0 from a right angle on; None where it was not compared."""
+    """Similarity by angle: 1 for the same direction, 0 from a right angle on; None if it was not compared."""
     is_alike: bool
     is_timely: bool
-    """Whether it is of the time that is asked about, or none is."""
+    """True if it is from the time that the query names, or the query names none."""
     own: float
-    """The weight of the words asked for that stand in it itself: age hides no exact hit behind a less exact one."""
+    """Weight of the query's words in the passage itself, so that no newer but less exact passage hides it."""
     is_exact: bool
-    """Whether all of them do, but for those that name a time."""
+    """True if it contains all of them, except those that name a time."""
     score: float = 0.0
 
 
@@ -318,9 +340,9 @@ def _is_alike(passage: CandidatePassage) -> bool:
 
 
 def _angle_similarity(similarity: Similarity | None) -> float | None:
-    """Cosine to 0..1 by its angle (Cer et al. 2018, "Universal Sentence Encoder", section 5).
+    """Convert a cosine to 0..1 by its angle (Cer et al. 2018, "Universal Sentence Encoder", section 5).
 
-    The cosine itself makes little of the difference between near and very near.
+    The cosine itself hardly separates near from very near.
     """
     if similarity is None:
         return None
@@ -328,13 +350,13 @@ def _angle_similarity(similarity: Similarity | None) -> float | None:
 
 
 def _apply_weights(found: Sequence[_ScoredPassage], weights: Weights) -> list[_ScoredPassage]:
-    """With their scores, without those that have none."""
+    """Return the passages with their combined scores, leaving out those that score 0."""
     if all(one.meaning is None for one in found):
         return [
             replace(one, score=_time_factor(one) * one.words / _MOST_WORDS) for one in found if one.words > 0
         ]
-    # Between taking the words at their worth, which for a long question is always small, and taking the best
-    # for perfect, however poor it is: their geometric mean.
+    # The geometric mean of two scalings: words at their own value, which is always small for a long query,
+    # and the best match as perfect, however poor it is.
     best = math.sqrt(max(one.words for one in found)) or 1.0
     meaning, words = MEANING_SHARE * weights.vector, weights.text
     most = meaning + words * math.sqrt(_MOST_WORDS)
@@ -353,7 +375,7 @@ def _time_factor(one: _ScoredPassage) -> float:
 
 
 def _sort_hits(found: Sequence[_ScoredPassage], *, today: date, as_of: date) -> list[_ScoredPassage]:
-    """Return them best first, and of those that are about equally good the newest first."""
+    """Return the passages best first, and the newest first among nearly equal scores."""
 
     def settle_equals(one: _ScoredPassage) -> tuple[object, ...]:
         age = newest_first(one.passage.day, one.mtime_ns, today=today, as_of=as_of)
@@ -363,7 +385,7 @@ def _sort_hits(found: Sequence[_ScoredPassage], *, today: date, as_of: date) -> 
         return -score_band(one.score), -one.own, settle_equals(one)
 
     ordered = sorted(found, key=by_words)
-    # What was found by its meaning stays where it is; of the others, exact ones go before what stands beside them.
+    # Passages found by meaning keep their place; among the others, exact matches go before their neighbours.
     places = [place for place, one in enumerate(ordered) if one.is_exact or not one.is_alike]
     settled = sorted(
         (ordered[place] for place in places),
@@ -379,7 +401,7 @@ def _sort_hits(found: Sequence[_ScoredPassage], *, today: date, as_of: date) -> 
 
 
 def _promote_best(ordered: list[_ScoredPassage]) -> list[_ScoredPassage]:
-    """Put the passage with the clearly best score second where newer ones stand before it: no age hides it."""
+    """Move the best score to the second place if newer passages precede it, so that age cannot hide it."""
     best = max(range(len(ordered)), key=lambda place: ordered[place].score, default=0)
     if best > 1 and score_band(ordered[best].score) > score_band(ordered[0].score):
         ordered.insert(1, ordered.pop(best))
@@ -389,7 +411,7 @@ def _promote_best(ordered: list[_ScoredPassage]) -> list[_ScoredPassage]:
 def _merge_adjacent(
     found: Iterable[_ScoredPassage], *, limit: int, most_chars: int
 ) -> list[list[_ScoredPassage]]:
-    """The first `limit` of them, best first, those that touch put together in the order of their lines."""
+    """Return the first `limit` hits, best first; adjacent passages are merged in the order of their lines."""
     groups: list[list[_ScoredPassage]] = []
     by_line: dict[tuple[str, int], list[_ScoredPassage]] = {}
     for one in found:
@@ -427,7 +449,7 @@ def _hit_source(group: Sequence[_ScoredPassage], words: Source) -> Source:
 
 
 def count_frequencies(terms: Iterable[Term], runs: Iterable[PassageRun]) -> dict[Term, int]:
-    """In how many of the runs each term stands."""
+    """Return in how many of the runs each term occurs."""
     counting = _TermCounter(terms)
     counts: Counter[Term] = Counter()
     for run in runs:
@@ -439,7 +461,7 @@ def count_frequencies(terms: Iterable[Term], runs: Iterable[PassageRun]) -> dict
 
 
 def cut_snippet(text: str, terms: Sequence[Term], max_chars: int) -> str:
-    """`text`, or of a longer one `max_chars` around the first word asked for, with … where it was cut."""
+    """Return `text`, or `max_chars` of it around the first matching word, with … where it was cut."""
     if len(text) <= max_chars:
         return text
     at = _first_match(text, terms)
@@ -453,7 +475,7 @@ def cut_snippet(text: str, terms: Sequence[Term], max_chars: int) -> str:
 
 
 def _first_match(text: str, terms: Sequence[Term]) -> int:
-    """Where in the text the first of the terms stands, as far as that can be told; else 0."""
+    """Return the offset of the first term in the text, if it can be found; else 0."""
     words = {term.tokens[0] for term in terms if len(term.tokens) == 1}
     places = [text.find("".join(term.tokens)) for term in terms if len(term.tokens) == 2]
     for match in re.finditer(r"\w+|[^\w\s]+", text) if words else ():
@@ -464,7 +486,7 @@ def _first_match(text: str, terms: Sequence[Term]) -> int:
 
 
 def _idf(frequency: int, chunks: int) -> float:
-    # With the 1 added, as Lucene has it: a word that stands everywhere still counts a little.
+    # As in Lucene, 1 is added so that a word in every chunk still counts a little.
     return math.log1p((max(chunks, frequency) + ASSUMED_OTHER_CHUNKS - frequency + 0.5) / (frequency + 0.5))
 
 
@@ -476,9 +498,10 @@ def _score_runs(
     asked: Collection[Term],
     looked_up: bool,
 ) -> list[list[tuple[float, float, bool]]]:
-    """The score of each passage and the weight of its own words; `said` are words that all of a run are taken to have.
+    """Return score, weight of the own words and exactness of each passage, by run.
 
-    A passage is exact that has all that are `asked` for.
+    `said` holds, for each run, the terms that all its passages count as containing. A passage is exact if it
+    contains all of `asked`.
     """
     counting = _TermCounter(weights)
     split = [[passage.words.split(" ") for passage in run.passages] for run in runs]
@@ -531,11 +554,11 @@ def _score_run(
         for distance, share in enumerate(NEIGHBOUR_WEIGHTS, 1):
             for other in (index - distance, index + distance):
                 if not 0 <= other < len(counts):
-                    length += share * average_line  # an end of a note is no reason to rank higher
+                    length += share * average_line  # the first or last lines of a note should not rank higher
                 else:
                     length += share * lengths[other]
                     if items[index] is not None and items[index] == items[other]:
-                        continue  # of a list each item stands for itself
+                        continue  # list items do not describe each other
                     for term, count in counts[other].items():
                         found[term] = found.get(term, 0.0) + share * count
         for context in (above, from_path):
@@ -559,13 +582,13 @@ def _score_run(
 
 
 def _item_indent(text: str) -> int | None:
-    """How far an item of a list is indented; None for what is none, and for what somebody says in a talk."""
+    """Return the indentation of a list item; None if the text is no item, or a line of a dialogue."""
     item = _ITEM.match(text)
     return item.end() - len(item[0].lstrip()) if item and not _LABEL.match(text) else None
 
 
 def _neighbour_score(index: int, scores: Sequence[float], counts: Sequence[Mapping[Term, int]]) -> float:
-    """The score of a passage with none of the words: less than that of the neighbour whose words it lives by."""
+    """Return the score of a passage without any of the words: less than that of the neighbour that has them."""
     reach = range(
         max(0, index - len(NEIGHBOUR_WEIGHTS)), min(len(scores), index + len(NEIGHBOUR_WEIGHTS) + 1)
     )
@@ -590,7 +613,7 @@ def _tokenize_heading(heading: str) -> list[str]:
 
 
 class _TermCounter:
-    """Counts the terms of one query in lists of words."""
+    """Counts the terms of one query in lists of tokens."""
 
     def __init__(self, terms: Iterable[Term]) -> None:
         by_tokens = {term.tokens: term for term in terms}

@@ -1,4 +1,4 @@
-"""Bring the index up to date with the notes: what is on disk, less what is indexed, as sets."""
+"""Bring the index up to date with the notes by comparing the folder with what is indexed."""
 
 import contextlib
 import time
@@ -16,28 +16,28 @@ from memory.settings import ChunkSettings
 from memory.tokenizer import tokenize
 
 BATCH_BYTES = 4 * 1024 * 1024
-"""Notes are indexed in transactions of about this size: large enough to be fast, small enough for memory."""
+"""Notes are indexed in transactions of about this many bytes: large enough to be fast, small enough for memory."""
 
 REBUILD_BATCH_BYTES = 512 * 1024
-"""The same where others write in between and should not have to wait: about a tenth of a second each."""
+"""Bytes per transaction if other processes write too, so that they wait only about a tenth of a second."""
 
 RACY_NS = 100_000_000
-"""A note this young may change again within the same tick of the file system's clock."""
+"""A note changed within this many nanoseconds may change again within one tick of the file system's clock."""
 
 COARSE_RACY_NS = 2_000_000_000
-"""The same where the file system counts in seconds, or in two of them, and where other hosts' clocks count."""
+"""The same for file systems that count in steps of one or two seconds, and for other hosts' clocks."""
 
 FEW_NOTES = 8
-"""So many notes that another instance is at are waited for, …"""
+"""Wait for notes that another instance is indexing only if there are at most this many."""
 
 PATIENCE_SECONDS = 2.0
-"""… for so long: a search then finds what has just changed. For more it looks again another time."""
+"""Seconds to wait for them, so that a search finds what has just changed."""
 
 EMPTIED_NOTES = 20
-"""An index of so many notes is not emptied at once, where instances share it: a folder may not be mounted."""
+"""A shared index of this many notes is never emptied at once, since the folder may not be mounted."""
 
 EMPTIED_SHARE = 20
-"""Emptied is what loses all but one in so many: in a folder that is not mounted something may have been noted."""
+"""A sync counts as emptying if it keeps at most one note in this many; an unmounted folder may contain a few."""
 
 _LOOK_AGAIN_SECONDS = 0.05
 _RENEW_SECONDS = CLAIM_SECONDS / 3
@@ -55,10 +55,10 @@ class SyncReport:
     problems: tuple[Problem, ...]
     seconds: float
     elsewhere: int = 0
-    """How many notes other instances are indexing just now."""
+    """Number of notes that other instances are indexing now."""
 
     def combine(self, later: "SyncReport") -> "SyncReport":
-        """Both as one."""
+        """Return the sum of this report and a later one."""
         return SyncReport(
             self.added + later.added,
             self.changed + later.changed,
@@ -88,14 +88,14 @@ def sync_index(
     stop: Event | None = None,
     tell: ReportProgress = lambda done, total: None,
 ) -> SyncReport:
-    """Index what is new or changed, drop what is gone; a note that cannot be read is a line in the report.
+    """Index what is new or changed and drop what is gone; unreadable notes are listed in the report.
 
-    Raises IndexUnavailable once `stop` is set; the next sync goes on from there.
+    Raises `IndexUnavailable` once `stop` is set; the next sync resumes there.
     """
     began = time.monotonic()
     counts = _SyncCounts()
     for left in reversed(range(_TRIES)):
-        # What another process has indexed meanwhile may be newer than what we have read, and is not overwritten.
+        # Another process may have indexed newer versions than we have read; do not overwrite them.
         with contextlib.suppress(IndexChanged):
             comparison = _FolderDiff(
                 notes,
@@ -113,7 +113,7 @@ def sync_index(
 
 
 class _FolderDiff:
-    """The folder and an index, as they are at one moment, and the work that makes them the same."""
+    """The difference between folder and index at one moment, and the work that resolves it."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class _FolderDiff:
             )
 
     def apply_changes(self) -> int:
-        """Do the work; tell how many notes are left to other instances, who are at them."""
+        """Index all changes; return how many notes are left to the other instances that have claimed them."""
         to_read = _rotate_randomly(self._to_read) if self._notes.is_shared else self._to_read
         portions = list(_split_by_size(to_read, self._batch_bytes))
         left: list[NoteStat] = []
@@ -169,7 +169,7 @@ class _FolderDiff:
         return len(left)
 
     def _index_batch(self, portion: Sequence[NoteStat], *, gone: Collection[str] = ()) -> list[NoteStat]:
-        """Index those of the notes that nobody else is at; give back the others."""
+        """Claim and index a batch; return the notes that others have claimed."""
         claimed = _ClaimedNotes(self._index, [stat.path for stat in portion])
         try:
             batch: list[IndexedNote] = []
@@ -200,13 +200,13 @@ class _FolderDiff:
         batch: list[IndexedNote],
         restamped: dict[str, Stamp],
     ) -> None:
-        """Put the note to those that are to be indexed, or to have another stamp, or to none of them."""
+        """Put the note into `batch` if its content changed, into `restamped` if only its stamp did, else nowhere."""
         if before and before.stamp == _make_stamp(stat):
-            return  # somebody has indexed it since we looked
+            return  # already indexed by somebody else
         loaded = _load_note(self._notes, stat, self.problems)
         if loaded is None:
             return
-        # Of the version that was read: what a walk finds may be older, on a disk that hosts share by much.
+        # Stamp the version that was read: the walk's may be older, by much on a disk that hosts share.
         stamp = _settle_stamp(_make_stamp(loaded.stat), shared=self._notes.is_shared)
         if before is None or before.digest != loaded.digest:
             batch.append(_index_note(stat.path, stamp, loaded, self._settings))
@@ -229,7 +229,7 @@ class _FolderDiff:
 
 
 class _ClaimedNotes:
-    """Notes that are ours to index, with what the index held of them when they became so."""
+    """Notes claimed by us, with what the index held of them at that time."""
 
     def __init__(self, index: Index, paths: Sequence[str]) -> None:
         self._index = index
@@ -238,7 +238,7 @@ class _ClaimedNotes:
         self.known = index.known(self.paths)
 
     def renew(self) -> None:
-        """Hold them for longer where that is called for; what somebody else was at meanwhile is no longer ours."""
+        """Extend the claims if it is time; drop notes that another instance has claimed meanwhile."""
         now = time.monotonic()
         if now - self._since < _RENEW_SECONDS:
             return
@@ -250,21 +250,21 @@ class _ClaimedNotes:
         self._since, self.paths = now, still - taken
 
     def end(self, *, applied: Collection[str] = ()) -> None:
-        """Leave to others what was not applied."""
+        """Release the claims of all notes that were not written."""
         if rest := self.paths.difference(applied):
             self._index.release(rest)
 
 
 def _rotate_randomly(stats: list[NoteStat]) -> list[NoteStat]:
-    """The same from another place on: instances that begin at different places meet late, and share the work."""
-    from random import random  # 3 ms, for nothing where there is one instance
+    """Return the notes starting at a random one, so that instances rarely meet and share the work."""
+    from random import random  # takes 3 ms, needless for a single instance
 
     start = int(random() * len(stats))  # noqa: S311
     return stats[start:] + stats[:start]
 
 
 def _split_by_size(stats: Sequence[NoteStat], size: int) -> Iterator[list[NoteStat]]:
-    """Cut into pieces of about so many bytes."""
+    """Split the notes into batches of about `size` bytes."""
     portion: list[NoteStat] = []
     held = 0
     for stat in stats:
@@ -285,13 +285,14 @@ def rebuild_index(
     stop: Event | None = None,
     tell: ReportProgress = lambda done, total: None,
 ) -> SyncReport:
-    """Index everything anew, beside the old state, which searches find until the new one is whole.
+    """Index everything into a shadow, while searches use the old index until the new one is complete.
 
-    Raises IndexUnavailable once `stop` is set, and where another process is at it; then the old state stays.
+    Raises `IndexUnavailable` once `stop` is set, and if another process is rebuilding; then the old index
+    stays.
     """
     began = time.monotonic()
     counts = _SyncCounts()
-    # Closed before it took over, a shadow leaves nothing behind.
+    # A shadow that is closed before it is promoted leaves nothing behind.
     with contextlib.closing(index.shadow()) as shadow:
         comparison = _FolderDiff(
             notes,
@@ -325,7 +326,7 @@ def _load_note(notes: Notes, stat: NoteStat, problems: list[Problem]) -> LoadedN
         problems.append(Problem(stat.path, str(error), hides_notes=True))
         return None
     if loaded.stat.path != stat.path:
-        return None  # gone meanwhile: `memory/a.md` is understood as `a.md` where only that is there
+        return None  # deleted meanwhile: `memory/a.md` resolves to `a.md` if only that exists
     if fault := _find_fault(loaded):
         problems.append(Problem(stat.path, fault))
     return loaded
@@ -350,27 +351,26 @@ def _index_note(path: str, stamp: Stamp, loaded: LoadedNote, settings: ChunkSett
 
 
 def _make_stamp(stat: NoteStat) -> Stamp:
-    # Files may come with any time; 64 bits hold those of the years 1678 to 2262.
+    # Files may have any time; 64 bits hold those of the years 1678 to 2262.
     return Stamp(stat.size, max(-_LATEST_NS, min(stat.mtime_ns, _LATEST_NS)), stat.ctime_ns)
 
 
 def _settle_stamp(stamp: Stamp, *, shared: bool) -> Stamp:
-    """The stamp; of a note so young that another change could leave it the same, with a ctime that no file has.
+    """Return the stamp; for a very recent note, give it an impossible ctime, so that it is read again next time.
 
-    The modification time stays: of undated notes it tells which one is newer.
-
-    `shared`: it was the clock of another host that stamped it, which need not quite agree with ours.
+    Another change within the clock's resolution would leave the stamp the same. The modification time stays,
+    since it orders undated notes. With `shared`, another host's clock may have set the time.
     """
     coarse = shared or stamp.mtime_ns % 1_000_000_000 == stamp.ctime_ns % 1_000_000_000 == 0
     racy, now = COARSE_RACY_NS if coarse else RACY_NS, time.time_ns()
-    # A time in the future is none that a change of now would have.
+    # `abs`, since a change made now could not have a time far in the future.
     if any(abs(now - changed) < racy for changed in (stamp.mtime_ns, stamp.ctime_ns)):
         return Stamp(stamp.size, stamp.mtime_ns, 0)
     return stamp
 
 
 def _is_inside(path: str, folders: set[str]) -> bool:
-    """Whether the note is in one of the folders, or is one: what cannot be listed is not gone."""
+    """Return whether the path is in one of the folders or is one: a folder that cannot be listed is not gone."""
     return path in folders or any(parent in folders for parent in _parent_folders(path))
 
 

@@ -1,4 +1,4 @@
-"""What an index is to the memory: notes go in whole, candidates come out."""
+"""The interface between memory and index: whole notes go in, search candidates come out."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from memory.search import DayRange, SearchCandidates
 from memory.tokenizer import Term
 
 CLAIM_SECONDS = 15
-"""So long a note stays claimed by an instance that was not heard of again: until then no other one indexes it."""
+"""Seconds until a note's claim expires if its instance is silent; until then no other instance indexes the note."""
 
 
 class Stamp(NamedTuple):
-    """What `stat` says of a note; as long as it stays the same, the note is taken to be the same."""
+    """File metadata from `stat`. A note with an unchanged stamp is taken to be unchanged."""
 
     size: int
     mtime_ns: int
     ctime_ns: int
-    """Also changes where a tool sets the modification time back."""
+    """Also changes when a tool sets the modification time back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,12 @@ class IndexedNote:
     """SHA-256 of its bytes, in hexadecimal."""
     passages: Sequence[Passage]
     words: Sequence[str]
-    """For each passage its tokens, separated by single spaces."""
+    """The tokens of each passage, separated by single spaces; as many items as `passages`."""
     chunks: Sequence[Chunk]
     segments: Sequence[Segment] = ()
-    """What is embedded: together they cover the passages, each of them once, but headings with text below."""
+    """Ranges of passages to embed. They cover every passage once, except headings with content below."""
     fault: str = ""
-    """Why it could not be read as it is; empty where it could."""
+    """Why the note could not be read completely; empty if it could."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class KnownNote:
 
 @dataclass(frozen=True, slots=True)
 class IndexCounts:
-    """How much the index holds."""
+    """Size of the index."""
 
     notes: int
     chunks: int
@@ -62,7 +62,7 @@ class IndexCounts:
 
 @dataclass(frozen=True, slots=True)
 class UnembeddedText:
-    """A text that wants a vector."""
+    """A text that needs a vector."""
 
     digest: bytes
     text: str
@@ -70,76 +70,79 @@ class UnembeddedText:
 
 @dataclass(frozen=True, slots=True)
 class VectorQuery:
-    """A question's vector, and which notes count as alike."""
+    """A query's vector, and which segments count as similar."""
 
     model: ModelId
     vector: Vector
     limit: int
-    """How many segments to propose."""
+    """Maximum number of segments to propose."""
     min_similarity: float
-    """The cosine below which none is proposed."""
+    """Minimum cosine of a proposed segment."""
 
 
 @dataclass(frozen=True, slots=True)
 class VectorCounts:
-    """How much of what the index holds has vectors of one model."""
+    """How much of the index has vectors of one model."""
 
     segments: int
-    """How many different texts there are to embed."""
+    """Number of distinct texts to embed."""
     missing: int
-    """How many of them have no vector yet, without those that were refused."""
+    """How many of them have no vector yet, not counting refused texts."""
     chunks_with_embedding: int
-    """Chunks of which nothing is missing and nothing was refused."""
+    """Chunks whose segments all have vectors."""
     refused: tuple[tuple[str, str], ...]
-    """`(path, reason)` of notes with a text that no vector could be had for, by path."""
+    """`(path, reason)` of each note with a text that the provider refused, by path."""
     kept: int
-    """All vectors in the file, of any model, those included that no note needs now."""
+    """Number of all stored vectors, of any model, including those that no note needs now."""
     hits: int
-    """How often a text of a new or changed note had its vector already, since the file was begun."""
+    """How many texts of new or changed notes already had a vector, since the index was created."""
     misses: int
 
 
 class IndexChanged(Exception):
-    """Somebody else has changed the index since its `version` was asked for: look again at what it holds."""
+    """Another writer changed the index after its `version` was read; read its content again."""
 
 
 class Index(Protocol):
-    """Derived from the notes, and to be had again from them at any time.
+    """A search index that can be rebuilt from the notes at any time.
 
-    Calls block; an index belongs to one thread at a time. Each raises `IndexBroken` where only `reset` helps,
-    and `IndexUnavailable` where waiting or a person may.
+    Calls block, and an index belongs to one thread at a time. Every method raises `IndexCorrupted` if only
+    `reset` helps, and `IndexUnavailable` if it may work later or a person must act.
     """
 
     def track_model(self, model: ModelId | None) -> None:
-        """From now on count for how many texts that come there is a vector of `model`; of None, nothing."""
+        """Count cache hits and misses for vectors of `model` from now on; None stops the counting."""
         ...
 
     def identity(self) -> str:
-        """Becomes another one when the index is begun anew, by whomever: then all notes are to be indexed again."""
+        """Return an id that changes when anyone creates the index from scratch.
+
+        Then all notes must be indexed again.
+        """
         ...
 
     def version(self) -> str:
-        """Becomes another one with every change of the notes that is not made through this very object."""
+        """Return an id that changes with every change of the notes made by another object or process."""
         ...
 
     def stamps(self) -> tuple[Mapping[str, tuple[int, int, int]], Mapping[str, str]]:
-        """The stamp of every note by its path; and of those with a fault, what it is."""
+        """Return the stamp of every note by path, and the fault of every faulty note by path."""
         ...
 
     def known(self, paths: Collection[str] | None = None) -> Mapping[str, KnownNote]:
-        """What is held of these notes, or of all, by path."""
+        """Return what the index holds of these notes, or of all notes, by path."""
         ...
 
     def claim(self, paths: Sequence[str]) -> Collection[str]:
-        """Those of the notes that are ours to index now; somebody else is at the others.
+        """Claim notes for indexing; return those that no other instance has claimed.
 
-        Held by this very object until they are applied, given back, or for `CLAIM_SECONDS`; those that are ours
-        already are held for as long again. What the index holds of a note is to be asked after it is claimed.
+        A claim belongs to this object until `write_batch`, `release` or `CLAIM_SECONDS` later. Claiming a
+        note again extends the claim. Read what the index holds of a note only after claiming it.
         """
         ...
 
     def release(self, paths: Collection[str]) -> None:
-        """Claims that come to nothing."""
+        """Give up claims without indexing the notes."""
         ...
 
     def write_batch(
@@ -150,18 +153,18 @@ class Index(Protocol):
         restamped: Mapping[str, Stamp] | None = None,
         version: str = "",
     ) -> None:
-        """Replace `notes`, drop `gone`, and put new stamps on notes that stayed the same: all or nothing.
+        """Replace `notes`, delete `gone` and update the stamps in `restamped`, in one transaction.
 
-        Nothing, and `IndexChanged`, where a `version` is given that the index no longer has. An index that instances
-        share leaves out, without a word, those whose claim is not ours any more, and those of `gone` that somebody has
-        indexed since; the claims end with it.
+        Raises `IndexChanged` and writes nothing if `version` is given and is not the index's any more. A
+        shared index silently skips notes whose claim was lost, and notes in `gone` that were indexed since.
+        The claims end.
         """
         ...
 
     def shadow(self) -> "Shadow":
-        """An empty index beside this one, with the same vectors, to be filled while this one answers.
+        """Return an empty index with the same vectors, to be filled while this one answers.
 
-        Only one at a time: raises `IndexUnavailable` where another process has one.
+        Raises `IndexUnavailable` if another process has a shadow: there is only one at a time.
         """
         ...
 
@@ -174,84 +177,85 @@ class Index(Protocol):
         days: Sequence[DayRange] = (),
         today: date = date.max,
     ) -> SearchCandidates:
-        """Passages of the `most` chunks that match any of the terms best, with their neighbours.
+        """Return the passages of the `most` chunks that match the terms best, with their neighbours.
 
-        Of chunks, and of segments, that are equally good, the newest are taken (see `memory.search.newest_first`);
-        what is dated after `today` counts as of today.
-
-        With a `likeness` also those of the segments that are most like it, and every passage, whoever
-        proposed it, with the similarity of its segment where that has a vector of this model. With `days` also
-        the daily logs of these, whole.
+        Among equally good chunks or segments the newest are chosen (see `memory.search.newest_first`); a date
+        after `today` counts as today. With `likeness`, the most similar segments are added, and each passage,
+        from whatever source, gets the similarity of its segment if that has a vector of this model. With
+        `days`, the daily logs of these days are added whole.
         """
         ...
 
     def list_unembedded(self, model: ModelId, *, most: int) -> list[UnembeddedText]:
-        """Texts without a vector of `model`, newest notes first, without those that were refused."""
+        """Return texts without a vector of `model`, newest notes first, without refused texts."""
         ...
 
     def store_vectors(
         self, model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str] | None = None
     ) -> None:
-        """Keep vectors by the digest of their text, and why there is none for others."""
+        """Store vectors by the digest of their text, and the reasons for refused texts.
+
+        Each vector is packed float32 of length one, with the model's dimensions.
+        """
         ...
 
     def retry_refused(self, model: ModelId) -> None:
-        """Forget which texts were refused, so that they are asked for again."""
+        """Forget which texts were refused, so that they are embedded again."""
         ...
 
     def resolve_dimensions(self, model: ModelId) -> ModelId:
-        """`model` with its dimensions as last seen, where they are not known (0) yet.
+        """Return `model` with its last known dimensions if they are 0.
 
-        While it is not known which model it is, the one that the provider had last; of this name where it has one.
+        If the model's version is unknown, return the provider's last model, preferably one of the same name.
         """
         ...
 
     def other_versions(self, model: ModelId) -> list[ModelId]:
-        """The same model in other versions, the latest first; none where `model` has vectors of its own."""
+        """Return other versions of the same model, latest first; empty if `model` has vectors of its own."""
         ...
 
     def sample_vectors(self, model: ModelId, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
-        """Texts of notes with the vectors that `model` made of them, evenly chosen."""
+        """Return up to `most` evenly chosen texts of notes with their vectors of `model`."""
         ...
 
     def adopt_vectors(self, other: ModelId, model: ModelId) -> None:
-        """Count the vectors of `other` as those of `model` from now on, unless that has some of its own."""
+        """Treat the vectors of `other` as those of `model`, unless `model` has vectors of its own."""
         ...
 
     def count_vectors(self, model: ModelId) -> VectorCounts:
-        """How far the vectors of `model` have come."""
+        """Return how many texts have a vector of `model`."""
         ...
 
     def evict_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
-        """Keep at most `most` vectors, the longest unused go first; gives back how many went.
+        """Delete the longest unused vectors until `most` are left; return how many were deleted.
 
-        Those of a `wanted` model whose text is in a note stay in any case.
+        Vectors of a `wanted` model that belong to a text in a note are always kept.
         """
         ...
 
     def purge(self) -> None:
-        """Let nothing stay in the file of texts that are in no note any more: no vector, no word, no byte.
+        """Erase every trace of texts that are in no note any more: vectors, words and free pages.
 
-        Raises `IndexUnavailable` also while somebody else reads or rebuilds.
+        Also raises `IndexUnavailable` while another process reads or rebuilds the index.
         """
         ...
 
     def numbers(self) -> IndexCounts:
-        """How much it holds."""
+        """Return the number of notes and chunks."""
         ...
 
     def reset(self) -> None:
-        """Throw the notes away and begin with an empty index; vectors stay where they can be had."""
+        """Delete all notes and start with an empty index; vectors are kept if possible."""
         ...
 
     def close(self) -> None:
-        """Let go of files and connections; the index may not be used after."""
+        """Close files and connections; the index cannot be used afterwards."""
         ...
 
 
 class Shadow(Index, Protocol):
-    """An index in the making."""
+    """An index under construction."""
 
     def promote(self) -> None:
-        """Become the index, in one step: searches find the old state or the new one. It is closed after."""
+        """Replace the index in one step and close; searches see the old state or the new one."""
         ...
