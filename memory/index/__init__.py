@@ -1,1 +1,1 @@
-"""The derived index over the notes; it may be deleted at any moment."""
+"""The search index, derived from the notes; it may be deleted at any time."""

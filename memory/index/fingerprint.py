@@ -1,4 +1,4 @@
-"""What an index depends on beside the notes, and how two such differ."""
+"""The fingerprint of everything but the notes that an index depends on."""
 
 from memory import chunker, tokenizer
 from memory.settings import ChunkSettings
@@ -12,12 +12,12 @@ _PARTS = (
 
 
 def compute_fingerprint(chunk: ChunkSettings) -> str:
-    """What an index depends on beside the notes: made by another version, or otherwise, it is made anew."""
+    """Return a text that changes when the program's version or settings would produce a different index."""
     return f"{tokenizer.VERSION}/{chunker.VERSION}/{chunk.target_tokens}/{chunk.overlap_tokens}"
 
 
 def describe_difference(mine: str, theirs: str) -> str:
-    """What differs, for people: `memory.chunk.target_tokens is 400 here and 300 there`."""
+    """Describe how two fingerprints differ, such as `memory.chunk.target_tokens is 400 here and 300 there`."""
     here, there = mine.split("/"), theirs.split("/")
     if not len(here) == len(there) == len(_PARTS):
         return "the program's version differs"

@@ -1,8 +1,8 @@
-"""Which chunks the words of a query propose: by BM25 where few hold them, by closeness where many do.
+"""Full-text candidates: rare words are ranked by BM25, common ones by closeness.
 
-To rank by FTS5's bm25() costs about 1 µs a hit, which a word in half of a hundred thousand chunks makes a tenth
-of a second; to match costs a thirtieth of that, NEAR little more. Where every word of a query is common, what
-tells chunks apart is anyway not how often the words stand in one, but how near each other.
+FTS5's bm25() costs about 1 µs per hit, so a word in half of a hundred thousand chunks takes a tenth of a
+second; matching costs a thirtieth of that, NEAR little more. If every word of a query is common, chunks
+differ less by how often the words occur than by how close together they are.
 """
 
 import heapq
@@ -20,42 +20,45 @@ from memory.search import ASSUMED_OTHER_CHUNKS, band_floor, score_band
 from memory.tokenizer import Term
 
 READ_AHEAD = 2_000
-"""Hits that are read with their scores before it is known that all of them will be wanted: 2 ms at most."""
+"""Hits whose scores are read before all of them are known to be needed: 2 ms at most."""
 
 FIRST_LOOK = 64
-"""Hits of one term that are read in any case; by their scores the term may be common or not."""
+"""Hits of each term that are always read; their scores show whether the term is common."""
 
 EXACT_HITS = 10_000
-"""Terms with no more hits than this together are all ranked by bm25(): 10 ms at most, and the small memory's way."""
+"""Terms with at most this many hits together are all ranked by bm25(), which takes at most 10 ms."""
 
 RARE_HITS = 5_000
-"""The rarest terms with at most so many hits together choose alone, where the others would add too many."""
+"""The rarest terms with at most this many hits together choose the candidates alone, if the others add too many."""
 
 RARE_SHARE = 0.05
 SURELY_RARE = 1_000
-"""No term in a larger share of the chunks, and in more, chooses alone: it would exclude what is hardly commoner."""
+"""A term in more chunks than this, and in more than `RARE_SHARE` of them, never chooses alone.
+
+It would exclude terms that are hardly more common.
+"""
 
 CLOSE_TERMS = 3
-"""How many common terms must stand together, the rarest of them; with more, few chunks hold all."""
+"""How many common terms, the rarest ones, must occur close together; few chunks contain more of them."""
 
 FAR, NEAR = 50, 20
-"""Within how many words they must do so: a few lines. The less where one would expect many chunks to pass."""
+"""Maximum distance in words, a few lines. `NEAR` applies if many chunks are expected to pass."""
 
 MANY_TOGETHER = 5_000
-"""How many chunks with all common terms are too many for `FAR`, were the terms independent of each other."""
+"""Expected number of chunks with all common terms, if they were independent, above which `NEAR` applies."""
 
 WINDOW = 60
-"""Words that are looked at together. Measured, 60 to 150 do about equally well, 40 less."""
+"""Length in words of the window that is scored. Measured, 60 to 150 are about equally good, 40 is worse."""
 
 _K1, _B = 1.2, 0.75
-"""Those of FTS5's bm25(), which it cannot be told otherwise."""
+"""The constants of FTS5's bm25(), which cannot be changed."""
 
 _LEAST_IDF = 1e-5
-"""A term in half of the chunks and more has .000001 in bm25(), however many they are."""
+"""In bm25(), a term in half of the chunks or more has .000001, whatever the number of chunks."""
 
 _MOST_ROWS = 1 << 31
 _TIED = 10
-"""So many more than wanted are read at once, since equals are to be chosen among."""
+"""How many rows beyond the wanted ones are read at once, so that ties can be broken."""
 
 _MATCHING = "FROM chunk_words@ WHERE chunk_words@ MATCH ?"
 _BY_BM25 = f"SELECT rowid AS row, bm25(chunk_words@) AS score {_MATCHING}"
@@ -63,7 +66,7 @@ _BY_BM25_UP_TO = f"SELECT row, score FROM ({_BY_BM25}) WHERE score <= ?"  # noqa
 _BY_RELEVANCE = f"SELECT rowid, relevance(chunk_words@, ?, ?) {_MATCHING}"
 _BY_CLOSENESS = f"SELECT rowid, closeness(chunk_words@, ?, ?) {_MATCHING}"
 _RELEVANCE_OF_ONE = f"SELECT relevance(chunk_words@, 0, '1') {_MATCHING} AND rowid = ?"
-# As `newest_first` of the search has it.
+# The same order as `newest_first` in memory.search.
 _NEWEST = (
     "SELECT chunks@.id FROM json_each(?1) CROSS JOIN chunks@ ON chunks@.id = value"
     " CROSS JOIN notes@ ON notes@.id = chunks@.note"
@@ -73,45 +76,45 @@ _NEWEST = (
 
 
 _Scored = tuple[float, int]
-"""A score, the higher the better, and the row of a chunk."""
+"""A score, higher is better, and a chunk's row."""
 
 _Hits = list[tuple[int, float]]
-"""Rows of chunks, and what bm25() gives them: below 0, and the lower the better."""
+"""Chunk rows with their bm25(), which is negative; lower is better."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Chunks that may answer, and how common the terms are."""
+    """Chunks that may match, and how common the terms are."""
 
     chunks: tuple[int, ...]
-    """Their row numbers, none twice, in no order."""
+    """Their rows, distinct, in no order."""
     frequencies: Mapping[Term, int]
-    """In how many chunks each term stands."""
+    """Number of chunks that contain each term."""
     total: int
-    """How many chunks there are."""
+    """Number of all chunks."""
 
 
 def register_functions(db: apsw.Connection) -> None:
-    """Give a connection the functions that `propose` ranks by; once, since they stay for its life."""
+    """Register the SQL functions that `propose` ranks by. Call once for each connection."""
     db.register_fts5_function("relevance", _score_relevance)
     db.register_fts5_function("closeness", _score_closeness)
 
 
 def merge_deleted(tables: SqliteTables) -> None:
-    """Have the words of chunks that are gone leave the file: FTS5 only marks them as deleted."""
+    """Remove the words of deleted chunks from the file; FTS5 only marks them as deleted."""
     tables.run("INSERT INTO chunk_words@ (chunk_words@) VALUES ('optimize')")
 
 
 def propose(tables: SqliteTables, terms: Sequence[Term], *, most: int, today: date = date.max) -> Proposal:
-    """At most `most` chunks for any of the terms.
+    """Return at most `most` chunks that contain any of the terms.
 
-    Of those that are about equally good the newest are taken. Within a transaction; raises apsw's errors, and
-    Misshapen.
+    Among nearly equal scores the newest are chosen. Call within a transaction. Raises apsw's errors and
+    `UnexpectedType`.
     """
     total = _count_chunks(tables)
     frequencies, read = _look_up(tables, terms, total)
     most = min(most, _MOST_ROWS)
-    # By place in the query where equal, for the order of the sums in a score.
+    # Ties keep the order of the query, since it decides the order in which scores are summed.
     present = sorted((term for term in frequencies if frequencies[term]), key=frequencies.__getitem__)
     if not present or most <= 0:
         return Proposal((), frequencies, total)
@@ -148,7 +151,7 @@ def _propose_in_order(
     total: int,
     most: int,
 ) -> Iterator[list[_Scored]]:
-    """Scores and chunks, the likelier chunks before the others: at least the `most` best of each kind."""
+    """Yield scored chunks, the best kinds first: at least the `most` best of each kind."""
     weights = {term: _term_weight(frequencies[term], total) for term in (*rare, *common)}
     if rare:
         expression = f"({_any_of_query(rare)}) AND ({_any_of_query(weights)})"
@@ -162,10 +165,10 @@ def _propose_in_order(
 def _look_up(
     tables: SqliteTables, terms: Sequence[Term], total: int
 ) -> tuple[dict[Term, int], dict[Term, _Hits] | None]:
-    """In how many chunks each term stands; and which, with their scores, where they are few for all terms.
+    """Return each term's number of chunks and, if all terms are rare, their scored hits.
 
-    bm25() of several terms is the sum of what it is of each, and to read the hits of a rare one costs as much as
-    to count them first.
+    bm25() of several terms is the sum over the terms, and reading the hits of a rare term costs no more than
+    counting them.
     """
     frequencies: dict[Term, int] = {}
     read: dict[Term, _Hits] | None = {}
@@ -184,7 +187,7 @@ def _look_up(
 
 
 def _read_first_hits(tables: SqliteTables, term: Term, total: int, most: int) -> tuple[_Hits, bool]:
-    """Hits of a term, and whether they are all: where they seem to be many, only a few are read."""
+    """Return hits of a term, and whether they are all; only a few are read if the term seems to be common."""
     cursor = tables.run(_BY_BM25, (_phrase_query(term),))
     hits: _Hits = list(islice(cursor, FIRST_LOOK))
     if len(hits) < FIRST_LOOK:
@@ -198,9 +201,9 @@ def _read_first_hits(tables: SqliteTables, term: Term, total: int, most: int) ->
 
 
 def _frequency_from_score(tables: SqliteTables, term: Term, row: int, score: float, total: int) -> int:
-    """In how many chunks a term stands, from its bm25() for one of them.
+    """Derive a term's number of chunks from its bm25() in one chunk.
 
-    FTS5 has counted them for it, which is all that is slow about it: to count them again would cost as much.
+    FTS5 has counted them already, and counting is all that is slow; doing it again would cost as much.
     """
     relevance = tables.run(_RELEVANCE_OF_ONE, (_phrase_query(term), row)).fetchone()
     idf = -score / (relevance[0] * (_K1 + 1)) if relevance and relevance[0] else 0.0
@@ -211,13 +214,13 @@ def _frequency_from_score(tables: SqliteTables, term: Term, row: int, score: flo
 
 
 def _frequency_from_idf(idf: float, total: int) -> float:
-    """In how many chunks a term stands that has this inverse document frequency in bm25()."""
+    """Return the number of chunks of a term with this inverse document frequency in bm25()."""
     odds = math.exp(idf)
     return (total + 0.5 - 0.5 * odds) / (1 + odds)
 
 
 def _sum_scores(parts: Sequence[_Hits]) -> dict[int, float]:
-    """The sums, in the order of the parts: as FTS5 adds them."""
+    """Sum the scores in the order of the parts, as FTS5 does."""
     sums = dict(parts[0])
     for part in parts[1:]:
         for row, score in part:
@@ -226,9 +229,11 @@ def _sum_scores(parts: Sequence[_Hits]) -> dict[int, float]:
 
 
 def _count_chunks(tables: SqliteTables) -> int:
-    """How many rows FTS5 says it has: the first number of its averages record; 0 in an empty one.
+    """Return the number of rows from the first number of FTS5's averages record; 0 in an empty table.
 
-    Counting those of a table reads them all. https://www.sqlite.org/fts5.html, "Averages Record Format".
+    Counting rows would read the whole table. https:
+
+    www.sqlite.org/fts5.html, "Averages Record Format".
     """
     row = tables.run("SELECT block FROM chunk_words@_data WHERE id = 1").fetchone()
     count = 0
@@ -242,7 +247,7 @@ def _count_chunks(tables: SqliteTables) -> int:
 def _split_by_rarity(
     present: Sequence[Term], frequencies: Mapping[Term, int], total: int
 ) -> tuple[list[Term], list[Term]]:
-    """Of terms in the order of their frequencies those that choose alone, and the others."""
+    """Split terms, ordered by frequency, into those that choose alone and the others."""
     hits, most_chunks = 0, max(SURELY_RARE, RARE_SHARE * total)
     for position, term in enumerate(present):
         hits += frequencies[term]
@@ -254,7 +259,7 @@ def _split_by_rarity(
 def _all_but_one_queries(
     common: Sequence[Term], frequencies: Mapping[Term, int], total: int
 ) -> Iterator[tuple[str, Sequence[Term]]]:
-    """Queries for chunks with all of the terms, then with all but one; the terms that each asks for."""
+    """Yield queries for chunks with all terms, then with all but one, each with its terms."""
     for asked in (choice for count in range(len(common), 1, -1) for choice in combinations(common, count)):
         expected = total * math.prod(frequencies[term] / total for term in asked)
         distance = FAR if expected <= MANY_TOGETHER else NEAR
@@ -273,9 +278,9 @@ def _all_matches(tables: SqliteTables, terms: Sequence[Term]) -> list[int]:
 
 
 def _rank_by_bm25(tables: SqliteTables, terms: Sequence[Term], most: int) -> list[_Scored]:
-    """Scores and chunks by FTS5's own ranking: the best, and whatever is about as good as the last of them."""
+    """Return the best chunks by FTS5's bm25(), and all that nearly tie with the last of them."""
     expression = _any_of_query(terms)
-    # By the function's name and not by `rank`, for which FTS5 would prepare a statement of its own each time.
+    # By the function's name, not by `rank`, for which FTS5 would prepare a statement each time.
     rows = list(tables.run(f"{_BY_BM25} ORDER BY score LIMIT ?", (expression, most + _TIED)))
     if len(rows) == most + _TIED:
         band = score_band(-rows[most - 1][1])
@@ -285,7 +290,7 @@ def _rank_by_bm25(tables: SqliteTables, terms: Sequence[Term], most: int) -> lis
 
 
 def _term_weight(frequency: int, total: int) -> float:
-    """As the search weighs it: what stands everywhere still counts a little."""
+    """Return a term's weight as in memory.search, where a word in every chunk still counts a little."""
     return math.log1p((total + ASSUMED_OTHER_CHUNKS - frequency + 0.5) / (frequency + 0.5))
 
 
@@ -297,7 +302,7 @@ def _run_scored(
 
 
 def _best_rows(tables: SqliteTables, scored: list[_Scored], most: int, today: date) -> list[int]:
-    """The rows with the highest scores; of those that are about as good as the last, the newest."""
+    """Return the rows with the highest scores; among near ties with the last, the newest."""
     if len(scored) <= most:
         return [row for _, row in scored]
     last = score_band(heapq.nlargest(most, scored)[-1][0])
@@ -311,7 +316,7 @@ def _best_rows(tables: SqliteTables, scored: list[_Scored], most: int, today: da
 
 
 def _score_relevance(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
-    """BM25 as FTS5 has it, over the phrases from the given number on, which have the given weights."""
+    """Compute FTS5's BM25 over the phrases from a given number on, with the given weights."""
     if api.aux_data is None:
         first, packed = arguments
         average = api.column_total_size() / api.row_count
@@ -328,10 +333,7 @@ def _score_relevance(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
 
 
 def _score_closeness(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
-    """The most that any `WINDOW` words hold of the phrases, by their weights.
-
-    0 where it cannot be among the given number of best.
-    """
+    """Return the highest weight of phrases within any `WINDOW` words; 0 if it cannot be among the best."""
     if api.aux_data is None:
         most, packed = arguments
         api.aux_data = (int(str(most)), [float(weight) for weight in str(packed).split(" ")], [])
@@ -351,7 +353,7 @@ def _score_closeness(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
 
 
 def _best_window_score(places: Sequence[Sequence[int]], weights: Sequence[float], highest: float) -> float:
-    """The best score of a window; `highest` is that of all places together."""
+    """Return the best score of a window; `highest` is the score of all positions together."""
     events = sorted((offset, phrase) for phrase, offsets in enumerate(places) for offset in offsets)
     if events[-1][0] - events[0][0] <= WINDOW:
         return highest
@@ -370,7 +372,7 @@ def _best_window_score(places: Sequence[Sequence[int]], weights: Sequence[float]
 
 
 def _any_of_query(terms: Iterable[Term]) -> str:
-    """An FTS5 query for any of the terms; tokens are letters, digits and marks, so quoting is enough."""
+    """Return an FTS5 query for any of the terms. Tokens are letters, digits and marks, so quoting is enough."""
     return " OR ".join(map(_phrase_query, terms))
 
 

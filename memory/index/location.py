@@ -1,4 +1,4 @@
-"""Where the index lives: in a file of this workspace, or on a server that instances share."""
+"""The location of the index: a file in the workspace, or a server that instances share."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +17,11 @@ _FTS_DESCRIPTION = "words folded and stemmed, single characters where scripts ha
 
 @dataclass(frozen=True, slots=True)
 class BackendChoice:
-    """How vectors are compared."""
+    """The vector backend that was chosen."""
 
     name: VectorBackend
     reason: str
-    """Why it is this one."""
+    """Why it was chosen."""
 
 
 _BACKEND_REASONS: dict[VectorBackend, str] = {
@@ -32,49 +32,49 @@ _BACKEND_REASONS: dict[VectorBackend, str] = {
 
 
 class IndexLocation(Protocol):
-    """Opens the same index as often as it is called, each for one thread."""
+    """Opens the same index any number of times, once for each thread."""
 
     @property
     def shown(self) -> str:
-        """Where it is, for people; no secret."""
+        """Return the location for people, without secrets."""
         ...
 
     @property
     def file(self) -> Path | None:
-        """The file that it is in; None where it is in none of ours."""
+        """Return the index file; None if the index is on a server."""
         ...
 
     @property
     def problem(self) -> str:
-        """Why it cannot be asked, as last seen; "" while it can. Asks nobody."""
+        """Return why the server was unreachable when last used; "" while it works. Makes no request."""
         ...
 
     @property
     def words(self) -> str:
-        """How text becomes words, and what matches them."""
+        """Return how text is tokenized and matched."""
         ...
 
     def open(self) -> Index:
-        """The index, which can compare vectors, if slowly; asks nobody yet."""
+        """Return the index with a slow default for vectors; connects to nothing yet."""
         ...
 
     def open_with_backend(self, *, lasting: bool) -> tuple[Index, BackendChoice]:
-        """The index with the best way of comparing vectors; `lasting`: many searches will come."""
+        """Return the index with the best vector backend. Set `lasting` if many searches will follow."""
         ...
 
     def news(self) -> "ChangeNotifications | None":
-        """What tells that others have changed it; None where it is of no use to know."""
+        """Return notifications of other instances' changes; None if they are not needed."""
         ...
 
 
 class IndexFileLocation:
-    """`IndexLocation` in one SQLite file."""
+    """`IndexLocation` in a SQLite file."""
 
     words = f"{_FTS_DESCRIPTION} (FTS5)"
     problem = ""
 
     def __init__(self, private: Path, *, fingerprint: str) -> None:
-        """`private` is the workspace's folder of such files."""
+        """Store the location. `private` is the workspace's folder for such files."""
         self.file = private / "index.db"
         self._fingerprint = fingerprint
         self.shown = f"{private.name}/index.db"
@@ -86,7 +86,7 @@ class IndexFileLocation:
         return SqliteIndex(self.file, fingerprint=self._fingerprint)
 
     def open_with_backend(self, *, lasting: bool) -> tuple[Index, BackendChoice]:
-        """See `IndexLocation.open_comparing`."""
+        """See `IndexLocation.open_with_backend`."""
         from memory.index.sqlite import SqliteIndex
         from memory.index.vector_search.factory import open_vector_searcher
 
@@ -95,7 +95,7 @@ class IndexFileLocation:
         return index, BackendChoice(nearest.name, nearest.reason or _BACKEND_REASONS[nearest.name])
 
     def news(self) -> None:
-        """See `IndexLocation.news`: whoever shares the file shares the folder too, which is watched."""
+        """Return None: every process that shares the file also watches the same folder."""
 
 
 class IndexServerLocation:
@@ -105,7 +105,10 @@ class IndexServerLocation:
     file = None
 
     def __init__(self, server: "Server", *, fingerprint: str, user: str = "", member: str = "") -> None:
-        """`user` is what other instances are told of this one, `member` by what its announcements are known."""
+        """Store the location.
+
+        `user` is the name that other instances see, `member` the id in our notifications.
+        """
         self._server = server
         self._fingerprint = fingerprint
         self._user = user
@@ -126,7 +129,7 @@ class IndexServerLocation:
         )
 
     def open_with_backend(self, *, lasting: bool) -> tuple[Index, BackendChoice]:
-        """See `IndexLocation.open_comparing`."""
+        """See `IndexLocation.open_with_backend`."""
         from memory.index.postgres.binary_quantization import open_vector_searcher
         from memory.index.postgres.index import PostgresIndex
 

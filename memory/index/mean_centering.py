@@ -1,8 +1,8 @@
-"""What all vectors of a memory have in common says nothing of one of them: likeness without it; pure.
+"""Cosine similarity after subtracting the mean of a memory's vectors; pure.
 
-The vectors of a model lie in a narrow cone, those of one person's notes in a narrower one. Less the mean of
-all, what is unlike has a cosine about 0 for every model, and what is alike stands out (Mu and Viswanath 2018,
-"All-but-the-Top"). On real conversations that is worth .01 of recall.
+The vectors of a model lie in a narrow cone, those of one person's notes in a narrower one. After the mean is
+subtracted, unrelated texts have a cosine around 0 for every model, and similar texts stand out (Mu and
+Viswanath 2018, "All-but-the-Top"). On real conversations this adds .01 of recall.
 """
 
 import math
@@ -15,10 +15,10 @@ from memory.embeddings.protocol import Vector
 from memory.embeddings.unit_vectors import pack_vector, unpack_vector
 
 SAMPLE = 256
-"""Vectors that the mean is taken of: on average it is then 1/16 of a standard deviation off."""
+"""Number of vectors that the mean is computed from; it is then off by 1/16 of a standard deviation on average."""
 
 HALF_WEIGHT_COUNT = 8
-"""Among so many vectors the mean counts half: few vectors have little in common but themselves."""
+"""With this many vectors the mean counts half, since few vectors have little in common but themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,11 @@ class MeanVector:
     length: float
 
     def apart(self, cosine: float, *, of_first: float, of_second: float) -> float:
-        """The cosine of two vectors less the mean, from their cosines with each other and with its direction."""
+        """Return the cosine of two vectors after subtracting the mean.
+
+        `cosine` is their cosine with each other, `of_first` and `of_second` are theirs with the mean's
+        direction.
+        """
         first, second = self.length * of_first, self.length * of_second
         common = self.length * self.length
         lengths = (1 - 2 * first + common) * (1 - 2 * second + common)
@@ -37,7 +41,7 @@ class MeanVector:
 
 
 def mean_vector(vectors: Sequence[Vector]) -> MeanVector | None:
-    """The mean of vectors of one length; None where they have nothing in common."""
+    """Return the mean of vectors of equal length; None if they have nothing in common."""
     if not vectors:
         return None
     sums = [math.fsum(column) for column in zip(*map(unpack_vector, vectors), strict=True)]
@@ -49,5 +53,5 @@ def mean_vector(vectors: Sequence[Vector]) -> MeanVector | None:
 
 
 def cosine(first: Vector, second: Vector) -> float:
-    """Of two vectors of unit length."""
+    """Return the cosine of two vectors of unit length."""
     return math.fsum(map(mul, unpack_vector(first), unpack_vector(second)))

@@ -1,4 +1,4 @@
-"""Pure: places of passages that were found, and what of them is read together."""
+"""Ranges of passages that were found, and what is read with them; pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -6,14 +6,14 @@ from datetime import date
 from memory.search import NEIGHBOUR_WEIGHTS, Similarity
 
 PassageSpan = tuple[int, int, int]
-"""A note, and the first and the last of some neighbouring passages."""
+"""A note, and the first and last of some consecutive passages."""
 
 MAX_DAILY_LOGS = 31
-"""Daily logs that are looked through whole for one time that a question names: a month of them, some ms."""
+"""Maximum number of daily logs read whole for one time that a query names: a month, a few milliseconds."""
 
 
 def merge_spans(found: Iterable[PassageSpan]) -> list[PassageSpan]:
-    """The places with their neighbours, in order; those that touch are one."""
+    """Extend each range by its neighbours, sort them and merge those that touch."""
     margin = len(NEIGHBOUR_WEIGHTS)
     places: list[PassageSpan] = []
     for note, first, last in sorted(found):
@@ -27,7 +27,7 @@ def merge_spans(found: Iterable[PassageSpan]) -> list[PassageSpan]:
 def similarity_by_position(
     segments: Iterable[PassageSpan], similar: Mapping[int, Similarity]
 ) -> dict[int, Similarity]:
-    """The similarity of each passage in some segments, which are `(first, last, text)`."""
+    """Return the similarity of each passage in the segments, which are `(first, last, text)`."""
     return {
         position: similar[text_id]
         for first, last, text_id in segments
@@ -37,11 +37,11 @@ def similarity_by_position(
 
 
 def latest_day(days: Sequence[int | None]) -> int | None:
-    """Return the latest of some days, counted from 0001-01-01; None where none is known."""
+    """Return the latest day, counted from 0001-01-01; None if none is known."""
     return max((day for day in days if day is not None), default=None)
 
 
 def parse_day(stored: object) -> date | None:
-    """Return a day as it is stored; None for none."""
+    """Convert a stored day to a date; None stays None."""
     known = isinstance(stored, int) and 0 < stored <= date.max.toordinal()
     return date.fromordinal(stored) if known and isinstance(stored, int) else None

@@ -1,4 +1,4 @@
-"""Pure: which segments are like a question, and how much, once an index has compared the vectors of their texts."""
+"""Select the segments most similar to a query, once an index has compared the vectors of their texts; pure."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
@@ -11,7 +11,7 @@ from memory.search import Similarity, newest_first
 
 
 class TextLocation(NamedTuple):
-    """Where a text stands, and how new it is there."""
+    """A place where a text occurs, and that note's date."""
 
     text: int
     path: str
@@ -28,15 +28,15 @@ def most_similar_spans(
     least: float,
     today: date,
 ) -> list[PassageSpan]:
-    """The places of the `most` segments that are most alike, best first; equals by age, path and place.
+    """Return the ranges of the `most` most similar segments, best first; ties by age, path and position.
 
-    `search` gives so many texts, (id, cosine), best first; `standing` where texts stand.
+    `search` returns that many (text id, cosine) pairs, best first; `standing` returns where texts occur.
     """
     if most <= 0:
         return []
     asked = most + 1
     texts = search(asked)
-    # Where those that were left out are as good as the last one wanted, their age decides, not their order.
+    # If omitted texts tie with the last one wanted, read more, so that age decides and not their order.
     while len(texts) >= asked and texts[most - 1][1] <= texts[-1][1]:
         asked *= 2
         texts = search(asked)
@@ -51,9 +51,10 @@ def most_similar_spans(
 def compute_similarities(
     likeness: VectorQuery, common: MeanVector | None, cosines: Mapping[int, Sequence[float]]
 ) -> dict[int, Similarity]:
-    """How like the question each text is, less what all have in common.
+    """Return each text's similarity to the query after subtracting the mean.
 
-    `cosines` are of each text with the question and, where there is something common, with its direction.
+    `cosines` holds, for each text, its cosine with the query and, if there is a mean, with the mean's
+    direction.
     """
     if common is None:
         return {

@@ -1,4 +1,4 @@
-"""The index in one SQLite file: FTS5 finds chunks, vectors find segments, a table beside holds their passages."""
+"""The index in one SQLite file: FTS5 finds chunks, vectors find segments, other tables hold their passages."""
 
 import contextlib
 from collections.abc import Collection, Mapping, Sequence
@@ -32,15 +32,15 @@ from memory.tokenizer import Term
 
 
 class SqliteIndex:
-    """`Index` over one file. It notices when the file was deleted, replaced or damaged under it."""
+    """`Index` in one file. It notices if the file was deleted, replaced or damaged."""
 
     _is_live = True
-    """Whether it is the index, and not one in the making."""
+    """False for a shadow."""
 
     def __init__(self, file: Path, *, fingerprint: str, nearest: VectorSearcher | None = None) -> None:
-        """Open nothing yet; `fingerprint` names whatever makes the indexed words or chunks wrong when it changes.
+        """Open nothing yet. `nearest` compares vectors and belongs to this index alone.
 
-        `nearest` compares vectors; it is this index's alone.
+        `fingerprint`: the index is created from scratch if it differs from the stored one.
         """
         self._path = file
         self._fingerprint = fingerprint
@@ -53,7 +53,7 @@ class SqliteIndex:
         self._typical: tuple[str, int, MeanVector | None] = ("", 0, None)
 
     def track_model(self, model: ModelId | None) -> None:
-        """From now on count for how many texts that come there is a vector of `model`; of None, nothing."""
+        """See `Index.track_model`."""
         self._wanted = model
 
     def identity(self) -> str:
@@ -62,7 +62,7 @@ class SqliteIndex:
             return self._file.identity
 
     def version(self) -> str:
-        """See `Index.version`: of the notes, not of their vectors."""
+        """See `Index.version`. It changes with notes, not with vectors."""
         with self._file.reading() as moment:
             return self._version(moment)
 
@@ -77,11 +77,11 @@ class SqliteIndex:
             return read_notes(self._tables(moment), paths)
 
     def claim(self, paths: Sequence[str]) -> Collection[str]:
-        """See `Index.claim`: all of them, since a change by another process is seen by the `version`."""
+        """Return all paths: changes by other processes show in `version`."""
         return paths
 
     def release(self, paths: Collection[str]) -> None:
-        """See `Index.give_back`."""
+        """See `Index.release`."""
 
     def write_batch(
         self,
@@ -91,7 +91,7 @@ class SqliteIndex:
         restamped: Mapping[str, Stamp] | None = None,
         version: str = "",
     ) -> None:
-        """See `Index.apply`."""
+        """See `Index.write_batch`."""
         with self._file.writing() as moment:
             if version and version != self._version(moment):
                 raise IndexChanged
@@ -147,7 +147,7 @@ class SqliteIndex:
             return SearchCandidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
 
     def list_unembedded(self, model: ModelId, *, most: int) -> list[UnembeddedText]:
-        """See `Index.unembedded`."""
+        """See `Index.list_unembedded`."""
         with self._file.reading() as moment:
             state = self._state(moment)
             if self._all_embedded == (state, model):
@@ -160,7 +160,7 @@ class SqliteIndex:
     def store_vectors(
         self, model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str] | None = None
     ) -> None:
-        """See `Index.keep_vectors`. Raises ValueError where a vector has another length than the model's."""
+        """See `Index.store_vectors`. Raises `ValueError` if a vector's length is not the model's."""
         with self._file.writing() as moment:
             sqlite_vectors.store_vectors(moment.db, model, vectors, refused or {}, clock=moment.clock)
 
@@ -170,7 +170,7 @@ class SqliteIndex:
             sqlite_vectors.retry_refused(moment.db, model)
 
     def resolve_dimensions(self, model: ModelId) -> ModelId:
-        """See `Index.complete`."""
+        """See `Index.resolve_dimensions`."""
         if model.dimensions and model.is_known:
             return model
         with self._file.reading() as moment:
@@ -184,7 +184,7 @@ class SqliteIndex:
             return sqlite_model_versions.other_versions(moment.db, model)
 
     def sample_vectors(self, model: ModelId, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
-        """See `Index.sample`."""
+        """See `Index.sample_vectors`."""
         with self._file.reading() as moment:
             model_id = sqlite_vectors.find_model(moment.db, model)
             return (
@@ -194,14 +194,14 @@ class SqliteIndex:
             )
 
     def adopt_vectors(self, other: ModelId, model: ModelId) -> None:
-        """See `Index.adopt`."""
+        """See `Index.adopt_vectors`."""
         with self._file.writing() as moment:
             other_id = sqlite_vectors.find_model(moment.db, other)
             if other_id and sqlite_vectors.find_model(moment.db, model) is None:
                 sqlite_model_versions.adopt_vectors(moment.db, other_id, model)
 
     def count_vectors(self, model: ModelId) -> VectorCounts:
-        """See `Index.vector_numbers`."""
+        """See `Index.count_vectors`."""
         with self._file.reading() as moment:
             state = self._state(moment)
             if self._numbers and self._numbers[:2] == (state, model):
@@ -213,9 +213,9 @@ class SqliteIndex:
         return numbers
 
     def evict_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
-        """See `Index.forget_unused`."""
+        """See `Index.evict_unused`."""
         with self._file.writing() as moment:
-            # A shadow knows texts that have no use yet.
+            # A shadow holds texts that no note uses yet.
             if self._file.is_rebuilt(moment):
                 return 0
             return sqlite_vectors.evict_unused(moment.db, most=most, wanted=wanted)
@@ -240,7 +240,7 @@ class SqliteIndex:
             )
 
     def reset(self) -> None:
-        """See `Index.reset`: the notes go, and their vectors stay where they are whole."""
+        """See `Index.reset`. Undamaged vectors are kept."""
         self._file.reset()
 
     def close(self) -> None:
@@ -258,21 +258,21 @@ class SqliteIndex:
         return changes if opening == self._file.openings else 0
 
     def _state(self, moment: FileTransaction) -> str:
-        """Another one with every change of the file, by whomever."""
+        """Return an id of the file's state; it changes with every change by anyone."""
         return f"{self._file.identity}/{moment.clock}"
 
 
 class SqliteShadow(SqliteIndex):
-    """`Shadow`: the other generation of tables in the same file, filled while the first one answers.
+    """`Shadow` in the other generation of tables in the same file.
 
-    It holds a lock until it is closed. Where its process dies, the next opening of the file removes what it left.
-    Uses of texts are counted when it takes over: to count them twice and then once would be two writes for each.
+    It holds a lock until it is closed. If its process dies, the next opening of the file removes its tables.
+    Uses of texts are counted on promotion: counting them earlier too would double the writes.
     """
 
     _is_live = False
 
     def __init__(self, file: Path, *, fingerprint: str, wanted: ModelId | None) -> None:
-        """Begin empty. Raises IndexUnavailable where another process has one."""
+        """Start empty. Raises `IndexUnavailable` if another process has a shadow."""
         super().__init__(file, fingerprint=fingerprint)
         self.track_model(wanted)
         self._identity = ""
@@ -289,7 +289,7 @@ class SqliteShadow(SqliteIndex):
             raise
 
     def promote(self) -> None:
-        """See `Shadow.take_over`."""
+        """See `Shadow.promote`."""
         with self._file.writing() as moment:
             mine = self._tables(moment).generation
             SqliteTables(moment.db, moment.generation).drop()
@@ -301,16 +301,16 @@ class SqliteShadow(SqliteIndex):
         self.close()
 
     def reset(self) -> None:
-        """Begin empty again."""
+        """Start empty again."""
         with self._file.writing() as moment:
             tables = self._tables(moment)
             tables.drop()
             tables.create()
 
     def close(self) -> None:
-        """Let go of it; it is removed, unless it has become the index."""
+        """Close the shadow; its tables are removed unless it was promoted."""
         if self._identity:
-            # What cannot be removed now, the next opening will.
+            # The next opening removes what cannot be removed now.
             with contextlib.suppress(IndexCorrupted, IndexUnavailable), self._file.writing() as moment:
                 self._tables(moment)
                 moment.drop_shadow()
@@ -324,4 +324,4 @@ class SqliteShadow(SqliteIndex):
         return SqliteTables(moment.db, moment.other_generation)
 
     def _version(self, moment: FileTransaction) -> str:
-        return "shadow"  # nobody else can change it
+        return "shadow"  # no other process can change it

@@ -1,4 +1,4 @@
-"""The index's file: opened, begun anew or replaced as it takes, and read or written in transactions."""
+"""The index file: opening, recreating and replacing it, and its transactions."""
 
 import contextlib
 import os
@@ -32,75 +32,75 @@ if TYPE_CHECKING:
 
 BUSY_TIMEOUT_MS = 10_000
 _TRIES = 5
-# What tells of the file itself: no fault of the disk or of the system, which may be over in a moment.
+# Errors that mean a damaged file; faults of the disk or the system may be temporary and are not among them.
 _DAMAGE_ERRORS = (
     apsw.CorruptError,
     apsw.NotADBError,
     apsw.SQLError,
     apsw.FormatError,
     apsw.ConstraintError,
-    # So apsw says that it cannot ask for FTS5, which every statement fails at that cannot read the tables' names.
+    # apsw raises this when it cannot ask for FTS5; every statement does if the table names are unreadable.
     apsw.NoFTS5Error,
 )
-# A file may be damaged and still be a database, with something else where a number or a text should be.
+# A damaged file may still be a database, with wrong types where numbers or texts should be.
 _FOREIGN_VALUE_ERRORS = (TypeError, UnicodeDecodeError, OverflowError)
 _InodeKey = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class FileTransaction:
-    """One transaction, and what the file says of itself in it."""
+    """A transaction, with the contents of the `about` table."""
 
     db: apsw.Connection
     about: dict[str, object]
-    """identity, fingerprint, and the numbers and names below; `shadow` while a second generation is made."""
+    """The identity, the fingerprint and the values below; `shadow` while a second generation exists."""
 
     @property
     def generation(self) -> str:
-        """The one that is the index."""
+        """The generation of tables that is live."""
         return check_text(self.about.get("generation"))
 
     @property
     def other_generation(self) -> str:
-        """The one that a shadow is made in."""
+        """The generation of tables that a shadow uses."""
         return GENERATIONS[1 - GENERATIONS.index(self.generation)]
 
     @property
     def clock(self) -> int:
-        """Rises with each write."""
+        """A counter that grows with each write."""
         return check_integer(self.about.get("clock"))
 
     def count(self, key: str) -> int:
-        """A number; 0 where there is none yet."""
+        """Return a stored number; 0 if there is none."""
         return check_integer(self.about.get(key, 0))
 
     def put(self, key: str, value: SqlValue) -> None:
-        """Say something else of the file."""
+        """Store a value."""
         self.about[key] = value
         self.db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
 
     def add(self, key: str, more: int) -> None:
-        """Raise a number."""
+        """Add to a stored number."""
         if more:
             self.put(key, self.count(key) + more)
 
     def count_note_change(self) -> None:
-        """Count a change of the notes, which is what `Index.version` is about."""
+        """Count a change of the notes, which changes `Index.version`."""
         self.add("changes", 1)
         self.put("last_indexed_at", datetime.now(UTC).isoformat(timespec="seconds"))
 
     def drop_shadow(self) -> None:
-        """Remove the tables beside the index's own."""
+        """Drop the tables of the generation that is not live."""
         SqliteTables(self.db, self.other_generation).drop()
         self.about.pop("shadow", None)
         self.db.execute("DELETE FROM about WHERE key = 'shadow'")
 
 
 class IndexFile:
-    """One SQLite file. It notices when the file was deleted, replaced, damaged or begun anew under it."""
+    """One SQLite file. It notices if the file was deleted, replaced, damaged or recreated."""
 
     def __init__(self, file: Path, *, fingerprint: str) -> None:
-        """Open nothing yet; see `SqliteIndex` for the fingerprint."""
+        """Open nothing yet; for `fingerprint` see `SqliteIndex`."""
         self._file = file
         self._fingerprint = f"{NOTES_VERSION}/{fingerprint}"
         self._db: apsw.Connection | None = None
@@ -108,17 +108,17 @@ class IndexFile:
         self._named = ""
         self._shm = (0, 0)
         self.openings = 0
-        """How often it was opened: what was remembered before is not to be relied on after."""
+        """How often the file was opened; anything cached before the last opening is invalid."""
 
     @property
     def identity(self) -> str:
-        """Of what was last read or written: another one once the index was begun anew."""
-        # Not the inode alone: its number is soon given to another file.
+        """The index's identity when last read or written; it changes when the index is recreated."""
+        # The inode alone is not enough: its number is soon given to another file.
         return f"{self._inode}{self._named}"
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[FileTransaction]:
-        """Look at one state of the file, whatever others write meanwhile."""
+        """Read one consistent state of the file. Raises `IndexCorrupted`, `IndexUnavailable`."""
         with _translate_errors(), self._close_on_fault():
             moment = self._begin("BEGIN")
             try:
@@ -129,18 +129,18 @@ class IndexFile:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[FileTransaction]:
-        """Change the file: all or nothing."""
+        """Change the file, all or nothing. Raises `IndexCorrupted`, `IndexUnavailable`."""
         with _translate_errors(), self._close_on_fault():
-            # Deferred, a transaction that first reads would fail at once beside another writer.
+            # A deferred transaction that reads first would fail at once if somebody else writes.
             moment = self._begin("BEGIN IMMEDIATE")
             with _commit_or_roll_back(moment.db):
                 moment.add("clock", 1)
                 yield moment
 
     def lock_rebuild(self) -> "BaseFileLock":
-        """Hold the lock of whoever makes a shadow; the system lets go of it where its process dies.
+        """Take the lock for building a shadow; the system releases it if the process dies.
 
-        Raises IndexUnavailable where another one holds it.
+        Raises `IndexUnavailable` if another process holds it.
         """
         from filelock import Timeout
 
@@ -153,7 +153,7 @@ class IndexFile:
             return lock
 
     def is_rebuilt(self, moment: FileTransaction) -> bool:
-        """Return whether somebody is building the index anew; within `writing`, remove what a dead process has left."""
+        """Return whether a rebuild is running. Within `writing`, remove what a dead process left."""
         if "shadow" not in moment.about:
             return False
         from filelock import Timeout
@@ -166,13 +166,16 @@ class IndexFile:
         return False
 
     def reset(self) -> None:
-        """Put an empty file in its place, with the vectors of the old one where they can be had."""
+        """Replace the file by an empty one, with the old vectors if they can be read."""
         self.close()
         with _translate_errors():
             self._create(only_if_broken=False)
 
     def vacuum(self) -> None:
-        """Write the file anew, so that nothing is left in it of what was deleted; nor in its journal."""
+        """Rewrite the file, so that no deleted text remains in it or in its journal.
+
+        Raises `IndexUnavailable`.
+        """
         with _translate_errors():
             db = self._connection()
             db.execute("VACUUM")
@@ -181,9 +184,9 @@ class IndexFile:
                 raise IndexUnavailable("the index is in use by another program")
 
     def close(self) -> None:
-        """Let go of the file; it is opened again where it is needed."""
+        """Close the file; it is opened again when needed."""
         if self._db:
-            # A file that was damaged under the connection may fail to close; it is let go all the same.
+            # A file that was damaged under the connection may fail to close; drop it all the same.
             with contextlib.suppress(apsw.Error):
                 self._db.close()
             self._db = None
@@ -191,7 +194,7 @@ class IndexFile:
 
     @contextlib.contextmanager
     def _close_on_fault(self) -> Iterator[None]:
-        """Close the file after a fault of the disk: opened again, it may be well."""
+        """Close the file after a disk fault, since reopening it may help."""
         try:
             yield
         except (apsw.IOError, apsw.CantOpenError):
@@ -209,7 +212,7 @@ class IndexFile:
                 raise
             if about.get("identity") == self._named:
                 return FileTransaction(db, about)
-            # Begun anew in the same file, by a program with other settings or of another version.
+            # Another program with other settings or another version recreated the index in the same file.
             _roll_back(db)
             self.close()
         raise IndexUnavailable("the index is being replaced again and again")
@@ -240,7 +243,10 @@ class IndexFile:
         return db
 
     def _end_abandoned_shadow(self, db: apsw.Connection) -> None:
-        """Remove a shadow whose maker died; where it lives, or somebody writes, another opening will look."""
+        """Remove a shadow whose process died.
+
+        If it is alive, or somebody writes, a later opening checks again.
+        """
         db.set_busy_timeout(0)
         try:
             with (
@@ -256,10 +262,11 @@ class IndexFile:
             db.set_busy_timeout(BUSY_TIMEOUT_MS)
 
     def _remove_foreign_journal(self) -> None:
-        """Remove the journal of the file that we had open, where another file was put in its place.
+        """Remove the journal of the file that we had open, if another file was put in its place.
 
-        SQLite would play it into that one. And a process that has both open, with the same shared memory,
-        loses its locks on it when it closes one: the next process empties it under the other (SIGBUS).
+        SQLite would replay it into the new file. And a process that has both open, with the same shared
+        memory, loses its locks when it closes one; the next process then truncates it under the other
+        (SIGBUS).
         """
         if self._shm == (0, 0) or _inode(self._file) in {(0, 0), self._inode}:
             return
@@ -269,7 +276,7 @@ class IndexFile:
                     Path(f"{self._file}{suffix}").unlink(missing_ok=True)
 
     def _open_existing(self) -> tuple[apsw.Connection, _InodeKey, dict[object, object]] | None:
-        """A connection to the file as it is, its inode and what it says; None where it cannot be used as it is."""
+        """Return a connection to the existing file, its inode and its `about`; None if the file is unusable."""
         inode = _inode(self._file)
         if inode == (0, 0):
             return None
@@ -284,7 +291,7 @@ class IndexFile:
             db.close()
             raise
         usable = about.get("fingerprint") == self._fingerprint and about.get("vectors") == VECTORS_VERSION
-        # The file may have been replaced between our look at it and its opening.
+        # The file may have been replaced between the check and the opening.
         if usable and inode == _inode(self._file):
             return db, inode, about
         db.close()
@@ -309,7 +316,7 @@ class IndexFile:
         with self._lock_creation():
             new = Path(f"{self._file}.new")
             if not self._file.exists() and _is_finished(new):
-                # Who made it died before it could take its place, and the vectors are nowhere else.
+                # Its process died before it replaced the index; its vectors are stored nowhere else.
                 self._replace_file(new)
             if only_if_broken:
                 opened = self._open_existing()
@@ -322,7 +329,7 @@ class IndexFile:
                 self._build(new)
                 _sync_folder(new.parent)
             except BaseException:
-                _unlink_database(new)  # on a full disk it would stand in the way of all others
+                _unlink_database(new)  # on a full disk it would block every later attempt
                 raise
             self._replace_file(new)
             opened = self._open_existing()
@@ -331,7 +338,7 @@ class IndexFile:
             return self._adopt_connection(*opened)
 
     def _replace_file(self, new: Path) -> None:
-        # A journal left behind would be played into the new file.
+        # A leftover journal would be replayed into the new file.
         _unlink_database(self._file)
         new.replace(self._file)
 
@@ -348,13 +355,13 @@ class IndexFile:
                 self._begin_notes(moment)
             rescue_vectors(db, self._file)
             with _transaction(db, "BEGIN IMMEDIATE"):
-                # From here on it may take the index's place, whoever puts it there.
+                # From here on the file is complete, and any process may move it into place.
                 FileTransaction(db, {}).put("finished", 1)
         finally:
             db.close()
 
     def _recreate_notes(self) -> bool:
-        """Keep the file with its vectors, and begin empty tables of notes in it; False where that cannot be."""
+        """Keep the file and its vectors, and create empty tables for notes; return False if that fails."""
         if not self._file.exists():
             return False
         db = apsw.Connection(str(self._file))
@@ -385,7 +392,7 @@ class IndexFile:
 
 def _configure(db: apsw.Connection) -> None:
     db.set_busy_timeout(BUSY_TIMEOUT_MS)
-    # The index is derived: after a power cut it may miss the last transaction, which the next sync repeats.
+    # After a power cut the last transaction may be missing; the next sync repeats it.
     db.execute("PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 4194304")
 
 
@@ -426,7 +433,7 @@ def _roll_back(db: apsw.Connection) -> None:
 
 
 def _is_finished(new: Path) -> bool:
-    """Return whether a file that was begun beside the index is whole."""
+    """Return whether a new file beside the index is complete."""
     if not new.exists():
         return False
     db = apsw.Connection(str(new))

@@ -1,4 +1,4 @@
-"""The index's file as it lies there: whole or not, of which version, up to date or not; nothing is changed."""
+"""Inspect the index file without changing it: its integrity, its version and whether it is up to date."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from memory.read_only import DatabaseDamaged, is_empty_database, quick_check, ru
 
 @dataclass(frozen=True, slots=True)
 class ModelVectors:
-    """How many vectors there are of one model."""
+    """Number of vectors of one model."""
 
     provider: str
     model: str
@@ -24,27 +24,27 @@ class ModelVectors:
 
 @dataclass(frozen=True, slots=True)
 class IndexInspection:
-    """What there is in the file."""
+    """The content of the index file."""
 
     is_current: bool
-    """Whether it was made by this version with these settings; else it is made anew from the notes."""
+    """True if this version with these settings created it; otherwise it will be rebuilt from the notes."""
     looked_through: bool
-    """Whether there was the time to look at all of it."""
+    """True if there was time to check all of it."""
     stamps: Mapping[str, tuple[int, int, int]]
-    """Every note by its path: size, mtime_ns, ctime_ns."""
+    """Each note's size, mtime_ns and ctime_ns, by path."""
     faults: Mapping[str, str]
-    """Notes that could not be read as they are, and why."""
+    """Why notes could not be read completely, by path."""
     chunks: int
     last_indexed_at: str
-    """ISO 8601 in UTC; "" before the first time."""
+    """ISO 8601 in UTC; "" before the first sync."""
     vectors: tuple[ModelVectors, ...]
-    """By model, that of the latest one first."""
+    """By model, the latest first."""
 
 
 def inspect_index(file: Path, *, fingerprint: str, seconds: float) -> IndexInspection:
-    """Look at an index that is there; `fingerprint` as of SqliteIndex. Raises IndexBroken, IndexUnavailable.
+    """Inspect an existing index; for `fingerprint` see `SqliteIndex`.
 
-    Not all pages are looked at where that takes longer than `seconds`.
+    The integrity check stops after `seconds`. Raises `IndexCorrupted`, `IndexUnavailable`.
     """
     try:
         found = run_read_only(

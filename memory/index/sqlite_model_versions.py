@@ -1,4 +1,4 @@
-"""Vectors of the same model in another version: a new address or a mended prefix may leave them as they are."""
+"""Other versions of a model: a new address or prefix may leave its vectors unchanged."""
 
 import apsw
 
@@ -22,7 +22,7 @@ def other_versions(db: apsw.Connection, model: ModelId) -> list[ModelId]:
 
 
 def last_model(db: apsw.Connection, model: ModelId) -> ModelId:
-    """Return the model of this provider, and name where it has one, that made vectors last; `model` where none has."""
+    """Return this provider's last used model, of the same name if `model` has one; `model` if there is none."""
     for row in db.execute(
         "SELECT model, dimensions FROM models WHERE provider = ? ORDER BY seen DESC, id DESC",
         (model.provider,),
@@ -34,7 +34,10 @@ def last_model(db: apsw.Connection, model: ModelId) -> ModelId:
 
 
 def sample_vectors(tables: SqliteTables, model_id: int, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
-    """See `Index.sample`: by digest, which has nothing to do with where and when a text was noted."""
+    """See `Index.sample_vectors`.
+
+    Ordered by digest, which is independent of where and when a text was written.
+    """
     rows = tables.run(
         "SELECT texts.id, embedding, s.id, s.last, s.heading FROM"
         " (SELECT texts.id, embedding FROM texts CROSS JOIN vectors ON vectors.model = ? AND vectors.text = texts.id"
@@ -58,5 +61,5 @@ def sample_vectors(tables: SqliteTables, model_id: int, *, most: int) -> list[tu
 
 
 def adopt_vectors(db: apsw.Connection, other_id: int, model: ModelId) -> None:
-    """See `Index.adopt`."""
+    """See `Index.adopt_vectors`."""
     db.execute("UPDATE models SET model = ? WHERE id = ?", (model.stored_name, other_id))

@@ -1,4 +1,4 @@
-"""Notes into the tables of one generation, and out of them."""
+"""Write notes to the tables of one generation, and read them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,14 +16,14 @@ from memory.tokenizer import tokenize
 
 @dataclass(slots=True)
 class CacheLookups:
-    """How often a text that came had its vector already, and how often not."""
+    """How many of the written texts already had a vector, and how many did not."""
 
     hits: int = 0
     misses: int = 0
 
 
 def read_stamps(tables: SqliteTables) -> tuple[dict[str, tuple[int, int, int]], dict[str, str]]:
-    """Every note's stamp by its path, and the faults; plain tuples, since there may be ten thousand."""
+    """Return stamps and faults by path. Plain tuples, since there may be ten thousand."""
     rows: list[Any] = tables.run("SELECT path, size, mtime_ns, ctime_ns FROM notes@").fetchall()
     stamps = {path: (size, mtime_ns, ctime_ns) for path, size, mtime_ns, ctime_ns in rows}
     if not {*map(type, stamps)} <= {str}:
@@ -33,7 +33,7 @@ def read_stamps(tables: SqliteTables) -> tuple[dict[str, tuple[int, int, int]], 
 
 
 def read_notes(tables: SqliteTables, paths: Collection[str] | None) -> dict[str, KnownNote]:
-    """These notes, or all, by their paths."""
+    """Return what is stored of these notes, or of all, by path."""
     sql = "SELECT path, size, mtime_ns, ctime_ns, digest, fault FROM notes@"
     one = f"{sql} WHERE path = ?"
     rows = tables.run(sql) if paths is None else tables.run_each(one, ((path,) for path in paths))
@@ -53,9 +53,9 @@ def write_notes(
     wanted: int | None,
     counts_uses: bool,
 ) -> CacheLookups:
-    """Replace, drop and restamp; where it `counts_uses`, those of the texts follow.
+    """Replace, delete and restamp notes; with `counts_uses`, update the use counts of their texts.
 
-    `wanted` is the model to look for vectors of.
+    `wanted` is the row of the model whose vectors are counted as hits.
     """
     left: Counter[int] = Counter()
     for path in gone:
@@ -80,7 +80,7 @@ def write_notes(
 
 
 def _count_new_uses(db: apsw.Connection, uses: Mapping[bytes, int]) -> dict[bytes, int]:
-    """Count uses of texts, by digest; gives back each text's id."""
+    """Add to the use counts of texts, by digest; return each text's id."""
     ids = db.executemany(
         "INSERT INTO texts (digest, uses) VALUES (?, ?) ON CONFLICT (digest)"
         " DO UPDATE SET uses = uses + excluded.uses, unused_since = NULL RETURNING id",
@@ -90,7 +90,7 @@ def _count_new_uses(db: apsw.Connection, uses: Mapping[bytes, int]) -> dict[byte
 
 
 def _add_texts(db: apsw.Connection, digests: Iterable[bytes], clock: int) -> dict[bytes, int]:
-    """Give back each text's id, and leave its uses; one that is new has none."""
+    """Add missing texts with no uses; return each text's id by digest."""
     ids: dict[bytes, int] = {}
     for digest in digests:
         row = db.execute("SELECT id FROM texts WHERE digest = ?", (digest,)).fetchone()
@@ -122,7 +122,7 @@ def _count_cache_hits(db: apsw.Connection, texts: Sequence[int], model: int | No
 
 
 def _remove(tables: SqliteTables, path: str) -> list[int]:
-    """Take a note out, and give back the texts of its segments."""
+    """Remove a note and return the text ids of its segments."""
     row = tables.run("SELECT id FROM notes@ WHERE path = ?", (path,)).fetchone()
     if row is None:
         return []

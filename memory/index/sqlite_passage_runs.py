@@ -1,4 +1,4 @@
-"""From chunks and segments that were found to the passages around them."""
+"""Read the passages around the chunks and segments that were found."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,11 +14,11 @@ from memory.index.sqlite_schema import POSITIONS, SqliteTables, check_integer, c
 from memory.search import CandidatePassage, DayRange, PassageRun, Similarity
 
 Similarities = Callable[[Sequence[int]], Mapping[int, Similarity]]
-"""Of texts to the question, as far as they have vectors."""
+"""Returns the similarity of each text id that has a vector to the query."""
 
 
 def read_chunk_spans(tables: SqliteTables, chunks: Sequence[int]) -> list[PassageSpan]:
-    """Where these chunks stand, which are given by their rows; in no order."""
+    """Return the passage ranges of these chunk rows, in no order."""
     places = tables.run(
         "SELECT note, first, last FROM json_each(?) CROSS JOIN chunks@ ON chunks@.id = value",
         (json.dumps(chunks),),
@@ -27,7 +27,7 @@ def read_chunk_spans(tables: SqliteTables, chunks: Sequence[int]) -> list[Passag
 
 
 def read_day_spans(tables: SqliteTables, days: Iterable[DayRange]) -> list[PassageSpan]:
-    """Daily logs of these days, whole; of many, the latest."""
+    """Return the ranges of the daily logs of these days, whole; the latest ones if there are many."""
     notes = (
         row
         for first, last in days
@@ -42,9 +42,9 @@ def read_day_spans(tables: SqliteTables, days: Iterable[DayRange]) -> list[Passa
 def read_runs(
     tables: SqliteTables, found: Iterable[PassageSpan], similarities: Similarities | None = None
 ) -> list[PassageRun]:
-    """The passages at `found` with their neighbours, joined where they touch; by path and line.
+    """Return the passages at `found` with their neighbours, merged if they touch; by path and line.
 
-    With `similarities`, each is told the one of its segment.
+    With `similarities`, each passage gets the similarity of its segment.
     """
     places = merge_spans(found)
     segments = [list(_read_segments(tables, place)) if similarities else [] for place in places]
@@ -58,10 +58,10 @@ def read_runs(
 
 
 def _read_segments(tables: SqliteTables, place: PassageSpan) -> Iterator[PassageSpan]:
-    """`(first, last, text)` of the segments that reach into the place."""
+    """Yield `(first, last, text)` of the segments that overlap the range."""
     note, first, last = place
     base = note * POSITIONS
-    # The one that begins before the place may reach into it.
+    # The last segment that begins before the range may overlap it.
     rows = tables.run(
         "SELECT id, last, text FROM segments@ WHERE last >= ?1 AND id <= ?2"
         " AND id >= coalesce((SELECT max(id) FROM segments@ WHERE id BETWEEN ?3 AND ?4), ?4) ORDER BY id",

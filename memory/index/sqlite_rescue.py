@@ -1,4 +1,4 @@
-"""Vectors out of a file that is thrown away: the notes can be indexed again for nothing, these cannot."""
+"""Rescue vectors from a file that is discarded: indexing the notes again is free, embedding them is not."""
 
 import contextlib
 from pathlib import Path
@@ -12,7 +12,7 @@ SELECT count(*) FROM old.vectors
 WHERE typeof(embedding) <> 'blob' OR text NOT IN (SELECT id FROM old.texts) OR length(embedding)
     <> coalesce((SELECT 4 * dimensions FROM old.models WHERE models.id = vectors.model), -1)
 """
-# What tells of the file. A fault of the disk, or too many open files, does not, and is raised.
+# Errors that mean a damaged file. A disk fault or too many open files do not, and are raised.
 _DAMAGE_ERRORS = (
     apsw.CorruptError,
     apsw.NotADBError,
@@ -30,10 +30,10 @@ UPDATE models SET seen = 1;
 
 
 def rescue_vectors(db: apsw.Connection, old: Path) -> None:
-    """Copy what was embedded from the file `old` into the new one behind `db`, all of it or nothing.
+    """Copy all vectors from the file `old` to the new one behind `db`, or none.
 
-    Nothing where anything of it is damaged: a vector that is wrong is worse than none. Raises apsw's errors where it
-    cannot be told just now, or not be copied.
+    None are copied if any part is damaged: a wrong vector is worse than none. Raises apsw's errors if the
+    file cannot be read just now, or the copy fails.
     """
     if not old.exists():
         return
@@ -41,9 +41,9 @@ def rescue_vectors(db: apsw.Connection, old: Path) -> None:
     with contextlib.suppress(*_DAMAGE_ERRORS):
         db.execute("ATTACH ? AS old", (str(old),))
         is_whole = _is_whole(db)
-    # What fails from here on (a full disk) is no reason to throw away what was paid for: it is raised.
+    # A failure from here on, such as a full disk, must not discard what was paid for: it is raised.
     if is_whole:
-        # Not `with db`: a full disk has rolled back already. Whoever opened the connection closes it.
+        # Not `with db`, since a full disk has already rolled back. The caller closes the connection.
         db.execute(f"BEGIN IMMEDIATE; {_COPY} COMMIT")
 
 

@@ -1,4 +1,4 @@
-"""The tables of the index's file: notes in two generations, and the vectors of their texts once."""
+"""The tables of the index file: notes in two generations, and the vectors of their texts once."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,14 +6,16 @@ from dataclasses import dataclass
 import apsw
 
 NOTES_VERSION = 5
-"""Raise it when the tables of the notes change: they are then begun anew, and the vectors stay."""
+"""Increase it when the tables of the notes change: they are recreated, and vectors are kept."""
 
 VECTORS_VERSION = 1
-"""Raise it only when the tables of the vectors change: they are paid for, and would be lost."""
+"""Increase it only when the tables of the vectors change: vectors cost money, and would be lost."""
 
 POSITIONS = 1 << 24
-"""A passage's or segment's id is its note's, times this, and its position: a note's rows stand side by side.
-Statements write it as `note << 24` and `id >> 24`."""
+"""A passage's or segment's id is its note's id times this plus its position, so that a note's rows are adjacent.
+
+Statements write it as `note << 24` and `id >> 24`.
+"""
 
 GENERATIONS = ("a", "b")
 VECTOR_TABLES = ("models", "texts", "vectors", "refusals")
@@ -99,12 +101,12 @@ SqlValue = str | int | float | bytes | None
 
 
 class UnexpectedType(TypeError):
-    """Something else stands where a number or a text should: a damaged file may still be a database."""
+    """A value has the wrong type: a damaged file may still be a database."""
 
 
 @dataclass(frozen=True, slots=True)
 class SqliteTables:
-    """The tables of one generation. In their statements `notes@` stands for `notes_a` or `notes_b`."""
+    """The tables of one generation. In statements `notes@` stands for `notes_a` or `notes_b`."""
 
     db: apsw.Connection
     generation: str
@@ -118,26 +120,26 @@ class SqliteTables:
         return self.db.executemany(sql.replace("@", f"_{self.generation}"), rows)
 
     def count(self, sql: str, values: tuple[SqlValue, ...] = ()) -> int:
-        """The one number that a statement gives."""
+        """Return the single number that a statement selects."""
         row = self.run(sql, values).fetchone()
         return check_integer(row and row[0])
 
     def create(self) -> None:
-        """Make them, empty."""
+        """Create the empty tables."""
         self.run(_OF_ONE_GENERATION)
 
     def drop(self) -> None:
-        """Remove them, as far as they are there."""
+        """Drop the tables that exist."""
         self.run("".join(f"DROP TABLE IF EXISTS {name}@;" for name in _NOTE_TABLES))
 
 
 def create_common(db: apsw.Connection) -> None:
-    """Make what both generations share: `about`, and the tables of the vectors."""
+    """Create what both generations share: `about`, and the tables of the vectors."""
     db.execute(_COMMON)
 
 
 def count_uses(db: apsw.Connection, generation: str, *, clock: int) -> None:
-    """Count the uses of all texts anew, in this generation; only what is different is written."""
+    """Recount the uses of all texts in this generation; only changed counts are written."""
     SqliteTables(db, generation).run(
         "UPDATE texts SET uses = counted.uses, unused_since = CASE WHEN counted.uses = 0 THEN ? END"
         " FROM (SELECT texts.id, (SELECT count(*) FROM segments@ WHERE text = texts.id) AS uses FROM texts)"
@@ -147,21 +149,21 @@ def count_uses(db: apsw.Connection, generation: str, *, clock: int) -> None:
 
 
 def check_integer(value: object) -> int:
-    """`value`, which must be one."""
+    """Return `value` if it is an int; raise `UnexpectedType` otherwise."""
     if not isinstance(value, int):
         raise UnexpectedType("a number is missing")
     return value
 
 
 def check_text(value: object) -> str:
-    """`value`, which must be one."""
+    """Return `value` if it is a str; raise `UnexpectedType` otherwise."""
     if not isinstance(value, str):
         raise UnexpectedType("a text is missing")
     return value
 
 
 def check_bytes(value: object) -> bytes:
-    """`value`, which must be such."""
+    """Return `value` if it is bytes; raise `UnexpectedType` otherwise."""
     if not isinstance(value, bytes):
         raise UnexpectedType("bytes are missing")
     return value

@@ -1,4 +1,4 @@
-"""Vectors in the index's file: each once, for a text and a model, whatever notes the text stands in."""
+"""Vectors in the index file, stored once for each text and model, however many notes contain the text."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
@@ -18,7 +18,7 @@ from memory.search import Similarity
 
 
 def find_model(db: apsw.Connection, model: ModelId) -> int | None:
-    """Its row, once a vector of it was kept."""
+    """Return the model's row; None if no vector of it was stored."""
     row = db.execute(
         "SELECT id FROM models WHERE provider = ? AND model = ? AND dimensions = ?",
         (model.provider, model.stored_name, model.dimensions),
@@ -27,7 +27,7 @@ def find_model(db: apsw.Connection, model: ModelId) -> int | None:
 
 
 def last_dimensions(db: apsw.Connection, model: ModelId) -> int:
-    """How long the vectors were that a model gave last; 0 where it has given none."""
+    """Return the length of the model's latest vectors; 0 if it has none."""
     row = db.execute(
         "SELECT dimensions FROM models WHERE provider = ? AND model = ? AND dimensions > 0"
         " ORDER BY seen DESC, id DESC",
@@ -37,10 +37,10 @@ def last_dimensions(db: apsw.Connection, model: ModelId) -> int:
 
 
 def list_unembedded(tables: SqliteTables, model: ModelId, *, most: int) -> list[UnembeddedText]:
-    """See `Index.unembedded`."""
+    """See `Index.list_unembedded`."""
     model_id = find_model(tables.db, model) or 0
-    # The subquery keeps its order because of its LIMIT, and CROSS JOIN goes through it in this order.
-    # A note with the time 0 was so young when it was read that its own time says nothing yet.
+    # The subquery keeps its order because of its LIMIT, and CROSS JOIN follows it. A note with time 0 was too
+    # recent when read for its timestamp to be reliable.
     rows = tables.run(
         "SELECT s.id, s.last, s.text, s.heading FROM"
         " (SELECT id FROM notes@ ORDER BY mtime_ns = 0 DESC, mtime_ns DESC, id DESC LIMIT -1) AS n"
@@ -62,7 +62,7 @@ def list_unembedded(tables: SqliteTables, model: ModelId, *, most: int) -> list[
 def read_unembedded_text(
     tables: SqliteTables, text_id: int, segment: int, last: int, heading: str
 ) -> UnembeddedText:
-    """Read a text from its passages: those from `segment` on, to the position `last`."""
+    """Read a text from its passages, from `segment` to the position `last`."""
     digest = tables.db.execute("SELECT digest FROM texts WHERE id = ?", (text_id,)).fetchone()
     passages = tables.run(
         "SELECT text FROM passages@ WHERE id BETWEEN ? AND ? ORDER BY id",
@@ -81,7 +81,7 @@ def store_vectors(
     *,
     clock: int,
 ) -> None:
-    """See `Index.keep_vectors`. Raises ValueError where a vector has another length than the model's."""
+    """See `Index.store_vectors`. Raises `ValueError` if a vector's length is not the model's."""
     for vector in vectors.values():
         if len(vector) != BYTES_PER_NUMBER * model.dimensions:
             raise ValueError(
@@ -115,7 +115,7 @@ def _find_text_ids(db: apsw.Connection, digests: Iterable[bytes]) -> dict[bytes,
 
 
 def count_vectors(tables: SqliteTables, model: ModelId, *, hits: int, misses: int) -> VectorCounts:
-    """See `Index.vector_numbers`; costs about as much as looking every text up once."""
+    """See `Index.count_vectors`; costs about one lookup for each text."""
     model_id = find_model(tables.db, model) or 0
     segments = tables.count("SELECT count(*) FROM texts WHERE uses > 0")
     have = tables.count(
@@ -148,7 +148,7 @@ def _count_whole_chunks(tables: SqliteTables, model_id: int, have: int, segments
         return tables.count("SELECT count(*) FROM chunks@")
     if not have:
         return 0
-    # The segment that begins before the chunk may reach into it.
+    # The last segment that begins before the chunk may overlap it.
     return tables.count(
         "SELECT count(*) FROM chunks@ AS c WHERE NOT EXISTS ("
         " SELECT 1 FROM segments@ AS s WHERE s.id <= (c.note << 24) + c.last AND s.last >= c.first"
@@ -165,7 +165,7 @@ def retry_refused(db: apsw.Connection, model: ModelId) -> None:
 
 
 def evict_unused(db: apsw.Connection, *, most: int, wanted: Collection[ModelId]) -> int:
-    """See `Index.forget_unused`; also forgets texts that have neither use nor vector."""
+    """See `Index.evict_unused`; also deletes texts without use and vector."""
     row = db.execute("SELECT count(*) FROM vectors").fetchone()
     spare = check_integer(row and row[0]) - most
     unwanted = dict(_find_unwanted(db, wanted))
@@ -183,7 +183,7 @@ def evict_unused(db: apsw.Connection, *, most: int, wanted: Collection[ModelId])
 
 
 def delete_all_unused(db: apsw.Connection) -> None:
-    """Forget all texts that are in no note, with their vectors."""
+    """Delete all texts that are in no note, with their vectors."""
     unused = "(SELECT id FROM texts WHERE uses = 0)"
     db.execute(f"DELETE FROM vectors WHERE text IN {unused}")  # noqa: S608
     db.execute(f"DELETE FROM refusals WHERE text IN {unused}")  # noqa: S608
@@ -200,7 +200,7 @@ def _find_unwanted(db: apsw.Connection, wanted: Collection[ModelId]) -> Iterable
 
 
 def _longest_unused(db: apsw.Connection, unwanted: Mapping[int, int], *, most: int) -> list[tuple[int]]:
-    """Vectors that nobody needs: their text is in no note, or their model, last heard of then, is not wanted."""
+    """Return the longest unused vectors: their text is in no note, or their model is not wanted."""
     unused = {
         check_integer(row[0]): check_integer(row[1])
         for row in db.execute(
@@ -216,7 +216,7 @@ def _longest_unused(db: apsw.Connection, unwanted: Mapping[int, int], *, most: i
 
 
 def read_mean_vector(db: apsw.Connection, model_id: int) -> MeanVector | None:
-    """The mean of the vectors in use, of a sample that depends on the texts alone."""
+    """Return the mean of the vectors in use, from a sample that depends on the texts alone."""
     sample = db.execute(
         "SELECT embedding FROM texts CROSS JOIN vectors ON vectors.model = ? AND vectors.text = texts.id"
         " WHERE uses > 0 ORDER BY digest LIMIT ?",
@@ -234,7 +234,7 @@ def read_similarities(
     mean_vector: MeanVector | None,
     texts: Sequence[int],
 ) -> dict[int, Similarity]:
-    """How like the question each of these texts is; those without a vector are left out."""
+    """Return each text's similarity to the query; texts without a vector are left out."""
     cosines = nearest.similarities(db, model_id, likeness.vector, texts)
     if mean_vector is None:
         return compute_similarities(likeness, None, {text_id: (found,) for text_id, found in cosines.items()})
@@ -253,7 +253,7 @@ def most_similar_segments(
     version: str,
     today: date,
 ) -> list[PassageSpan]:
-    """The places of the segments that are most like the question, best first; equals by age, path and place."""
+    """Return the ranges of the segments most similar to the query, best first; ties by age, path and position."""
 
     def search(most: int) -> list[tuple[int, float]]:
         return nearest.search(tables.db, model_id, likeness.vector, most=most, version=version)

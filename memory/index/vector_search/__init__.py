@@ -1,1 +1,1 @@
-"""Which texts are most alike: one seam, two ways to look at the stored vectors."""
+"""Find the most similar texts: one interface, two ways to search the stored vectors."""

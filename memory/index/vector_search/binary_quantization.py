@@ -1,8 +1,8 @@
-"""Which texts are most alike, in a service: one bit a number in memory proposes, the stored vectors decide.
+"""Vector search for a service: one bit per number in memory selects candidates, exact vectors rank them.
 
-Bits stand word by word, so that 16,384 vectors are compared by one XOR and one count; what is left is a sort of
-some hundred numbers. 100,000 vectors of 384 numbers are 4.8 MB of bits and 1.6 MB of ids. Few vectors are kept
-in memory themselves, beside their bits.
+Bits are stored word by word, so that 16,384 vectors are compared by one XOR and one bit count; the rest is
+sorting a few hundred numbers. 100,000 vectors of 384 dimensions take 4.8 MB of bits and 1.6 MB of ids. A
+small number of vectors is cached whole.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,85 +23,95 @@ if TYPE_CHECKING:
 
 MIN_CANDIDATES = 200
 CANDIDATES_PER_RESULT = 20
-"""Recall of the exact best among the candidates, measured on 15,278 real MiniLM vectors and 694 questions: 10 of
-200 .993, 10 of 400 .999, 20 of 300 .991, 20 of 600 .999, 50 of 600 .992."""
+"""Measured recall of the exact best, on 15,278 real MiniLM vectors and 694 queries:
+
+10 of 200 candidates .993, 10 of 400 .999, 20 of 300 .991, 20 of 600 .999, 50 of 600 .992.
+"""
 FULL_RECALL_DIMENSIONS = 384
-"""Fewer numbers are fewer bits, and tell less: so many times more candidates, which is as much to read."""
+"""With fewer dimensions there are fewer bits, so proportionally more candidates are read, which costs the same."""
 CANDIDATE_GROWTH_EXPONENT = 1 / 3
-"""The power with which candidates grow beyond `BLOCK_VECTORS` vectors: among more of them, more lie close together."""
+"""Exponent with which candidates grow beyond `BLOCK_VECTORS` vectors, since more of them lie close together."""
 BLOCK_VECTORS = 16_384
-"""Vectors compared at once: with 384 numbers each their bits fit the processor's cache; measured the quickest."""
+"""Vectors compared at once.
+
+With 384 dimensions their bits fit the processor's cache; measured to be the fastest.
+"""
 ROWS_PER_READ = 512
-"""So that of the vectors themselves no more than 3 MB (at 1,536 numbers) are in memory at once."""
+"""Limits the float32 vectors in memory to 3 MB at 1,536 dimensions."""
 MEAN_SAMPLE = 1024
-"""How many vectors the mean is taken from: it is then some 3 % of a deviation off, which turns few bits."""
+"""Vectors that the mean is computed from; it is then off by some 3 % of a deviation, which flips few bits."""
 CACHED_VECTOR_BYTES = 16 << 20
-"""So many bytes of a model's vectors are kept in memory, beside their bits: 10,000 of 384 numbers. To read 400
-candidates from all over the file takes 0.4 to 0.7 ms, which is nothing at 100,000, but twice `M @ q` at 10,000."""
+"""Maximum bytes of a model's vectors cached beside their bits: 10,000 vectors of 384 dimensions.
+
+Reading 400 candidates spread over the file takes 0.4 to 0.7 ms, which is little at 100,000 vectors, but twice
+`M @ q` at 10,000.
+"""
 MIN_UNUSED_TO_DROP = 1024
-"""Vectors of texts that no note uses are held while they are fewer than this, or than a quarter of all: each time that
-a daily log is written on, its end has another vector, and that of before stays on disk alone."""
+"""Vectors of unused texts are held while they are fewer than this, or than a quarter of all.
+
+Each time a daily log grows, its last segment gets a new vector, and the previous one is no longer used.
+"""
 MEAN_REFRESH_FACTOR = 2
-"""The mean is taken anew when there are so many times more vectors than it was taken from."""
+"""The mean is recomputed when there are this many times more vectors than it was computed from."""
 
 
 class VectorBatch(NamedTuple):
-    """Some vectors of a model, one each row, in the order of their ids."""
+    """Vectors of a model, one per row, in the order of their ids."""
 
     ids: "NDArray[np.int64]"
     texts: "NDArray[np.int64]"
     signs: "NDArray[np.uint8]"
-    """Whether each number is above the mean's: eight to a byte, the first one in the highest bit."""
+    """(n, dimensions / 8), uint8: bit set if the number is above the mean's; first number in the highest bit."""
     vectors: "NDArray[np.float32] | None"
-    """Themselves, where they were read for it."""
+    """(n, dimensions), float32; None if they were not read."""
 
 
 class VectorRows(Protocol):
-    """The vectors that are stored, at one moment. Their ids grow, and none is ever another vector's."""
+    """The stored vectors at one moment. Ids only grow and are never reused."""
 
     def count(self, model: int) -> int:
-        """How many there are of a model."""
+        """Return how many vectors a model has."""
         ...
 
     def newest(self) -> int:
-        """The highest id of all models; 0 where there is none."""
+        """Return the highest id of all models; 0 if there is none."""
         ...
 
     def ids(self, model: int) -> "NDArray[np.int64]":
-        """Those of a model, in order."""
+        """Return a model's ids in order: int64, (n,)."""
         ...
 
     def unused(self) -> "NDArray[np.int64]":
-        """The texts that no note uses."""
+        """Return the ids of texts that no note uses: int64, (n,)."""
         ...
 
     def read(self, ids: "NDArray[np.int64]", *, dimensions: int) -> "NDArray[np.float32]":
-        """The vectors with these ids, in this order."""
+        """Return the vectors with these ids, in this order: float32, (n, dimensions)."""
         ...
 
     def read_between(
         self, model: int, after: int, last: int, *, mean: "NDArray[np.float32]"
     ) -> "Iterator[VectorBatch]":
-        """The vectors of a model with ids beyond the one, up to the other."""
+        """Yield a model's vectors with ids above `after`, up to `last`."""
         ...
 
     def reread(
         self, ids: "NDArray[np.int64]", texts: "NDArray[np.int64]", *, mean: "NDArray[np.float32]"
     ) -> "Iterator[VectorBatch]":
-        """These vectors, of these texts."""
+        """Yield the vectors with these ids, of these texts."""
         ...
 
 
 class BinaryVectorCache:
-    """The signs of all vectors of each model, kept up to date. It belongs to one thread."""
+    """The quantized vectors of each model, kept up to date. It belongs to one thread."""
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
+        """Start empty."""
         self._identity = ""
         self._models: dict[int, BinaryVectors] = {}
 
     def of(self, rows: VectorRows, model: int, version: str, *, dimensions: int) -> "BinaryVectors":
-        """Those of a model by now; `version` is as in `Nearest.search`."""
+        """Return a model's quantized vectors, updated; for `version` see `VectorSearcher.search`."""
         identity = version.partition("/")[0]
         if identity != self._identity:
             self._models.clear()
@@ -109,7 +119,7 @@ class BinaryVectorCache:
         bits = self._models.get(model)
         if bits and bits.version == version:
             return bits
-        # Not remembered while it is being read: what fails half-way is begun again.
+        # Not cached while it is being read, so that a failed read starts over.
         self._models.pop(model, None)
         if bits:
             bits.update_from(rows)
@@ -121,24 +131,24 @@ class BinaryVectorCache:
         return bits
 
     def memory_bytes(self) -> int:
-        """What it holds in memory between searches."""
+        """Return the bytes held between searches."""
         return sum(bits.memory_bytes() for bits in self._models.values())
 
 
 class BinaryVectorSearcher:
-    """`Nearest` that remembers the signs of all vectors, less their mean, and reads those of candidates."""
+    """`VectorSearcher` that holds all vectors as bits and reads exact vectors for the candidates."""
 
     name: Literal["numpy"] = "numpy"
 
     def __init__(self, *, reason: str = "") -> None:
-        """Read nothing yet; `reason` says why it is not another one."""
+        """Read nothing yet; `reason` says why the other searcher is not used."""
         self.reason = reason
         self._signs = BinaryVectorCache()
 
     def search(
         self, db: apsw.Connection, model: int, query: Vector, *, most: int, version: str
     ) -> list[tuple[int, float]]:
-        """See `Nearest.search`."""
+        """See `VectorSearcher.search`."""
         import numpy as np
 
         if most <= 0 or not has_vectors(db, model, query):
@@ -155,7 +165,7 @@ class BinaryVectorSearcher:
     def similarities(
         self, db: apsw.Connection, model: int, query: Vector, texts: Sequence[int]
     ) -> dict[int, float]:
-        """See `Nearest.similarities`."""
+        """See `VectorSearcher.similarities`."""
         import numpy as np
 
         if not has_vectors(db, model, query):
@@ -166,15 +176,15 @@ class BinaryVectorSearcher:
         return dict(zip(found, np.vecdot(vectors, asked).tolist(), strict=True))
 
     def memory_bytes(self) -> int:
-        """What it holds in memory between searches."""
+        """Return the bytes held between searches."""
         return self._signs.memory_bytes()
 
 
 class BinaryVectors:
-    """The signs of one model's vectors less their mean, in the order of their rows."""
+    """One model's vectors as bits, after subtracting their mean, in the order of their rows."""
 
     def __init__(self, stored: VectorRows, model: int, *, dimensions: int) -> None:
-        """Take the mean from some of them, and read none yet."""
+        """Compute the mean from a sample; read no bits yet."""
         import numpy as np
 
         self.version = ""
@@ -189,14 +199,14 @@ class BinaryVectors:
         self._newest = 0
         self._unused: NDArray[np.intp] = np.empty(0, np.intp)
         self._absent = np.empty((2, 0), np.int64)
-        """Ids and texts of the vectors that are not held, since no note uses them."""
+        """int64, (2, n): ids and texts of vectors that are not held, since no note uses them."""
         ids = stored.ids(model)
         self._mean_of = len(ids)
         sample = ids[np.unique(np.linspace(0, len(ids) - 1, MEAN_SAMPLE).astype(np.intp))]
         self._mean: NDArray[np.float32] = stored.read(sample, dimensions=dimensions).mean(axis=0)
 
     def update_from(self, stored: VectorRows) -> None:
-        """Add the vectors that came since the last time, and drop those that went."""
+        """Add new vectors and drop deleted ones."""
         newest = stored.newest()
         self._append_batches(stored.read_between(self._model, self._newest, newest, mean=self._mean))
         self._newest = newest
@@ -205,7 +215,7 @@ class BinaryVectors:
         self._update_unused(stored)
 
     def _append_batches(self, pieces: "Iterable[VectorBatch]") -> None:
-        """Add vectors, with them their signs."""
+        """Add the batches' bits and, if cached, their vectors."""
         import numpy as np
 
         ids, texts = [self.ids], [self.texts]
@@ -238,7 +248,7 @@ class BinaryVectors:
             self._unused = np.empty(0, np.intp)
 
     def is_outdated(self) -> bool:
-        """Whether the mean is of too few of them."""
+        """Return whether the mean was computed from too few vectors."""
         return self._filled > MEAN_REFRESH_FACTOR * self._mean_of
 
     def _drop_deleted(self, stored: VectorRows) -> None:
@@ -260,7 +270,10 @@ class BinaryVectors:
     def candidates(
         self, asked: "NDArray[np.float32]", *, results: int, crowding: float = CANDIDATE_GROWTH_EXPONENT
     ) -> "NDArray[np.intp]":
-        """Places of those in use whose bits differ least, in the order of their rows: enough for `results`."""
+        """Return positions of the used vectors whose bits differ least, in row order; enough for `results`.
+
+        `asked`: float32, (dimensions,). `crowding` is the exponent of growth. Returns intp, (n,).
+        """
         import numpy as np
 
         most = _count_candidates(results, dimensions=self._dimensions, count=self._filled, crowding=crowding)
@@ -272,28 +285,28 @@ class BinaryVectors:
             here = differing[start : start + BLOCK_VECTORS]
             np.bitwise_count(block[:, : len(here)] ^ pattern).sum(axis=0, dtype=np.uint16, out=here)
         differing[self._unused] = self._dimensions + 1
-        # Counted, not partitioned: as quick, and of equals the first are taken, always the same ones.
+        # Counting is as fast as partitioning, and ties are always resolved the same way, first come first.
         last = int(np.searchsorted(np.cumsum(np.bincount(differing)), most))
         sure, equal = np.flatnonzero(differing < last), np.flatnonzero(differing == last)
         found = np.concatenate((sure, equal[: most - len(sure)]))
-        found.sort()  # neighbours in the file are read one after the other
+        found.sort()  # so that adjacent rows of the file are read one after the other
         return found
 
     def vectors(self, stored: VectorRows, places: "NDArray[np.intp]") -> "NDArray[np.float32]":
-        """The vectors themselves, one a row."""
+        """Return the vectors at these positions: float32, (n, dimensions)."""
         if self._kept is not None:
             return self._kept[places]
         return stored.read(self.ids[places], dimensions=self._dimensions)
 
     def memory_bytes(self) -> int:
-        """What it holds in memory between searches."""
+        """Return the bytes held between searches."""
         others = self.ids.nbytes + self.texts.nbytes + self._unused.nbytes + self._mean.nbytes
         others += self._absent.nbytes
         kept = 0 if self._kept is None else self._kept.nbytes
         return sum(block.nbytes for block in self._blocks) + others + kept
 
     def _pack_words(self, signs: "NDArray[np.uint8]") -> "NDArray[np.uint64]":
-        """One column a vector, one row for each 64 of its numbers."""
+        """Pack bits into uint64, (dimensions / 64, n): one column per vector."""
         import numpy as np
 
         words = -(-self._dimensions // 64)
@@ -316,7 +329,10 @@ class BinaryVectors:
 
 
 def quantize(vectors: "NDArray[np.float32]", mean: "NDArray[np.float32]") -> "NDArray[np.uint8]":
-    """As in `VectorBatch`."""
+    """Return the bits of `VectorBatch.signs`.
+
+    `vectors`: float32, (n, dimensions); `mean`: float32, (dimensions,).
+    """
     import numpy as np
 
     return np.packbits(vectors > mean, axis=1)
@@ -330,7 +346,7 @@ def _count_candidates(results: int, *, dimensions: int, count: int, crowding: fl
 
 
 class _FileVectorRows:
-    """`VectorRows` of an index's file."""
+    """`VectorRows` of an index file."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
@@ -362,7 +378,7 @@ class _FileVectorRows:
     def read_between(
         self, model: int, after: int, last: int, *, mean: "NDArray[np.float32]"
     ) -> "Iterator[VectorBatch]":
-        """See `VectorRows.between`."""
+        """See `VectorRows.read_between`."""
         import numpy as np
 
         rows = self._db.execute(
@@ -380,7 +396,7 @@ class _FileVectorRows:
     def reread(
         self, ids: "NDArray[np.int64]", texts: "NDArray[np.int64]", *, mean: "NDArray[np.float32]"
     ) -> "Iterator[VectorBatch]":
-        """See `VectorRows.again`."""
+        """See `VectorRows.reread`."""
         for at in range(0, len(ids), ROWS_PER_READ):
             some = slice(at, at + ROWS_PER_READ)
             vectors = self.read(ids[some], dimensions=len(mean))
@@ -394,10 +410,10 @@ def _to_array(rows: Iterable[tuple[int]]) -> "NDArray[np.int64]":
 
 
 def _read_vectors(db: apsw.Connection, ids: "NDArray[np.int64]", *, dimensions: int) -> "NDArray[np.float32]":
-    """The vectors in these rows.
+    """Return the vectors in these rows: float32, (n, dimensions). Raises `IndexCorrupted`.
 
-    By blob I/O, straight to where they are wanted: as quick as the quickest statement (a join with `carray`,
-    which an SQLite of the system may lack), and 1.4 times as quick as one with `json_each`.
+    Blob I/O writes straight into the array: as fast as the fastest statement (a join with `carray`, which a
+    system's SQLite may lack), and 1.4 times as fast as one with `json_each`.
     """
     import numpy as np
 
@@ -406,7 +422,7 @@ def _read_vectors(db: apsw.Connection, ids: "NDArray[np.int64]", *, dimensions: 
     if not rows:
         return vectors
     try:
-        # Not `with blob`: it complains where a row that is gone has closed the blob already.
+        # Not `with blob`, which complains if a deleted row has already closed the blob.
         with closing(db.blob_open("main", "vectors", "embedding", rows[0], False)) as blob:
             for place, row in enumerate(rows):
                 if place:

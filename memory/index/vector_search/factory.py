@@ -1,4 +1,4 @@
-"""Chooses how alike texts are looked for: by how often it will be done."""
+"""Choose the vector searcher by how often it will be used."""
 
 from memory.index.vector_search.binary_quantization import BinaryVectorSearcher
 from memory.index.vector_search.protocol import VectorSearcher
@@ -6,10 +6,10 @@ from memory.index.vector_search.sqlite_vec import ExtensionMissing, SqliteVecSea
 
 
 def open_vector_searcher(*, lasting: bool) -> VectorSearcher:
-    """Return numpy's way where `lasting`, for a service that searches again and again; else sqlite-vec's.
+    """Return numpy's searcher if `lasting`, for a service that searches often; else sqlite-vec's.
 
-    sqlite-vec reads all vectors for each search, and needs no numpy, whose import alone takes longer than that.
-    Where it does not load, numpy takes its place, and `VectorSearcher.reason` says why.
+    sqlite-vec reads all vectors for each search but needs no numpy, whose import alone takes longer. If it
+    cannot be loaded, numpy replaces it, and `VectorSearcher.reason` says why.
     """
     if lasting:
         return BinaryVectorSearcher()

@@ -1,4 +1,4 @@
-"""What looks for alike texts is to the index: a question's vector goes in, texts and cosines come out."""
+"""The interface between index and vector search: a query's vector goes in, text ids and cosines come out."""
 
 from collections.abc import Sequence
 from typing import Literal, Protocol
@@ -9,37 +9,40 @@ from memory.embeddings.protocol import Vector
 
 
 class VectorSearcher(Protocol):
-    """Compares a vector with those in the index's file.
+    """Compares a vector with those in the index file.
 
-    It belongs to one thread, and is called within a transaction on `db` with the tables `texts (id, uses)` and
-    `vectors (id, model, text, embedding)`: row ids of vectors are never used twice, embeddings never change,
-    and all of a model have one length. Every way gives the same texts, but for what rounding to float32 does
-    to cosines that are equal in five places, and for the few that `sign_bits` overlooks.
+    It belongs to one thread, and is called within a transaction on `db` with the tables `texts (id, uses)`
+    and `vectors (id, model, text, embedding)`: row ids of vectors are never reused, embeddings never change,
+    and all of a model have the same length. All implementations return the same texts, except for rounding to
+    float32 when cosines agree to five digits, and for the few that `binary_quantization` misses.
     """
 
     @property
     def name(self) -> Literal["sqlite-vec", "numpy"]:
-        """What it is built on, as status shows it."""
+        """Return the library's name, as status shows it."""
         ...
 
     @property
     def reason(self) -> str:
-        """Why it is this one where another had been better; empty where none had."""
+        """Return why a better searcher is not used; empty if this is the best one."""
         ...
 
     def search(
         self, db: apsw.Connection, model: int, query: Vector, *, most: int, version: str
     ) -> list[tuple[int, float]]:
-        """The `most` texts in use whose vectors are most alike: (text id, cosine), best first, equals by id.
+        """Return the `most` most similar texts in use: (text id, cosine), best first, ties by id.
 
-        `version` is the file's identity, a slash, and what changes with every change of the file by anybody:
-        what was remembered of another identity is dropped, what was remembered of the same version still
-        holds. Raises `IndexBroken` where the vectors of the model are not as long as the query.
+        `version` is the file's identity, a slash, and an id of its state: a cache of another identity is
+        dropped, one of the same version is still valid. Raises `IndexCorrupted` if the model's vectors are
+        not as long as the query.
         """
         ...
 
     def similarities(
         self, db: apsw.Connection, model: int, query: Vector, texts: Sequence[int]
     ) -> dict[int, float]:
-        """Cosines of these texts, in use or not; those without a vector are left out. Raises as `search`."""
+        """Return the cosines of these texts, used or not; texts without a vector are left out.
+
+        Raises as `search`.
+        """
         ...

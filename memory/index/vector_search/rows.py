@@ -1,4 +1,4 @@
-"""The stored vectors as every way of looking at them reads them."""
+"""Read the stored vectors from an index file."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from memory.errors import IndexCorrupted
 
 
 def has_vectors(db: apsw.Connection, model: int, query: Vector) -> bool:
-    """Whether there is anything to compare `query` with; raises `IndexCorrupted` where it is not as long."""
+    """Return whether the model has vectors to compare; raise `IndexCorrupted` if their length is not `query`'s."""
     row = db.execute("SELECT length(embedding) FROM vectors WHERE model = ? LIMIT 1", (model,)).fetchone()
     if not row:
         return False
@@ -22,7 +22,7 @@ def has_vectors(db: apsw.Connection, model: int, query: Vector) -> bool:
 def read_vectors(
     db: apsw.Connection, model: int, texts: Sequence[int], *, size: int
 ) -> Iterator[tuple[int, Vector]]:
-    """(text id, its vector of `size` bytes), in no order; texts without one are left out."""
+    """Yield (text id, vector of `size` bytes), in no order; texts without a vector are left out."""
     rows = db.execute(
         "SELECT text, embedding FROM json_each(?) CROSS JOIN vectors ON text = value WHERE model = ?",
         (json.dumps(list(texts)), model),
@@ -32,7 +32,7 @@ def read_vectors(
 
 
 def check_vector_size(embedding: object, size: int) -> Vector:
-    """The stored value, where it is a vector of `size` bytes; else `IndexCorrupted`."""
+    """Return `embedding` if it is a vector of `size` bytes; raise `IndexCorrupted` otherwise."""
     if not isinstance(embedding, bytes) or len(embedding) != size:
         raise IndexCorrupted("the index is damaged (vectors of one model differ in length)")
     return embedding

@@ -1,6 +1,6 @@
-"""Which texts are most alike, by sqlite-vec's functions in SQL: the quickest way to a single search.
+"""Vector search by sqlite-vec's SQL functions: the fastest way to run a single search.
 
-It remembers nothing and imports no numpy. Comparing 100,000 vectors of 384 numbers takes about a tenth of a
+It caches nothing and imports no numpy. Comparing 100,000 vectors of 384 dimensions takes about a tenth of a
 second, more than half of which is SQLite's own reading.
 """
 
@@ -20,18 +20,18 @@ _MOST_ROWS = (1 << 63) - 1
 
 
 class ExtensionMissing(Exception):
-    """sqlite-vec cannot be used here, and why."""
+    """sqlite-vec cannot be used here; the message says why."""
 
 
 class SqliteVecSearcher:
-    """`Nearest` by `vec_distance_cosine` over the plain table."""
+    """`VectorSearcher` by `vec_distance_cosine` over the plain table."""
 
     name: Literal["sqlite-vec"] = "sqlite-vec"
 
     reason = ""
 
     def __init__(self) -> None:
-        """Try whether the extension loads: raises `ExtensionMissing`."""
+        """Load the extension once as a test. Raises `ExtensionMissing`."""
         trial = apsw.Connection(":memory:")
         load_extension(trial)
         trial.close()
@@ -40,11 +40,11 @@ class SqliteVecSearcher:
     def search(
         self, db: apsw.Connection, model: int, query: Vector, *, most: int, version: str
     ) -> list[tuple[int, float]]:
-        """See `Nearest.search`."""
+        """See `VectorSearcher.search`."""
         if not has_vectors(db, model, query):
             return []
         self._load_into(db)
-        # In the order of the rows: by the index, what came in another order is read from all over the file.
+        # In row order: in the index's order, rows would be read from all over the file.
         found = db.execute(
             "SELECT text, 1 - vec_distance_cosine(embedding, ?) AS cosine FROM vectors NOT INDEXED"
             " WHERE model = ? AND text NOT IN (SELECT id FROM texts WHERE uses = 0)"
@@ -56,7 +56,7 @@ class SqliteVecSearcher:
     def similarities(
         self, db: apsw.Connection, model: int, query: Vector, texts: Sequence[int]
     ) -> dict[int, float]:
-        """See `Nearest.similarities`."""
+        """See `VectorSearcher.similarities`."""
         if not has_vectors(db, model, query):
             return {}
         self._load_into(db)
@@ -69,18 +69,18 @@ class SqliteVecSearcher:
         )
 
     def _load_into(self, db: apsw.Connection) -> None:
-        # The index opens a new connection when its file was replaced.
+        # The index opens a new connection after its file was replaced.
         if not self._loaded or self._loaded() is not db:
             load_extension(db)
             self._loaded = weakref.ref(db)
 
 
 def load_extension(db: apsw.Connection) -> None:
-    """Give `db` sqlite-vec's functions. Raises `ExtensionMissing`."""
-    # Not `import sqlite_vec`, since that imports numpy where there is one: more work than the search itself.
+    """Load sqlite-vec's functions into `db`. Raises `ExtensionMissing`."""
+    # Not `import sqlite_vec`, which imports numpy if it is installed: slower than the search itself.
     try:
         found = find_spec("sqlite_vec")
-    except ValueError:  # what `sys.modules` says of it is no module
+    except ValueError:  # `sys.modules` holds something that is no module
         found = None
     if not found or not found.origin:
         raise ExtensionMissing("sqlite-vec is not installed")
@@ -90,7 +90,7 @@ def load_extension(db: apsw.Connection) -> None:
         try:
             db.load_extension(str(file))
         finally:
-            # What is open to us is open to SQL too.
+            # SQL could load extensions as well.
             db.enable_load_extension(False)
-    except (apsw.Error, AttributeError, OSError) as error:  # no attribute: an SQLite built without extensions
+    except (apsw.Error, AttributeError, OSError) as error:  # AttributeError: SQLite was built without extensions
         raise ExtensionMissing(f"sqlite-vec does not load ({error})") from error
