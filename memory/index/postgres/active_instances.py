@@ -1,4 +1,4 @@
-"""Who uses the index with which settings: it is not begun anew under somebody who goes on with others."""
+"""Records which instances use the index with which settings, so that it is not recreated under a running one."""
 
 import os
 import socket
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     Db = Connection[tuple[Any, ...]]
 
 ACTIVE_SECONDS = 120
-"""Who was not heard of for so long does not count any more."""
+"""Seconds of silence after which an instance no longer counts as active."""
 SEEN_EVERY = 20.0
-"""Seconds from one sign of life to the next."""
+"""Seconds between two records of use."""
 
 
 def instance_name(user: str) -> str:
-    """What others are told of this instance; of one without a name, where it runs."""
+    """Return the name that other instances see: `user`, or host and process if it is empty."""
     return user or f"{socket.gethostname()} (process {os.getpid()})"
 
 
 def record_use(db: "Db", name: str, fingerprint: str) -> None:
-    """Leave a sign of life."""
+    """Record that this instance uses the index."""
     db.execute(
         "INSERT INTO commonplace.index_users AS u VALUES (%s, %s, now()) ON CONFLICT (name)"
         " DO UPDATE SET fingerprint = excluded.fingerprint, seen = excluded.seen",
@@ -34,19 +34,19 @@ def record_use(db: "Db", name: str, fingerprint: str) -> None:
 
 
 def renew_use(db: "Db", name: str, fingerprint: str) -> None:
-    """Leave a sign of life where the index is of these settings; whoever is refused it, is in nobody's way."""
+    """Record the use if the index has these settings; an instance that is refused blocks nobody."""
     row = db.execute("SELECT 1 FROM commonplace.index_state WHERE fingerprint = %s", [fingerprint]).fetchone()
     if row:
         record_use(db, name, fingerprint)
 
 
 def end_use(db: "Db", name: str) -> None:
-    """The process has ended."""
+    """Delete the record, since the process ends."""
     db.execute("DELETE FROM commonplace.index_users WHERE name = %s", [name])
 
 
 def check_nobody_else(db: "Db", name: str, fingerprint: str) -> None:
-    """See that nobody goes on with other settings; raises IndexUnavailable, which says what differs and where."""
+    """Raise `IndexUnavailable` if an active instance uses other settings; the message says which and where."""
     row = db.execute(
         "SELECT name, fingerprint FROM commonplace.index_users WHERE fingerprint <> %s AND name <> %s"
         " AND seen > now() - make_interval(secs => %s) ORDER BY seen DESC LIMIT 1",

@@ -1,6 +1,6 @@
-"""Which texts are most alike, in a service: signs in memory propose, the server compares those with the question.
+"""Vector search for a service: bits in memory select candidates, the server ranks them by exact vectors.
 
-To have the server look through all signs itself takes some five times as long: it reads them row by row.
+A server-side scan of all bits takes some five times as long, since it reads them row by row.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,17 +18,20 @@ if TYPE_CHECKING:
     Db = Connection[tuple[Any, ...]]
 
 ROWS_PER_READ = 10_000
-"""Their signs alone are sent: 48 bytes for 384 numbers."""
+"""Only the bits are sent: 48 bytes for 384 dimensions."""
 CANDIDATE_GROWTH_EXPONENT = 0.9
-"""As in sign_bits, where it is 1/3: the server compares more of them without our reading them. Of 200,000 made-up
-vectors of 384 numbers 900 candidates (1/3) hold .973 of the exact ten best, 2,100 (2/3) .987, and this takes 3,800.
-Of a million it holds .992, in 60 ms of processor time, two thirds of them the server's."""
+"""Higher than the 1/3 for a file, since the server compares candidates without sending them to us.
+
+Of 200,000 synthetic vectors of 384 dimensions, 900 candidates (1/3) contain .973 of the exact ten best, 2,100
+(2/3) .987, and 3,800 are taken here. Of a million it finds .992, in 60 ms of processor time, two thirds of
+them the server's.
+"""
 MOST_VECTORS = 5_000_000
-"""With more, they would be more than 325 MB in each process (of 384 numbers): the server compares all."""
+"""With more vectors, whose bits would take over 325 MB in each process (384 dimensions), the server compares all."""
 
 
 class BinaryServerSearcher(ExactServerSearcher):
-    """`ServerSearcher` that remembers the signs of all vectors, less their mean."""
+    """`ServerSearcher` that holds the bits of all vectors, after subtracting their mean."""
 
     def __init__(self) -> None:
         """Read nothing yet."""
@@ -56,12 +59,12 @@ class BinaryServerSearcher(ExactServerSearcher):
         ).fetchall()
 
     def memory_bytes(self) -> int:
-        """What it holds in memory between searches."""
+        """Return the bytes held between searches."""
         return self._signs.memory_bytes()
 
 
 class _ServerVectorRows:
-    """`VectorRows` on the server. Vectors are kept by one after the other, so that nobody's ids come late."""
+    """`VectorRows` on the server. Only one process stores vectors at a time, so ids appear in order."""
 
     def __init__(self, db: "Db") -> None:
         self._db = db
@@ -102,7 +105,7 @@ class _ServerVectorRows:
     def read_between(
         self, model: int, after: int, last: int, *, mean: "NDArray[np.float32]"
     ) -> "Iterator[VectorBatch]":
-        """See `VectorRows.between`."""
+        """See `VectorRows.read_between`."""
         while after < last:
             piece = self._read_batch(
                 "model = %s AND id > %s AND id <= %s ORDER BY id LIMIT %s",
@@ -117,7 +120,7 @@ class _ServerVectorRows:
     def reread(
         self, ids: "NDArray[np.int64]", texts: "NDArray[np.int64]", *, mean: "NDArray[np.float32]"
     ) -> "Iterator[VectorBatch]":
-        """See `VectorRows.again`."""
+        """See `VectorRows.reread`."""
         for at in range(0, len(ids), ROWS_PER_READ):
             piece = self._read_batch(
                 "id = ANY(%s) ORDER BY id", [ids[at : at + ROWS_PER_READ].tolist()], mean
@@ -141,7 +144,7 @@ class _ServerVectorRows:
         if not rows:
             return None
         ids, texts = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
-        # Before the bits stands how many there are.
+        # The bits are preceded by their number, four bytes.
         signs = np.frombuffer(b"".join(row[2][4:] for row in rows), np.uint8).reshape(len(rows), -1)
         return VectorBatch(ids, texts, signs, None)
 
@@ -153,5 +156,5 @@ class _ServerVectorRows:
 
 
 def open_vector_searcher(*, lasting: bool) -> ServerSearcher:
-    """`lasting`: for a service that searches again and again, for which it is worth to keep something in memory."""
+    """Return the searcher that caches bits if `lasting`, for a service that searches often; else the exact one."""
     return BinaryServerSearcher() if lasting else ExactServerSearcher()

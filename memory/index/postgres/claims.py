@@ -1,6 +1,6 @@
-"""Which notes are whose to index: so that several instances share the work, and none writes over a newer state.
+"""Claims on notes and texts, so that instances share the work and none overwrites a newer state.
 
-A claim ends by itself after some time, and for those who ask for it as soon as its holder is not there any more.
+A claim expires after some time, or as soon as another instance finds that its holder is gone.
 """
 
 from collections.abc import Collection, Sequence
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 TEXT_SECONDS = 180
-"""So long a text stays claimed whose vector does not come: a model on this machine may take that long for a batch."""
+"""Seconds until a text's claim expires; a local model may take that long for a batch."""
 
 
 def claim_notes(
     db: "Connection[tuple[Any, ...]]", paths: Collection[str], holder: str, *, seconds: int = CLAIM_SECONDS
 ) -> set[str]:
-    """Those of the notes that are the holder's from now on, for so long; taken in the order of the paths.
+    """Claim notes for `holder` for some seconds; return those that were claimed. Rows are taken in path order.
 
-    Others' are left out before: a conflict locks a row, also where nothing is done to it.
+    Notes of other holders are left out first: even a conflict that does nothing locks a row.
     """
     rows = db.execute(
         "INSERT INTO commonplace.claims AS c (path, holder, until)"
@@ -38,7 +38,7 @@ def claim_notes(
 
 
 def keep_claims(db: "Connection[tuple[Any, ...]]", paths: Sequence[str], holder: str) -> set[str]:
-    """Those of the notes that are the holder's, and stay so until the end of the transaction."""
+    """Return the holder's notes; their claims last at least until the transaction ends."""
     rows = db.execute(
         "SELECT path FROM commonplace.claims WHERE path = ANY(%s) AND holder = %s"
         ' ORDER BY path COLLATE "C" FOR UPDATE',
@@ -48,7 +48,7 @@ def keep_claims(db: "Connection[tuple[Any, ...]]", paths: Sequence[str], holder:
 
 
 def release_notes(db: "Connection[tuple[Any, ...]]", paths: Collection[str], holder: str) -> None:
-    """Claims that are done with; in the order of the paths, as everybody takes them."""
+    """Release claims, in the path order that everybody uses."""
     db.execute(
         "DELETE FROM commonplace.claims WHERE path IN (SELECT path FROM commonplace.claims"
         ' WHERE path = ANY(%s) AND holder = %s ORDER BY path COLLATE "C" FOR UPDATE)',
@@ -57,7 +57,7 @@ def release_notes(db: "Connection[tuple[Any, ...]]", paths: Collection[str], hol
 
 
 def delete_expired(db: "Connection[tuple[Any, ...]]") -> None:
-    """Remove what somebody has left who died."""
+    """Delete claims that have expired."""
     db.execute(
         "DELETE FROM commonplace.claims WHERE path IN (SELECT path FROM commonplace.claims"
         " WHERE until < now() - interval '1 minute' FOR UPDATE SKIP LOCKED)"
@@ -65,7 +65,7 @@ def delete_expired(db: "Connection[tuple[Any, ...]]") -> None:
 
 
 def release_claims_of_dead(db: "Connection[tuple[Any, ...]]") -> int:
-    """Remove the claims of those who are not there any more; tells how many. Nobody is waited for."""
+    """Delete the claims of holders that are gone; return how many. Skips locked rows."""
     return db.execute(
         "DELETE FROM commonplace.claims WHERE path IN (SELECT path FROM commonplace.claims"  # noqa: S608
         f" WHERE {IS_GONE} FOR UPDATE SKIP LOCKED)".encode()
@@ -75,7 +75,7 @@ def release_claims_of_dead(db: "Connection[tuple[Any, ...]]") -> int:
 def claim_texts(
     db: "Connection[tuple[Any, ...]]", model: ModelId, digests: Collection[bytes], holder: str
 ) -> set[bytes]:
-    """Those of the texts that are the holder's to have vectors made of: it is paid for once."""
+    """Claim texts for embedding, so that each is paid for once; return those that were claimed."""
     names = {f"{_text_claim_prefix(model)}{digest.hex()}": digest for digest in digests}
     return {names[name] for name in claim_notes(db, names, holder, seconds=TEXT_SECONDS)}
 
@@ -83,12 +83,12 @@ def claim_texts(
 def release_texts(
     db: "Connection[tuple[Any, ...]]", model: ModelId, digests: Collection[bytes], holder: str
 ) -> None:
-    """Texts that have their vectors, or are refused."""
+    """Release texts that were embedded or refused."""
     release_notes(db, [f"{_text_claim_prefix(model)}{digest.hex()}" for digest in digests], holder)
 
 
 def texts_claimed_by_others(db: "Connection[tuple[Any, ...]]", model: ModelId, holder: str) -> list[int]:
-    """The texts that somebody else has vectors made of just now."""
+    """Return the ids of texts that others are embedding now."""
     prefix = _text_claim_prefix(model)
     claimed = db.execute(
         "SELECT path FROM commonplace.claims WHERE starts_with(path, %s) AND holder <> %s AND until >= now()",
@@ -100,7 +100,7 @@ def texts_claimed_by_others(db: "Connection[tuple[Any, ...]]", model: ModelId, h
 
 
 def release_all(db: "Connection[tuple[Any, ...]]", holder: str) -> None:
-    """The holder has no claim any more."""
+    """Release every claim of the holder."""
     db.execute(
         "DELETE FROM commonplace.claims WHERE path IN (SELECT path FROM commonplace.claims"
         ' WHERE holder = %s ORDER BY path COLLATE "C" FOR UPDATE)',
@@ -109,5 +109,5 @@ def release_all(db: "Connection[tuple[Any, ...]]", holder: str) -> None:
 
 
 def _text_claim_prefix(model: ModelId) -> str:
-    # No note is called so.
+    # No note has such a path.
     return f"/{model.provider}/{model.stored_name}/{model.dimensions}/"

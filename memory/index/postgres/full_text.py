@@ -1,8 +1,8 @@
-"""Which chunks the words of a query propose: by BM25 where few hold them, by closeness where many do.
+"""Full-text candidates: rare words are ranked by BM25, common ones by closeness.
 
-PostgreSQL's ranks know nothing of how rare a word is, and nothing of a text's length beside others. But from its
-rank for a single lexeme, all weights being 1, comes how often that stands in a chunk: the rank is the sum of
-1/n² up to that number, times 6/π², and what is missing of 1 tells it, to the last one that is counted (256).
+PostgreSQL's ranks ignore how rare a word is, and a text's length relative to others. But its rank for a
+single lexeme, with all weights 1, reveals how often the lexeme occurs in a chunk: the rank is the sum of 1/n²
+up to that number, times 6/π², so its difference from 1 gives the number, up to 256.
 """
 
 import math
@@ -17,20 +17,22 @@ from memory.search import ASSUMED_OTHER_CHUNKS, NEAR_TIE
 from memory.tokenizer import Term
 
 EXACT_HITS = 2_000
-"""Terms with no more hits than this together are all ranked."""
+"""Terms with at most this many hits together are all ranked."""
 
 RARE_HITS = 1_000
-"""The rarest terms with at most so many hits together choose alone, where the others would add too many."""
+"""The rarest terms with at most this many hits together choose the candidates alone, if the others add too many."""
 
 RARE_SHARE = 0.05
-"""No term in a larger share of the chunks chooses alone, unless it has few hits: it would exclude what is
-hardly commoner."""
+"""A term in a larger share of the chunks never chooses alone, unless it has few hits.
+
+It would exclude terms that are hardly more common.
+"""
 
 CLOSE_TERMS = 3
-"""How many common terms must stand together, the rarest of them; with more, few chunks hold all."""
+"""How many common terms, the rarest ones, must occur close together; few chunks contain more of them."""
 
 MAX_CLOSENESS_HITS = 1_000
-"""Of chunks that hold common terms so many are looked at, however many there are."""
+"""Maximum number of chunks with common terms whose closeness is computed."""
 
 _K1, _B = 1.2, 0.75
 _LEAST_IDF = 1e-6
@@ -43,13 +45,13 @@ _SCORE = (
     " FROM unnest(%(weights)s::float8[], %(queries)s::text[]::tsquery[]) AS term (weight, query),"
     f" LATERAL (SELECT {_FREQUENCY} AS often OFFSET 0) AS counted)"
 )
-# What is outside of the row is brought in once: each function of the words would do so for itself.
+# Values from outside the row are computed once; otherwise each function of the words would compute them.
 _HITS = (
     "(SELECT id, note, first, day, length, words || ''::tsvector AS words FROM commonplace.chunks@"
     " WHERE words @@ %(wanted)s::tsquery OFFSET 0) AS c"
 )
 _SOME_HITS = _HITS.replace("OFFSET 0", "LIMIT %(looked_at)s")
-# As `score_band` and `newest_first` of the search have it.
+# The same order as `score_band` and `newest_first` in memory.search.
 _BEST = (
     "SELECT best.id FROM (SELECT id, note, first, day, floor(ln(greatest(score, 1e-30)) / %(near_tie)s) AS band FROM"
     " (SELECT c.id, c.note, c.first, c.day, {score} AS score FROM {hits}) AS scored"
@@ -64,20 +66,20 @@ _BY_CLOSENESS = _BEST.format(score="ts_rank_cd('{1,1,1,1}', c.words, %(wanted)s:
 
 @dataclass(frozen=True, slots=True)
 class PostgresProposal:
-    """Chunks that may answer, and how common the terms are."""
+    """Chunks that may match, and how common the terms are."""
 
     chunks: tuple[int, ...]
-    """Their ids, none twice, in no order."""
+    """Their ids, distinct, in no order."""
     frequencies: Mapping[Term, int]
-    """In how many chunks each term stands."""
+    """Number of chunks that contain each term."""
     total: int
-    """How many chunks there are."""
+    """Number of all chunks."""
 
 
 def propose(
     tables: PostgresTables, terms: Sequence[Term], *, most: int, today: date = date.max
 ) -> PostgresProposal:
-    """At most `most` chunks for any of the terms; of those that are about equally good, the newest."""
+    """Return at most `most` chunks that contain any of the terms; among near ties, the newest."""
     row = tables.run(
         "SELECT chunks, words FROM commonplace.index_sums WHERE generation = %s", [tables.generation]
     ).fetchone()
@@ -122,7 +124,7 @@ def _propose_in_order(
     most: int,
     today: date,
 ) -> Iterator[list[int]]:
-    """Chunks, the likelier ones before the others: the `most` best of each kind."""
+    """Yield chunks, the best kinds first: the `most` best of each kind."""
     rare, common = _split_by_rarity(present, frequencies, total)
     common = common[:CLOSE_TERMS]
     if rare:
@@ -144,7 +146,7 @@ def _propose_in_order(
 def _split_by_rarity(
     present: Sequence[Term], frequencies: Mapping[Term, int], total: int
 ) -> tuple[list[Term], list[Term]]:
-    """Of terms in the order of their frequencies those that choose alone, and the others."""
+    """Split terms, ordered by frequency, into those that choose alone and the others."""
     hits, most_chunks = 0, max(RARE_HITS, RARE_SHARE * total)
     for position, term in enumerate(present):
         hits += frequencies[term]
@@ -154,7 +156,7 @@ def _split_by_rarity(
 
 
 def _read_frequencies(tables: PostgresTables, terms: Sequence[Term]) -> dict[Term, int]:
-    """In how many chunks each term stands."""
+    """Return each term's number of chunks."""
     if not terms:
         return {}
     lexemes = _to_lexemes(terms)
@@ -187,7 +189,7 @@ def _rank_by_relevance(
     most: int,
     today: date,
 ) -> list[int]:
-    """The best by BM25, as FTS5 has it."""
+    """Return the best chunks by FTS5's BM25."""
     weigh = _idf if len(terms) and sum(frequencies[term] for term in terms) <= EXACT_HITS else _term_weight
     rows = tables.run(
         _BY_RELEVANCE,
@@ -206,7 +208,7 @@ def _rank_by_relevance(
 
 
 def _rank_by_closeness(tables: PostgresTables, terms: Sequence[Term], most: int, today: date) -> list[int]:
-    """Those of some chunks with all the terms where they stand closest together."""
+    """Return chunks with all the terms, those where they are closest together first."""
     values = {
         "wanted": format_all_query(_to_lexemes(terms)),
         "looked_at": max(most, MAX_CLOSENESS_HITS),
@@ -216,7 +218,7 @@ def _rank_by_closeness(tables: PostgresTables, terms: Sequence[Term], most: int,
 
 
 def _tie_parameters(most: int, today: date) -> dict[str, float]:
-    """The values by which `_BEST` leaves off."""
+    """Return the parameters with which `_BEST` breaks ties."""
     return {"most": most, "today": today.toordinal(), "near_tie": math.log1p(NEAR_TIE)}
 
 
@@ -225,7 +227,7 @@ def _idf(frequency: int, total: int) -> float:
 
 
 def _term_weight(frequency: int, total: int) -> float:
-    """As the search weighs it: what stands everywhere still counts a little."""
+    """Return a term's weight as in memory.search, where a word in every chunk still counts a little."""
     return math.log1p((total + ASSUMED_OTHER_CHUNKS - frequency + 0.5) / (frequency + 0.5))
 
 

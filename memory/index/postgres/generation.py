@@ -53,7 +53,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class ServerTransaction:
-    """A transaction, and the index in it."""
+    """A transaction and the state of the index in it."""
 
     db: "Db"
     state: IndexState
@@ -61,18 +61,18 @@ class ServerTransaction:
 
     @property
     def version(self) -> str:
-        """What changes with every change, by whomever."""
+        """An id of the state; it changes with every change by anyone."""
         return f"{self.state.identity}/{self.state.changes}"
 
 
 class GenerationIndex:
-    """`Index` on one generation of its tables; it notices when another instance has begun the index anew.
+    """`Index` on one generation of tables; it notices if another instance recreated the index.
 
-    It is what the index and its shadow have in common: all but to begin a shadow.
+    This is what the index and its shadow have in common: everything except starting a shadow.
     """
 
     _is_live = True
-    """Whether it is the index, and not one in the making."""
+    """False for a shadow."""
 
     def __init__(
         self,
@@ -83,10 +83,10 @@ class GenerationIndex:
         member: str = "",
         nearest: ServerSearcher | None = None,
     ) -> None:
-        """Ask nobody yet; `fingerprint` names whatever makes the indexed words or chunks wrong when it changes.
+        """Connect to nothing yet. `nearest` compares vectors and belongs to this index alone.
 
-        `user` is what other instances are told of this one, `member` by what its changes are announced.
-        `nearest` compares vectors; it is this index's alone.
+        `fingerprint`: the index is recreated if it differs from the stored one. `user` is the name that other
+        instances see, `member` the id in our notifications.
         """
         self._server = server
         self._fingerprint = fingerprint
@@ -107,7 +107,7 @@ class GenerationIndex:
         self._typical: tuple[str, int, MeanVector | None] = ("", 0, None)
 
     def track_model(self, model: ModelId | None) -> None:
-        """From now on count for how many texts that come there is a vector of `model`; of None, nothing."""
+        """See `Index.track_model`."""
         self._wanted = model
 
     def identity(self) -> str:
@@ -115,7 +115,7 @@ class GenerationIndex:
         return self._read_state().identity
 
     def version(self) -> str:
-        """See `Index.version`: who works on which note is told by claims, so that this is only about all of them."""
+        """See `Index.version`. It changes only with the whole index, since claims protect single notes."""
         state = self._read_state()
         return f"{state.identity}:{state.renewals}"
 
@@ -143,7 +143,7 @@ class GenerationIndex:
         return ours
 
     def release(self, paths: Collection[str]) -> None:
-        """See `Index.give_back`."""
+        """See `Index.release`."""
         self._claimed.difference_update(paths)
         self._run_write(lambda moment: claims.release_notes(moment.db, paths, self._holder), counts=False)
 
@@ -155,12 +155,12 @@ class GenerationIndex:
         restamped: Mapping[str, Stamp] | None = None,
         version: str = "",
     ) -> None:
-        """See `Index.apply`."""
+        """See `Index.write_batch`."""
 
         def change(moment: ServerTransaction) -> None:
             if version and version != f"{moment.state.identity}:{moment.state.renewals}":
                 raise IndexChanged
-            # All at once and first: whoever takes them does so in the same order.
+            # Lock all claims first, in the same order as everybody else.
             done = [*(note.path for note in notes), *(restamped or ())]
             ours = self._filter_claimed(moment.db, done)
             wanted = stored.find_model(moment.db, self._wanted) or 0 if self._wanted else None
@@ -219,7 +219,7 @@ class GenerationIndex:
         return self._run_read(look)
 
     def list_unembedded(self, model: ModelId, *, most: int) -> list[UnembeddedText]:
-        """See `Index.unembedded`: without what another instance has vectors made of just now."""
+        """See `Index.list_unembedded`. Leaves out texts that other instances are embedding now."""
 
         def look(moment: ServerTransaction) -> tuple[list[UnembeddedText], bool]:
             if self._all_embedded == (moment.version, model):
@@ -248,7 +248,7 @@ class GenerationIndex:
     def store_vectors(
         self, model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str] | None = None
     ) -> None:
-        """See `Index.keep_vectors`. Raises ValueError where a vector has another length than the model's."""
+        """See `Index.store_vectors`. Raises `ValueError` if a vector's length is not the model's."""
 
         def keep(moment: ServerTransaction) -> bool:
             kept = stored.store_vectors(moment.db, model, vectors, refused or {})
@@ -262,7 +262,7 @@ class GenerationIndex:
         self._run_write(lambda moment: stored.retry_refused(moment.db, model))
 
     def resolve_dimensions(self, model: ModelId) -> ModelId:
-        """See `Index.complete`."""
+        """See `Index.resolve_dimensions`."""
         if not model.is_known:
             return self._run_read(lambda moment: model_versions.last_model(moment.db, model))
         if model.dimensions:
@@ -275,7 +275,7 @@ class GenerationIndex:
         return self._run_read(lambda moment: model_versions.other_versions(moment.db, model))
 
     def sample_vectors(self, model: ModelId, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
-        """See `Index.sample`."""
+        """See `Index.sample_vectors`."""
 
         def look(moment: ServerTransaction) -> list[tuple[UnembeddedText, Vector]]:
             model_id = stored.find_model(moment.db, model)
@@ -288,11 +288,11 @@ class GenerationIndex:
         return self._run_read(look)
 
     def adopt_vectors(self, other: ModelId, model: ModelId) -> None:
-        """See `Index.adopt`."""
+        """See `Index.adopt_vectors`."""
         self._run_write(lambda moment: model_versions.adopt_vectors(moment.db, other, model))
 
     def count_vectors(self, model: ModelId) -> VectorCounts:
-        """See `Index.vector_numbers`."""
+        """See `Index.count_vectors`."""
 
         def look(moment: ServerTransaction) -> VectorCounts:
             if self._numbers and self._numbers[:2] == (moment.version, model):
@@ -305,10 +305,10 @@ class GenerationIndex:
         return self._run_read(look)
 
     def evict_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
-        """See `Index.forget_unused`."""
+        """See `Index.evict_unused`."""
 
         def forget(moment: ServerTransaction) -> int:
-            # A shadow knows texts that have no use yet.
+            # A shadow holds texts that no note uses yet.
             if not _is_without_shadow(moment.db):
                 return 0
             return stored.evict_unused(moment.db, most=most, wanted=wanted)
@@ -316,7 +316,7 @@ class GenerationIndex:
         return self._run_write(forget)
 
     def purge(self) -> None:
-        """See `Index.purge`: what the server keeps beside its tables, its log and copies of it, is its owner's."""
+        """See `Index.purge`. The server's write-ahead log and backups are its administrator's responsibility."""
 
         def forget(moment: ServerTransaction) -> tuple[str, str]:
             if not _is_without_shadow(moment.db):
@@ -342,27 +342,27 @@ class GenerationIndex:
         return self._run_read(look)
 
     def reset(self) -> None:
-        """See `Index.reset`: the notes go, and their vectors stay where they are whole."""
+        """See `Index.reset`. Undamaged vectors are kept."""
         self._is_prepared = False
         prepare_broken(self._server)
         recreate(self._server, name=self._user, fingerprint=self._fingerprint)
         self._is_prepared = True
 
     def close(self) -> None:
-        """See `Index.close`; the server is whoever's opened it."""
+        """See `Index.close`. The server is closed by its opener."""
         if self._has_claims:
             self._has_claims = False
             self._claimed.clear()
             with suppress(IndexUnavailable, IndexCorrupted), self._server.transaction() as db:
-                claims.release_all(db, self._holder)  # else they end by themselves
+                claims.release_all(db, self._holder)  # otherwise they expire
             self._presence.end()
         if self._is_nameless and self._is_prepared:
-            # Else the next process, which may have other settings, would take this one to be still there.
+            # Otherwise the next process, perhaps with other settings, would take this one to be running.
             with suppress(IndexUnavailable, IndexCorrupted), self._server.transaction() as db:
                 active_instances.end_use(db, self._user)
 
     def _read_state(self) -> IndexState:
-        """Only what the index says of itself, in one round trip."""
+        """Read only the index's state, in one round trip."""
 
         def ask() -> IndexState:
             with self._server.transaction() as db:
@@ -371,7 +371,7 @@ class GenerationIndex:
         return self._with_schema(ask)
 
     def _run_read(self, look: Callable[[ServerTransaction], _Result]) -> _Result:
-        """Look at one moment of the index, whatever others do meanwhile."""
+        """Run `look` in one snapshot of the index. Raises `IndexCorrupted`, `IndexUnavailable`."""
 
         def ask() -> _Result:
             with self._open_read() as moment:
@@ -380,16 +380,17 @@ class GenerationIndex:
         return self._with_schema(ask)
 
     def _run_write(self, change: Callable[[ServerTransaction], _Result], *, counts: bool = True) -> _Result:
-        """Change the index beside others who do; `counts`: what is known of it is no longer so.
+        """Run `change` while others may write; with `counts`, it changes `version`.
 
-        A change that tells that it has found nothing to do (False, or 0) is none: others would look in vain.
+        A change that returns False or 0 found nothing to do, and others are not notified. Raises
+        `IndexCorrupted`, `IndexUnavailable`.
         """
 
         def ask() -> _Result:
             with self._open_write() as moment:
                 result = change(moment)
                 if counts and (result is None or bool(result)):
-                    # Last: who comes next waits for the end of this transaction.
+                    # Last, since the next writer waits for this row until the transaction ends.
                     moment.db.execute("UPDATE commonplace.index_state SET changes = changes + 1")
                     if self._is_live:
                         notify_change(moment.db, self._member)
@@ -440,7 +441,7 @@ class GenerationIndex:
             self._seen_at = time.monotonic()
 
     def _ensure_visible(self) -> None:
-        """Be seen to be there: else what is claimed would be taken for that of a dead one."""
+        """Hold the liveness lock; without it, our claims would be treated as those of a dead process."""
         self._has_claims = True
         self._presence.show()
 
@@ -448,7 +449,7 @@ class GenerationIndex:
         return self._run_write(lambda moment: claims.release_claims_of_dead(moment.db), counts=False)
 
     def _filter_claimed(self, db: "Db", paths: Sequence[str]) -> set[str]:
-        """Those of the notes that nobody else is at; of those that were claimed before, what still is."""
+        """Return the notes that nobody else has claimed; of our own, those whose claim has not been lost."""
         claimed = [path for path in paths if path in self._claimed]
         others = [path for path in paths if path not in self._claimed]
         ours = claims.keep_claims(db, claimed, self._holder) if claimed else set()
@@ -456,7 +457,7 @@ class GenerationIndex:
 
 
 def prepare_broken(server: Server) -> None:
-    """See to schema and extension before the tables are made anew."""
+    """Prepare schema and extension before the tables are recreated."""
     from memory.index.postgres.initialization import ensure_pgvector
     from memory.index.postgres.schema import PART, STEPS
     from memory.postgres.migrations import migrate
@@ -471,6 +472,6 @@ def _other_generation(generation: str) -> str:
 
 
 def _is_without_shadow(db: "Db") -> bool:
-    """Whether there is no shadow, and none begins before the end of the transaction."""
+    """Return whether there is no shadow; none can start before the transaction ends."""
     row = db.execute("SELECT pg_try_advisory_xact_lock(%s)", [lock_key("index", SHADOW_LOCK)]).fetchone()
     return bool(row and row[0])

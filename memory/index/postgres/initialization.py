@@ -1,4 +1,4 @@
-"""The index's tables on the server, made or begun anew where that must be."""
+"""Create the index's tables on the server, or recreate them if necessary."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def prepare(server: Server, *, name: str, fingerprint: str) -> None:
-    """Have all tables there, of this version and these settings."""
+    """Ensure that all tables exist, with this version and these settings."""
     with server.transaction() as db:
         ensure_pgvector(db, server.shown)
         migrate(db, PART, STEPS)
@@ -28,9 +28,10 @@ def prepare(server: Server, *, name: str, fingerprint: str) -> None:
 
 
 def recreate(server: Server, *, name: str, fingerprint: str, unless: str = "") -> None:
-    """Throw the notes away, and leave the vectors; not where somebody goes on with other settings.
+    """Delete the notes and keep the vectors, unless an active instance uses other settings.
 
-    `unless` it is of this fingerprint by now. What is damaged is made anew, the vectors only where they are.
+    Does nothing if the index has the fingerprint `unless` by now. Damaged tables are recreated; vectors are
+    lost only if their own tables are damaged. Raises `IndexUnavailable`.
     """
     for drop in (None, schema.drop_notes, schema.drop_vectors):
         try:
@@ -66,7 +67,7 @@ def _create(db: "Db", name: str, fingerprint: str, unless: str) -> None:
 
 
 def ensure_pgvector(db: "Db", shown: str) -> None:
-    """See that vectors can be kept; raises IndexUnavailable with what is to be done about it."""
+    """Ensure that pgvector is installed; raise `IndexUnavailable` with the fix if it cannot be."""
     from psycopg import errors
 
     if db.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
@@ -85,16 +86,16 @@ def ensure_pgvector(db: "Db", shown: str) -> None:
             f"{shown} has pgvector, but this user may not switch it on; "
             "let a superuser run CREATE EXTENSION vector in this database"
         ) from error
-    except errors.UniqueViolation:  # somebody else has done so at the same time
+    except errors.UniqueViolation:  # another process did the same at the same time
         pass
 
 
 def check_state(state: IndexState | None, fingerprint: str) -> IndexState:
-    """The state, where it is ours; raises IndexBegunOtherwise where it is not."""
+    """Return the state if it has our fingerprint; raise `IndexRecreated` otherwise."""
     if state is None or state.fingerprint != fingerprint:
         raise IndexRecreated
     return state
 
 
 class IndexRecreated(Exception):
-    """The index is there no more, or of other settings: it is to be prepared again."""
+    """The index was deleted or recreated with other settings, and must be prepared again."""

@@ -1,4 +1,4 @@
-"""The index on the server as it lies there: who may do what, of which version, up to date or not; changes nothing."""
+"""Inspect the server and its index without changing them: permissions, versions, whether it is up to date."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,31 +16,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ServerInspection:
-    """What there is on the server."""
+    """The state of the server and its index."""
 
     version: str
-    """Of PostgreSQL."""
+    """PostgreSQL's version."""
     number: int
     """The same as a number, such as 180004."""
     pgvector: str
-    """The version in this database; "" where it is not switched on."""
+    """pgvector's version in this database; "" if it is not enabled."""
     pgvector_at_hand: str
-    """The version that could be; "" where none is installed."""
+    """pgvector's version that could be enabled; "" if it is not installed."""
     may_create: bool
-    """Whether this user may make the tables, or they are there."""
+    """True if this user may create the tables, or they exist."""
     lets_write: bool
-    """Whether it is not a replica."""
+    """False for a replica."""
     is_encrypted: bool
     is_local: bool
-    """Whether the server is on this machine."""
+    """True if the server is on this machine."""
     made_by_newer: bool
-    """Whether a newer version of this program has been there."""
+    """True if a newer version of this program created the tables."""
     users: tuple[str, ...]
-    """Who has used the index lately, by the names that they give themselves."""
+    """Names of the instances that used the index recently."""
     size: int
-    """Bytes of the database."""
+    """Size of the database in bytes."""
     index: IndexInspection | None
-    """None before there is one."""
+    """The index; None if there is none yet."""
 
 
 _SERVER = (
@@ -55,7 +55,7 @@ _SERVER = (
 
 
 def inspect_server(server: Server, *, fingerprint: str) -> ServerInspection:
-    """Look at the server and at the index on it; `fingerprint` as of PostgresIndex. Raises IndexUnavailable."""
+    """Inspect the server and its index; for `fingerprint` see `PostgresIndex`. Raises `IndexUnavailable`."""
     with server.transaction() as db:
         [about] = db.execute(_SERVER).fetchall()
     with server.transaction() as db:

@@ -1,4 +1,4 @@
-"""Pure: words of a chunk as a tsvector, with no dictionary between, and terms as its lexemes."""
+"""Convert a chunk's words to a tsvector, without any dictionary, and terms to its lexemes; pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -6,18 +6,18 @@ from collections.abc import Iterable, Sequence
 from memory.tokenizer import Term, is_unspaced_character
 
 LONGEST = 2_000
-"""Bytes of a lexeme; PostgreSQL takes 2,046. What is longer is found by its beginning."""
+"""Maximum bytes of a lexeme; PostgreSQL takes 2,046. A longer one is cut, and found by its beginning."""
 MOST_BYTES = 900_000
-"""Of a tsvector as text; PostgreSQL takes a megabyte. Only chunks of some hundred thousand words are cut short."""
+"""Maximum bytes of a tsvector as text; PostgreSQL takes 1 MB. Only chunks of over 100,000 words are cut."""
 _MOST_PLACES = 256
-"""PostgreSQL keeps no more places of a lexeme."""
+"""PostgreSQL stores no more positions of a lexeme."""
 
 
 def format_tsvector(tokens: Iterable[str]) -> tuple[str, int, list[str]]:
-    """The literal of a tsvector, how many tokens there are, and its lexemes.
+    """Return the literal of a tsvector, the number of tokens and the lexemes.
 
-    Two characters side by side, which are what is asked for in scripts without spaces, are a lexeme too: it is
-    looked up as quickly as a word, and a phrase would have to be looked for in every chunk with both of them.
+    Pairs of adjacent characters, which queries for scripts without spaces consist of, are lexemes too: a
+    lookup is as fast as for a word, while a phrase would be checked in every chunk with both characters.
     """
     places: defaultdict[str, list[int]] = defaultdict(list)
     before = ""
@@ -43,22 +43,22 @@ def format_tsvector(tokens: Iterable[str]) -> tuple[str, int, list[str]]:
 
 
 def format_lexeme(term: Term) -> str:
-    """What is looked up for a term."""
+    """Return the lexeme to look up for a term."""
     return _shorten(" ".join(term.tokens))
 
 
 def format_tsquery(lexeme: str) -> str:
-    """The literal of a tsquery for one lexeme."""
+    """Return the literal of a tsquery for one lexeme."""
     return f"'{_escape(lexeme)}'"
 
 
 def format_any_query(lexemes: Sequence[str]) -> str:
-    """For any of them."""
+    """Return the literal of a tsquery for any of the lexemes."""
     return " | ".join(map(format_tsquery, lexemes))
 
 
 def format_all_query(lexemes: Sequence[str]) -> str:
-    """For all of them."""
+    """Return the literal of a tsquery for all of the lexemes."""
     return " & ".join(map(format_tsquery, lexemes))
 
 

@@ -1,4 +1,4 @@
-"""That a process is there: a lock on a session of its own, which the server ends with the process, at once."""
+"""A lock that shows that a process is alive: the server releases it as soon as the process's session ends."""
 
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
@@ -22,39 +22,40 @@ IS_GONE = (
     " (SELECT classid::bigint << 32 | objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1"
     " AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"
 )
-"""SQL: whether nobody is there any more who is called so, in a column `holder`."""
+"""SQL: true if no live process has the name in the column `holder`."""
 
 
 class LivenessLock:
-    """One who may be seen to be there, by a name of its own; for one thread."""
+    """A process's lock, under a random name; for one thread."""
 
     def __init__(self, server: Server) -> None:
-        """Ask nobody yet."""
+        """Connect to nothing yet."""
         self.name = uuid4().hex
         self._server = server
         self._opened: ExitStack | None = None
         self._session: Db | None = None
 
     def show(self) -> None:
-        """Be there from now on, until `end`, or until the connection is lost. Raises IndexUnavailable."""
+        """Hold the lock until `end`, or until the connection is lost. Raises `IndexUnavailable`."""
         if self._session:
             try:
                 self._ask("SELECT 1")
                 return
             except (IndexUnavailable, IndexCorrupted):
-                self.end()  # a session that has grown old says nothing of the server
+                self.end()  # an old session says nothing about the server
         self._opened = ExitStack()
         try:
             self._session = self._opened.enter_context(self._server.session())
             key = int.from_bytes(bytes.fromhex(self.name[:_DIGITS]), "big", signed=True)
-            # Shared: where a session was lost, and the server has not noticed yet, it still has the lock.
+            # Shared: the server may not have noticed yet that an earlier session of ours was lost, which
+            # still holds it.
             self._ask("SELECT pg_advisory_lock_shared(%s)", key)
         except BaseException:
             self.end()
             raise
 
     def end(self) -> None:
-        """Be there no more."""
+        """Release the lock."""
         opened, self._opened, self._session = self._opened, None, None
         if opened:
             with suppress(IndexUnavailable, IndexCorrupted):

@@ -1,4 +1,4 @@
-"""Vectors of the same model in another version: a new address or a mended prefix may leave them as they are."""
+"""Other versions of a model: a new address or prefix may leave its vectors unchanged."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ def other_versions(db: "Db", model: ModelId) -> list[ModelId]:
 
 
 def last_model(db: "Db", model: ModelId) -> ModelId:
-    """Return the model of this provider, and name where it has one, that made vectors last; `model` where none has."""
+    """Return this provider's last used model, of the same name if `model` has one; `model` if there is none."""
     for stored_name, dimensions in db.execute(
         "SELECT model, dimensions FROM commonplace.models WHERE provider = %s ORDER BY seen DESC, id DESC",
         [model.provider],
@@ -42,7 +42,10 @@ def last_model(db: "Db", model: ModelId) -> ModelId:
 def sample_vectors(
     tables: PostgresTables, model_id: int, *, most: int
 ) -> list[tuple[UnembeddedText, Vector]]:
-    """See `Index.sample`: by digest, which has nothing to do with where and when a text was noted."""
+    """See `Index.sample_vectors`.
+
+    Ordered by digest, which is independent of where and when a text was written.
+    """
     rows = tables.run(
         "SELECT DISTINCT ON (t.digest) t.id, t.embedding, s.note, s.first, s.last, s.heading FROM"
         " (SELECT t.id, t.digest, e.embedding::float4[] AS embedding FROM commonplace.texts AS t"
@@ -57,7 +60,7 @@ def sample_vectors(
 
 
 def adopt_vectors(db: "Db", other: ModelId, model: ModelId) -> bool:
-    """See `Index.adopt`."""
+    """See `Index.adopt_vectors`. Returns whether anything changed."""
     db.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("index", VECTORS_LOCK)])
     other_id = find_model(db, other)
     if other_id is None or find_model(db, model) is not None:

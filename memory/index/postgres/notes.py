@@ -1,4 +1,4 @@
-"""Notes into the tables of one generation, and out of them."""
+"""Write notes to the tables of one generation, and read them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,14 +14,14 @@ from memory.postgres.lock_keys import lock_key
 from memory.tokenizer import tokenize
 
 MOST_UNMERGED = 300_000
-"""Changes of words; to look among them for a query's is as quick as to look among fewer."""
+"""Changes of word counts before they are merged; up to this number, a query finds its words quickly."""
 
 _KNOWN = "SELECT path, size, mtime_ns, ctime_ns, digest, fault FROM commonplace.notes@"
 
 
 @dataclass(slots=True)
 class IndexDelta:
-    """What a change of the notes comes to."""
+    """The sums of a change of the notes."""
 
     notes: int = 0
     chunks: int = 0
@@ -29,13 +29,13 @@ class IndexDelta:
     hits: int = 0
     misses: int = 0
     lexemes: Counter[str] = field(default_factory=Counter)
-    """In how many chunks more each one stands now."""
+    """Change in the number of chunks that contain each lexeme."""
     left: Counter[int] = field(default_factory=Counter)
-    """How many segments with each text went."""
+    """Number of deleted segments of each text id."""
 
 
 def read_stamps(tables: PostgresTables) -> tuple[dict[str, tuple[int, int, int]], dict[str, str], int]:
-    """Every note's stamp by its path, the faults, and the newest note's id."""
+    """Return stamps and faults by path, and the newest note's id."""
     stamps: dict[str, tuple[int, int, int]] = {}
     faults: dict[str, str] = {}
     newest = 0
@@ -50,7 +50,7 @@ def read_stamps(tables: PostgresTables) -> tuple[dict[str, tuple[int, int, int]]
 
 
 def read_notes(tables: PostgresTables, paths: Collection[str] | None) -> dict[str, KnownNote]:
-    """These notes, or all, by their paths."""
+    """Return what is stored of these notes, or of all, by path."""
     rows = (
         tables.run(_KNOWN) if paths is None else tables.run(f"{_KNOWN} WHERE path = ANY(%s)", [list(paths)])
     )
@@ -70,13 +70,13 @@ def write_notes(
     wanted: int | None,
     counts_uses: bool,
 ) -> IndexDelta:
-    """Replace, drop and restamp; where it `counts_uses`, those of the texts follow.
+    """Replace, delete and restamp notes; with `counts_uses`, update the use counts of their texts.
 
-    `gone` and `restamped` count only for notes whose id is at most `newest`: others are of somebody who has read
-    them later. `wanted` is the model to look for vectors of.
+    `gone` and `restamped` apply only to notes whose id is at most `newest`: others were indexed by somebody
+    who read them later. `wanted` is the row of the model whose vectors are counted as hits.
     """
     change = IndexDelta()
-    # All at once, in the order of the paths: so no two who change the same notes wait for each other.
+    # All at once, in path order, so that two writers of the same notes cannot deadlock.
     tables.run(
         "SELECT FROM commonplace.notes@ WHERE path = ANY(%s) ORDER BY path FOR UPDATE",
         [[*(note.path for note in notes), *gone, *restamped]],
@@ -123,7 +123,7 @@ def _remove(
     newest: int | None,
     change: IndexDelta,
 ) -> dict[str, Counter[int]]:
-    """Take notes out, in the order of their paths as everybody does; gives back the texts of each."""
+    """Delete notes in the path order that everybody uses; return the texts of each."""
     paths = sorted({*replaced, *gone})
     if not paths:
         return {}
@@ -237,7 +237,7 @@ def _note_row(note_id: int, note: IndexedNote) -> tuple[Any, ...]:
 
 
 def _passage_days(note: IndexedNote) -> list[int | None]:
-    """The day of each passage, counted from 0001-01-01; None where nothing says it."""
+    """Return the day of each passage, counted from 0001-01-01; None if it has none."""
     return [day.toordinal() if day else None for day in passage_dates(note.path, note.passages)]
 
 
@@ -271,7 +271,7 @@ def _chunk_rows(
 
 
 def merge_lexemes(tables: PostgresTables) -> None:
-    """Add the changes up, where nobody else is at it."""
+    """Merge the changes of word counts, unless somebody else is doing so."""
     row = tables.run("SELECT pg_try_advisory_xact_lock(%s)", [lock_key("index", MERGE_LOCK)]).fetchone()
     if not (row and row[0]):
         return
@@ -289,9 +289,9 @@ def merge_lexemes(tables: PostgresTables) -> None:
 def _count_new_uses(
     tables: PostgresTables, come: Mapping[bytes, int], left: Mapping[int, int]
 ) -> dict[bytes, int]:
-    """Count uses that came, by digest, and that ended, by id; gives back the id of each that came.
+    """Add new uses, by digest, and subtract ended ones, by id; return the id of each new text by digest.
 
-    In the order of the digests, as everybody does: two who change the same ones do not wait for each other.
+    Rows are taken in digest order, so that two writers of the same texts cannot deadlock.
     """
     ids: dict[bytes, int] = {}
     more = Counter(come)
@@ -314,7 +314,7 @@ def _count_new_uses(
 
 
 def _add_texts(tables: PostgresTables, digests: Iterable[bytes]) -> dict[bytes, int]:
-    """Give back each text's id, and leave its uses; one that is new has none."""
+    """Add missing texts with no uses; return each text's id by digest."""
     wanted = sorted(digests)
     tables.run(
         "INSERT INTO commonplace.texts (digest, uses, unused_since)"
@@ -334,7 +334,7 @@ def _count_cache_hits(tables: PostgresTables, texts: Counter[int], model: int, c
 
 
 def count_uses(tables: PostgresTables) -> None:
-    """Count the uses of all texts anew, in this generation; only what is different is written."""
+    """Recount the uses of all texts in this generation; only changed counts are written."""
     tables.run(
         "UPDATE commonplace.texts SET uses = counted.uses,"
         " unused_since = CASE WHEN counted.uses = 0 THEN %s::bigint END"
@@ -346,7 +346,7 @@ def count_uses(tables: PostgresTables) -> None:
 
 
 def clear_uses(tables: PostgresTables) -> None:
-    """No text is used any more."""
+    """Set the uses of all texts to 0."""
     tables.run(
         "UPDATE commonplace.texts SET uses = 0, unused_since = %s WHERE uses > 0", [next_tick(tables.db)]
     )

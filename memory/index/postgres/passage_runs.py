@@ -1,4 +1,4 @@
-"""From chunks and segments that were found to the passages around them."""
+"""Read the passages around the chunks and segments that were found."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,10 +14,10 @@ from memory.index.postgres.schema import PostgresTables
 from memory.search import CandidatePassage, DayRange, PassageRun, Similarity
 
 END = 2**31 - 8
-"""A position behind the last passage of any note."""
+"""A position beyond the last passage of any note."""
 
 Similarities = Callable[[Sequence[int]], Mapping[int, Similarity]]
-"""Of texts to the question, as far as they have vectors."""
+"""Returns the similarity of each text id that has a vector to the query."""
 
 _PLACES = (
     "unnest(%s::bigint[], %s::integer[], %s::integer[]) WITH ORDINALITY AS place (note, first, last, number)"
@@ -25,7 +25,7 @@ _PLACES = (
 
 
 def read_chunk_spans(tables: PostgresTables, chunks: Sequence[int]) -> list[PassageSpan]:
-    """Where these chunks stand, which are given by their ids; in no order."""
+    """Return the passage ranges of these chunk ids, in no order."""
     if not chunks:
         return []
     return tables.run(
@@ -34,7 +34,7 @@ def read_chunk_spans(tables: PostgresTables, chunks: Sequence[int]) -> list[Pass
 
 
 def read_day_spans(tables: PostgresTables, days: Iterable[DayRange]) -> list[PassageSpan]:
-    """Daily logs of these days, whole; of many, the latest."""
+    """Return the ranges of the daily logs of these days, whole; the latest ones if there are many."""
     return [
         (note, 0, END)
         for first, last in days
@@ -48,9 +48,9 @@ def read_day_spans(tables: PostgresTables, days: Iterable[DayRange]) -> list[Pas
 def read_runs(
     tables: PostgresTables, found: Iterable[PassageSpan], similarities: Similarities | None = None
 ) -> list[PassageRun]:
-    """The passages at `found` with their neighbours, joined where they touch; by path and line.
+    """Return the passages at `found` with their neighbours, merged if they touch; by path and line.
 
-    With `similarities`, each is told the one of its segment.
+    With `similarities`, each passage gets the similarity of its segment.
     """
     places = merge_spans(found)
     if not places:
@@ -86,9 +86,9 @@ def read_runs(
 
 
 def _read_segments(tables: PostgresTables, places: Sequence[PassageSpan]) -> dict[int, list[PassageSpan]]:
-    """`(first, last, text)` of the segments that reach into each place, by its number from 1 on."""
+    """Return `(first, last, text)` of the segments that overlap each range, by the range's number from 1."""
     found: defaultdict[int, list[PassageSpan]] = defaultdict(list)
-    # The one that begins before the place may reach into it.
+    # The last segment that begins before the range may overlap it.
     for number, first, last, text in tables.run(
         f"SELECT number, s.first, s.last, s.text FROM {_PLACES}"  # noqa: S608
         " JOIN commonplace.segments@ AS s ON s.note = place.note AND s.first <= place.last"

@@ -1,6 +1,7 @@
-"""What is forgotten leaves the files of the tables too, where deleted rows stay readable until others take their room.
+"""Erase deleted rows from the table files, where they stay readable until their space is reused.
 
-Only writing a table anew does that, and meanwhile nobody reads it: so it is bounded, and what took too long is told.
+Only rewriting a table does that, and nobody can read it meanwhile. So the time is bounded, and tables that
+took too long are reported.
 """
 
 import time
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     Db = Connection[tuple[Any, ...]]
 
 READERS_SECONDS = 10.0
-"""So long those are waited for who began to read or write before: what they may still see would be kept."""
+"""Seconds to wait for earlier transactions: rows that they may still see would be kept."""
 LOCK_SECONDS = 3.0
-"""For a table that others read; whoever comes after has to wait too."""
+"""Seconds to wait for a table that others read; later readers have to wait as well."""
 REWRITE_SECONDS = 30.0
-"""A table that takes longer to write anew is left as it was: some two gigabytes."""
+"""A table that takes longer to rewrite, some two gigabytes, is left as it was."""
 
 _SOMEBODY_MAY_SEE = """
     SELECT 1 WHERE
@@ -37,16 +38,16 @@ _SOMEBODY_MAY_SEE = """
 
 
 def transaction_id(db: "Db") -> str:
-    """A name of this transaction, by which to tell who began before its end."""
+    """Return the transaction's id, from which transactions that began before its end can be found."""
     row = db.execute("SELECT pg_current_xact_id()::text").fetchone()
     return str(row and row[0])
 
 
 def rewrite_tables(server: Server, generation: str, *, forgotten_in: str) -> None:
-    """Leave in the files nothing that is in no row; `forgotten_in` as of `transaction_id`.
+    """Rewrite all tables, so that no deleted row remains in the files; for `forgotten_in` see `transaction_id`.
 
-    The smallest tables come first. Raises IndexUnavailable with what could not be done, and then does all that makes
-    nobody wait.
+    The smallest tables come first. Raises `IndexUnavailable` with what could not be done; then only the steps
+    that block nobody were taken for those tables.
     """
     names = [f"{name}_{generation}" for name in NOTE_TABLES]
     names += ["texts", "embeddings", "refusals", "claims"]  # claims name notes
@@ -80,7 +81,7 @@ def _table_size(db: "Db", name: str) -> int:
 
 
 def _rewrite_table(db: "Db", name: str) -> bool:
-    """Whether it could be done in time."""
+    """Rewrite a table; return whether it could be done in time."""
     from psycopg import errors
 
     db.execute(

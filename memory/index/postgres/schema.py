@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 PART = "index"
 GENERATIONS = ("a", "b")
 VECTORS_LOCK = "vectors"
-"""Of an advisory lock: whoever has it keeps vectors, so that their ids are in the order in which they are seen."""
+"""Advisory lock for storing vectors: it makes their ids visible in ascending order."""
 SHADOW_LOCK = "shadow"
 MERGE_LOCK = "merge"
 
 _NAME_ENDS = re.compile("(?<=[a-z])@")
-"""Not within `@@`, which is PostgreSQL's for a match."""
+"""Does not match within `@@`, PostgreSQL's match operator."""
 
 NOTE_TABLES = ("notes", "passages", "chunks", "lexemes", "lexeme_changes", "segments")
 
@@ -92,8 +92,8 @@ CREATE TABLE IF NOT EXISTS commonplace.index_users (
     seen timestamptz NOT NULL
 );
 """
-# In how many chunks a word stands, PostgreSQL could only tell by counting. Changes of it are put at the end of a table
-# of their own, and merged now and then: so nobody waits for somebody else because both have written "the".
+# PostgreSQL could find a word's number of chunks only by counting. Changes of the numbers are appended to a
+# table of their own, and merged now and then, so that no two writers of "the" wait for each other.
 _OF_ONE_GENERATION = """
 CREATE TABLE IF NOT EXISTS commonplace.notes@ (
     id bigint PRIMARY KEY,
@@ -156,11 +156,11 @@ ALTER TABLE commonplace.passages@ ADD COLUMN IF NOT EXISTS day integer;  -- when
 ALTER TABLE commonplace.chunks@ ADD COLUMN IF NOT EXISTS day integer;  -- of the newest of its passages
 ALTER TABLE commonplace.segments@ ADD COLUMN IF NOT EXISTS day integer;
 """
-# Notes have to be indexed again; vectors stay. Without its fingerprint the index belongs to no version, so that an
-# instance of the earlier one that still runs stops writing, and says why.
+# Notes must be indexed again; vectors stay. Without its fingerprint the index fits no version, so that a
+# running instance of the earlier one stops writing, and says why.
 _UNKNOWN = "UPDATE commonplace.index_state SET fingerprint = '';"
 _DAYS = "".join(_DAYS_OF_ONE_GENERATION.replace("@", f"_{each}") for each in GENERATIONS)
-# Earlier versions made a graph (HNSW) for each model with very many vectors, which nothing asks any more.
+# Earlier versions created a graph (HNSW) for each model with very many vectors; nothing uses it any more.
 _NO_GRAPHS = r"""
 DO $$
 DECLARE graph text;
@@ -173,23 +173,23 @@ BEGIN
 END $$;
 """
 STEPS = (_TABLES, _DAYS + _UNKNOWN, _NO_GRAPHS)
-"""A step that was released is never changed: what is to be otherwise becomes another step."""
+"""A released step is never changed; add another step instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """What the index says of itself."""
+    """The row that describes the index."""
 
     identity: str
     fingerprint: str
     generation: str
     renewals: int
     changes: int
-    """Another number with every change, by whomever."""
+    """Changes with every change by anyone."""
     hits: int
     misses: int
     last_indexed_at: str
-    """ISO 8601 in UTC; "" before the first time."""
+    """ISO 8601 in UTC; "" before the first sync."""
 
 
 _STATE = (
@@ -200,19 +200,19 @@ _STATE = (
 
 
 CHANGES = "SELECT identity, changes FROM commonplace.index_state"
-"""Something else after every change of the index, by whomever."""
+"""SQL: a value that changes with every change of the index by anyone."""
 
 
 def read_state(db: "Connection[tuple[Any, ...]]") -> IndexState | None:
-    """What the index says of itself; None where it was not begun."""
+    """Return the state; None if there is no index."""
     row = db.execute(_STATE).fetchone()
     return IndexState(*row) if row else None
 
 
 def read_snapshot_state(db: "Connection[tuple[Any, ...]]") -> IndexState | None:
-    """The same at the beginning of a transaction that sees nothing but this moment, in one round trip.
+    """Start a snapshot transaction and return the state, in one round trip; None if there is no index.
 
-    The lock comes first: nobody empties a generation that somebody who has it reads.
+    The lock comes first, so that nobody empties a generation while it is read.
     """
     cursor = db.execute(
         "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;"
@@ -229,13 +229,13 @@ Exclusion = Literal["ROW EXCLUSIVE", "SHARE ROW EXCLUSIVE", "ACCESS EXCLUSIVE"]
 
 
 def lock_index(db: "Connection[tuple[Any, ...]]", mode: Exclusion) -> None:
-    """Row exclusive beside others who write, share row exclusive beside who reads, access exclusive alone."""
+    """Lock the index: ROW EXCLUSIVE lets others write, SHARE ROW EXCLUSIVE read, ACCESS EXCLUSIVE nothing."""
     db.execute(f"LOCK TABLE commonplace.index_state IN {mode} MODE".encode())
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresTables:
-    """The tables of one generation. In their statements `notes@` stands for `notes_a` or `notes_b`."""
+    """The tables of one generation. In statements `notes@` stands for `notes_a` or `notes_b`."""
 
     db: "Connection[tuple[Any, ...]]"
     generation: str
@@ -245,7 +245,7 @@ class PostgresTables:
         return self.db.execute(self._with_generation(sql).encode(), values or None)
 
     def count(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> int:
-        """The one number that a statement gives."""
+        """Return the single number that a statement selects."""
         row = self.run(sql, values).fetchone()
         return int(row[0]) if row else 0
 
@@ -254,7 +254,7 @@ class PostgresTables:
         copy_rows(self.db, self._with_generation(f"commonplace.{table}@"), rows)
 
     def empty(self) -> None:
-        """Leave nothing in them."""
+        """Empty the tables."""
         names = ", ".join(f"commonplace.{name}@" for name in NOTE_TABLES)
         self.run(f"TRUNCATE {names}")
         self.run(
@@ -264,7 +264,7 @@ class PostgresTables:
         )
 
     def add_to_totals(self, *, notes: int = 0, chunks: int = 0, words: int = 0, unmerged: int = 0) -> int:
-        """Count what came and went; gives back how many changes of words are not merged."""
+        """Add to the stored totals; return how many changes of word counts are unmerged."""
         return self.count(
             "UPDATE commonplace.index_sums SET notes = notes + %s, chunks = chunks + %s, words = words + %s,"
             " unmerged = unmerged + %s WHERE generation = %s RETURNING unmerged",
@@ -278,7 +278,7 @@ class PostgresTables:
 def copy_rows(
     db: "Connection[tuple[Any, ...]]", table: str, rows: Iterable[Sequence[Any]], columns: str = ""
 ) -> None:
-    """Add rows to a table, in the quickest way that there is."""
+    """Add rows by COPY, the fastest way."""
     with db.cursor() as cursor, _open_copy(cursor, f"COPY {table} {columns} FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)
@@ -291,33 +291,33 @@ def _open_copy(cursor: "Rows", sql: str) -> "Iterator[Any]":
 
 
 def drop_notes(db: "Connection[tuple[Any, ...]]") -> None:
-    """Remove all that is made of the notes themselves, damaged or not; vectors stay."""
+    """Drop everything derived from the notes, damaged or not; vectors stay."""
     names = [f"commonplace.{name}_{each}" for each in GENERATIONS for name in NOTE_TABLES]
     names += ["commonplace.index_state", "commonplace.index_sums"]
     db.execute(f"DROP TABLE IF EXISTS {', '.join(names)}".encode())
 
 
 def drop_vectors(db: "Connection[tuple[Any, ...]]") -> None:
-    """Remove the vectors too."""
+    """Drop the vectors too."""
     db.execute(
         "DROP TABLE IF EXISTS commonplace.embeddings, commonplace.texts, commonplace.models, commonplace.refusals"
     )
 
 
 def create_missing(db: "Connection[tuple[Any, ...]]") -> None:
-    """Make the tables that are not there."""
+    """Create the tables that do not exist."""
     db.execute("CREATE SCHEMA IF NOT EXISTS commonplace")
     db.execute("".join(STEPS).encode())
 
 
 def next_tick(db: "Connection[tuple[Any, ...]]") -> int:
-    """The next number of a clock that tells only what came before what."""
+    """Return the next number of a logical clock."""
     row = db.execute("SELECT nextval('commonplace.index_clock')").fetchone()
     return int(row[0]) if row else 0
 
 
 def strip_invalid(text: str) -> str:
-    """The text as PostgreSQL takes it, which has no place for NUL, nor for half a character."""
+    """Return the text without NUL and lone surrogates, which PostgreSQL cannot store."""
     if "\0" not in text and text.isprintable():
         return text
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

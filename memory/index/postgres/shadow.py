@@ -1,4 +1,4 @@
-"""The index in the making: the other generation of tables in the same database, filled while the first one answers."""
+"""The index under construction: the other generation of tables in the same database."""
 
 import contextlib
 from collections.abc import Collection, Iterator, Sequence
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     Db = Connection[tuple[Any, ...]]
 
 WAIT_MS = 60_000
-"""How long it waits for others to end what they write."""
+"""How many milliseconds it waits for other writers."""
 
 
 class PostgresShadow(GenerationIndex):
-    """`Shadow`. It writes on the very connection that has its lock: whoever has lost that cannot write.
+    """`Shadow`. It writes on the connection that holds its lock, so that losing the lock prevents writing.
 
-    Uses of texts are counted when it takes over: to count them twice and then once would be two writes for each.
+    Uses of texts are counted on promotion: counting them earlier too would double the writes.
     """
 
     _is_live = False
@@ -42,7 +42,7 @@ class PostgresShadow(GenerationIndex):
     def __init__(
         self, server: Server, *, fingerprint: str, user: str, member: str, wanted: ModelId | None
     ) -> None:
-        """Begin empty. Raises IndexUnavailable where another process has one."""
+        """Start empty. Raises `IndexUnavailable` if another process has a shadow."""
         super().__init__(server, fingerprint=fingerprint, user=user, member=member)
         self.track_model(wanted)
         self._is_prepared = True
@@ -69,13 +69,13 @@ class PostgresShadow(GenerationIndex):
             raise
 
     def shadow(self) -> "PostgresShadow":
-        """See `Index.shadow`: there is one at a time."""
+        """Raise `IndexUnavailable`: there is only one shadow at a time."""
         raise IndexUnavailable("this process is rebuilding the index")
 
     def promote(self) -> None:
-        """See `Shadow.take_over`."""
+        """See `Shadow.promote`."""
         with translate_errors(self._server.shown), self._db.transaction():
-            # Those who read go on while uses are counted, and wait only for the change itself.
+            # Readers go on while uses are counted, and wait only for the swap itself.
             lock_index(self._db, "SHARE ROW EXCLUSIVE")
             state = read_state(self._db)
             if state is None:
@@ -94,19 +94,19 @@ class PostgresShadow(GenerationIndex):
         self.close()
 
     def reset(self) -> None:
-        """Begin empty again."""
+        """Start empty again."""
         with self._open_write() as moment:
             moment.tables.empty()
 
     def close(self) -> None:
-        """Let go of it; it is removed, unless it has become the index."""
+        """Close the shadow; its tables are emptied unless it was promoted."""
         if self._identity:
-            # What cannot be removed now, the next one will.
+            # The next shadow removes what cannot be removed now.
             with contextlib.suppress(IndexUnavailable), self._open_write() as moment:
                 moment.tables.empty()
             self._identity = ""
         super().close()
-        with contextlib.suppress(Exception):  # the server ends a session, and its locks, somewhat later
+        with contextlib.suppress(Exception):  # the server may end a session and its locks a little later
             self._db.execute("SELECT pg_advisory_unlock_all()")
         with contextlib.suppress(Exception):
             self._open.close()
@@ -134,15 +134,15 @@ class PostgresShadow(GenerationIndex):
         return PostgresTables(db, GENERATIONS[state.generation == GENERATIONS[0]])
 
     def claim(self, paths: Sequence[str]) -> Collection[str]:
-        """All: nobody else writes here."""
+        """Return all paths: nobody else writes here."""
         return paths
 
     def release(self, paths: Collection[str]) -> None:
-        """Nothing was claimed."""
+        """Do nothing, since nothing was claimed."""
 
     def _filter_claimed(self, db: "Db", paths: Sequence[str]) -> set[str]:
-        """All: nobody else writes here, and claims are of the index itself."""
+        """Return all paths: nobody else writes here, and claims are those of the index itself."""
         return set(paths)
 
     def _record_use(self) -> None:
-        """Its index does."""
+        """Do nothing, since the index records its use."""

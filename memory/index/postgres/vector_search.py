@@ -1,4 +1,4 @@
-"""Which texts are most alike: what the server compares, and what a service keeps in memory for it."""
+"""Vector search on the server, and its interface."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,23 +13,26 @@ if TYPE_CHECKING:
 
 
 class ServerSearcher(Protocol):
-    """Compares a vector with those on the server; it belongs to one thread, and is called within a transaction."""
+    """Compares vectors with those on the server; it belongs to one thread, and is called within a transaction."""
 
     def search(
         self, db: "Db", model: int, query: Vector, *, most: int, state: str
     ) -> list[tuple[int, float]]:
-        """The `most` texts in use whose vectors are most alike: (text id, cosine), best first, equals by id."""
+        """Return the `most` most similar texts in use: (text id, cosine), best first, ties by id.
+
+        `state` is an id of the index's state; a cache of the same state is still valid.
+        """
         ...
 
     def similarities(
         self, db: "Db", model: int, queries: Sequence[Vector], texts: Sequence[int]
     ) -> dict[int, tuple[float, ...]]:
-        """Cosines of these texts, in use or not, with each of the queries; those without a vector are left out."""
+        """Return the cosines of these texts, used or not, with each query; texts without a vector are left out."""
         ...
 
 
 class ExactServerSearcher:
-    """`ServerSearcher` where the server compares all of them."""
+    """`ServerSearcher` that has the server compare all vectors."""
 
     def search(
         self, db: "Db", model: int, query: Vector, *, most: int, state: str
@@ -58,5 +61,5 @@ class ExactServerSearcher:
 
 
 def format_vector(vector: Vector) -> str:
-    """A vector as pgvector reads it."""
+    """Return a vector in pgvector's text format."""
     return f"[{','.join(map(repr, unpack_vector(vector)))}]"

@@ -1,4 +1,4 @@
-"""Vectors on the server: each once, for a text and a model, whatever notes the text stands in."""
+"""Vectors on the server, stored once for each text and model, however many notes contain the text."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     Db = Connection[tuple[Any, ...]]
 
 MOST_DIMENSIONS = 16_000
-"""The longest vector that pgvector keeps."""
+"""The maximum number of dimensions that pgvector stores."""
 _MOST_ROWS = 1 << 30
 
 
 def find_model(db: "Db", model: ModelId) -> int | None:
-    """Its row, once a vector of it was kept."""
+    """Return the model's row; None if no vector of it was stored."""
     row = db.execute(
         "SELECT id FROM commonplace.models WHERE provider = %s AND model = %s AND dimensions = %s",
         (model.provider, model.stored_name, model.dimensions),
@@ -38,7 +38,7 @@ def find_model(db: "Db", model: ModelId) -> int | None:
 
 
 def last_dimensions(db: "Db", model: ModelId) -> int:
-    """How long the vectors were that a model gave last; 0 where it has given none."""
+    """Return the length of the model's latest vectors; 0 if it has none."""
     row = db.execute(
         "SELECT dimensions FROM commonplace.models WHERE provider = %s AND model = %s AND dimensions > 0"
         " ORDER BY seen DESC, id DESC",
@@ -50,11 +50,11 @@ def last_dimensions(db: "Db", model: ModelId) -> int:
 def list_unembedded(
     tables: PostgresTables, model: ModelId, *, most: int, without: Sequence[int] = ()
 ) -> list[UnembeddedText]:
-    """See `Index.unembedded`; `without` these texts."""
+    """See `Index.list_unembedded`. Leaves out the text ids in `without`."""
     model_id = find_model(tables.db, model) or 0
     asked, found = most, dict[int, tuple[int, int, int, str]]()
     while most > 0:
-        # A note with the time 0 was so young when it was read that its own time says nothing yet.
+        # A note with time 0 was too recent when read for its timestamp to be reliable.
         rows = tables.run(
             "SELECT s.text, s.note, s.first, s.last, s.heading FROM commonplace.segments@ AS s"
             " JOIN commonplace.notes@ AS n ON n.id = s.note"
@@ -77,7 +77,7 @@ def list_unembedded(
 def read_texts(
     tables: PostgresTables, places: Mapping[int, tuple[int, int, int, str]]
 ) -> dict[int, UnembeddedText]:
-    """Read texts by their id from the passages at their place: note, first, last, and what stands above them."""
+    """Read texts from the passages at their place: note, first, last, and the headings above."""
     digests: dict[int, bytes] = dict(
         tables.run("SELECT id, digest FROM commonplace.texts WHERE id = ANY(%s)", [list(places)]).fetchall()
     )
@@ -100,9 +100,10 @@ def read_texts(
 def store_vectors(
     db: "Db", model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str]
 ) -> bool:
-    """See `Index.keep_vectors`; tells whether there was anything to keep.
+    """See `Index.store_vectors`. Returns whether anything was stored.
 
-    Raises ValueError where a vector has another length than the model's.
+    Raises `ValueError` if a vector's length is not the model's, `IndexUnavailable` if it is too long for
+    pgvector.
     """
     for vector in vectors.values():
         if len(vector) != BYTES_PER_NUMBER * model.dimensions:
@@ -115,7 +116,7 @@ def store_vectors(
             "set memory.embedding.dimensions to less"
         )
     db.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("index", VECTORS_LOCK)])
-    # Held until the end: nobody forgets these texts meanwhile.
+    # The rows are locked until the end, so that nobody deletes these texts meanwhile.
     texts: dict[bytes, int] = {
         bytes(digest): text
         for digest, text in db.execute(
@@ -171,13 +172,13 @@ def _insert_vectors(db: "Db", model: int, vectors: Mapping[int, Vector]) -> None
         copy.set_types(["int4", "int8", "bytea"])
         for text, vector in vectors.items():
             numbers = array("f", vector)
-            if sys.byteorder == "little":  # stored so, and sent the other way round
+            if sys.byteorder == "little":  # vectors are stored little-endian, and sent big-endian
                 numbers.byteswap()
             copy.write_row((model, text, pack("!HH", len(numbers), 0) + numbers.tobytes()))
 
 
 def count_vectors(tables: PostgresTables, model: ModelId, *, hits: int, misses: int) -> VectorCounts:
-    """See `Index.vector_numbers`; costs about as much as looking every text up once."""
+    """See `Index.count_vectors`; costs about one lookup for each text."""
     model_id = find_model(tables.db, model) or 0
     segments = tables.count("SELECT count(*) FROM commonplace.texts WHERE uses > 0")
     have, refusals = (
@@ -213,7 +214,7 @@ def _count_whole_chunks(tables: PostgresTables, model_id: int, have: int, segmen
         )
     if not have:
         return 0
-    # The segment that begins before the chunk may reach into it.
+    # The last segment that begins before the chunk may overlap it.
     return tables.count(
         "SELECT count(*) FROM commonplace.chunks@ AS c WHERE NOT EXISTS ("
         " SELECT FROM commonplace.segments@ AS s WHERE s.note = c.note AND s.first <= c.last AND s.last >= c.first"
@@ -228,7 +229,7 @@ def retry_refused(db: "Db", model: ModelId) -> None:
 
 
 def evict_unused(db: "Db", *, most: int, wanted: Collection[ModelId]) -> int:
-    """See `Index.forget_unused`; also forgets texts that have neither use nor vector."""
+    """See `Index.evict_unused`; also deletes texts without use and vector."""
     db.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("index", VECTORS_LOCK)])
     models = db.execute("SELECT id, provider, model, dimensions, vectors FROM commonplace.models").fetchall()
     spare = sum(row[4] for row in models) - most
@@ -252,7 +253,7 @@ def evict_unused(db: "Db", *, most: int, wanted: Collection[ModelId]) -> int:
 
 
 def delete_all_unused(db: "Db") -> None:
-    """Forget all texts that are in no note, with their vectors."""
+    """Delete all texts that are in no note, with their vectors."""
     db.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("index", VECTORS_LOCK)])
     unused = "SELECT id FROM commonplace.texts WHERE uses = 0"
     _delete_vectors(db, f"SELECT id FROM commonplace.embeddings WHERE text IN ({unused})", ())  # noqa: S608
@@ -261,7 +262,7 @@ def delete_all_unused(db: "Db") -> None:
 
 
 def _delete_texts(db: "Db", which: str) -> None:
-    """Delete texts, taken in the order of their digests, as by everybody; not those that somebody uses by then."""
+    """Delete texts, in the digest order that everybody uses, unless they are used by then."""
     sql = (
         "DELETE FROM commonplace.texts WHERE id IN (SELECT id FROM commonplace.texts AS t"  # noqa: S608
         f" WHERE {which} ORDER BY digest FOR UPDATE)"
@@ -270,7 +271,7 @@ def _delete_texts(db: "Db", which: str) -> None:
 
 
 def _delete_vectors(db: "Db", which: str, values: Sequence[Any]) -> int:
-    """Delete the vectors whose ids a query gives, where nobody uses them by now; tells how many."""
+    """Delete the vectors whose ids a query returns, unless they are used by then; return how many."""
     sql = (
         f"WITH gone AS (DELETE FROM commonplace.embeddings WHERE id IN ({which}) RETURNING model),"  # noqa: S608
         " counted AS (SELECT model, count(*) AS times FROM gone GROUP BY model)"
@@ -282,7 +283,7 @@ def _delete_vectors(db: "Db", which: str, values: Sequence[Any]) -> int:
 
 
 def read_mean_vector(db: "Db", model_id: int, *, size: int) -> MeanVector | None:
-    """The mean of the vectors in use, of a sample that depends on the texts alone."""
+    """Return the mean of the vectors in use, from a sample that depends on the texts alone."""
     rows = db.execute(
         "SELECT e.embedding::float4[] FROM commonplace.texts AS t"
         " JOIN commonplace.embeddings AS e ON e.model = %s AND e.text = t.id"
@@ -301,7 +302,7 @@ def read_similarities(
     common: MeanVector | None,
     texts: Sequence[int],
 ) -> dict[int, Similarity]:
-    """How like the question each of these texts is; those without a vector are left out."""
+    """Return each text's similarity to the query; texts without a vector are left out."""
     asked = [likeness.vector, *([common.direction] if common else [])]
     return compute_similarities(likeness, common, nearest.similarities(db, model_id, asked, texts))
 
@@ -315,7 +316,7 @@ def most_similar_segments(
     state: str,
     today: date,
 ) -> list[PassageSpan]:
-    """The places of the segments that are most like the question, best first; equals by age, path and place."""
+    """Return the ranges of the segments most similar to the query, best first; ties by age, path and position."""
 
     def search(most: int) -> list[tuple[int, float]]:
         return nearest.search(tables.db, model_id, likeness.vector, most=most, state=state)
@@ -334,7 +335,7 @@ def most_similar_segments(
 
 
 def pack_numbers(numbers: Iterable[float]) -> Vector:
-    """A vector as the memory has it, of what the server sends."""
+    """Return numbers from the server as a vector."""
     from array import array
 
     from memory.embeddings.unit_vectors import pack_vector
