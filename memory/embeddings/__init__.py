@@ -1,1 +1,1 @@
-"""Vectors for texts, from whoever can make them."""
+"""Embedding providers and the embedder."""

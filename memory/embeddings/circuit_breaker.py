@@ -1,4 +1,4 @@
-"""How one provider fares, known to all who wait for it: after a failure it rests, then one of them tries."""
+"""A circuit breaker for one provider: it opens after a failure, then lets one request try again."""
 
 import asyncio
 import logging
@@ -19,19 +19,23 @@ from memory.embeddings.errors import (
 log = logging.getLogger(__name__)
 
 TRANSIENT_ERRORS = (LimitReached, ServiceFailed, EmbeddingTimedOut, EmbeddingUnreachable)
-"""What may be gone a moment later; the others wait for somebody to mend something."""
+"""Errors that may pass by themselves; the others need somebody to fix something."""
 
 FIRST_REST = 1.0
 LONGEST_REST = 300.0
 LONGEST_RETRY_AFTER = 3600.0
 JITTER = 0.25
 MAX_WAITED_FAILURES = 6
-"""Failures in a row after which nobody waits any longer; who comes later makes one try."""
+"""Failures in a row after which callers no longer wait; later callers make one try."""
 LONGEST_WAIT = 120.0
 
 
 class CircuitBreaker:
-    """Times are in seconds of `clock`, which `sleep` waits by; `jitter` gives 0 to 1 and only lengthens."""
+    """The state of one provider, shared by all its callers.
+
+    Times are seconds of `clock`, and `sleep` waits for them; `jitter` returns 0 to 1 and only lengthens a
+    pause.
+    """
 
     def __init__(
         self,
@@ -43,7 +47,7 @@ class CircuitBreaker:
         jitter: Callable[[], float],
         most_seconds: float = math.inf,
     ) -> None:
-        """`most_seconds`: after so long nobody waits any longer, since somebody else can be asked."""
+        """Start closed. No caller waits longer than `most_seconds`, if somebody else can be asked."""
         self._name = name
         self._most_seconds = most_seconds
         self._clock = clock
@@ -61,24 +65,24 @@ class CircuitBreaker:
 
     @property
     def error(self) -> EmbeddingError | None:
-        """The last failure, until a try succeeds."""
+        """The last failure; None after a success."""
         return self._error
 
     @property
     def since(self) -> datetime | None:
-        """When it began to fail."""
+        """When it began to fail; None while it works."""
         return self._since
 
     @property
     def next_try(self) -> datetime | None:
-        """When it may be asked again; None while all is well."""
+        """When the next request is allowed; None while the provider works."""
         if self._error is None:
             return None
         return self._now() + timedelta(seconds=max(0.0, self._next_try - self._clock()))
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether nobody should wait for it now: the next try would end too late, or there were enough."""
+        """Return whether waiting is useless: the pause is too long, or there were too many failures."""
         return self._error is not None and (
             self._failures >= MAX_WAITED_FAILURES
             or self._next_try - self._clock() > LONGEST_WAIT
@@ -89,9 +93,9 @@ class CircuitBreaker:
     async def attempt(
         self, *, patient: bool, innocent: tuple[type[EmbeddingError], ...] = ()
     ) -> AsyncIterator[None]:
-        """Make one request within this. While it rests, the patient wait and others get the last failure.
+        """Make one request inside this context. While the breaker is open, `patient` callers wait.
 
-        `innocent` failures are those of what was asked, not of who was asked.
+        Others get a copy of the last failure. `innocent` errors are caused by the request and do not count.
         """
         await self._wait(patient=patient)
         turn = self._turn
@@ -103,7 +107,7 @@ class CircuitBreaker:
             yield
         except innocent as error:
             if self._error is not None and type(error) is not type(self._error):
-                self._record_success(turn)  # it answers again
+                self._record_success(turn)  # the provider works again
             raise
         except EmbeddingError as error:
             self._record_failure(error, turn, began=began)
@@ -138,7 +142,7 @@ class CircuitBreaker:
         rest = getattr(error, "retry_after", None)
         if rest is not None:
             rest = min(rest, LONGEST_RETRY_AFTER)
-        if turn != self._turn:  # those that were asked at once and failed together count as one
+        if turn != self._turn:  # concurrent requests that fail together count once
             self._next_try = max(self._next_try, self._clock() + (rest or 0.0) * longer)
             return
         self._turn += 1

@@ -1,4 +1,4 @@
-"""What the memory holds: texts in any number, a provider and another one behind it, and failures survived."""
+"""Embeds any number of texts with a provider and its fallback, and handles their failures."""
 
 import asyncio
 import math
@@ -25,9 +25,9 @@ from memory.embeddings.protocol import EmbeddingProvider, ModelId, PingableProvi
 from memory.embeddings.provider_table import request_limits
 
 PROBE_TEXT = "A note."
-"""What is asked to learn whose fault a failure is: the texts' or the provider's."""
+"""Text that is sent to find out whether the texts or the provider cause a failure."""
 TRIES, SILENT_TRIES = 3, 2
-"""How often a batch may meet a broken or silent service before it is suspected of being the cause."""
+"""How often a batch may get a failure or a timeout before it is suspected of being the cause."""
 BLANK_REASON = "nothing but white space"
 STEP_OVER_SECONDS = 8.0
 """After this long, a provider that does not answer is skipped if there is a fallback."""
@@ -47,7 +47,7 @@ class NoProviderAnswered(EmbeddingError):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedBatch:
-    """What one request brought: vectors of one model by the index of their text, and texts without one, and why."""
+    """The result of one request: vectors of one model by the index of their text, and texts refused with a reason."""
 
     model: ModelId
     vectors: dict[int, Vector]
@@ -64,7 +64,7 @@ class QueryVector:
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """How a provider fares; `error` is one line, "" while it is well."""
+    """The state of a provider; `error` is one line, "" while it works."""
 
     model: ModelId
     ok: bool
@@ -75,14 +75,14 @@ class ProviderState:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderState:
-    """How both fare; vectors come while one of them is well."""
+    """The state of both providers; texts are embedded while either works."""
 
     primary: ProviderState
     fallback: ProviderState | None = None
 
     @property
     def ok(self) -> bool:
-        """Whether the first one answers."""
+        """Return whether the first provider works."""
         return self.primary.ok
 
 
@@ -92,14 +92,14 @@ class _ProviderSlot:
     limits: RequestLimits
     recovery: CircuitBreaker
     most_bytes: int
-    """What it is known to take at once; shrinks when it says that less would be better."""
+    """Maximum bytes per request; shrinks when the service rejects a request as too large."""
     has_fallback: bool
-    """Whether another provider stands behind it."""
+    """True if there is a fallback behind this provider."""
     has_answered: bool = False
 
     @property
     def query_seconds(self) -> float:
-        """How long a person who asks waits for it."""
+        """Return how many seconds a search waits for this provider."""
         seconds = self.limits.query_seconds
         return min(seconds, STEP_OVER_SECONDS) if self.has_fallback else seconds
 
@@ -119,7 +119,7 @@ class _EmbeddingRun:
     undone: set[int]
 
     async def deliver(self, batch: EmbeddedBatch) -> None:
-        """What was paid for is handed over, also when somebody wants to stop just now."""
+        """Deliver a batch, even if the run is cancelled just now: it has been paid for."""
         self.undone.difference_update(batch.vectors, batch.refused)
         task = asyncio.ensure_future(self.on_done(batch))
         try:
@@ -127,12 +127,12 @@ class _EmbeddingRun:
         except asyncio.CancelledError:
             await asyncio.wait([task])
             if not task.cancelled():
-                task.exception()  # seen: who stops does not want to hear of it any more
+                task.exception()  # mark as retrieved, since nobody wants the error after a cancellation
             raise
 
 
 class Embedder:
-    """A provider with its fallback. Belongs to one event loop; `close` it at the end."""
+    """A provider with its fallback. Belongs to one event loop; call `close` at the end."""
 
     def __init__(
         self,
@@ -168,21 +168,21 @@ class Embedder:
 
     @property
     def models(self) -> tuple[ModelId, ...]:
-        """Of the first provider and of its fallback, if it has one; `dimensions` may still be 0."""
+        """Models of the first provider and of its fallback, if any; `dimensions` may still be 0."""
         return tuple(lane.model for lane in self._lanes)
 
     @property
     def state(self) -> EmbedderState:
-        """For status."""
+        """The state of both providers, for status."""
         return EmbedderState(*map(_provider_state, self._lanes))
 
     async def close(self) -> None:
-        """Let go of connections and memory."""
+        """Close connections and free memory."""
         for lane in self._lanes:
             await lane.provider.close()
 
     async def embed_query(self, text: str) -> QueryVector:
-        """Ask each provider once, for a short time: a person waits. Raises `EmbeddingError` with all causes."""
+        """Try each provider once, within `query_seconds`. Raises `EmbeddingError` with all causes."""
         causes: list[EmbeddingError] = []
         for lane in self._lanes:
             try:
@@ -192,7 +192,7 @@ class Embedder:
         raise _combine_errors(causes)
 
     async def identify(self, by: ProviderSelection) -> ModelId:
-        """Return which model makes the vectors; a provider that does not know that yet is asked for one.
+        """Return the model that makes the vectors, embedding a test text if the provider does not know it yet.
 
         Raises `EmbeddingError`.
         """
@@ -202,7 +202,7 @@ class Embedder:
         return lane.model
 
     async def embed_sample(self, texts: Sequence[str], *, by: ProviderSelection) -> list[Vector]:
-        """Ask one provider once for all of a few texts. Raises `EmbeddingError`."""
+        """Embed a few texts by a single request to one provider. Raises `EmbeddingError`."""
         lane = self._lanes[by == "fallback"]
         await _probe_service(lane)
         return await _request(lane, texts)
@@ -214,11 +214,11 @@ class Embedder:
         on_done: Callable[[EmbeddedBatch], Awaitable[None]],
         by: ProviderSelection = "anyone",
     ) -> None:
-        """Get a vector for every text; `on_done` has each batch as it comes, in any order, one text once.
+        """Embed all texts; `on_done` gets each batch as it completes, in any order, and each text once.
 
-        A text that no service takes is told by its index. Raises `EmbeddingError` when the providers
-        fail before all is done: what was delivered is paid for and good. Cancelling stops at once, but
-        for an `on_done` that is at work.
+        Texts that every provider refuses are reported by index. Raises `EmbeddingError` if the providers fail
+        before all is done; what was delivered remains valid. Cancelling stops at once, except for a running
+        `on_done`.
         """
         lanes = {"anyone": self._lanes, "primary": self._lanes[:1], "fallback": self._lanes[1:]}[by]
         run = _EmbeddingRun(
@@ -235,7 +235,7 @@ class Embedder:
             raise _combine_errors(causes)
 
     async def _embed_all(self, lane: _ProviderSlot, run: _EmbeddingRun) -> list[EmbeddingError]:
-        """Do what is undone, as far as the provider lives; give back what it died of, if it did."""
+        """Embed what is missing as long as the provider works; return the errors that stopped it."""
         try:
             await _probe_service(lane)
         except EmbeddingError as error:
@@ -254,7 +254,7 @@ class Embedder:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(lane.limits.requests, len(batches))):
                     group.create_task(work())
-        except BaseExceptionGroup as failures:  # `on_done` could not take it, or a bug
+        except BaseExceptionGroup as failures:  # `on_done` failed, or a bug
             raise failures.exceptions[0] from None
         return deaths[-1:]
 
@@ -275,9 +275,9 @@ class Embedder:
 async def _embed_batch(
     lane: _ProviderSlot, run: _EmbeddingRun, batch: Sequence[int], *, suspected: bool = False
 ) -> None:
-    """Get and deliver the vectors of a batch; where it is at fault, find the texts that are.
+    """Embed and deliver a batch; if it fails because of its texts, find out which ones.
 
-    `suspected`: it is known that the provider is well, and that one of these texts is not.
+    With `suspected`, the provider is known to work, so one of these texts is the cause.
     """
     size = sum(run.sizes[index] for index in batch)
     if size > lane.most_bytes and len(batch) > 1:
@@ -311,19 +311,19 @@ async def _embed_halves(
 async def _blame_texts(
     lane: _ProviderSlot, error: EmbeddingError, *, tries: int, alone: bool, suspected: bool
 ) -> bool:
-    """Tell them from a provider that may be asked again (False) and from one that may not (raises)."""
+    """Return whether the texts caused the error; False to try again. Raises the error if the provider did."""
     most_tries = 1 if suspected else SILENT_TRIES if isinstance(error, EmbeddingTimedOut) else TRIES
     match error:
         case RequestTooLarge() if not alone:
             return True
         case ResponseUnusable() if alone and tries < TRIES and not lane.recovery.is_hopeless:
-            # What stands between may have garbled it, and no vector would ever be asked for again.
+            # A proxy may have garbled the response; blaming the text would prevent a vector forever.
             return False
         case RequestRefused() | ResponseUnusable() | RequestTooLarge():
             if suspected:
                 return True
         case ServiceFailed() | EmbeddingTimedOut() if tries >= most_tries and not lane.recovery.is_hopeless:
-            pass  # some services break on a text rather than refuse it
+            pass  # some services crash on a text instead of refusing it
         case _ if isinstance(error, TRANSIENT_ERRORS) and not lane.recovery.is_hopeless:
             return False
         case _:
@@ -338,10 +338,10 @@ async def _blame_texts(
 
 
 async def _probe_service(lane: _ProviderSlot) -> None:
-    """Ask a service that never answered for one short text, where another one can do its work.
+    """Send one short text to a service that never answered, if there is a fallback.
 
-    A full request may take a minute, so that a silent service would be told from a slow one only by then.
-    What is loaded or fetched first has its own time.
+    A full request may take a minute, so a dead service would be told from a slow one only then. Loading or
+    downloading a model has its own limit.
     """
     seconds = lane.limits.query_seconds
     if not lane.has_fallback or lane.has_answered or seconds > STEP_OVER_SECONDS:
@@ -358,7 +358,7 @@ async def _probe_service(lane: _ProviderSlot) -> None:
                         f"{lane.provider.provider} gave no answer within {seconds:g} s"
                     ) from error
         except innocent:
-            pass  # it answers; the texts will tell more
+            pass  # it answers; the real texts will show more
         except TRANSIENT_ERRORS:
             if lane.recovery.is_hopeless:
                 raise
@@ -401,7 +401,7 @@ async def _request_query(lane: _ProviderSlot, text: str) -> QueryVector:
                     [vector] = await lane.provider.embed([text], purpose="query")
             except (
                 TimeoutError
-            ) as error:  # counts as a failure, which waiting for somebody else's try does not
+            ) as error:  # counts as a failure, unlike waiting for another caller's try
                 raise EmbeddingTimedOut(late) from error
     except TimeoutError as error:
         raise EmbeddingTimedOut(late) from error

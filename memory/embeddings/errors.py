@@ -1,23 +1,23 @@
-"""Why there is no vector, as types: whoever reacts asks for the type and never reads the words.
+"""The reasons why there is no vector, as types; callers check the type and never parse the message.
 
 EmbeddingError
-├── KeyRejected      401, 403: missing, wrong, or not allowed to use this model
-├── OutOfCredit      402, or a quota that waiting does not renew
-├── ModelUnknown     404: the service has no such model
-│   └── NoModelInstalled  or none at all yet
-├── LimitReached     429; may carry `retry_after`
-├── RequestTooLarge  413, or too many texts: fewer at a time may pass
-├── RequestRefused   other 4xx: a text, or a setting, that the service does not take
-├── ServiceFailed    5xx
-├── Unreachable      refused, reset, no such host, cut in the middle
-├── TimedOut         no answer within the limit
-├── AnswerUnusable   not what was asked for: count, length, NaN, no JSON
-└── ModelUnusable    the local model cannot be loaded or run
+├── KeyRejected             401, 403: missing, wrong, or not allowed to use this model
+├── EmbeddingOutOfCredit    402, or a quota that waiting does not renew
+├── ModelUnknown            404: the service has no such model
+│   └── NoModelInstalled    the server has no embedding model yet
+├── LimitReached            429; may carry `retry_after`
+├── RequestTooLarge         413, or too many texts: fewer at a time may pass
+├── RequestRefused          other 4xx: a text or a setting that the service does not accept
+├── ServiceFailed           5xx
+├── EmbeddingUnreachable    connection refused, reset or cut off, or no such host
+├── EmbeddingTimedOut       no response within the limit
+├── ResponseUnusable        not what was requested: count, length, NaN, no JSON
+└── ModelUnusable           the local model cannot be loaded or run
 """
 
 
 class EmbeddingError(Exception):
-    """The text is one line with no secret in it, fit for status and log."""
+    """Base class. The message is one line without secrets, fit for status and log."""
 
 
 class KeyRejected(EmbeddingError):
@@ -25,7 +25,7 @@ class KeyRejected(EmbeddingError):
 
 
 class EmbeddingOutOfCredit(EmbeddingError):
-    """The account has nothing left."""
+    """The account has no credit left."""
 
 
 class ModelUnknown(EmbeddingError):
@@ -33,11 +33,11 @@ class ModelUnknown(EmbeddingError):
 
 
 class NoModelInstalled(ModelUnknown):
-    """The server has no embedding model yet; one that is installed later is found."""
+    """The server has no embedding model yet; one that is installed later will be found."""
 
 
 class LimitReached(EmbeddingError):
-    """Too many requests or tokens; `retry_after` in seconds where the service said so."""
+    """Too many requests or tokens; `retry_after` in seconds if the service sent it."""
 
     def __init__(self, detail: str, *, retry_after: float | None = None) -> None:
         super().__init__(detail)
@@ -49,11 +49,11 @@ class RequestTooLarge(EmbeddingError):
 
 
 class RequestRefused(EmbeddingError):
-    """The service does not take the request as it is."""
+    """The service does not accept the request as it is."""
 
 
 class ServiceFailed(EmbeddingError):
-    """The service broke; may carry `retry_after` in seconds."""
+    """The service failed; may carry `retry_after` in seconds."""
 
     def __init__(self, detail: str, *, retry_after: float | None = None) -> None:
         super().__init__(detail)
@@ -61,16 +61,16 @@ class ServiceFailed(EmbeddingError):
 
 
 class EmbeddingUnreachable(EmbeddingError):
-    """No connection, or one that was cut."""
+    """The connection failed or was cut off."""
 
 
 class EmbeddingTimedOut(EmbeddingError):
-    """No answer within the limit."""
+    """No response within the limit."""
 
 
 class ResponseUnusable(EmbeddingError):
-    """The answer is not what was asked for."""
+    """The response is not what was requested."""
 
 
 class ModelUnusable(EmbeddingError):
-    """The local model cannot be loaded or run; says what to mend."""
+    """The local model cannot be loaded or run; the message says how to fix it."""

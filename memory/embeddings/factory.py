@@ -1,4 +1,4 @@
-"""From the settings to the embedder: who makes the vectors, who stands in for him, and why these."""
+"""Create the embedder from the settings: provider, fallback, and the reasons for them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,18 +27,18 @@ NO_FALLBACK = ProviderChoice("none", "none: no fallback is set")
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """How texts get vectors, if they do, and why so; one line each."""
+    """The embedder, if there is one, with the reasons for provider and fallback, one line each."""
 
     choice: ProviderChoice = NO_PROVIDER
     fallback: ProviderChoice = NO_FALLBACK
     primary: EmbeddingProvider | None = None
     embedder: "Embedder | None" = None
     error: str = ""
-    """Why what was chosen could not be opened."""
+    """Why the chosen provider could not be opened."""
 
     @property
     def fetching(self) -> "DownloadProgress | None":
-        """How far a local model is on its way; None while none is fetched."""
+        """Progress of a local model's download; None if none is running."""
         found: DownloadProgress | None = getattr(self.primary, "fetching", None)
         return found
 
@@ -50,7 +50,7 @@ def open_embedding(
     environment: Mapping[str, str],
     chat: ChatProviderAccess | None = None,
 ) -> Embedding:
-    """Choose and open; asks nobody, loads no model. What cannot be opened is told in `error`."""
+    """Choose and open the providers; makes no request and loads no model. Failures are in `error`."""
     choice, fallback = choose_providers(settings, sections=sections, environment=environment, chat=chat)
     primary, error = _try_to_open(choice)
     second, other_error = _try_to_open(fallback)
@@ -70,7 +70,7 @@ def choose_providers(
     environment: Mapping[str, str],
     chat: ChatProviderAccess | None = None,
 ) -> tuple[ProviderChoice, ProviderChoice]:
-    """Who would be opened, and as the fallback."""
+    """Return the provider and the fallback that `open_embedding` would open."""
     choice = choose_provider(
         settings,
         local_model_exists=settings.provider == "auto" and _is_local_ready(settings),
@@ -87,7 +87,8 @@ def _try_to_open(choice: ProviderChoice) -> tuple[EmbeddingProvider | None, str]
     except EmbeddingError as error:
         return None, str(error)
     except (ImportError, ValueError, OSError) as error:
-        # An address that is none, or the environment's: a proxy that cannot be used, certificates that are gone.
+        # The settings or the environment contain an invalid address, an unusable proxy or missing
+        # certificates.
         from memory.http_responses import one_line
 
         secret = choice.options.api_key if choice.options else ""
@@ -95,7 +96,7 @@ def _try_to_open(choice: ProviderChoice) -> tuple[EmbeddingProvider | None, str]
 
 
 def _explain_missing_local_model(settings: EmbeddingSettings, choice: ProviderChoice) -> str:
-    """What a model that somebody has set lacks, where another provider was taken, or none."""
+    """Explain why the local model in the settings is not used; "" if it is, or none is set."""
     if settings.provider != "auto" or not settings.local.model_path or choice.provider == "local":
         return ""
     if find_spec("llama_cpp") is None:

@@ -13,12 +13,12 @@ DIMENSIONS = 768
 VERSION = "v1beta"
 
 _TASKS = {"query": "RETRIEVAL_QUERY", "document": "RETRIEVAL_DOCUMENT"}
-# From the second generation on the task is told in the text itself; a `taskType` is not looked at.
+# Since the second generation the task is part of the text, and `taskType` is ignored.
 _PROMPTS = {"query": "task: search result | query: {}", "document": "title: none | text: {}"}
 _REASONS: Mapping[object, type[EmbeddingError]] = {
-    "API_KEY_INVALID": KeyRejected,  # comes as 400
+    "API_KEY_INVALID": KeyRejected,  # sent with status 400
     "API_KEY_SERVICE_BLOCKED": KeyRejected,
-    "FAILED_PRECONDITION": EmbeddingOutOfCredit,  # 400: no free use in this country
+    "FAILED_PRECONDITION": EmbeddingOutOfCredit,  # status 400: no free tier in this country
 }
 
 
@@ -36,21 +36,21 @@ class GeminiEmbeddingDialect:
 
     @property
     def model(self) -> str:
-        """Without `models/`, so that both ways of writing it are one model."""
+        """The name without `models/`, so that both spellings are one model."""
         return self.name.removeprefix("models/")
 
     @property
     def url(self) -> str:
-        """Has no key in it: URLs end up in logs."""
+        """The URL without the key, since URLs appear in logs."""
         return f"{self.base_url}/{VERSION}/models/{self.model}:batchEmbedContents"
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The key."""
+        """The header with the key."""
         return {"x-goog-api-key": self.key} if self.key else {}
 
     def body(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> Mapping[str, object]:
-        """Each text is a request of its own, with model, task and length."""
+        """Return the body, in which each text is a request with model, task and dimensions."""
         common: dict[str, object] = {
             "model": f"models/{self.model}",
             "outputDimensionality": self.dimensions,
@@ -64,14 +64,14 @@ class GeminiEmbeddingDialect:
         }
 
     def items(self, answer: object) -> Sequence[object]:
-        """In the order of the requests; shortened vectors are not of length 1."""
+        """Return the vectors in the order of the requests; shortened ones are not of length 1."""
         match answer:
             case {"embeddings": list(embeddings)}:
                 return [embedding["values"] for embedding in embeddings]
         raise LookupError("embeddings")
 
     def kind_of(self, failure: HttpFailure) -> type[EmbeddingError] | None:
-        """By `error.details[].reason`, else by `error.status`."""
+        """Return the error for `error.details[].reason`, else for `error.status`."""
         return next(
             (
                 _REASONS[reason]
@@ -93,7 +93,7 @@ def _error_reasons(error: object) -> Iterator[str]:
 
 
 def open_gemini(options: ProviderOptions) -> HttpProvider:
-    """Open Gemini; vectors have 768 numbers unless told otherwise."""
+    """Open Gemini; vectors have 768 dimensions by default."""
     dimensions = options.dimensions or DIMENSIONS
     dialect = GeminiEmbeddingDialect(
         base_url=options.base_url,

@@ -1,4 +1,4 @@
-"""What all services over HTTP have in common: one POST, bounded in time and size, and its failures as types."""
+"""What all HTTP services share: one POST, limited in time and size, and failures as typed errors."""
 
 import asyncio
 import json
@@ -38,11 +38,14 @@ from memory.redaction import find_url_password
 CONNECT_SECONDS = 6.0
 CONNECTIONS = 8
 RESPONSE_BYTES = 1 << 20
-RESPONSE_BYTES_PER_TEXT = 1 << 18  # 8,192 numbers, written out
+RESPONSE_BYTES_PER_TEXT = 1 << 18  # 8,192 numbers as text
 ERROR_BYTES = 1 << 16
 VALUES_A_TEXT = 1 << 14
-"""Twice the numbers of the longest vectors there are. A body of nothing but brackets takes twenty times as long to read
-as one of numbers, and nobody else is served meanwhile."""
+"""Maximum JSON values per text: twice the longest known vectors.
+
+A body of nothing but brackets takes twenty times as long to parse as one of numbers, and blocks the event
+loop.
+"""
 
 _STATUS: Mapping[int, type[EmbeddingError]] = {
     401: KeyRejected,
@@ -57,11 +60,11 @@ _STATUS: Mapping[int, type[EmbeddingError]] = {
 
 
 class EmbeddingDialect(Protocol):
-    """What is a service's own: where it is asked, how, and what its answers and errors look like."""
+    """A service's API: URL, request, response and errors."""
 
     @property
     def provider(self) -> str:
-        """Its name in the settings."""
+        """The provider's name in the settings."""
         ...
 
     @property
@@ -71,39 +74,39 @@ class EmbeddingDialect(Protocol):
 
     @property
     def url(self) -> str:
-        """Where texts are posted to."""
+        """The URL that texts are posted to."""
         ...
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What goes with each request; the key is here, never in the URL."""
+        """The headers of each request. The key belongs here, never in the URL."""
         ...
 
     @property
     def offers_base64(self) -> bool:
-        """Whether vectors can be asked for as base64, which costs a tenth of the CPU."""
+        """Whether the service can send vectors as base64, which saves nine tenths of the CPU time."""
         ...
 
     @property
     def mends(self) -> Mapping[type[EmbeddingError], str]:
-        """What to do about an error, where the service has a way of its own."""
+        """What a person can do about an error, if the service has its own way."""
         ...
 
     def body(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> Mapping[str, object]:
-        """The request."""
+        """Return the request's JSON body."""
         ...
 
     def items(self, answer: object) -> Sequence[object]:
-        """The vectors of an answer in the order of the texts; raises LookupError or TypeError at will."""
+        """Return the vectors in the order of the texts. May raise LookupError or TypeError."""
         ...
 
     def kind_of(self, failure: HttpFailure) -> type[EmbeddingError] | None:
-        """What the service's own error code means; None leaves it to the status."""
+        """Return the error for the service's own error code; None to go by the HTTP status."""
         ...
 
 
 class HttpProvider:
-    """An `EmbeddingProvider` that speaks one dialect; remembers whether the server has base64."""
+    """An `EmbeddingProvider` for one dialect; remembers whether the server supports base64."""
 
     def __init__(
         self,
@@ -131,7 +134,7 @@ class HttpProvider:
         self._client = httpx.AsyncClient(
             verify=ssl_context_for(dialect.url),
             headers={
-                # Packing pays for text; packed floats cost both sides more CPU than they save.
+                # Compression pays for text; for packed floats it costs more CPU than it saves.
                 "Accept-Encoding": "identity",
                 "Content-Type": "application/json",
                 "User-Agent": "commonplace",
@@ -143,7 +146,7 @@ class HttpProvider:
 
     @property
     def provider(self) -> str:
-        """Its name in the settings."""
+        """The provider's name in the settings."""
         return self._dialect.provider
 
     @property
@@ -153,16 +156,19 @@ class HttpProvider:
 
     @property
     def version(self) -> str | None:
-        """What its vectors depend on beside the model's name."""
+        """What its vectors depend on besides the model's name."""
         return self._version
 
     @property
     def dimensions(self) -> int:
-        """Length of its vectors; 0 while it is not known."""
+        """Length of its vectors; 0 while it is unknown."""
         return self._dimensions
 
     async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[Vector]:
-        """Ask once for all texts, or twice while it is not known whether the server has base64."""
+        """Embed all texts by one request, or by two while it is unknown whether the server supports base64.
+
+        Raises `EmbeddingError`.
+        """
         if self._bad_key:
             raise self._make_error(KeyRejected, self._bad_key)
         if self._base64 is not None:
@@ -176,9 +182,9 @@ class HttpProvider:
         return vectors
 
     async def close(self) -> None:
-        """Close the connections; who still waits for an answer is told so."""
+        """Close the connections; pending requests raise an error."""
         self._closed = True
-        # First: a connection that is just being made would be left open by the client.
+        # First, since the client would leave a connection open that is just being made.
         for asking in self._asking:
             asking.cancel()
         if self._asking:
@@ -205,7 +211,7 @@ class HttpProvider:
         return vectors
 
     async def _get_json(self, url: str) -> object:
-        """Return the JSON that the server has at another address of its own."""
+        """Return the JSON at another URL of the server. Raises `EmbeddingError`."""
         return await self._request_json("GET", url, b"", most_bytes=RESPONSE_BYTES)
 
     async def _request_json(
@@ -261,14 +267,14 @@ class HttpProvider:
     def _make_refusal(self, response: httpx.Response, body: bytes) -> EmbeddingError:
         failure = parse_failure(response.status_code, response.headers, body, now=self._now())
         kind = self._dialect.kind_of(failure) or error_for_status(failure.status)
-        if kind is KeyRejected:  # what they say repeats parts of the key
+        if kind is KeyRejected:  # the service's message repeats parts of the key
             said = ""
         elif response.is_redirect:
             said = "sent us elsewhere: check memory.embedding.base_url"
         else:
             said = find_error_message(failure.fields)
         words = f"answered {failure.status}" + (f" ({said})" if said else "")
-        if kind is ModelUnknown and not failure.fields:  # the address is wrong; no model is spoken of
+        if kind is ModelUnknown and not failure.fields:  # the URL is wrong, not the model
             at = f"there is nothing at {response.url.path}"
             return ModelUnknown(
                 one_line(
@@ -292,5 +298,5 @@ class HttpProvider:
 
 
 def error_for_status(status: int) -> type[EmbeddingError]:
-    """What an HTTP status alone says."""
+    """Return the error for an HTTP status alone."""
     return _STATUS.get(status) or (ServiceFailed if status >= 500 else RequestRefused)

@@ -1,4 +1,4 @@
-"""A server that computes for long, told from a silent one: it answers a small question meanwhile."""
+"""Distinguish a busy server from a dead one: a busy one answers pings."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,9 +7,9 @@ from typing import TypeVar
 from memory.embeddings.errors import EmbeddingError, EmbeddingTimedOut, EmbeddingUnreachable
 
 FIRST_PING_SHARE = 0.2
-"""Of the time for silence, what passes before the server is asked for the first time."""
+"""Share of the time limit that passes before the first ping."""
 LONGEST_PAUSE = 15.0
-"""Seconds between two questions; the first pauses are shorter."""
+"""Maximum seconds between two pings; the first pauses are shorter."""
 
 Result = TypeVar("Result")
 
@@ -17,10 +17,10 @@ Result = TypeVar("Result")
 async def wait_while_alive(
     work: Awaitable[Result], ping: Callable[[], Awaitable[None]], *, seconds: float, name: str
 ) -> Result:
-    """Wait for a request that may take long; raise TimedOut if, meanwhile, the server does not even answer `ping`.
+    """Wait for a long request while the server answers pings; raise `EmbeddingTimedOut` when it stops.
 
-    A server that is silent from the beginning is given up after `seconds`. `ping` raises EmbeddingError; all but
-    Unreachable is an answer too.
+    A server that never answers is given up after `seconds`. `ping` raises `EmbeddingError`, which
+    counts as an answer unless it is `EmbeddingUnreachable`.
     """
     working = asyncio.ensure_future(work)
     asking: asyncio.Future[None] | None = None

@@ -1,4 +1,4 @@
-"""Vectors from a GGUF file on this machine, by llama.cpp."""
+"""Embeddings from a local GGUF file by llama.cpp."""
 
 import asyncio
 import atexit
@@ -33,23 +33,22 @@ _CLOSED = "The local embedding model was closed."
 
 
 def is_installed() -> bool:
-    """Tell whether llama-cpp-python is there; loads nothing."""
+    """Return whether llama-cpp-python is installed; loads nothing."""
     return find_spec("llama_cpp") is not None
 
 
 def count_usable_cores() -> int:
-    """Count the processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class LlamaCppProvider:
-    """The model is loaded, and an `hf:` one fetched, at the first text; all on one thread of its own.
+    """A local model, downloaded and loaded for the first text, on a thread of its own.
 
-    A text is cut at what the model takes (its training context: 512 tokens for most small ones), and at 2048
-    tokens in any case. Queries go before documents, and wait for at most one call of 256 tokens (a longer text
-    is a call of its own).
+    Texts are cut at the model's training context (512 tokens for most small models), and at 2048 tokens in
+    any case. Queries precede documents, and wait for at most one call of 256 tokens, or one longer text.
     """
 
     def __init__(
@@ -61,10 +60,10 @@ class LlamaCppProvider:
         threads: int = 0,
         report: Callable[[DownloadProgress], None] = lambda _: None,
     ) -> None:
-        """Remember the settings. `dimensions` cuts the vectors (for models trained for it), 0 leaves them whole.
+        """Store the settings. `dimensions` shortens the vectors, if the model supports it; 0 keeps them whole.
 
-        `threads` is how many processors may be used, 0 for all. `report` is told how a download goes, on the
-        provider's own thread.
+        `threads` is the number of processors to use, 0 for all. `report` is called with a download's
+        progress, on the provider's thread.
         """
         self._reference = model_path
         self._cache_dir = cache_dir
@@ -84,34 +83,34 @@ class LlamaCppProvider:
 
     @property
     def provider(self) -> str:
-        """The name in the settings."""
+        """The provider's name in the settings."""
         return "local"
 
     @property
     def model(self) -> str:
-        """The file's name: the same by path and by `hf:`, and known before it is fetched."""
+        """The file's name: the same for a path and an `hf:` reference, and known before the download."""
         return self._model
 
     @property
     def version(self) -> str | None:
-        """The file's content and the prefixes: two files of one name are two models; None while it is not here."""
+        """A digest of the file's content and the prefixes, since files may share a name; None before the download."""
         if self._thread is None:
-            with contextlib.suppress(OSError, RuntimeError, ModelUnusable):  # RuntimeError: a ~ of nobody
+            with contextlib.suppress(OSError, RuntimeError, ModelUnusable):  # RuntimeError: `~` of an unknown user
                 self._read_version(find_local_path(self._reference, self._cache_dir))
         return self._version
 
     @property
     def dimensions(self) -> int:
-        """Length of the vectors, 0 before the first one."""
+        """Length of the vectors; 0 before the first one."""
         return self._dimensions
 
     @property
     def fetching(self) -> DownloadProgress | None:
-        """How far the file is on its way, None while none is fetched."""
+        """Progress of the download; None if none is running."""
         return self._fetching
 
     async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[Vector]:
-        """See `EmbeddingProvider`. Waits while the model is fetched and loaded; what failed is tried anew."""
+        """See `EmbeddingProvider`. Waits for download and loading; after a failure they are tried again."""
         request = _EmbeddingRequest(texts, purpose)
         with self._changed:
             if self._stop.is_set():
@@ -128,7 +127,7 @@ class LlamaCppProvider:
             self._remove_request(request)
 
     async def close(self) -> None:
-        """Stop in the middle of what is running, and give the memory back; a silent hub is not waited for."""
+        """Abort running work and free the memory; does not wait for a hub that is silent."""
         self._stop.set()
         with self._changed:
             self._changed.notify()
@@ -138,7 +137,7 @@ class LlamaCppProvider:
                     await asyncio.shield(asyncio.wrap_future(self._ended))
 
     def _stop_at_exit(self) -> None:
-        """Before Python goes: nothing of it may be missing while C is still at work."""
+        """Stop before Python exits: C code must not run while the interpreter is torn down."""
         self._stop.set()
         with self._changed:
             self._changed.notify()
@@ -160,7 +159,7 @@ class LlamaCppProvider:
                         self._remove_request(request)
                 except EmbeddingError as error:
                     self._fail_requests([request] if model else self._waiting_requests(), error)
-                except Exception as error:  # noqa: BLE001 - nobody else hears of it, and callers wait
+                except Exception as error:  # noqa: BLE001 - nobody else sees the error, and callers are waiting
                     failure = ModelUnusable(f"The local embedding model failed: {error!r}")
                     self._fail_requests([request] if model else self._waiting_requests(), failure)
         finally:
@@ -171,7 +170,7 @@ class LlamaCppProvider:
             self._ended.set_result(None)
 
     def _wait_for_request(self) -> "_EmbeddingRequest | None":
-        """Wait for work: queries first, since somebody waits for them; None once closed."""
+        """Return the next request, queries first; None once closed. Blocks."""
         with self._changed:
             while True:
                 if self._stop.is_set():
@@ -182,7 +181,7 @@ class LlamaCppProvider:
                 self._changed.wait()
 
     def _load(self) -> LlamaModel:
-        if not is_installed():  # else a file of 100 MB and more would be fetched that nothing can read
+        if not is_installed():  # otherwise over 100 MB would be downloaded that nothing can read
             raise ModelUnusable(NOT_INSTALLED.format(name="llama_cpp"))
         try:
             path = download_model(
@@ -190,14 +189,14 @@ class LlamaCppProvider:
             )
         finally:
             self._fetching = None
-        with contextlib.suppress(OSError):  # what cannot be read cannot be loaded either
+        with contextlib.suppress(OSError):  # an unreadable file cannot be loaded either
             self._read_version(path)
         model = LlamaModel(path, dimensions=self._wanted_dimensions, threads=self._threads, stop=self._stop)
         self._dimensions = model.dimensions
         return model
 
     def _read_version(self, path: Path) -> None:
-        """Tell the version by the file, again where it is another one. Raises OSError."""
+        """Read the version from the file if it has changed. Raises OSError."""
         stat = path.stat()
         if self._seen != (seen := (stat.st_ino, stat.st_mtime_ns)):
             self._version = digest_version(content_version(path), prefixes_version())
@@ -218,7 +217,7 @@ class LlamaCppProvider:
 
 
 class _EmbeddingRequest:
-    """Texts of one caller, and what has become of them."""
+    """Texts of one caller, and their vectors."""
 
     def __init__(self, texts: Sequence[str], purpose: Purpose) -> None:
         self.texts = texts
@@ -228,7 +227,7 @@ class _EmbeddingRequest:
         self._batches: Iterator[list[list[int]]] | None = None
 
     def advance(self, model: LlamaModel) -> bool:
-        """Embed some of the texts, as many as go well at once; True when all are done. Raises EmbeddingError."""
+        """Embed as many texts as fit in one call; return True when all are done. Raises `EmbeddingError`."""
         if self._batches is None:
             tokens = (model.tokens(text, self.purpose) for text in self.texts)
             self._batches = make_batches(tokens, most_tokens=MOST_TOKENS, most_texts=MOST_TEXTS)
@@ -247,7 +246,7 @@ class _EmbeddingRequest:
 def make_batches(
     texts: Iterable[list[int]], *, most_tokens: int, most_texts: int
 ) -> Iterator[list[list[int]]]:
-    """Put texts together while they stay within both limits; a text that is too long for that stands alone."""
+    """Group texts within both limits; a text that is too long is a batch of its own."""
     batch: list[list[int]] = []
     size = 0
     for text in texts:

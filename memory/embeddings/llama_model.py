@@ -1,4 +1,4 @@
-"""One embedding model in llama.cpp: text to tokens, tokens to vectors. For one thread alone."""
+"""One embedding model in llama.cpp: text to tokens, tokens to vectors. For a single thread."""
 
 import ctypes
 import os
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     import numpy as np
 
 LONGEST_TEXT = 2048
-"""Tokens. A model may take more, but its working memory grows with the square."""
+"""Maximum tokens per text. A model may take more, but its working memory grows with the square."""
 
 MOST_TOKENS = 256
-"""Tokens of several texts that go well together: more are no faster, and a query has to wait for them."""
+"""Maximum tokens of several texts in one call; more are no faster, and queries would wait longer."""
 MOST_TEXTS = 64
-"""Texts that go together at most."""
+"""Maximum number of texts in one call."""
 
 NOT_INSTALLED = (
     "The local embedding model needs {name}, which is not installed: pip install 'commonplace[local]'"
@@ -32,9 +32,9 @@ NOT_INSTALLED = (
 _NOTHING = ("", "")
 _INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
 _REPRESENT = "Represent this sentence for searching relevant passages: "
-# What these models saw before each text when they were trained: without it they find clearly less.
-# The first row that fits the model's name (architecture, then general.name and the file's, in small letters
-# with "-" between words) counts; no row, no prefix.
+# The prefixes that these models were trained with; without them recall drops clearly. The first row that fits
+# the model's name counts (architecture, `general.name` and file name, in lower case, with "-" between words);
+# no row, no prefix.
 _PREFIXES = tuple(
     (re.compile(pattern), prefixes)
     for pattern, prefixes in (
@@ -59,7 +59,7 @@ _loading = threading.Lock()
 
 
 class StopFlag:
-    """Tells llama.cpp to stop in the middle of its work; once set, it stays."""
+    """A flag that makes llama.cpp abort its work; it cannot be cleared."""
 
     def __init__(self) -> None:
         self._digit = ctypes.create_string_buffer(b"0")
@@ -71,22 +71,22 @@ class StopFlag:
         return self._digit[0] == b"1"
 
     def as_callback(self, kind: Any) -> tuple[Any, ctypes.c_void_p]:
-        """Give a C function and its argument that are asked after each of a thousand small steps."""
-        # `atoi("0")` is false and `atoi("1")` is true: a function in C that needs neither Python nor its lock.
+        """Return a C function and its argument, which llama.cpp calls after each of a thousand small steps."""
+        # `atoi("0")` is false and `atoi("1")` is true: a C function that needs neither Python nor the GIL.
         return ctypes.cast(ctypes.CDLL(None).atoi, kind), ctypes.cast(self._digit, ctypes.c_void_p)
 
 
 class EmbeddingStopped(ModelUnusable):
-    """The flag was set while llama.cpp was at work."""
+    """The flag was set while llama.cpp was working."""
 
 
 def prefixes_version() -> str:
-    """Return what changes with the prefixes of any model: vectors with others before their text are not alike."""
+    """Return a digest of all prefixes, since vectors with different prefixes cannot be compared."""
     return repr([(pattern.pattern, found) for pattern, found in _PREFIXES])
 
 
 def prefixes(name: str) -> tuple[str, str]:
-    """Give what stands before a query, and before a document, for the model of this name."""
+    """Return the prefixes for queries and for documents of the model with this name."""
     plain = re.sub(r"[_\s]+", "-", name.lower())
     return next((found for pattern, found in _PREFIXES if pattern.search(plain)), _NOTHING)
 
@@ -95,7 +95,10 @@ class LlamaModel:
     """A loaded model; not for two threads at once."""
 
     def __init__(self, path: Path, *, dimensions: int = 0, threads: int, stop: StopFlag) -> None:
-        """Load it; `dimensions` cuts its vectors, 0 leaves them whole. Raises ModelUnusable, Stopped."""
+        """Load the model; `dimensions` shortens its vectors, 0 keeps them whole.
+
+        Raises `ModelUnusable`, `EmbeddingStopped`.
+        """
         _check_is_gguf(path)
         self._stop = stop
         self._path = path
@@ -111,7 +114,7 @@ class LlamaModel:
             raise
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         if self._context:
             self._c.llama_free(self._context)
         if self._model:
@@ -119,9 +122,9 @@ class LlamaModel:
         self._context = self._model = None
 
     def tokens(self, text: str, purpose: Purpose) -> list[int]:
-        """Cut the text into the model's tokens, as many as it takes: `limit`. Its end mark is kept."""
+        """Return the text's tokens, at most `limit`, including the end token. Raises `ResponseUnusable`."""
         text = self._prefixes[purpose == "document"] + text
-        # No token is this long on average; a text of megabytes need not be read to its end.
+        # No token is this long on average, so the end of a text of megabytes need not be read.
         data = text[: self.limit * 64].encode("utf-8", "replace")
         room = len(data) + 8
         found = (ctypes.c_int32 * room)()
@@ -136,9 +139,9 @@ class LlamaModel:
         return tokens or [max(self._c.llama_vocab_bos(self._vocabulary), 0)]
 
     def vectors(self, texts: Sequence[Sequence[int]]) -> list[Vector]:
-        """Embed texts that are tokens: at most MOST_TEXTS, together at most `room`.
+        """Embed tokenized texts: at most `MOST_TEXTS`, together at most `room` tokens.
 
-        Raises AnswerUnusable, ModelUnusable, Stopped.
+        Raises `ResponseUnusable`, `ModelUnusable`, `EmbeddingStopped`.
         """
         batch, _arrays = self._make_batch(texts)
         cache = self._c.llama_get_memory(self._context)
@@ -155,9 +158,9 @@ class LlamaModel:
 
     def _load(self) -> None:
         settings = self._c.llama_model_default_params()
-        settings.n_gpu_layers = -1  # all of them, where llama.cpp was built for a GPU
-        # Weights laid out for AMX (Xeon since 2023) bring ggml down with a protection fault: its compilers leave
-        # the tiles' configuration unset (ggml-org/llama.cpp, 20824 and 26954).
+        settings.n_gpu_layers = -1  # all of them, if llama.cpp was built for a GPU
+        # Weights in AMX layout (Xeon since 2023) crash ggml with a protection fault: its compilers leave the
+        # tiles' configuration unset (ggml-org/llama.cpp, 20824 and 26954).
         settings.use_extra_bufts = b"AMX_INT8 = 1" not in self._c.llama_print_system_info()
         go_on = self._c.llama_progress_callback(lambda _progress, _nothing: not self._stop.is_set())
         settings.progress_callback = go_on
@@ -190,7 +193,7 @@ class LlamaModel:
         settings.embeddings = True
         settings.no_perf = True
         if is_encoder and pooling in {"", "0"}:
-            settings.pooling_type = _POOLED_MEAN  # files of the first days do not say it
+            settings.pooling_type = _POOLED_MEAN  # early files do not state it
         elif not pooling.isdigit() or int(pooling) not in _POOLED:
             kind = "ranks texts" if pooling == "4" else "writes text"
             raise ModelUnusable(
@@ -214,13 +217,13 @@ class LlamaModel:
         return dimensions or self._width
 
     def _read_metadata(self, key: str) -> str:
-        """What the file itself says under `key`, "" for nothing."""
+        """Return the file's metadata under `key`, "" if there is none."""
         value = ctypes.create_string_buffer(256)
         size = self._c.llama_model_meta_val_str(self._model, key.encode(), value, len(value))
         return value.value.decode("utf-8", "replace") if size >= 0 else ""
 
     def _make_batch(self, texts: Sequence[Sequence[int]]) -> "tuple[Any, list[np.ndarray[Any, Any]]]":
-        """Lay the tokens out as llama.cpp wants them; the arrays must live as long as the batch is used."""
+        """Build llama.cpp's batch; the arrays must live as long as the batch is used."""
         import numpy as np
 
         sizes = np.array([len(text) for text in texts])
@@ -275,11 +278,11 @@ def _check_is_gguf(path: Path) -> None:
 
 
 def _load_library() -> Any:
-    """Load llama.cpp, and make it silent: what it has to say would go to standard error."""
+    """Load llama.cpp and silence it: it would log to standard error. Raises `ModelUnusable`."""
     with _loading:
         if "OMP_WAIT_POLICY" not in os.environ:
-            # Where others use the processors too, threads that spin for each other waste more than they work:
-            # 2.5 times the CPU at the same load. Read once, as the library comes in.
+            # If other processes are busy too, threads that spin for each other waste more than they work: 2.5
+            # times the CPU at the same load. It is read once, when the library is loaded.
             os.environ.setdefault("GOMP_SPINCOUNT", "1000")
         try:
             library = import_module("llama_cpp.llama_cpp")
@@ -307,6 +310,6 @@ def _collect_error(level: int, text: bytes, _nothing: object) -> None:
 
 
 def _collected_errors() -> str:
-    """What llama.cpp has complained of on this thread, for the middle of a sentence."""
+    """Return llama.cpp's errors on this thread, phrased for the middle of a sentence."""
     lines = [line.rpartition("error loading model: ")[2] for line in _log.lines]
     return f": {lines[0]}" if lines else ""

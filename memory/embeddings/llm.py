@@ -1,4 +1,4 @@
-"""Embeddings by the provider that also chats: its key and address, OpenAI's language."""
+"""Embeddings by the chat provider: its key and address, and OpenAI's API."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from memory.embeddings.options import ProviderOptions
 
-# Imported where it is needed: the choice of a provider wants the tables alone.
+# Imported when needed, since choosing a provider only needs the tables.
 if TYPE_CHECKING:
     from memory.embeddings.http import HttpProvider
 
@@ -20,19 +20,19 @@ DEFAULT_MODELS: Mapping[str, str] = {
     "api.x.ai": "",
     "api.together.xyz": "",
 }
-"""By host; "" for those that have no embedding model, or none that lasts. Others are asked for OpenAI's."""
+"""Default embedding models by host; "" for services without a lasting one. Others are asked for OpenAI's."""
 
 OLLAMA_PORT = 11434
 _ZHIPU_HOSTS = frozenset({"open.bigmodel.cn", "api.z.ai"})
 
 
 def default_model(base_url: str, default: str) -> str:
-    """Return the usual embedding model of the service at this address, "" where it has none."""
+    """Return the default embedding model of the service at this address, "" if it has none."""
     return DEFAULT_MODELS.get(_hostname(base_url), default)
 
 
 def find_provider(name: str, base_url: str) -> str:
-    """Return the row of `PROVIDERS` for a chat provider: one of its own if there is one, else "llm"."""
+    """Return the key in `PROVIDERS` for a chat provider: its own if there is one, else "llm"."""
     if name == "ollama" or urlsplit(base_url).port == OLLAMA_PORT:
         return "ollama"
     return "zhipu" if name == "zhipu" or _hostname(base_url) in _ZHIPU_HOSTS else "llm"

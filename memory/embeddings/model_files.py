@@ -1,4 +1,4 @@
-"""Where the file of the local embedding model is, and how it gets there."""
+"""The file of the local embedding model: its location and its download."""
 
 import hashlib
 import os
@@ -30,8 +30,8 @@ from memory.redaction import find_url_password, remove_secrets
 if TYPE_CHECKING:
     import httpx
 
-# Six layers of 384, as all-MiniLM-L6-v2 and as fast, but for twelve languages (Arabic, Chinese, Czech, Dutch,
-# English, French, German, Italian, Japanese, Korean, Portuguese, Spanish), Apache-2.0, and 121 MB.
+# Six layers of 384, like all-MiniLM-L6-v2 and as fast, but for twelve languages (Arabic, Chinese, Czech,
+# Dutch, English, French, German, Italian, Japanese, Korean, Portuguese, Spanish), Apache-2.0, and 121 MB.
 DEFAULT_MODEL = (
     "hf:bartowski/granite-embedding-107m-multilingual-GGUF/granite-embedding-107m-multilingual-Q8_0.gguf"
 )
@@ -58,31 +58,31 @@ class HubFile:
     """A file in a repository of a model hub."""
 
     repository: str
-    """`owner/name`"""
+    """As `owner/name`."""
     path: str
-    """Below the repository's root, with `/`."""
+    """Relative to the repository's root, with `/`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadProgress:
-    """How far a file is on its way."""
+    """Progress of a download."""
 
     done: int
-    """Bytes that are here."""
+    """Bytes downloaded."""
     total: int | None
-    """Bytes of the whole, where the server says."""
+    """Bytes of the whole file, if the server sends it."""
     bytes_per_second: float
     seconds_left: float | None
 
 
 class DownloadStopped(ModelUnusable):
-    """Whoever asked for the file no longer wants it; what has come is kept for the next time."""
+    """The download was stopped by its caller; the part that arrived is kept."""
 
 
 def parse_reference(reference: str) -> Path | HubFile:
-    """Read `model_path`: a path, or `hf:owner/repo/file.gguf`; empty stands for DEFAULT_MODEL.
+    """Parse `model_path`: a path, or `hf:owner/repo/file.gguf`; empty means `DEFAULT_MODEL`.
 
-    Raises ModelUnusable where an `hf:` reference does not name a file.
+    Raises `ModelUnusable` if an `hf:` reference names no file.
     """
     reference = reference.strip() or DEFAULT_MODEL
     if not reference.startswith("hf:"):
@@ -103,7 +103,7 @@ def parse_reference(reference: str) -> Path | HubFile:
 
 
 def find_local_path(reference: str, cache_dir: str | Path) -> Path:
-    """Say where the file is, or will be once it is fetched. Raises ModelUnusable as `parse_reference`."""
+    """Return the file's path, whether it is downloaded or not. Raises `ModelUnusable` as `parse_reference`."""
     found = parse_reference(reference)
     if isinstance(found, Path):
         return found
@@ -111,21 +111,21 @@ def find_local_path(reference: str, cache_dir: str | Path) -> Path:
 
 
 def is_downloaded(reference: str, cache_dir: str | Path) -> bool:
-    """Tell whether the model can be loaded without fetching anything; False for a broken reference too."""
+    """Return whether the model can be loaded without a download; False for an invalid reference."""
     try:
         return find_local_path(reference, cache_dir).is_file()
-    except (ModelUnusable, OSError, RuntimeError):  # RuntimeError: a ~ of nobody
+    except (ModelUnusable, OSError, RuntimeError):  # RuntimeError: `~` of an unknown user
         return False
 
 
 def model_name(reference: str) -> str:
-    """Name the model by its file, so that it is the same one by path and by `hf:`."""
+    """Return the file's name, which is the same for a path and an `hf:` reference."""
     path = PurePosixPath(reference.strip() or DEFAULT_MODEL)
     return path.name.removesuffix(".gguf")
 
 
 def content_version(path: Path) -> str:
-    """Return a digest of the file's content: its size, and its first and last megabyte. Raises OSError."""
+    """Return a digest of the file's size, first megabyte and last megabyte. Raises OSError."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         digest = hashlib.sha256(str(size).encode())
@@ -145,14 +145,16 @@ def download_model(
     pause: float = 1.0,
     silence: float = _SILENCE_SECONDS,
 ) -> Path:
-    """Give the path of the model's file, fetched from the hub first where an `hf:` reference is not here yet.
+    """Return the path of the model's file, after downloading it if an `hf:` reference is not here yet.
 
-    Blocks, for minutes where the file is large. HF_ENDPOINT names another hub; HF_TOKEN goes to the hub alone.
-    Cut connections are resumed, also by the next call; a process that fetches the same file is waited for. The
-    file appears under its name only whole, with the size and the SHA-256 that the hub gave.
+    Blocks, for minutes if the file is large. HF_ENDPOINT names another hub; HF_TOKEN is sent to the hub
+    alone. Interrupted downloads are resumed, also by the next call, and a process that downloads the same
+    file is waited for. The file appears under its name only when complete, with the size and SHA-256 that the
+    hub announced.
 
-    `report` is called about ten times a second; `stopped` ends the wait with FetchStopped. `pause` (seconds) is
-    doubled from try to try, `silence` is how long nothing may come. Raises `EmbeddingError`.
+    `report` is called about ten times a second; when `stopped` returns True, `DownloadStopped` is raised.
+    `pause` (seconds) is doubled after each try; `silence` is the maximum of seconds without data. Raises
+    `EmbeddingError`.
     """
     found = parse_reference(reference)
     path = find_local_path(reference, cache_dir)
@@ -160,7 +162,7 @@ def download_model(
         return path
     endpoint = environment.get("HF_ENDPOINT", "").strip().rstrip("/") or HUB
     if not endpoint.startswith(("http://", "https://")):
-        shown = endpoint.rpartition("@")[2]  # what stands before it is a secret
+        shown = endpoint.rpartition("@")[2]  # the part before @ is a secret
         raise ModelUnusable(f"HF_ENDPOINT must begin with https:// or http://, and is {shown!r}.")
     token = environment.get("HF_TOKEN", "").strip()
     if not (token.isascii() and token.isprintable()):
@@ -204,11 +206,11 @@ def _check_not_stopped(stopped: Callable[[], bool]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _RemoteFile:
-    """What the hub says of the file before sending it."""
+    """The hub's description of the file."""
 
     size: int | None
     tag: str
-    """ETag without quotes, "" where there is none; for large files the SHA-256."""
+    """ETag without quotes, "" if there is none; the SHA-256 for large files."""
 
     @property
     def sha256(self) -> str:
@@ -222,7 +224,7 @@ def _parse_remote_file(size: str, tag: str) -> _RemoteFile:
 
 
 class _Hub:
-    """The hub's side: addresses, the token, and what its answers mean."""
+    """The hub's addresses, the token, and the meaning of its responses."""
 
     def __init__(self, endpoint: str, token: str, file: HubFile, *, silence: float) -> None:
         self._endpoint = endpoint
@@ -247,17 +249,17 @@ class _Hub:
         self._client.close()
 
     def describe(self) -> _RemoteFile:
-        """Ask for size and hash. Raises EmbeddingError."""
+        """Request size and hash. Raises `EmbeddingError`."""
         with self._answer("HEAD", {}) as (response, hops):
             for hop in hops:
-                # The hub's own answer knows the file; the last one only the copy that it points to.
+                # The hub's own response describes the file, the last one only the copy that it redirects to.
                 headers = hop.headers
                 if "x-linked-etag" in headers or "x-linked-size" in headers:
                     return _parse_remote_file(
                         headers.get("x-linked-size", ""), headers.get("x-linked-etag", "")
                     )
             if response.is_error and _origin(response.url) != self._origin:
-                return _RemoteFile(None, "")  # the copy's address was signed for GET alone
+                return _RemoteFile(None, "")  # the copy's URL was signed for GET alone
             self._check_response(response)
             return _parse_remote_file(
                 response.headers.get("content-length", ""), response.headers.get("etag", "")
@@ -265,7 +267,10 @@ class _Hub:
 
     @contextmanager
     def content(self, start: int) -> Iterator[tuple[int, Iterator[bytes]]]:
-        """Open the bytes from `start` on; tells where they begin in truth. Raises EmbeddingError."""
+        """Request the bytes from `start` on; yields where they really start, and the bytes.
+
+        Raises `EmbeddingError`.
+        """
         with self._answer("GET", {"Range": f"bytes={start}-"} if start else {}) as (response, _):
             if start and response.status_code == 416:
                 yield -1, iter(())
@@ -279,9 +284,9 @@ class _Hub:
     def _answer(
         self, method: str, headers: dict[str, str]
     ) -> "Iterator[tuple[httpx.Response, list[httpx.Response]]]":
-        """Ask, and give the last answer with all answers on the way to it.
+        """Send a request; yields the last response and all responses before it.
 
-        Redirects are followed here: the token stays with the hub, and https does not become http.
+        Redirects are followed here, so that the token stays with the hub and https does not become http.
         """
         import httpx
 
@@ -305,7 +310,7 @@ class _Hub:
                 f"{self._failure_text} no answer from {self._host} in time.{_MEND}"
             ) from None
         except (httpx.TransportError, httpx.InvalidURL) as error:
-            # The address of a copy may hold a signature: only the hub's own is told.
+            # The copy's URL may contain a signature, so only the hub's own URL is shown.
             secrets = (self._token, find_url_password(self._endpoint))
             detail = f" ({remove_secrets(str(error), secrets)})" if len(hops) == 0 and str(error) else ""
             raise EmbeddingUnreachable(
@@ -333,7 +338,7 @@ class _Hub:
         if status in {200, 206}:
             return
         if status in {401, 403}:
-            # The hub says 401 also of a repository that does not exist.
+            # The hub also sends 401 if the repository does not exist.
             raise KeyRejected(
                 f"{self._failure_text} {self._host} refuses {self._file.repository}. Check its name; if it is "
                 "private or asks for consent, set HF_TOKEN to a token that may read it."
@@ -357,7 +362,7 @@ class _Hub:
 
 @dataclass(frozen=True, slots=True)
 class _DownloadOptions:
-    """What whoever waits for the file wants to know, and may say."""
+    """The caller's options and callbacks for a download."""
 
     report: Callable[[DownloadProgress], None]
     stopped: Callable[[], bool]
@@ -365,7 +370,7 @@ class _DownloadOptions:
 
 
 def _download(hub: _Hub, path: Path, wish: _DownloadOptions) -> None:
-    """Bring the file under its name, going on after cuts. Raises EmbeddingError, OSError."""
+    """Download the file and put it in place, resuming after interruptions. Raises `EmbeddingError`, OSError."""
     tries = 0
     while True:
         _check_not_stopped(wish.stopped)
@@ -389,7 +394,7 @@ def _download(hub: _Hub, path: Path, wish: _DownloadOptions) -> None:
 
 
 def _part_path(path: Path, content: _RemoteFile) -> Path:
-    """Name the unfinished file after its content; those of other content are dropped, as is one of none."""
+    """Return the partial file's path, named after the content's hash; delete partial files of other contents."""
     key = hashlib.sha256(content.tag.encode()).hexdigest()[:16]
     part = path.with_name(f".{path.name}.{key}.part")
     for other in _find_part_files(path):
@@ -424,13 +429,13 @@ def _check_free_space(content: _RemoteFile, part: Path) -> None:
 
 
 def _download_rest(hub: _Hub, content: _RemoteFile, part: Path, wish: _DownloadOptions) -> None:
-    """Add to the unfinished file what is missing. Raises EmbeddingError, OSError."""
+    """Download the missing bytes into the partial file. Raises `EmbeddingError`, OSError."""
     here = _file_size(part)
     if here and here == content.size:
         return
     with hub.content(here) as (start, pieces):
         if start != here:
-            part.unlink(missing_ok=True)  # the server does not send from the middle
+            part.unlink(missing_ok=True)  # the server does not support ranges
         if start not in {0, here}:
             raise hub.cut_off_error()
         began = reported = time.monotonic()
@@ -459,7 +464,7 @@ def _estimate_progress(done: int, received: int, total: int | None, seconds: flo
 
 
 def _verify(hub: _Hub, content: _RemoteFile, part: Path, *, last_chance: bool) -> bool:
-    """Tell whether the file is what the hub described, and delete it where it is not."""
+    """Return whether the file is what the hub described; delete it if not."""
     with part.open("rb") as file:
         is_gguf = file.read(len(GGUF)) == GGUF
         file.seek(0)

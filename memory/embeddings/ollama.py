@@ -1,4 +1,4 @@
-"""What an Ollama server is asked for embeddings, and at which address. Brings no HTTP client."""
+"""Ollama's embedding API and its addresses. Imports no HTTP client."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memory.http_responses import HttpFailure
 
 
-# What these models were trained to be told; the server adds nothing by itself.
+# The prefixes that these models were trained with; the server adds none.
 _PREFIXES: Mapping[str, Mapping[Purpose, str]] = {
     "nomic-embed-text": {"query": "search_query: ", "document": "search_document: "},
     "embeddinggemma": {"query": "task: search result | query: ", "document": "title: none | text: "},
@@ -25,7 +25,7 @@ _PREFIXES: Mapping[str, Mapping[Purpose, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class OllamaEmbeddingDialect:
-    """`POST {host}/api/embed`; `dimensions` is sent where it is not 0."""
+    """`POST {host}/api/embed`; `dimensions` is sent unless it is 0."""
 
     base_url: str
     model: str
@@ -37,23 +37,23 @@ class OllamaEmbeddingDialect:
 
     @property
     def url(self) -> str:
-        """Ollama's own interface, which is not under `/v1`."""
+        """The URL of Ollama's own API, which is not under `/v1`."""
         return f"{ollama_root(self.base_url)}/api/embed"
 
     @property
     def version(self) -> str:
-        """The address, where it is not the usual one, and what stands before each text."""
+        """A digest of the address, unless it is the default, and of the prefixes."""
         root = ollama_root(self.base_url)
         prefixes = _PREFIXES.get(_base_name(self.model), {})
         return digest_version("" if root == USUAL_ADDRESSES["ollama"] else root, *prefixes.values())
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """A key only for a server behind a guard."""
+        """The header with the key, for a server behind an authenticating proxy."""
         return {"Authorization": f"Bearer {self.key}"} if self.key else {}
 
     def body(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> Mapping[str, object]:
-        """What is longer than the model's window is cut there rather than lost."""
+        """Return the body; the server truncates texts that exceed the model's window."""
         prefix = _PREFIXES.get(_base_name(self.model), {}).get(purpose, "")
         body: dict[str, object] = {
             "model": self.model,
@@ -65,14 +65,14 @@ class OllamaEmbeddingDialect:
         return body
 
     def items(self, answer: object) -> Sequence[object]:
-        """In the order of the texts."""
+        """Return the vectors in the order of the texts."""
         match answer:
             case {"embeddings": list(embeddings)}:
                 return embeddings
         raise LookupError("embeddings")
 
     def kind_of(self, failure: "HttpFailure") -> type[EmbeddingError] | None:
-        """The status says it all."""
+        """Return None, since the HTTP status says it all."""
         return None
 
 
@@ -81,7 +81,7 @@ def _base_name(model: str) -> str:
 
 
 def ollama_root(base_url: str) -> str:
-    """Return the address that `/api/…` and `/v1/…` are appended to: `base_url` without either, and trailing slashes."""
+    """Return `base_url` without trailing slashes, `/api` and `/v1`, so that either can be appended."""
     return base_url.strip().rstrip("/").removesuffix("/v1").removesuffix("/api").rstrip("/")
 
 

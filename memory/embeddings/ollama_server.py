@@ -1,4 +1,4 @@
-"""Embeddings by an Ollama server, over HTTP: by the model that is asked for, or whichever it has."""
+"""Embeddings by an Ollama server over HTTP, by a given model or one that is installed."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from memory.embeddings.protocol import Purpose, Vector
 
 DEFAULT_MODEL = "nomic-embed-text"
 SECONDS = 300.0
-"""A model may first have to be loaded, and then computes on this very machine."""
+"""Time limit in seconds: a model may have to be loaded first, and computes on this machine."""
 KNOWN_MODELS = (
     "nomic-embed-text",
     "mxbai-embed-large",
@@ -25,51 +25,54 @@ KNOWN_MODELS = (
     "paraphrase-multilingual",
     "bge-large",
 )
-"""Embedding models of Ollama's library; the first one that is installed is used."""
+"""Embedding models in Ollama's library; the first one that is installed is used."""
 
 
 class OllamaModel(HttpProvider):
-    """An `EmbeddingProvider` that can be asked whether it is there while it computes."""
+    """An `EmbeddingProvider` that can be pinged while it computes."""
 
     _dialect: OllamaEmbeddingDialect
 
     async def ping(self) -> None:
-        """Ask for the server's version, a constant that it gives at once, whatever model it loads or runs meanwhile.
+        """Request the server's version, which it answers at once even while it loads or runs a model.
 
-        Raises EmbeddingError.
+        Raises `EmbeddingError`.
         """
         await self._get_json(f"{ollama_root(self._dialect.base_url)}/api/version")
 
 
 class InstalledOllamaModel(OllamaModel):
-    """An `EmbeddingProvider` whose `model` is "" until the server was asked which models it has.
+    """An `EmbeddingProvider` whose `model` is "" until the server has listed its models.
 
-    Raises `NoModelInstalled` while it has none for embeddings; it is asked again with the next text.
+    Raises `NoModelInstalled` while it has no embedding model; the next text asks again.
     """
 
     def __init__(self, dialect: OllamaEmbeddingDialect, *, dimensions: int, seconds: float) -> None:
-        """Ask nobody yet."""
+        """Make no request yet; `seconds` limits each request."""
         super().__init__(dialect, dimensions=dimensions, key=dialect.key, version=None, seconds=seconds)
         self._wanted_dimensions = dimensions
 
     @property
     def version(self) -> str | None:
-        """What its vectors depend on; None while nobody knows which model it is."""
+        """What its vectors depend on; None while the model is unknown."""
         return self._dialect.version if self._dialect.model else None
 
     async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[Vector]:
-        """Ask once for all texts, and before that, while it is not known, for the installed models."""
+        """Embed all texts by one request, after finding the installed model if it is unknown.
+
+        Raises `EmbeddingError`.
+        """
         if not self._dialect.model:
             self._dialect = replace(self._dialect, model=await self._find_installed_model())
         try:
             return await super().embed(texts, purpose=purpose)
-        except ModelUnknown:  # it was removed since
+        except ModelUnknown:  # it was removed meanwhile
             self._dialect = replace(self._dialect, model="")
             self._dimensions = self._wanted_dimensions
             raise
 
     async def _find_installed_model(self) -> str:
-        """Return the name of an embedding model that the server has; raises `NoModelInstalled`."""
+        """Return the name of an installed embedding model. Raises `NoModelInstalled`."""
         answer = await self._get_json(f"{ollama_root(self._dialect.base_url)}/api/tags")
         match answer:
             case {"models": list(models)}:
@@ -84,7 +87,7 @@ class InstalledOllamaModel(OllamaModel):
 
 
 def find_embedding_model(names: Sequence[str]) -> str:
-    """Return which of the installed models makes vectors, without `:latest`; "" where none is known to."""
+    """Return an embedding model among these names, without `:latest`; "" if none is known to be one."""
     plain = {name.rpartition("/")[2].partition(":")[0]: name for name in reversed(names)}
     found = next((plain[known] for known in KNOWN_MODELS if known in plain), "")
     found = found or next((name for name in names if "embed" in name), "")
@@ -92,9 +95,9 @@ def find_embedding_model(names: Sequence[str]) -> str:
 
 
 def open_ollama(options: ProviderOptions) -> OllamaModel:
-    """Open the server at `base_url`, without a `model` with one that is installed there.
+    """Open the server at `base_url`; without a `model`, one that is installed there is used.
 
-    The length of the vectors is known after the first answer.
+    The length of the vectors is known after the first response.
     """
     if not options.model:
         return InstalledOllamaModel(make_dialect(options), dimensions=options.dimensions, seconds=SECONDS)
@@ -109,7 +112,7 @@ def open_ollama(options: ProviderOptions) -> OllamaModel:
 
 
 def make_dialect(options: ProviderOptions) -> OllamaEmbeddingDialect:
-    """The server, with the model that is asked for."""
+    """Return the dialect for the server and the chosen model."""
     pull = pull_hint(options.model or DEFAULT_MODEL)
     return OllamaEmbeddingDialect(
         base_url=options.base_url,

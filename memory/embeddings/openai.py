@@ -1,4 +1,4 @@
-"""OpenAI's embeddings, and those of every server that speaks its language."""
+"""OpenAI's embeddings, and those of every server with the same API."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ DIMENSIONS = {
     "text-embedding-3-large": 3072,
     "text-embedding-ada-002": 1536,
 }
-"""Length of the vectors of known models; others tell it by their first answer."""
+"""Length of the vectors of known models; for others the first response shows it."""
 
 _CODES: Mapping[object, type[EmbeddingError]] = {
     "insufficient_quota": EmbeddingOutOfCredit,
@@ -35,7 +35,7 @@ _CODES: Mapping[object, type[EmbeddingError]] = {
 
 @dataclass(frozen=True, slots=True)
 class OpenAIEmbeddingDialect:
-    """`POST {base_url}/embeddings`; `dimensions` is sent where it is not 0."""
+    """`POST {base_url}/embeddings`; `dimensions` is sent unless it is 0."""
 
     provider: str
     base_url: str
@@ -47,16 +47,19 @@ class OpenAIEmbeddingDialect:
 
     @property
     def url(self) -> str:
-        """The version is part of `base_url`."""
+        """The URL; the API's version is part of `base_url`."""
         return f"{self.base_url}/embeddings"
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Local servers want no key."""
+        """The header with the key; empty for local servers without one."""
         return {"Authorization": f"Bearer {self.key}"} if self.key else {}
 
     def body(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> Mapping[str, object]:
-        """Query and document are asked alike; many servers know no `encoding_format`, so "float" is unsaid."""
+        """Return the body, the same for queries and documents.
+
+        Many servers do not know `encoding_format`, so it is sent only for base64.
+        """
         body: dict[str, object] = {"model": self.model, "input": list(texts)}
         if self.dimensions:
             body["dimensions"] = self.dimensions
@@ -65,11 +68,11 @@ class OpenAIEmbeddingDialect:
         return body
 
     def items(self, answer: object) -> Sequence[object]:
-        """Each vector says which text it belongs to."""
+        """Return the vectors, ordered by the index that each carries."""
         return parse_data_items(answer)
 
     def kind_of(self, failure: HttpFailure) -> type[EmbeddingError] | None:
-        """By `error.code`, else by `error.type`; an empty account comes as 429 too."""
+        """Return the error for `error.code`, else for `error.type`; an empty account is sent as 429 too."""
         match failure.fields.get("error"):
             case {"code": str(code), **rest} if code in _CODES or "type" not in rest:
                 return _CODES.get(code)
@@ -79,7 +82,7 @@ class OpenAIEmbeddingDialect:
 
 
 def parse_data_items(answer: object) -> Sequence[object]:
-    """The vectors of `{"data": [{"index": 0, "embedding": …}]}` in the order of their texts."""
+    """Return the vectors of `{"data": [{"index": 0, "embedding": …}]}` in the order of their texts."""
     match answer:
         case {"data": list(data)}:
             indices = [entry.get("index", place) for place, entry in enumerate(data)]
@@ -94,12 +97,12 @@ def parse_data_items(answer: object) -> Sequence[object]:
 
 
 def dimensions_to_request(options: ProviderOptions, *, model: str) -> int:
-    """What to send as `dimensions`: nothing where it is not asked for, or the model would refuse it."""
+    """Return the `dimensions` to send; 0 if they were not set or the model would refuse them."""
     return options.dimensions if "text-embedding-3" in model else 0
 
 
 def open_openai(options: ProviderOptions) -> HttpProvider:
-    """Open OpenAI, or the server at `base_url`, which may want no key."""
+    """Open OpenAI, or the server at `base_url`, which may need no key."""
     dialect: EmbeddingDialect = OpenAIEmbeddingDialect(
         provider=options.provider,
         base_url=options.base_url,

@@ -1,4 +1,4 @@
-"""What an embedding provider is opened with, and what may be asked of it at once."""
+"""Options that an embedding provider is opened with, and limits of its requests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,14 +7,14 @@ from memory.embeddings.errors import EmbeddingError
 
 MAX_TEXTS = 2048
 BYTES_PER_TOKEN = 3
-"""Fewer than a token has in any language but English, where it has four to five: a careful estimate."""
+"""A cautious estimate: English has four to five bytes per token, other languages at least this many."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """What may be asked of a service at once; `query_seconds` is how long a person waits for it.
+    """Limits of one request; `query_seconds` is how long a search waits for the vector.
 
-    `silent_seconds`: after so long, a server of which not even a ping is answered is taken for silent.
+    `silent_seconds`: a server that answers no ping for this long is treated as dead.
     """
 
     texts: int = MAX_TEXTS
@@ -25,13 +25,13 @@ class RequestLimits:
 
     @property
     def bytes(self) -> int:
-        """`tokens`, as far as they can be told from outside."""
+        """The limit of `tokens` in bytes, by a cautious estimate."""
         return self.tokens * BYTES_PER_TOKEN
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderOptions:
-    """What a provider is opened with, every default filled in; `dimensions` is 0 where none was asked for."""
+    """Options of a provider with all defaults filled in; `dimensions` is 0 if not set."""
 
     provider: str
     model: str
@@ -52,9 +52,12 @@ USUAL_ADDRESSES: Mapping[str, str] = {
     "ollama": "http://localhost:11434",
     "zhipu": "https://open.bigmodel.cn/api/paas/v4",
 }
-"""By provider."""
+"""Default addresses by provider."""
 
 
 def vector_source_address(options: ProviderOptions) -> str:
-    """Return where vectors come from, "" for the service's usual address: one model name may stand for two models."""
+    """Return the address that vectors come from, "" if it is the default.
+
+    The same model name may mean another model at another address.
+    """
     return "" if options.base_url == USUAL_ADDRESSES.get(options.provider) else options.base_url

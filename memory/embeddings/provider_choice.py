@@ -1,4 +1,4 @@
-"""Which embedding provider it is, and why: chosen from what is given, without a look at disk or network."""
+"""Choose the embedding provider from settings and environment, without disk or network access."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ IN_ORDER = ("openai", "gemini", "voyage")
 
 @dataclass(frozen=True, slots=True)
 class ProviderSection:
-    """A `[providers.NAME]` of the settings, as far as it matters here; `base_url` is "" for the usual one."""
+    """The relevant part of `[providers.NAME]` in the settings; `base_url` is "" for the default."""
 
     kind: str
     base_url: str = ""
@@ -24,21 +24,21 @@ class ProviderSection:
 
 @dataclass(frozen=True, slots=True)
 class ChatProviderAccess:
-    """The provider that chats, of kind openai, with its address filled in."""
+    """The chat provider, of kind openai, with its address filled in."""
 
     name: str
     base_url: str
     api_key: str = field(default="", repr=False)
     answers_first: bool = True
-    """False for one that is asked only when another fails: it is not sent all notes unless somebody says so."""
+    """False if it is only the fallback for chat: it does not get all notes unless somebody sets it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderChoice:
-    """The provider, "none" included, and why it is this one, in one line; `options` to open it with.
+    """The chosen provider, perhaps "none", the reason in one line, and the `options` to open it with.
 
-    `unsure`: a chat provider that nobody asked yet whether it makes vectors; the first answer tells. An Ollama server
-    without an embedding model may have one later.
+    `unsure`: it may turn out at the first request that this chat provider makes no embeddings. An Ollama
+    server without an embedding model may get one later.
     """
 
     provider: str
@@ -62,7 +62,7 @@ def choose_provider(
     environment: Mapping[str, str],
     chat: ChatProviderAccess | None = None,
 ) -> ProviderChoice:
-    """Take the provider that is set, or with "auto" the first that can be had, else none."""
+    """Return the provider in the settings; for "auto" the first that is available, else "none"."""
     if settings.provider == "none":
         return ProviderChoice("none", "none: set in memory.embedding.provider")
     if settings.provider != "auto":
@@ -92,10 +92,9 @@ def choose_fallback(
     environment: Mapping[str, str],
     chat: ChatProviderAccess | None = None,
 ) -> ProviderChoice:
-    """Take `memory.embedding.fallback` if it is another provider, with `fallback_model` or its usual model.
+    """Return `memory.embedding.fallback` if it is another provider, with `fallback_model` or its default.
 
-    What `[memory.embedding]` says of key and address is meant for the first provider: its key is not shown to
-    another service.
+    Key and address in `[memory.embedding]` belong to the first provider, and are not sent to another service.
     """
     name = settings.fallback
     if name == "none" or primary.provider == "none":
@@ -105,13 +104,13 @@ def choose_fallback(
     if name == primary.provider:
         return ProviderChoice("none", f"none: memory.embedding.fallback is {name} too")
     choice = _choose_named(name, settings, sections, environment, chat, own=False)
-    if choice.provider == primary.provider:  # "llm" may be that as well
+    if choice.provider == primary.provider:  # "llm" may resolve to the same provider
         return ProviderChoice("none", f"none: memory.embedding.fallback is {choice.provider} too")
     return choice
 
 
 def open_provider(choice: ProviderChoice) -> EmbeddingProvider | None:
-    """Import and open what was chosen; None for "none". Asks nobody; raises `EmbeddingError`."""
+    """Import and open the chosen provider; None for "none". Makes no request. Raises `EmbeddingError`."""
     if choice.options is None:
         return None
     return PROVIDERS[choice.provider].open(choice.options)
@@ -141,9 +140,9 @@ def _choose_named(
 
 
 def _chat_server(base_url: str, key: str, chat: ChatProviderAccess | None) -> ChatProviderAccess:
-    """Return who is asked for "llm": the chat provider, or the server that is set.
+    """Return the server for "llm": the chat provider, or the address in the settings.
 
-    The chat provider's key is shown to no other host.
+    The chat provider's key is sent to no other host.
     """
     if chat and not base_url:
         return replace(chat, api_key=key or chat.api_key)
@@ -158,9 +157,9 @@ def _chat_server(base_url: str, key: str, chat: ChatProviderAccess | None) -> Ch
 def _choose_chat_provider(
     chat: ChatProviderAccess, settings: EmbeddingSettings, why: str, *, own: bool, unsure: bool
 ) -> ProviderChoice:
-    """Take the provider that chats, with its own usual embedding model, or say what to set.
+    """Choose the chat provider with its default embedding model, or explain what to set.
 
-    Of Ollama's models an embedding model that is installed is taken: which one, it is asked at the first text.
+    For Ollama, the first request finds an installed embedding model.
     """
     name = find_provider(chat.name, chat.base_url)
     options = _options(name, settings, _FoundKey(chat.api_key, chat.base_url, ""), own=own)
@@ -186,14 +185,14 @@ def _find_key(
     *,
     own: bool,
 ) -> _FoundKey:
-    """The setting, then the provider's own section, whose key belongs to its address, then the environment."""
+    """Return the key from the settings, else from the provider's section (with its address), else the environment."""
     if own and (key := settings.api_key.get_secret_value().strip()):
         return _FoundKey(key, "", "memory.embedding.api_key")
     for section_name, section in sections.items():
         if not is_section_for(name, section_name, section):
             continue
         key, base_url = section.api_key.strip(), section.base_url.rstrip("/")
-        # A server of one's own may want no key, and is not shown that of the service.
+        # A self-hosted server may need no key, and must not get the service's own.
         if key or base_url not in {"", PROVIDERS[name].base_url}:
             return _FoundKey(key, section.base_url, f"providers.{section_name}")
     for variable in PROVIDERS[name].key_variables:
@@ -203,9 +202,9 @@ def _find_key(
 
 
 def is_section_for(name: str, section_name: str, section: ProviderSection) -> bool:
-    """Return whether the section is this provider's: by its name, or by its kind where it goes to the very service.
+    """Return whether the section belongs to this provider, by name, or by kind and default address.
 
-    One that bears another provider's name is that one's: its key is not shown to this one.
+    A section that has another provider's name belongs to that one, and its key is not used here.
     """
     if section_name in PROVIDERS:
         return section_name == name

@@ -1,4 +1,4 @@
-"""All embedding providers: what each is by default, and how it is opened. Nothing is imported before."""
+"""All embedding providers, their defaults and how to open them. Their modules are imported lazily."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from memory.embeddings.protocol import EmbeddingProvider
 
 @dataclass(frozen=True, slots=True)
 class ProviderDefinition:
-    """One provider; `dimensions` is that of the default model, 0 where the first answer tells."""
+    """One provider; `dimensions` is that of the default model, 0 if the first response shows it."""
 
     open: Callable[[ProviderOptions], EmbeddingProvider]
     model: str = ""
@@ -93,7 +93,7 @@ PROVIDERS: Mapping[str, ProviderDefinition] = {
         base_url=USUAL_ADDRESSES["ollama"],
         limits=RequestLimits(
             requests=1, query_seconds=15
-        ),  # it would only queue more, with their time running
+        ),  # parallel requests would only queue while their timeouts run
     ),
     "zhipu": ProviderDefinition(
         _open_zhipu,
@@ -105,17 +105,17 @@ PROVIDERS: Mapping[str, ProviderDefinition] = {
     ),
     "llm": ProviderDefinition(_open_llm, model="text-embedding-3-small"),
 }
-"""By name in `[memory.embedding] provider`; "auto" and "none" are no providers."""
+"""By name in `[memory.embedding] provider`, without "auto" and "none"."""
 
 
 def request_limits(provider: str) -> RequestLimits:
-    """What may be asked of a provider at once."""
+    """Return the limits of a provider's requests."""
     row = PROVIDERS.get(provider)
     return row.limits if row else RequestLimits()
 
 
 def error_fixes(provider: str) -> Mapping[type[EmbeddingError], str]:
-    """What a person can do about an error of this provider."""
+    """Return what a person can do about this provider's errors."""
     places = ["memory.embedding.api_key"]
     if provider == "llm":
         places.append("the api_key of your chat provider")

@@ -1,4 +1,4 @@
-"""Vectors of the latest queries, so that repeating one costs no request. Kept in memory only."""
+"""Vectors of recent queries, so that repeating one costs no request. Kept in memory only."""
 
 from collections import OrderedDict
 from hashlib import sha256
@@ -9,7 +9,7 @@ MOST_QUERIES = 1000
 
 
 class QueryCache:
-    """The last `most` queries by model and text, of which only a digest is kept."""
+    """The last `most` queries by model and text; only a digest of the text is kept."""
 
     def __init__(self, most: int = MOST_QUERIES) -> None:
         self._most = most
@@ -19,7 +19,7 @@ class QueryCache:
         return len(self._vectors)
 
     def get(self, model: ModelId, query: str) -> Vector | None:
-        """Return the query's vector of exactly this model; None where there is none."""
+        """Return the query's vector of exactly this model; None if there is none."""
         key = (model, _digest(query))
         vector = self._vectors.get(key)
         if vector is not None:
@@ -27,13 +27,13 @@ class QueryCache:
         return vector
 
     def put(self, model: ModelId, query: str, vector: Vector) -> None:
-        """Keep a vector, in place of the least recently used one if the cache is full."""
+        """Store a vector, replacing the least recently used one if the cache is full."""
         self._vectors[model, _digest(query)] = vector
         if len(self._vectors) > self._most:
             self._vectors.popitem(last=False)
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Delete all vectors."""
         self._vectors.clear()
 
 

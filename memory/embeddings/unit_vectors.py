@@ -1,4 +1,4 @@
-"""From what services send, numbers or base64, to vectors as they are stored: checked, and of length 1."""
+"""Convert what services send, numbers or base64, to checked vectors of length one."""
 
 import sys
 from array import array
@@ -14,11 +14,11 @@ from memory.embeddings.protocol import Vector
 
 BYTES_PER_NUMBER = 4
 SAME_MODEL_SIMILARITY = 0.999
-"""The least cosine of two vectors that the same model makes of the same text: services round a little."""
+"""Minimum cosine of two vectors of the same text by the same model, since services round a little."""
 DIMENSIONS_HINT = "check memory.embedding.model and dimensions"
 
 _SWAP = sys.byteorder == "big"
-# Closer to 1 than this is what rounding to float32 leaves of a unit vector: dividing again would gain nothing.
+# Rounding to float32 leaves unit vectors within this distance of 1; dividing again would gain nothing.
 _CLOSE = 1e-5
 _TINY = 1e-300
 
@@ -32,9 +32,9 @@ def are_same_vectors(vectors: Sequence[Vector], others: Sequence[Vector]) -> boo
 
 
 def to_unit_vectors(items: Sequence[object], *, count: int, dimensions: int) -> list[Vector]:
-    """Bring `count` items, each a list of numbers or base64 of float32, to unit length.
+    """Convert `count` items, each a list of numbers or base64 of float32, to vectors of length one.
 
-    `dimensions` is the length that each must have; 0 takes that of the first. Raises `ResponseUnusable`.
+    `dimensions` is the required number of dimensions; 0 takes that of the first. Raises `ResponseUnusable`.
     """
     if len(items) != count:
         raise ResponseUnusable(f"{len(items)} vectors for {count} texts")
@@ -47,7 +47,10 @@ def to_unit_vectors(items: Sequence[object], *, count: int, dimensions: int) -> 
 
 
 def to_unit_vector(item: object, *, dimensions: int = 0) -> Vector:
-    """Bring one list of numbers, or one base64 of little-endian float32, to unit length."""
+    """Convert a list of numbers, or base64 of little-endian float32, to a vector of length one.
+
+    Raises `ResponseUnusable`.
+    """
     numbers = _decode_base64(item) if isinstance(item, str) else item
     if not isinstance(numbers, list | array) or not numbers:
         raise ResponseUnusable("a vector that is no list of numbers")
@@ -61,7 +64,7 @@ def to_unit_vector(item: object, *, dimensions: int = 0) -> Vector:
         raise ResponseUnusable("a vector with something in it that is no number") from error
     if not isfinite(length) or not length:
         raise ResponseUnusable("a vector of zeros" if not length else "a vector with NaN or infinity in it")
-    if length < _TINY:  # its inverse would be no number; the smallest have lost nearly all digits
+    if length < _TINY:  # its inverse would be infinite; tiny numbers have lost nearly all digits
         largest = max(map(abs, numbers))
         numbers = [number / largest for number in numbers]
         length = hypot(*numbers)
@@ -74,7 +77,7 @@ def _decode_base64(text: str) -> "array[float]":
     numbers = array("f")
     try:
         numbers.frombytes(a2b_base64(text, strict_mode=True))
-    except (Base64Error, ValueError) as error:  # not base64; no whole number of float32
+    except (Base64Error, ValueError) as error:  # not base64, or not a whole number of float32
         raise ResponseUnusable("a vector that is no base64 of float32") from error
     if _SWAP:
         numbers.byteswap()
@@ -82,7 +85,7 @@ def _decode_base64(text: str) -> "array[float]":
 
 
 def pack_vector(numbers: "array[float]") -> Vector:
-    """Numbers as a vector is stored; they are taken to be of length 1."""
+    """Pack float32 numbers, taken to be of length one, as a stored vector."""
     if _SWAP:
         numbers = array("f", numbers)
         numbers.byteswap()
@@ -90,7 +93,7 @@ def pack_vector(numbers: "array[float]") -> Vector:
 
 
 def unpack_vector(vector: Vector) -> "array[float]":
-    """A stored vector as numbers."""
+    """Return a stored vector as an array of float32, (dimensions,)."""
     numbers = array("f", vector)
     if _SWAP:
         numbers.byteswap()

@@ -19,12 +19,12 @@ DIMENSIONS = {
     "voyage-3.5-lite": 1024,
     "voyage-code-3": 1024,
 }
-"""Length of the vectors of known models; others tell it by their first answer."""
+"""Length of the vectors of known models; for others the first response shows it."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoyageEmbeddingDialect:
-    """`POST {base_url}/embeddings` with `input_type`; `output_dimension` is sent where it is not 0."""
+    """`POST {base_url}/embeddings` with `input_type`; `output_dimension` is sent unless it is 0."""
 
     base_url: str
     model: str
@@ -36,16 +36,16 @@ class VoyageEmbeddingDialect:
 
     @property
     def url(self) -> str:
-        """The version is part of `base_url`."""
+        """The URL; the API's version is part of `base_url`."""
         return f"{self.base_url}/embeddings"
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """The key."""
+        """The header with the key."""
         return {"Authorization": f"Bearer {self.key}"} if self.key else {}
 
     def body(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> Mapping[str, object]:
-        """`input_type` has the two words that we have."""
+        """Return the body; `input_type` has the same two values as `Purpose`."""
         body: dict[str, object] = {"model": self.model, "input": list(texts), "input_type": purpose}
         if self.dimensions:
             body["output_dimension"] = self.dimensions
@@ -54,11 +54,14 @@ class VoyageEmbeddingDialect:
         return body
 
     def items(self, answer: object) -> Sequence[object]:
-        """As OpenAI's."""
+        """Return the vectors, in OpenAI's format."""
         return parse_data_items(answer)
 
     def kind_of(self, failure: HttpFailure) -> type[EmbeddingError] | None:
-        """Errors have no code, only `detail` for people: a batch that is too large is a 400 like others."""
+        """Return None: errors have no code, only `detail` for people.
+
+        A batch that is too large is a plain 400.
+        """
         return None
 
 

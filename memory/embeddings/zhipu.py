@@ -1,4 +1,4 @@
-"""Zhipu AI's (BigModel's) embeddings: OpenAI's language with numbers for errors."""
+"""Zhipu AI's (BigModel's) embeddings: OpenAI's API with numeric error codes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ DIMENSIONS = {"embedding-3": 2048, "embedding-2": 1024}
 
 _CODES: Mapping[object, type[EmbeddingError]] = {
     **dict.fromkeys(("1000", "1001", "1002", "1003", "1004", "1110", "1111", "1112", "1220"), KeyRejected),
-    "1113": EmbeddingOutOfCredit,  # comes as 429
-    **dict.fromkeys(("1211", "1212", "1221", "1222"), ModelUnknown),  # come as 400
+    "1113": EmbeddingOutOfCredit,  # sent as 429
+    **dict.fromkeys(("1211", "1212", "1221", "1222"), ModelUnknown),  # sent as 400
     **dict.fromkeys(("1302", "1303", "1305"), LimitReached),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ZhipuEmbeddingDialect(OpenAIEmbeddingDialect):
-    """Has no base64, and its own error codes."""
+    """OpenAI's API without base64 and with other error codes."""
 
     offers_base64: bool = False
 
     def kind_of(self, failure: HttpFailure) -> type[EmbeddingError] | None:
-        """By `error.code`, a number as text."""
+        """Return the error for `error.code`, a number as text."""
         match failure.fields.get("error"):
             case {"code": code}:
                 return _CODES.get(str(code))
@@ -41,7 +41,7 @@ class ZhipuEmbeddingDialect(OpenAIEmbeddingDialect):
 
 
 def open_zhipu(options: ProviderOptions) -> HttpProvider:
-    """Open Zhipu; embedding-2 knows no `dimensions`."""
+    """Open Zhipu; embedding-2 does not support `dimensions`."""
     dialect = ZhipuEmbeddingDialect(
         provider="zhipu",
         base_url=options.base_url,

@@ -61,9 +61,9 @@ class VectorBatch(NamedTuple):
     ids: "NDArray[np.int64]"
     texts: "NDArray[np.int64]"
     signs: "NDArray[np.uint8]"
-    """(n, dimensions / 8), uint8: bit set if the number is above the mean's; first number in the highest bit."""
+    """uint8, (n, dimensions / 8 rounded up): a bit is set if its number is above the mean; highest bit first."""
     vectors: "NDArray[np.float32] | None"
-    """(n, dimensions), float32; None if they were not read."""
+    """float32, (n, dimensions); None if they were not read."""
 
 
 class VectorRows(Protocol):
@@ -306,7 +306,7 @@ class BinaryVectors:
         return sum(block.nbytes for block in self._blocks) + others + kept
 
     def _pack_words(self, signs: "NDArray[np.uint8]") -> "NDArray[np.uint64]":
-        """Pack bits into uint64, (dimensions / 64, n): one column per vector."""
+        """Pack bits into uint64, (dimensions / 64 rounded up, n): one column per vector."""
         import numpy as np
 
         words = -(-self._dimensions // 64)
