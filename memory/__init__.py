@@ -1,1 +1,1 @@
-"""A folder of Markdown notes that can be written to and searched; knows nothing of chats or models."""
+"""A folder of Markdown notes that can be written and searched; it depends on no chat and no language model."""

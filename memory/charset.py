@@ -1,4 +1,4 @@
-"""From a note's bytes to its text and back, whatever program wrote them, with no byte lost."""
+"""Convert a note's bytes to text and back, whatever program wrote them, without losing a byte."""
 
 import codecs
 import io
@@ -18,30 +18,30 @@ _AS_WINDOWS_1252 = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for
 
 @dataclass(frozen=True, slots=True)
 class DecodedNote:
-    """A note's text, reversibly: in UTF-8 a byte that fits nowhere stands as a lone surrogate."""
+    """A note's text in reversible form: in UTF-8, an invalid byte becomes a lone surrogate."""
 
     mark: bytes
     codec: str
     unit: int
     """Bytes of the smallest character: 1, 2 or 4."""
     raw: str
-    """As on disk: line ends as they are, bytes that are no UTF-8 as U+DC80 to U+DCFF."""
+    """The text as on disk, with its own line ends, and invalid UTF-8 bytes as U+DC80 to U+DCFF."""
     clean: bool
-    """True where every byte fitted the codec."""
+    """True if every byte was valid."""
 
     @property
     def encoding(self) -> str:
-        """The encoding's name; `windows-1252` where some bytes were no UTF-8 and were read as that."""
+        """The encoding's name; `windows-1252` if bytes that are not UTF-8 were read as that."""
         return self.codec if self.clean or self.unit > 1 else "windows-1252"
 
     @property
     def shown(self) -> str:
-        """The text to be read, character for character beside `raw`."""
+        """The readable text, with as many characters as `raw`."""
         return self.raw if self.clean else self.raw.translate(_AS_WINDOWS_1252)
 
     @property
     def text(self) -> str:
-        """The text to be read; the only line end is LF."""
+        """The readable text, with LF line ends."""
         return normalize_newlines(self.shown)
 
     @property
@@ -51,14 +51,14 @@ class DecodedNote:
         return "\r\n" if first > 0 and self.raw[first - 1] == "\r" else "\n"
 
     def encode(self, raw: str) -> bytes:
-        """Give the bytes for a piece of text of this note, without the mark."""
+        """Return the bytes of some text of this note, without the byte-order mark."""
         return raw.encode(self.codec, "surrogateescape" if self.unit == 1 else "strict")
 
 
 def decode(data: bytes) -> DecodedNote:
-    """Decode a whole note: UTF-8, UTF-16 or UTF-32 with their mark; stray bytes count as Windows-1252.
+    """Decode a whole note: UTF-8, UTF-16 or UTF-32 by its mark; invalid bytes are read as Windows-1252.
 
-    UTF-8 and stray bytes may stand beside each other: one old line, or one torn by a crash, spoils no other.
+    UTF-8 and invalid bytes may be mixed: one old line, or one cut off by a crash, affects no other.
     """
     mark, codec, unit = _detect_bom(data)
     body = data[len(mark) :]
@@ -71,10 +71,10 @@ def decode(data: bytes) -> DecodedNote:
 
 
 class PieceDecoder:
-    """Decodes a file piece by piece into the same text as `decode` gives of the whole."""
+    """Decodes a file piece by piece, with the same result as `decode` for the whole."""
 
     def __init__(self, beginning: bytes) -> None:
-        """`beginning`: at least the first four bytes of the file, if it has as many."""
+        """Detect the encoding from `beginning`, the file's first four bytes or more, if it has as many."""
         mark, codec, unit = _detect_bom(beginning)
         self.mark = mark
         self._skip = len(mark)
@@ -82,7 +82,7 @@ class PieceDecoder:
         self._line_ends = io.IncrementalNewlineDecoder(None, translate=True)
 
     def decode(self, piece: bytes, *, final: bool = False) -> str:
-        """Give the text of the next piece, as far as it is known yet; `final`: nothing comes after it."""
+        """Return the text of the next piece, except for an incomplete character; `final` marks the last piece."""
         skipped, self._skip = self._skip, max(0, self._skip - len(piece))
         text = self._decoder.decode(piece[skipped:], final)
         if not text.isascii():
@@ -94,7 +94,7 @@ class PieceDecoder:
 
 
 def read_raw_lines(file: io.BufferedReader) -> Iterator[bytes]:
-    """Go through an open note line by line, in bytes for `decode`, holding one line at a time."""
+    """Yield the lines of an open note as bytes for `decode`, holding one line at a time."""
     mark, codec, unit = _detect_bom(file.peek(4)[:4])
     file.seek(len(mark))
     if unit > 1:
@@ -109,7 +109,7 @@ def read_raw_lines(file: io.BufferedReader) -> Iterator[bytes]:
 
 
 def decode_lines(raw: list[bytes]) -> str:
-    """Give the text of lines that `read_raw_lines` gave; the only line end is LF."""
+    """Decode lines from `read_raw_lines`; the result has LF line ends."""
     data = b"".join(raw)
     try:
         return normalize_newlines(data.decode())
@@ -118,7 +118,7 @@ def decode_lines(raw: list[bytes]) -> str:
 
 
 def normalize_newlines(text: str) -> str:
-    """Make every line end LF."""
+    """Return the text with LF line ends."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 

@@ -1,4 +1,4 @@
-"""Markdown to passages (what a search returns) and chunks (what is matched and embedded); pure."""
+"""Split Markdown into passages (what a search returns) and chunks (what is matched and embedded); pure."""
 
 import hashlib
 import re
@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 VERSION = 5
-"""Part of the index's fingerprint: raise it when the same text would be cut otherwise."""
+"""Part of the index's fingerprint: increase it when the same text would be split differently."""
 
 PASSAGE_TOKENS = 100
-"""A passage grows no further than this where a line ends, so that an answer is short."""
+"""A passage ends at the next line end beyond this size, so that answers are short."""
 
 MOST_TITLE_CHARS = 200
-"""What a passage is told of a heading: each below it carries it along, and a heading may be a whole page."""
+"""Maximum characters of a heading that a passage stores; every passage below it stores it, and it may be a page."""
 
 _BYTES_PER_TOKEN = 4
-# Bytes of UTF-8 rather than characters: about right for English, and for Chinese three bytes a character
-# give .75 tokens, where characters / 4 would be four times too low.
+# UTF-8 bytes rather than characters: about right for English, and Chinese at three bytes per character gives
+# .75 tokens, while characters / 4 would be four times too low.
 
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,8}(`{3,}|~{3,})[^`]*$")
 _FIELD = re.compile(r"[\"']?\w[^:]*:")
@@ -40,56 +40,56 @@ _MOST_MARKS = 32
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """The smallest piece a search returns: a list item, a paragraph or part of one, a table row, a heading."""
+    """The smallest unit a search returns: a list item, a paragraph or part of one, a table row, a heading."""
 
     line_start: int
-    """1-based, inclusive, as is `line_end`."""
+    """1-based, inclusive, like `line_end`."""
     line_end: int
     text: str
-    """The lines as they stand in the note, or a piece of one where a line is very long."""
+    """The lines as in the note, or a part of a very long line."""
     heading: str
-    """The headings that it stands under, outermost first, joined by ` > `."""
+    """The headings above, outermost first, joined by ` > `."""
     is_heading: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Neighbouring passages of about the target size in all; the first may repeat the end of the chunk before."""
+    """Consecutive passages of about the target size in total; the first may repeat the end of the previous chunk."""
 
     first: int
-    """Index into the note's passages, inclusive, as is `last`."""
+    """Index of a passage of the note, inclusive, like `last`."""
     last: int
     heading: str
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What gets one vector: a passage, as a range, so that an index need not know how notes are cut."""
+    """What gets one vector: a range of passages, so that an index need not know how notes are split."""
 
     first: int
-    """Index into the note's passages, inclusive, as is `last`."""
+    """Index of a passage of the note, inclusive, like `last`."""
     last: int
     heading: str
-    """The headings that its text begins with, joined by ` > `; without the note's own title."""
+    """The headings that its text begins with, joined by ` > `, without the note's own title."""
     digest: bytes
-    """SHA-256 of its text: what the vector belongs to, wherever it stands."""
+    """SHA-256 of its text, which identifies its vector wherever the text occurs."""
 
 
 def segment_text(heading: str, passages: Sequence[str]) -> str:
-    """What is embedded of a segment: the same however its lines are wrapped."""
+    """Return the text that is embedded for a segment; it does not depend on line breaks."""
     lines = (" ".join(passage.split()) for passage in passages)
     return "\n".join([heading, *lines] if heading else lines)
 
 
 def estimate_tokens(text: str) -> int:
-    """Roughly how many tokens a language model will count, for any script."""
+    """Estimate how many tokens a language model will count, for any script."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
 
 
 def split_passages(text: str, *, most_tokens: int = 400) -> list[Passage]:
-    """Cut a note into passages; every line that is not blank is in exactly one.
+    """Split a note into passages; every line that is not blank is in exactly one.
 
-    A line of more than `most_tokens` is in several, piece by piece.
+    Only a line of more than `most_tokens` is split into several.
     """
     passages: list[Passage] = []
     headings: list[tuple[int, str]] = []
@@ -108,10 +108,10 @@ def split_passages(text: str, *, most_tokens: int = 400) -> list[Passage]:
 def split_chunks(
     passages: Sequence[Passage], *, target_tokens: int = 400, overlap_tokens: int = 80
 ) -> list[Chunk]:
-    """Gather a note's passages into chunks of at most `target_tokens`, except where one passage alone is larger.
+    """Group a note's passages into chunks of at most `target_tokens`, unless a single passage is larger.
 
-    Chunks end before headings where they can, and never with one. A chunk that begins in the middle of a
-    section repeats up to `overlap_tokens` of what stands before it.
+    Chunks preferably end before headings, and never with one. A chunk that begins in the middle of a section
+    repeats up to `overlap_tokens` of the text before it.
     """
     sizes = [estimate_tokens(passage.text) for passage in passages]
     chunks: list[Chunk] = []
@@ -128,9 +128,10 @@ def split_chunks(
 
 
 def split_segments(passages: Sequence[Passage]) -> list[Segment]:
-    """What of a note is embedded: each passage by itself, below the headings that say what it is about.
+    """Return what is embedded of a note: each passage, with the headings that describe it.
 
-    A heading is part of what stands below it, and by itself only where nothing does. A rule is nothing.
+    A heading is part of the segments below it, and a segment only if there is nothing below. Rules are left
+    out.
     """
     title = _note_title(passages)
     segments: list[Segment] = []
@@ -145,7 +146,7 @@ def split_segments(passages: Sequence[Passage]) -> list[Segment]:
 
 
 def _note_title(passages: Sequence[Passage]) -> str:
-    """The note's own heading, which all that is below any stands below; empty where there is none."""
+    """Return the heading that everything below the first heading is under; empty if there is none."""
     top = {passage.heading.partition(" > ")[0] for passage in passages if passage.heading}
     return top.pop() if len(top) == 1 else ""
 
@@ -158,10 +159,10 @@ def _has_content_below(passages: Sequence[Passage], heading: int) -> bool:
 
 
 def _informative_headings(heading: str, title: str) -> str:
-    """The headings that say what stands below.
+    """Return the headings that describe the text below.
 
-    Not the note's own, which may change while what stands below stays. Nor those that say when: all that was
-    said within one hour would become alike (measured: .01 of recall).
+    Without the note's title, which may change while the text below does not, and without times: everything
+    within an hour would become similar (measured: .01 of recall).
     """
     if title and (heading == title or heading.startswith(f"{title} > ")):
         heading = heading[len(title) + 3 :]
@@ -169,11 +170,11 @@ def _informative_headings(heading: str, title: str) -> str:
 
 
 def _find_chunk_end(passages: Sequence[Passage], sizes: Sequence[int], start: int, most_tokens: int) -> int:
-    """Where the chunk from `start` ends, exclusive.
+    """Return where the chunk that begins at `start` ends, exclusive.
 
-    Of the places that would do, the one whose text has the smallest checksum is taken: that depends on the
-    text there and not on how much stands before it, so that after an edit the chunks soon end where they
-    ended before, and only those near the edit are new (content-defined chunking, as rsync and backup tools do).
+    Among the possible ends, the one with the smallest checksum of its text is chosen: it depends on the text
+    there and not on how much precedes it, so that an edit changes only nearby chunks (content-defined
+    chunking, as in rsync and backup tools).
     """
     held = 0
     at_heading: list[int] = []
@@ -203,7 +204,7 @@ class _MarkdownBlock:
 
 
 def _split_blocks(lines: Sequence[str]) -> Iterator[_MarkdownBlock]:
-    """Lines to Markdown blocks: lists item by item, tables row by row, a fence or front matter as one."""
+    """Yield Markdown blocks: list items, table rows, paragraphs, and a fence or front matter as a whole."""
     block: _MarkdownBlock | None = None
     fence = ""
     front_matter = bool(_FIELD.match("".join(lines[1:2]))) and "---" in (x.rstrip("\r") for x in lines[2:])
@@ -256,7 +257,7 @@ def _split_blocks(lines: Sequence[str]) -> Iterator[_MarkdownBlock]:
 
 
 def _heading_text(rest: str) -> str:
-    """A heading's text, from what follows the hashes in front: without those that may follow it."""
+    """Return a heading's text without closing hashes, from what follows the opening ones."""
     text = rest.strip()
     bare = text.rstrip("#")
     if not bare or bare[-1] in " \t":
@@ -265,7 +266,7 @@ def _heading_text(rest: str) -> str:
 
 
 def _split_block(block: _MarkdownBlock, most_tokens: int) -> Iterator[tuple[int, int, str]]:
-    """A block whole where it is short; else cut where lines, sentences, words or at last characters end."""
+    """Yield a short block whole; split a long one after lines, sentences, words or, at last, characters."""
     number = block.start
     held: list[str] = []
     held_tokens = 0
@@ -301,7 +302,7 @@ def _ends_sentence(line: str) -> bool:
 
 
 def _split_line(line: str, most_tokens: int) -> Iterator[str]:
-    """Pieces of a long line that together are the line, each of at most `most_tokens`."""
+    """Split a long line into parts of at most `most_tokens`."""
     most_bytes = max(4, most_tokens * _BYTES_PER_TOKEN)
     start = 0
     while start < len(line):
@@ -321,13 +322,13 @@ def _split_line(line: str, most_tokens: int) -> Iterator[str]:
 
 
 def _end_within_bytes(line: str, start: int, most_bytes: int) -> int:
-    """The furthest end such that `line[start:end]` has at most `most_bytes` of UTF-8; one character at least."""
+    """Return the largest end such that `line[start:end]` has at most `most_bytes` of UTF-8; at least one character."""
     room = line[start : start + most_bytes].encode("utf-8", "surrogatepass")[:most_bytes]
     return start + max(1, len(room.decode("utf-8", "ignore")))
 
 
 def _last_match_end(pattern: re.Pattern[str], line: str, start: int, end: int) -> int:
-    """Where the last match in the second half of `line[start:end]` ends, or 0."""
+    """Return the end of the last match in the second half of `line[start:end]`, or 0."""
     last = 0
     for match in pattern.finditer(line, (start + end) // 2, end):
         last = match.end()

@@ -1,4 +1,4 @@
-"""Bytes on disk: opened without surprises, written whole or not at all."""
+"""Safe file operations: opening without following links, and writing completely or not at all."""
 
 import contextlib
 import errno
@@ -23,19 +23,19 @@ _REASONS = {
     errno.EIO: "the disk reports an error",
     errno.ENAMETOOLONG: "its path is too long",
 }
-# What a file system says that gives a file one name only, and the system of a file that is not ours.
+# Errors from file systems without hard links, or for files that are not ours.
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 _SAFE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def reason(error: OSError) -> str:
-    """Say in plain words why the system refused, with the mend where there is one."""
+    """Return a readable reason for the error, with the fix if there is one."""
     code = error.errno or 0
     return _REASONS.get(code) or os.strerror(code).lower()
 
 
 def open_file(name: str, flags: int, *, folder: int) -> int:
-    """Open a regular file in the open folder; never a link, never waiting for a pipe. Raises OSError."""
+    """Open a regular file in an open folder; follows no link and does not block on a pipe. Raises OSError."""
     _check_is_file(os.stat(name, dir_fd=folder, follow_symlinks=False))
     fd = os.open(name, flags | _SAFE, dir_fd=folder)
     try:
@@ -47,12 +47,12 @@ def open_file(name: str, flags: int, *, folder: int) -> int:
 
 
 def create_file(name: str, flags: int, *, folder: int) -> int:
-    """Create a file that must not be there yet. Raises OSError."""
+    """Create a file that must not exist. Raises OSError."""
     return os.open(name, flags | os.O_CREAT | os.O_EXCL | _SAFE, 0o666, dir_fd=folder)
 
 
 def read_all(fd: int, *, limit: int) -> bytes:
-    """Read an open file from its start to its end, at most `limit` bytes."""
+    """Read an open file from its start, at most `limit` bytes."""
     os.lseek(fd, 0, os.SEEK_SET)
     pieces = []
     left = limit
@@ -63,7 +63,7 @@ def read_all(fd: int, *, limit: int) -> bytes:
 
 
 def same_version(one: os.stat_result, other: os.stat_result) -> bool:
-    """Tell whether both are the same file, not written to in between."""
+    """Return whether both are the same file, not modified in between."""
     return os.path.samestat(one, other) and (one.st_size, one.st_mtime_ns) == (
         other.st_size,
         other.st_mtime_ns,
@@ -71,9 +71,9 @@ def same_version(one: os.stat_result, other: os.stat_result) -> bool:
 
 
 def append_bytes(fd: int, data: bytes) -> int:
-    """Add `data` to an O_APPEND descriptor, whole and on disk, or not at all; gives where it begins.
+    """Append `data` to an O_APPEND descriptor and sync it, completely or not at all; return its offset.
 
-    Raises OSError after it has taken back what was written of it.
+    Raises OSError after removing what was written.
     """
     before = os.fstat(fd).st_size
     done = 0
@@ -83,7 +83,7 @@ def append_bytes(fd: int, data: bytes) -> int:
         os.fsync(fd)
     except BaseException:
         with contextlib.suppress(OSError):
-            # Only our own bytes: where another program has added some, a torn line is the lesser evil.
+            # Truncate only our own bytes: if another program has appended, a partial line is the lesser evil.
             if done and os.fstat(fd).st_size == before + done:
                 os.ftruncate(fd, before)
                 os.fsync(fd)
@@ -92,7 +92,7 @@ def append_bytes(fd: int, data: bytes) -> int:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder, and what is missing above it, for whoever runs us alone; one that is there stays as it is.
+    """Create a folder and its missing parents, accessible to our user only; an existing one is unchanged.
 
     Raises OSError.
     """
@@ -107,7 +107,7 @@ def make_private_folder(folder: Path) -> None:
 
 @contextmanager
 def open_private_folder(folder: Path) -> Iterator[int]:
-    """Open a folder of our own, made where it is missing. Raises OSError."""
+    """Open a private folder, creating it if missing; yields its descriptor. Raises OSError."""
     make_private_folder(folder)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -117,7 +117,7 @@ def open_private_folder(folder: Path) -> Iterator[int]:
 
 
 def remove_stale_files(folder: Path, *, pattern: str, seconds: float) -> None:
-    """Remove files that a crash has left; those younger than `seconds` may be in use."""
+    """Remove files left by a crash; those younger than `seconds` may be in use."""
     for path in folder.glob(pattern):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > seconds:
@@ -125,7 +125,7 @@ def remove_stale_files(folder: Path, *, pattern: str, seconds: float) -> None:
 
 
 def sync_folder(fd: int) -> None:
-    """Make a new name in an open folder durable, where the file system knows how."""
+    """Sync an open folder, so that a new name is durable, if the file system supports that."""
     try:
         os.fsync(fd)
     except OSError as error:
@@ -134,10 +134,10 @@ def sync_folder(fd: int) -> None:
 
 
 def rename_to_new(name: str, new: str, *, folder: int) -> bool:
-    """Give a file in an open folder another name, never over a file that is there; False where one is. Raises OSError.
+    """Rename a file within an open folder, never over an existing one; return False if the name is taken.
 
-    By a second name for it, since a rename would replace whatever was created in between. A file that a crash has left
-    with both names keeps the new one.
+    It adds a hard link first, since a rename would replace a file that was created in between. A file that a
+    crash has left with both names keeps the new one. Raises OSError.
     """
     try:
         os.link(name, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
@@ -149,7 +149,7 @@ def rename_to_new(name: str, new: str, *, folder: int) -> bool:
             raise
         return _rename_to_reserved(name, new, folder=folder)
     if not _is_same_file(name, new, folder=folder):
-        # An editor has saved in this instant: what it saved is renamed, and not what was there before.
+        # An editor saved at this moment: rename what it saved, not the previous version.
         os.rename(name, new, src_dir_fd=folder, dst_dir_fd=folder)
         return True
     os.unlink(name, dir_fd=folder)
@@ -157,7 +157,7 @@ def rename_to_new(name: str, new: str, *, folder: int) -> bool:
 
 
 def _rename_to_reserved(name: str, new: str, *, folder: int) -> bool:
-    """The same where a file can have one name only: an empty file keeps the new one free for it."""
+    """Do the same without hard links: an empty file reserves the new name."""
     try:
         os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder))
     except FileExistsError:
@@ -176,7 +176,7 @@ def _is_same_file(one: str, other: str, *, folder: int) -> bool:
 
 
 def write_new(name: str, data: bytes, *, folder: int) -> None:
-    """Write a file that must not be there yet, whole and on disk, or not at all. Raises OSError."""
+    """Write a new file and sync it, completely or not at all. Raises OSError."""
     fd = create_file(name, os.O_WRONLY, folder=folder)
     try:
         _write_from_start(fd, data)
@@ -190,9 +190,10 @@ def write_new(name: str, data: bytes, *, folder: int) -> None:
 
 @contextmanager
 def write_draft(name: str, data: bytes, *, folder: int, like: int) -> Iterator[None]:
-    """Write the next version of the open file `like`, with its mode and owner, under `name`; gone at the end.
+    """Write the next version of the open file `like` under `name`, with its mode and owner.
 
-    Whoever wants to keep it renames it before that. Raises OSError, also where the owner cannot be had.
+    The draft is removed when the block ends unless it was renamed. Raises OSError, also if the owner cannot
+    be set.
     """
     with contextlib.suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
@@ -210,9 +211,9 @@ def write_draft(name: str, data: bytes, *, folder: int, like: int) -> Iterator[N
 
 
 def overwrite(name: str, data: bytes, *, old: bytes, folder: int) -> None:
-    """Write over a file where nothing can be renamed onto it; the caller has kept `old` elsewhere.
+    """Overwrite a file that nothing can be renamed onto; the caller has saved `old` elsewhere.
 
-    Raises OSError after it has put `old` back.
+    Raises OSError after restoring `old`.
     """
     fd = open_file(name, os.O_WRONLY, folder=folder)
     try:

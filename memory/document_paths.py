@@ -1,4 +1,4 @@
-"""Pure: documents that were filed are notes in a folder of their own, named by day and title."""
+"""Paths of filed documents, which are notes in a folder of their own, named by day and title; pure."""
 
 import re
 
@@ -10,18 +10,18 @@ _UNTITLED_NAME = re.compile(rf"{_UNTITLED}(?:-\d+)?")
 
 
 def document_path(name: str) -> str:
-    """The note that a document is filed in."""
+    """Return the path of the note for a document."""
     return f"{FOLDER}/{name}.md"
 
 
 def parse_title(path: str) -> str:
-    """What is told of a document by the name of its note, without the day; "" where nothing is."""
+    """Return a document's title from its note's path, without the day; "" if there is none."""
     match = _NAME.fullmatch(path)
     return match[2] if match and not _UNTITLED_NAME.fullmatch(match[2]) else ""
 
 
 def untitled_path(path: str, number: int) -> str:
-    """The name that it has once its title is to be forgotten: the day alone, and a number from 2 on."""
+    """Return the path without its title, once that is to be forgotten: the day and a number from 2 on."""
     match = _NAME.fullmatch(path)
     assert match
     return document_path(f"{match[1]}-{_UNTITLED}{f'-{number}' if number > 1 else ''}")

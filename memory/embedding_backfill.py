@@ -1,4 +1,4 @@
-"""A vector for every text of the notes: filled in behind their back, made anew for another model, and for questions."""
+"""Embeds the notes' texts in the background, again after a change of model, and embeds queries."""
 
 import asyncio
 import contextlib
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_TEXTS_PER_READ = 2000
-"""Texts taken from the index for embedding, about: for many full requests at once, a few megabytes."""
+"""About how many texts are read from the index at once: enough for many full requests, a few megabytes."""
 
 SAMPLE = 16
-"""How many texts are compared to find out whether another version of a model makes the same vectors."""
+"""Number of texts that are compared to find out whether another version of a model makes the same vectors."""
 
 PROBE_TEXT = "commonplace"
-"""What is asked to learn whether a provider answers: nothing of the notes."""
+"""Text that is embedded to find out whether a provider works; nothing of the notes."""
 
 FAILING_LONG = 60.0
-"""Seconds for which a provider must fail before its fallback gets vectors of all that has some of the first one."""
+"""Seconds of failure after which the fallback embeds all texts, even those with vectors of the first provider."""
 
 SHORTEST_REST = 1.0
 LONGEST_REST = 300.0
-"""Seconds after which what failed is tried again, whatever the provider says."""
+"""Maximum seconds until a failed provider is tried again, whatever it says itself."""
 
 OTHERS_REST = 10.0
-"""Seconds after which it is looked whether others have made the vectors that they were at."""
+"""Seconds between checks whether other instances have embedded the texts that they claimed."""
 
 ProviderRole = Literal["primary", "fallback"]
 _PROVIDER_ROLES: tuple[ProviderRole, ProviderRole] = ("primary", "fallback")
@@ -56,36 +56,36 @@ _Result = TypeVar("_Result")
 
 
 class RunOnIndex(Protocol):
-    """Runs work with the index on the thread that it belongs to."""
+    """Runs work with the index in the thread that it belongs to."""
 
     def __call__(self, work: Callable[[Index], _Result]) -> Awaitable[_Result]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class BackfillState:
-    """How the vectors fare."""
+    """The state of the embedding providers."""
 
     models: tuple[ModelId, ...]
-    """Of the provider and of its fallback; empty where there are no vectors."""
+    """Models of the provider and its fallback; empty if semantic search is off."""
     serving: ModelId | None
-    """Who makes vectors now, as far as is known: the provider, its fallback while that fails, or nobody."""
+    """The model that makes vectors now: the provider's, its fallback's while that fails, or None."""
     reason: str
-    """Why it is this provider, or none."""
+    """Why this provider was chosen, or why there is none."""
     problem: str
-    """What is wrong with it, in one line; empty while it is well."""
+    """What is wrong with the provider, in one line; empty while it works."""
     next_try: str
-    """When it is asked again, ISO 8601 in UTC; empty while it is well."""
+    """When the provider is tried again, ISO 8601 in UTC; empty while it works."""
     fetching: "Fetching | None"
-    """How far the download of a local model is; None where none is under way."""
+    """Progress of a local model's download; None if none is running."""
 
 
 class EmbeddingBackfill:
-    """Belongs to one event loop."""
+    """Embeds texts of the index and queries. Belongs to one event loop."""
 
     def __init__(
         self, embedding: Embedding, *, embed: EmbeddingSettings, search: SearchSettings, jobs: RunningJobs
     ) -> None:
-        """Ask nobody yet."""
+        """Make no request yet."""
         self._embedding = embedding
         self._embedder = embedding.embedder
         self._reason = embedding.choice.reason
@@ -101,22 +101,22 @@ class EmbeddingBackfill:
         self._filling = asyncio.Lock()
 
     def renew(self, search: SearchSettings) -> None:
-        """Have searches that begin from now on go by these settings."""
+        """Use these settings for all searches that start from now on."""
         self._search = search
 
     @property
     def enabled(self) -> bool:
-        """Whether there is somebody to make vectors."""
+        """Return whether there is a provider."""
         return self._embedder is not None and not self._lacks_model
 
     @property
     def models(self) -> tuple[ModelId, ...]:
-        """Those that vectors are wanted of, the first one first; their dimensions may still be 0."""
+        """Models whose vectors are wanted, the first provider's first; their dimensions may still be 0."""
         return self._embedder.models if self._embedder and not self._lacks_model else ()
 
     @property
     def state(self) -> BackfillState:
-        """For status."""
+        """The current state, for status."""
         problem, next_try = self._embedding.error, ""
         serving: ModelId | None = None
         if self._embedder and not self._lacks_model:
@@ -130,16 +130,16 @@ class EmbeddingBackfill:
         return BackfillState(self.models, serving, self._reason, problem, next_try, self._embedding.fetching)
 
     async def close(self) -> None:
-        """Let go of connections and models."""
+        """Close connections and models."""
         if self._embedding.embedder:
             await self._embedding.embedder.close()
 
     def wake(self) -> None:
-        """There may be texts without a vector: `run_forever` looks at once."""
+        """Make `run_forever` look for texts without a vector at once."""
         self._wanting.set()
 
     async def make_query(self, query: str, *, most: int) -> tuple[VectorQuery | None, str]:
-        """The question's vector, or why there is none; "" where none is wanted."""
+        """Return the query's vector, or None and the reason; "" if semantic search is off."""
         if not self._search.vector_weight or self._embedder is None or self._lacks_model:
             return None, ""
         before = self._embedder.models
@@ -152,7 +152,8 @@ class EmbeddingBackfill:
             return None, f"Searched by words alone: {str(error).rstrip('.')}." if self.enabled else ""
         self._unsure = False
         self._queries.put(asked.model, query, asked.vector)
-        # The fallback answered, which may need vectors; or a length became known that those stored do not have.
+        # The fallback answered, which may need vectors; or the dimensions became known, and differ from those
+        # stored.
         if asked.model != self.models[0] or asked.model not in before:
             self.wake()
         return VectorQuery(
@@ -160,7 +161,7 @@ class EmbeddingBackfill:
         ), ""
 
     def _cached_vector(self, query: str) -> tuple[ModelId, Vector] | None:
-        """The vector of a query that was asked before: of the provider, or of the one that stands in for it now."""
+        """Return the cached vector of a query, by the provider's model or that of the fallback in use."""
         models = dict.fromkeys(filter(None, (self.state.serving, *self.models[:1])))
         for model in models:
             if vector := self._queries.get(model, query):
@@ -168,15 +169,15 @@ class EmbeddingBackfill:
         return None
 
     def clear_queries(self) -> int:
-        """Forget the vectors of all queries; return how many there were."""
+        """Delete the vectors of all queries; return how many there were."""
         count = len(self._queries)
         self._queries.clear()
         return count
 
     async def delete_unneeded(self, on_index: RunOnIndex) -> int:
-        """Forget all vectors that no note needs now, or another model than the present ones made; return how many.
+        """Delete vectors that no note needs, or of other models than the present ones; return how many.
 
-        While nobody knows which model that is, none of them.
+        Deletes none while the models are unknown.
         """
         if any(not model.is_known for model in self.models):
             await self.probe()
@@ -191,9 +192,9 @@ class EmbeddingBackfill:
         )
 
     async def delete_all(self, on_index: RunOnIndex) -> int:
-        """Forget all vectors, even those that notes need, so that they are made again; return how many.
+        """Delete all vectors, even those that notes need, so that they are made again; return how many.
 
-        Raises EmbeddingError where nobody would make them just now: then none is forgotten.
+        Raises `EmbeddingError` if no provider works; then none is deleted.
         """
         if self._embedder is None:
             return 0
@@ -202,7 +203,7 @@ class EmbeddingBackfill:
             return await on_index(lambda index: index.evict_unused(most=0, wanted=()))
 
     async def probe(self) -> None:
-        """Ask for the vector of a word of ours, so that `state` tells whether anybody answers."""
+        """Embed a test word, so that `state` shows whether a provider works."""
         if self._embedder is None:
             return
         try:
@@ -215,11 +216,11 @@ class EmbeddingBackfill:
                 self._lacks_model, self._reason = False, self._embedding.choice.reason
 
     async def fill(self, on_index: RunOnIndex) -> bool:
-        """Have a vector for every text, of the provider or else of its fallback; tell whether it owes some still.
+        """Embed all texts, with the provider or else its fallback; return whether some are still missing.
 
-        Raises EmbeddingError where neither gives them, and what the index raises. What was made stays.
+        Raises `EmbeddingError` if both fail, and what the index raises. Finished vectors are kept.
         """
-        if not self.enabled:  # and what was paid for is left alone
+        if not self.enabled:  # existing vectors, which were paid for, are kept
             return False
         async with self._filling:
             causes: list[EmbeddingError] = []
@@ -244,9 +245,9 @@ class EmbeddingBackfill:
             return bool(causes)
 
     async def run_forever(self, on_index: RunOnIndex) -> None:
-        """Fill until cancelled: whenever somebody wakes it, and again when a provider that failed may be back.
+        """Fill until cancelled, whenever `wake` is called, and when a failed provider may work again.
 
-        What other instances have vectors made of is looked at again: they may die at it.
+        Texts claimed by other instances are checked again, since those may die.
         """
         while self._embedder is not None:
             self._wanting.clear()
@@ -270,12 +271,12 @@ class EmbeddingBackfill:
                     await self._wanting.wait()
 
     def _is_failing_long(self) -> bool:
-        """Whether questions are asked of the fallback, so that it needs vectors too; a moment is not worth them."""
+        """Return whether queries go to the fallback for long enough that it needs vectors of the notes."""
         since = self._embedder.state.primary.since if self._embedder else None
         return since is not None and (datetime.now(UTC) - since).total_seconds() >= FAILING_LONG
 
     def _seconds_until_retry(self) -> float | None:
-        """Seconds; None where it is well, or nobody can say when to ask again."""
+        """Return the seconds until the next try; None if all is well, or there is no such time."""
         state = self._embedder.state.primary if self._embedder else None
         if state is None or state.ok:
             return None
@@ -283,10 +284,10 @@ class EmbeddingBackfill:
         return min(LONGEST_REST, max(SHORTEST_REST, (next_try - datetime.now(UTC)).total_seconds()))
 
     async def _adopt_earlier_version(self, who: ProviderRole, on_index: RunOnIndex) -> None:
-        """Keep using vectors that the same model made in another version, where it still makes the same ones.
+        """Adopt the vectors of another version of the same model, if both make the same vectors.
 
-        A new address may lead to the same model or to another one of that name: a few texts tell, the others are not
-        paid for again.
+        A new address may lead to the same model, or to another one with the same name: comparing a few texts
+        avoids paying for all of them again.
         """
         assert self._embedder is not None
         model = self.models[who == "fallback"]
@@ -341,10 +342,10 @@ class EmbeddingBackfill:
         await on_index(tidy)
 
     def _disable_if_unable(self, error: EmbeddingError) -> None:
-        """Give up a chat provider that nobody chose by name, and that says it makes no vectors.
+        """Disable a chat provider that nobody chose by name, if the error says that it makes no embeddings.
 
-        One that cannot be reached, or does not take the key, may make some all the same; and one that has no model
-        for it yet may get one.
+        One that is unreachable or rejects the key may make some all the same; and one without an embedding
+        model may get one.
         """
         told_so = isinstance(error, (ModelUnknown, RequestRefused, ResponseUnusable))
         if self._unsure and len(self.models) == 1 and isinstance(error, NoModelInstalled):
@@ -358,7 +359,7 @@ class EmbeddingBackfill:
 
 @dataclass(slots=True)
 class _BatchWriter:
-    """Puts each batch into the index as it comes."""
+    """Writes each batch to the index as it arrives."""
 
     on_index: RunOnIndex
     texts: Sequence[UnembeddedText]
@@ -383,6 +384,6 @@ def _adopt_vectors(index: Index, *, other: ModelId, model: ModelId) -> None:
 
 
 def _list_unembedded(index: Index, *, model: ModelId, most: int) -> tuple[list[UnembeddedText], int]:
-    """Texts without a vector, and how many there are in all."""
+    """Return texts without a vector, and how many there are in total."""
     complete = index.resolve_dimensions(model)
     return index.list_unembedded(complete, most=most), index.count_vectors(complete).missing

@@ -1,4 +1,4 @@
-"""What can go wrong with the memory; every text is fit to be shown to a person."""
+"""Errors of the memory; every message is fit to be shown to a person."""
 
 
 class MemoryFault(Exception):
@@ -6,7 +6,7 @@ class MemoryFault(Exception):
 
 
 class PathRefused(MemoryFault):
-    """The path is not one of a note: outside the folder, not `.md`, or not a plain relative name."""
+    """The path is not that of a note: outside the folder, not `.md`, or not a plain relative path."""
 
 
 class NoteMissing(MemoryFault):
@@ -14,15 +14,15 @@ class NoteMissing(MemoryFault):
 
 
 class NoteUnreadable(MemoryFault):
-    """The note is there but cannot be read as text."""
+    """The note exists but cannot be read as text."""
 
 
 class NoteUnwritable(MemoryFault):
-    """The note could not be written (permission, full disk, read-only); what was on disk is whole."""
+    """The note could not be written (permission, full disk, read-only); the old version is intact."""
 
 
 class NothingToWrite(MemoryFault):
-    """The text to be written is blank."""
+    """The text to write is blank."""
 
 
 class TextTooLong(MemoryFault):
@@ -30,12 +30,12 @@ class TextTooLong(MemoryFault):
 
 
 class EditRefused(MemoryFault):
-    """The passage to be replaced stands there not at all, or more than once."""
+    """The passage to replace does not occur, or occurs more than once."""
 
 
 class IndexCorrupted(MemoryFault):
-    """The index is damaged; throwing it away and indexing again helps, and costs no note."""
+    """The index is damaged; deleting and rebuilding it helps, and loses no note."""
 
 
 class IndexUnavailable(MemoryFault):
-    """The index cannot be used for now: locked, read-only, no room, no connection."""
+    """The index cannot be used now: locked, read-only, disk full, no connection."""

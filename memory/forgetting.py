@@ -1,4 +1,4 @@
-"""Pure: what is to be forgotten, and which lines of a text hold it."""
+"""Find and remove the lines that contain the words to forget; pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from memory.tokenizer import parse_query, tokenize
 
 FORGOTTEN = "[forgotten]"
-"""What stands where a text was that cannot be missing."""
+"""Replaces a text that cannot simply be removed."""
 
 _FEW_WORDS = 3
-"""A line of fewer words ("yes") is only forgotten elsewhere where it has the words that were asked for."""
+"""A repeated line with fewer words than this ("yes") is forgotten only if it contains the query's words."""
 
 _BULLET = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _STANDALONE_LINE = re.compile(r" {0,3}(?:#{1,6}(?:\s|$)|`{3}|~{3})")
@@ -19,7 +19,7 @@ _SENTENCE_END = re.compile(r"(?:(?<![.!?…])[.!?…]++(?=\s|$)|[。！？]++)\s
 
 @dataclass(frozen=True, slots=True)
 class NoteLines:
-    """Whole lines of a note: 1-based, both included; `text` has LF between them."""
+    """Whole lines of a note: 1-based, inclusive; `text` has LF between them."""
 
     path: str
     line_start: int
@@ -28,7 +28,7 @@ class NoteLines:
 
 
 class WordsToForget:
-    """What is to be forgotten: whatever has all the words of a query, and these lines wherever they are repeated."""
+    """What to forget: texts with all the words of a query, and repetitions of given lines."""
 
     def __init__(self, query: str, lines: Iterable[str] = ()) -> None:
         self._terms = [_pad_words(term.tokens) for term in parse_query(query)]
@@ -40,38 +40,38 @@ class WordsToForget:
 
     @property
     def is_blank(self) -> bool:
-        """Whether the query has no word in it."""
+        """Return whether the query has no words."""
         return not self._terms
 
     def is_in(self, text: str) -> bool:
-        """Whether a text holds it."""
+        """Return whether a text matches."""
         words = _pad_words(tokenize(text))
         has_all = bool(self._terms) and all(term in words for term in self._terms)
         return has_all or any(line in words for line in self._lines)
 
     def matched_share(self, text: str) -> tuple[int, int]:
-        """How much of it a text has: of the query's words, and of those of the lines; to compare passages by."""
+        """Return how many words of the query and of the lines a text contains, to rank passages."""
         words = _pad_words(tokenize(text))
         of_lines = {word for line in self._lines for word in line.split()}
         return sum(term in words for term in self._terms), len(of_lines.intersection(words.split()))
 
     def find_matches(self, text: str) -> list[tuple[int, int]]:
-        """The lines of a text (LF line ends) that hold it: 0-based, first and last.
+        """Return the matching lines of a text (LF line ends): 0-based, first and last, inclusive.
 
-        A bullet counts with its further lines, and goes with all that is indented beneath; of a paragraph the one
-        line that holds it, or else all of it.
+        A bullet includes its continuation lines and everything indented below it. Of a paragraph only the
+        matching line is returned, or all of it if no single line matches.
         """
         return list(self._iter_matches(text.split("\n"))) if self.is_in(text) else []
 
     def remove_from(self, text: str) -> str:
-        """The text (LF line ends) without these lines."""
+        """Return the text (LF line ends) without the matching lines."""
         lines = text.split("\n")
         for first, last in reversed(self.find_matches(text)):
             del lines[first : last + 1]
         return "\n".join(lines)
 
     def blank_sentences(self, text: str) -> str:
-        """The text with a mark in the place of each sentence that holds it, or else of all of it."""
+        """Replace each matching sentence by a mark; replace the whole text if no single sentence matches."""
         lines = []
         for line in text.split("\n"):
             if self.is_in(line):
@@ -103,9 +103,9 @@ class WordsToForget:
 
 
 def _find_bullet_end(lines: Sequence[str], margins: Sequence[int | None], at: int) -> tuple[int, int]:
-    """The last line of a bullet with all that is indented beneath it, and the last of its own text.
+    """Return the last line of a bullet with everything indented below it, and the last of its own text.
 
-    `margins`: how far each line is indented; None for a blank one.
+    `margins` holds the indentation of each line; None for a blank one.
     """
     own_margin, last, own = margins[at], at, at
     assert own_margin is not None
@@ -122,7 +122,7 @@ def _find_bullet_end(lines: Sequence[str], margins: Sequence[int | None], at: in
 
 
 def _find_paragraph_end(lines: Sequence[str], at: int) -> int:
-    """The last line of a paragraph that begins here; a heading or a fence stands for itself."""
+    """Return the last line of a paragraph that begins here; a heading or a fence is a paragraph of its own."""
     last = at
     if not lines[at].strip() or _STANDALONE_LINE.match(lines[at]):
         return at
@@ -139,7 +139,7 @@ def _indentation(line: str) -> int:
 
 
 def _split_sentences(line: str) -> Iterator[str]:
-    """The sentences of a line, each with the blanks behind it; together they are the line."""
+    """Yield the sentences of a line with the blanks after them; joined they are the line."""
     start = 0
     for end in _SENTENCE_END.finditer(line):
         yield line[start : end.end()]

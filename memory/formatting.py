@@ -1,4 +1,4 @@
-"""How a remembered text becomes Markdown in a note, as a person would have written it."""
+"""Format a text to remember as Markdown, as a person would have written it."""
 
 import re
 import unicodedata
@@ -24,21 +24,21 @@ _MARKS = tuple(
         r"(?:>[ \t]?)+(?=\S)",
     )
 )
-"""Of a bullet, a numbered item, a heading and a quotation."""
+"""Markers of a bullet, a numbered item, a heading and a quotation."""
 _TABLE = re.compile(r"\|?\s*:?-{3,}:?\s*(?:\|\s*:?-{3,}:?\s*)*\|?$")
 _DANGEROUS = re.compile(r"#{1,6}(?:\s|$)|=+\s*$|-[-\s]*$|([*_])(?:\s*\1){2,}\s*$")
 
 
 def format_entry(text: str) -> str:
-    """Turn a text to remember into lines of Markdown, without a newline at the end.
+    """Return a text to remember as lines of Markdown, without a newline at the end.
 
-    - One line becomes one bullet; a bullet that it already has is not doubled.
-    - Plain lines become one bullet a paragraph, further lines indented beneath: one thing said, one bullet.
+    - One line becomes a bullet, unless it is one already.
+    - Plain lines become a bullet for each paragraph, with indented continuation lines.
     - A list stays a list; text with a fence, quote, table or heading (first, or after a blank line) stays.
-    - A line that would become a heading or a rule by accident gets a backslash in front.
+    - A line that would become a heading or a rule by accident is escaped by a backslash.
 
-    No word is changed or dropped; controls and halves of surrogate pairs become U+FFFD.
-    Raises NothingToWrite where nothing can be seen.
+    No word is changed or dropped; control characters and lone surrogates become U+FFFD.
+    Raises `NothingToWrite` if nothing is visible.
     """
     lines = _dedent(clean_text(text))
     if not any(_is_visible(character) for line in lines for character in line):
@@ -54,21 +54,21 @@ def format_entry(text: str) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Make a text safe for a note: LF as the only line end, no control characters, no lone surrogates."""
+    """Return text that is safe for a note: LF line ends, no control characters, no lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        # Halves that belong together are joined, what is left alone becomes U+FFFD.
+        # Pairs of surrogates are joined; lone ones become U+FFFD.
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return _CONTROLS.sub("\ufffd", _LINE_BREAKS.sub("\n", text)).removeprefix("\ufeff")
 
 
 def correct_line(old: str, text: str) -> str:
-    """Return the line that a text makes in the place of an old one, whose indentation and mark stay.
+    """Return the line that replaces `old`, whose indentation and marker stay.
 
-    A mark is that of a list, a heading or a quotation; one of the same kind in the text takes the old one's place. What
-    would open a block of code, or make a heading of the line above, gets a backslash in front.
-    Raises NothingToWrite for a blank text, and EditRefused for one of several lines.
+    A marker is that of a list, a heading or a quotation; one of the same kind in the text replaces the old
+    one. What would begin a code block, or turn the line above into a heading, is escaped by a backslash.
+    Raises `NothingToWrite` for a blank text, and `EditRefused` for several lines.
     """
     text = clean_text(text).strip()
     if not any(map(_is_visible, text)):
@@ -89,10 +89,11 @@ def _escape_first_line(text: str) -> str:
 
 
 def format_lead_in(before: str, entry: str, *, title: str, at: str = "") -> str:
-    """Give what has to stand between the note's text so far (LF line ends) and a new entry.
+    """Return what belongs between the note's text so far (LF line ends) and a new entry.
 
-    An empty note gets its title; bullets follow each other closely; all else is set off by a blank line. What is
-    noted `at` a time (`14:05`) below the section of a conversation (`## 12:00 Anna`) begins one of its own.
+    An empty note gets its title; bullets follow each other directly; everything else follows a blank line. An
+    entry with a time (`at`, such as `14:05`) gets a section of its own if the last section is that of a
+    conversation (`## 12:00 Anna`).
     """
     newline = "" if before.endswith("\n") or not before else "\n"
     if not before.strip():
@@ -107,7 +108,7 @@ def format_lead_in(before: str, entry: str, *, title: str, at: str = "") -> str:
 
 
 def _last_heading(before: str) -> str:
-    """The last heading of the first or second level; "" for none."""
+    """Return the last heading of the first or second level; "" if there is none."""
     for line in reversed(before[-65536:].split("\n")):
         if _HIGH_HEADING.match(line):
             return line
@@ -115,7 +116,7 @@ def _last_heading(before: str) -> str:
 
 
 def _ends_with_bullets(before: str) -> bool:
-    """Tell whether the last line belongs to a bullet, itself or as an indented line beneath one."""
+    """Return whether the last line belongs to a bullet, itself or as an indented line below one."""
     for line in reversed(before[-65536:].split("\n")):
         if line.strip() and not line[0].isspace():
             return _BULLET.match(line) is not None and not _RULE.match(line)
@@ -123,7 +124,7 @@ def _ends_with_bullets(before: str) -> bool:
 
 
 def _dedent(text: str) -> list[str]:
-    """Split into lines without blank ones at either end and without an indentation that all share."""
+    """Return the lines without blank ones at either end and without their common indentation."""
     lines = [line if line.strip() else "" for line in text.split("\n")]
     filled = [number for number, line in enumerate(lines) if line]
     lines = lines[filled[0] : filled[-1] + 1] if filled else []
@@ -141,7 +142,7 @@ def _is_visible(character: str) -> bool:
 
 
 def _is_markdown(lines: list[str]) -> bool:
-    """Tell whether somebody meant these lines as a block of Markdown that is more than a list."""
+    """Return whether the lines are a block of Markdown, such as a table, and not only a list."""
     before = ""
     for line in lines:
         if _FENCE.match(line) or _QUOTE.match(line) or ("|" in line and _TABLE.match(line.strip())):
@@ -153,7 +154,7 @@ def _is_markdown(lines: list[str]) -> bool:
 
 
 def _normalize_bullets(lines: list[str]) -> list[str]:
-    """Write • as Markdown's own bullet, outside of fences."""
+    """Replace • by Markdown's own bullet, outside of fences."""
     inside = ""
     changed = []
     for line in lines:
@@ -163,7 +164,7 @@ def _normalize_bullets(lines: list[str]) -> list[str]:
 
 
 def _close_fence(lines: list[str]) -> list[str]:
-    """Close a fence that is left open, so that it does not swallow what is written later."""
+    """Close an open fence, so that it does not include later entries."""
     inside = ""
     for line in lines:
         inside = _open_fence_after(line, inside)
@@ -171,7 +172,7 @@ def _close_fence(lines: list[str]) -> list[str]:
 
 
 def _open_fence_after(line: str, inside: str) -> str:
-    """Give the fence (with its indentation) that is open after this line; "" for none."""
+    """Return the fence (with its indentation) that is open after this line; "" if there is none."""
     if not inside:
         return match.group() if (match := _FENCE.match(line)) else ""
     closing = line.strip()
@@ -180,7 +181,7 @@ def _open_fence_after(line: str, inside: str) -> str:
 
 
 def _format_items(lines: list[str]) -> list[str]:
-    """Make each paragraph one bullet with its further lines indented; a list among them stays."""
+    """Make each paragraph a bullet with indented continuation lines; a list among them stays."""
     items: list[str] = []
     margin = beneath = ""
     fresh = True

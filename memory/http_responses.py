@@ -1,4 +1,4 @@
-"""What services over HTTP have in common, whatever they are asked for: certificates, bodies, refusals, waits."""
+"""Helpers for every HTTP service: certificates, response bodies, error responses and retry delays."""
 
 import json
 import os
@@ -21,9 +21,9 @@ MESSAGE_CHARS = 200
 READ_CHARS = 8000
 LONGEST_RETRY_AFTER = 86_400.0
 TEXT_BYTES = 4096
-"""Of a refusal that is not JSON: what is kept of its text."""
+"""Bytes kept of an error response that is not JSON."""
 PIECE_BYTES = 1 << 16
-"""Of what is unpacked at once: a thousand times less than it may be packed into."""
+"""Bytes read before decompressing; compressed data may expand a thousandfold."""
 
 _KEYS = re.compile(
     r"\b(?:sk|pa|pk|gsk|xai)-[\w*.-]{8,}|\bgsk_\w{8,}|\bAIza[\w-]{8,}"
@@ -34,15 +34,15 @@ _SEQUENCES = re.compile(
     r"|(?:\x1b[\]P_^X]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]"
 )
-"""What drives a terminal: CSI, OSC and their like, and the short ones."""
+"""Terminal control sequences: CSI, OSC and the like, and the short ones."""
 _PACKINGS = {"": 0, "identity": 0, "gzip": 31, "x-gzip": 31, "deflate": 15}
-"""How zlib is to read each; 0 for what is not packed."""
+"""zlib's window bits for each encoding; 0 if it is not compressed."""
 _DELAY = re.compile(r"(\d{1,5}(?:\.\d+)?)s")
 
 
 @dataclass(frozen=True, slots=True)
 class HttpFailure:
-    """An answer that is no success; `fields` is its JSON object, empty where there is none."""
+    """An error response; `fields` is its JSON object, empty if there is none."""
 
     status: int
     fields: Mapping[str, object] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class HttpFailure:
 
 
 def parse_failure(status: int, headers: Mapping[str, str], body: bytes, *, now: datetime) -> HttpFailure:
-    """Read a refusal; the wait that it asks for may stand in a header or in Google's JSON."""
+    """Parse an error response; the retry delay is in a header or in Google's JSON."""
     fields = parse_fields(body)
     retry_after = parse_retry_after(headers, now=now)
     if retry_after is None:
@@ -63,18 +63,18 @@ def parse_failure(status: int, headers: Mapping[str, str], body: bytes, *, now: 
 
 
 def parse_fields(body: bytes) -> Mapping[str, object]:
-    """The JSON object in a body; empty where there is none, such as in a proxy's HTML."""
+    """Return the JSON object in a body; empty if there is none, such as in a proxy's HTML."""
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
         return {}
-    if isinstance(found, list) and found:  # Google wraps errors of some gateways in a list
+    if isinstance(found, list) and found:  # some Google gateways wrap errors in a list
         found = found[0]
     return found if isinstance(found, dict) else {}
 
 
 def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
-    """Read Retry-After, in seconds or as a date, and `retry-after-ms`; None where there is none or it is odd."""
+    """Return the seconds in Retry-After (also as a date) or `retry-after-ms`; None if missing or invalid."""
     value = headers.get("retry-after-ms")
     scale = 0.001
     if value is None:
@@ -89,12 +89,12 @@ def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | N
         except (ValueError, OverflowError):
             return None
         seconds = ((date if date.tzinfo else date.replace(tzinfo=UTC)) - now).total_seconds()
-    # `min` and `max` in this order also turn NaN into a number.
+    # In this order, `min` and `max` also turn NaN into a number.
     return max(0.0, min(LONGEST_RETRY_AFTER, seconds))
 
 
 def parse_google_retry_delay(fields: Mapping[str, object]) -> float | None:
-    """`error.details[].retryDelay`, such as "7.5s": Google has no Retry-After."""
+    """Return the seconds in `error.details[].retryDelay`, such as "7.5s": Google sends no Retry-After."""
     match fields.get("error"):
         case {"details": list(details)}:
             delays = [detail.get("retryDelay") for detail in details if isinstance(detail, dict)]
@@ -103,7 +103,7 @@ def parse_google_retry_delay(fields: Mapping[str, object]) -> float | None:
 
 
 def find_error_message(fields: Mapping[str, object]) -> str:
-    """What an error says for people, in any of the usual places; "" where it says nothing."""
+    """Return an error's message from any of the usual fields; "" if there is none."""
     error = fields.get("error")
     said = error.get("message") if isinstance(error, Mapping) else error
     for candidate in (said, fields.get("detail"), fields.get("message")):
@@ -113,9 +113,9 @@ def find_error_message(fields: Mapping[str, object]) -> str:
 
 
 def one_line(text: str, *, secrets: Sequence[str] = ()) -> str:
-    """Make what others wrote fit for log, status and state.db: no secrets, one line, not long.
+    """Make foreign text fit for log, status and state.db: no secrets, one line, limited length.
 
-    Secrets go before the text is cut: half of one is no secret that anybody knows any more.
+    Secrets are removed before the text is cut, since half a secret would not be recognized.
     """
     secrets = (*secrets, *find_proxy_passwords(os.environ))
     text = redact(remove_secrets(strip_invisible(_truncate_for_secrets(text)), secrets))
@@ -124,18 +124,18 @@ def one_line(text: str, *, secrets: Sequence[str] = ()) -> str:
 
 
 def _truncate_for_secrets(text: str) -> str:
-    """More of a text than is ever shown, up to a space: to look for secrets in all of 64 KB takes most of a second."""
+    """Return more of a text than is ever shown, up to a space; searching 64 KB for secrets takes most of a second."""
     return text if len(text) <= READ_CHARS else text[:READ_CHARS].rpartition(" ")[0] or text[:READ_CHARS]
 
 
 def strip_invisible(text: str) -> str:
-    """Without what nobody sees: in the middle of a secret it would hide that from who looks for it."""
+    """Return the text without invisible characters, which could hide a secret from the search for it."""
     text = _SEQUENCES.sub("", text)
     return "".join(letter for letter in text if letter.isprintable() or letter.isspace())
 
 
 def explain_bad_key(key: str) -> str:
-    """Say why this key cannot go into a header; nothing where it can."""
+    """Return why this key cannot be sent in a header; "" if it can."""
     if key.isascii() and key.isprintable() and " " not in key:
         return ""
     return "has a key with something in it that cannot be part of one"
@@ -153,9 +153,10 @@ async def read_bounded(response: httpx.Response, most_bytes: int) -> bytes:
 
 
 async def iter_decompressed(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    """The body in small pieces, so that whoever counts them can stop in time; raises httpx.DecodingError.
+    """Yield the body in small pieces, so that the caller can stop in time. Raises httpx.DecodingError.
 
-    Nobody is asked to pack, and httpx unpacks all that has come at once: 800 bytes, packed twice, became 400 MB.
+    We do not accept compression, but httpx decompresses everything at once: 800 bytes, compressed twice,
+    became 400 MB.
     """
     packing = response.headers.get("content-encoding", "").strip().lower()
     if packing not in _PACKINGS:
@@ -178,7 +179,7 @@ async def iter_decompressed(response: httpx.Response) -> AsyncGenerator[bytes, N
 
 
 def ssl_context_for(url: str) -> ssl.SSLContext:
-    """Whom to trust at this address; made once for all clients, since reading the certificates costs 50 ms of CPU."""
+    """Return the TLS context for a URL, shared by all clients, since reading certificates takes 50 ms of CPU."""
     return _default_ssl_context() if url.lower().startswith("https:") else _empty_ssl_context()
 
 
@@ -189,5 +190,5 @@ def _default_ssl_context() -> ssl.SSLContext:
 
 @cache
 def _empty_ssl_context() -> ssl.SSLContext:
-    # For a server without encryption: trusts nobody, should it ever be asked to.
+    # For a server without encryption: it trusts nobody, should it ever be used.
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -1,4 +1,4 @@
-"""Every note below a folder, found by one quick walk."""
+"""Find every note in a folder by one fast walk."""
 
 import errno
 import os
@@ -15,29 +15,29 @@ from typing import NamedTuple
 from memory.disk import reason
 from memory.paths import find_name_fault, format_path, is_note_name
 
-# Most names by far; all others are looked at one by one.
+# Matches nearly all names; the others are checked one by one.
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{5,200}\.md")
 _version_of = attrgetter("st_size", "st_mtime_ns", "st_ino", "st_ctime_ns")
 _stamp_of = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns")
 
 
 class NoteStat(NamedTuple):
-    """What tells one version of a note from another. A tuple, since there are ten thousand of them a walk."""
+    """Metadata that distinguishes versions of a note. A tuple, since a walk creates ten thousand of them."""
 
     path: str
     size: int
     mtime_ns: int
     inode: int
     ctime_ns: int
-    """Changes also where a tool sets the modification time back."""
+    """Also changes when a tool sets the modification time back."""
 
     @classmethod
     def of(cls, path: str, found: os.stat_result) -> "NoteStat":
-        """Take what `stat` found."""
+        """Convert the result of `stat`."""
         return cls(path, *_version_of(found))
 
     def modified(self, zone: tzinfo | None) -> datetime | None:
-        """Return when it was changed; None for a date that no calendar has."""
+        """Return the modification time; None if it is outside the calendar."""
         try:
             return datetime.fromtimestamp(self.mtime_ns / 1e9, zone)
         except (ValueError, OverflowError, OSError):
@@ -46,33 +46,32 @@ class NoteStat(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in the memory folder that is not read as a note, and why."""
+    """Something in the memory folder that cannot be read as a note, and why."""
 
     path: str
     reason: str
     hides_notes: bool = False
-    """True where a search may miss words because of it."""
+    """True if searches may miss text because of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a walk found, in no order."""
+    """The result of a walk, in no order."""
 
     notes: list[NoteStat]
     problems: list[Problem]
     unchanged: list[str] = field(default_factory=list)
-    """Paths of notes that are as it was `known`; they are not among the others."""
+    """Paths of notes that are still as in `known`; they are not in `notes`."""
 
 
 def list_notes(folder: Path, *, known: Mapping[str, tuple[int, int, int]] | None = None) -> Listing:
-    """Find every note below `folder`; none where the folder is missing.
+    """Find every note in `folder`; nothing if the folder is missing.
 
-    `known` are notes by their path with size, mtime_ns and ctime_ns: one that is still so is only told by its path,
-    which spares half of the work.
+    `known` holds size, mtime_ns and ctime_ns of notes by path: for an unchanged note only the path is
+    returned, which halves the work.
 
-    Hidden files and folders are skipped. Symbolic links are not followed: what they lead to inside the
-    folder is found under its own name, and what lies outside is a problem. What cannot be read is a
-    problem too; it is never raised.
+    Hidden files and folders are skipped. Symbolic links are not followed: a target inside the folder is found
+    under its own name, and one outside is a problem. Unreadable files are problems too, and never raise.
     """
     return _FolderWalk(os.path.realpath(folder), known or {}).listing()
 
@@ -93,7 +92,7 @@ class _FolderWalk:
             try:
                 self.scan(folder)
             except FileNotFoundError:
-                continue  # gone meanwhile, or no note was ever written
+                continue  # deleted meanwhile, or nothing was ever written
             except OSError as error:
                 not_folder = error.errno == errno.ENOTDIR
                 self.add_problem(
@@ -102,7 +101,7 @@ class _FolderWalk:
         return Listing(self.notes, self.problems, self.unchanged)
 
     def scan(self, folder: str) -> None:
-        """Go through one folder: by its descriptor, and with the plain case spelled out, since that is fast."""
+        """Scan one folder by its descriptor; the common case is inlined for speed."""
         prefix = f"{folder}/" if folder else ""
         path = f"{self.root}/{folder}" if folder else self.root
         is_plain, keep, new = _PLAIN_NAME.fullmatch, self.notes.append, tuple.__new__
@@ -137,7 +136,7 @@ class _FolderWalk:
             os.close(fd)
 
     def check_entry(self, path: str, entry: os.DirEntry[str]) -> None:
-        """Look closer at what is not obviously a note."""
+        """Check an entry that is not obviously a note."""
         is_note = is_note_name(entry.name)
         if entry.is_symlink():
             self.check_link(path, is_note=is_note)
@@ -157,7 +156,8 @@ class _FolderWalk:
             self.add_problem(path, "it is a pipe, a socket or a device, not a file")
 
     def check_link(self, path: str, *, is_note: bool) -> None:
-        # Not pathlib's, which raises where a folder on the way may not be entered: all beside the link would be hidden.
+        # pathlib raises if a folder on the way may not be entered, which would hide everything beside the
+        # link.
         real = os.path.realpath(f"{self.root}/{path}")
         is_folder = os.path.isdir(real)  # noqa: PTH112
         if not (is_note or is_folder):
@@ -174,7 +174,7 @@ class _FolderWalk:
     def add(self, path: str, found: os.stat_result) -> None:
         note = NoteStat.of(path, found)
         if found.st_nlink > 1:
-            # One file under several names is one note: that of the first name.
+            # A file with several names is one note, under the first name.
             place = self.twins.setdefault((found.st_dev, found.st_ino), len(self.notes))
             if place < len(self.notes):
                 self.notes[place] = min(note, self.notes[place])
@@ -186,7 +186,7 @@ class _FolderWalk:
 
 
 def _find_link_fault(real: str) -> str:
-    """Return what is wrong with the place that a symbolic link leads to; "" where nothing is."""
+    """Return what is wrong with the target of a symbolic link; "" if nothing is."""
     try:
         found = os.lstat(real)
     except (FileNotFoundError, NotADirectoryError):

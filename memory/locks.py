@@ -1,4 +1,4 @@
-"""One lock a note, across threads and processes; the system itself ends the lock of a process that dies."""
+"""One lock per note, across threads and processes; the system releases it if its process dies."""
 
 import errno
 import time
@@ -12,42 +12,42 @@ from memory.errors import NoteUnwritable
 from memory.normalization import normalize
 
 LOCK_SECONDS = 10.0
-# A second writer in a tight loop leaves gaps of a millisecond: look often enough to meet one.
+# A second writer in a tight loop leaves gaps of a millisecond; poll often enough to meet one.
 _POLL_SECONDS = 0.005
-# The file system has none, or none for who may only read.
+# The file system has no locks, or none for a reader without write permission.
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EBADF}
 
 
 class SharedLock(Protocol):
-    """A note's lock among instances on several hosts."""
+    """A note's lock, shared by instances on several hosts."""
 
     def explain_lost(self) -> str:
-        """Why another instance may write to the note just now, in one line; "" where none does. Asks for it anew."""
+        """Return why another instance may be writing to the note now; "" if none can. Checks with the server."""
         ...
 
 
 class SharedLocks(Protocol):
-    """One lock a note, among instances on several hosts."""
+    """Locks of notes, shared by instances on several hosts."""
 
     def held(self, path: str, *, timeout: float) -> AbstractContextManager[SharedLock]:
-        """Hold the lock of the note `path`; raises NoteUnwritable after `timeout` s.
+        """Hold the lock of the note `path`. Raises `NoteUnwritable` after `timeout` seconds.
 
-        Where nobody can be asked for it the block runs without: `explain_lost` tells. The caller keeps threads of its
-        own, and processes on its host, apart by `lock_note`.
+        If the lock service cannot be reached, the block runs without the lock, and `explain_lost` says so.
+        Threads and processes on the same host must be excluded by `lock_note`.
         """
         ...
 
 
 def name_key(path: str) -> str:
-    """What all spellings become that some file system takes for the same name (case, NFC and NFD)."""
+    """Return the same key for all spellings that a file system may treat as one name (case, NFC and NFD)."""
     return normalize("NFC", path).casefold()
 
 
 @contextmanager
 def lock_note(folder: Path, path: str, *, timeout: float = LOCK_SECONDS) -> Iterator[None]:
-    """Hold the lock of the note `path`; its file lies in `folder`. Raises NoteUnwritable after `timeout` s.
+    """Hold the lock of the note `path`; its file is in `folder`. Raises `NoteUnwritable` after `timeout` seconds.
 
-    Spellings that some file system takes for the same name (case, NFC and NFD) share a lock.
+    Spellings that a file system may treat as one name (case, NFC and NFD) share a lock.
     """
     import hashlib
 
@@ -75,10 +75,10 @@ def lock_note(folder: Path, path: str, *, timeout: float = LOCK_SECONDS) -> Iter
 
 
 def lock_file(fd: int, path: str, *, timeout: float = LOCK_SECONDS) -> None:
-    """Take a lock on an open file itself, where its file system has such. Raises NoteUnwritable after `timeout` s.
+    """Lock an open file itself, if its file system can. Raises `NoteUnwritable` after `timeout` seconds.
 
-    Over NFS it holds among hosts, and what they have written is read anew once it is had: it keeps those apart who
-    cannot ask for a `SharedLock`. It ends where the file is closed, or its process dies.
+    Over NFS the lock works among hosts, and data is read fresh once it is held: it protects writers that
+    cannot reach a `SharedLock`. It ends when the file is closed or its process dies.
     """
     import fcntl
 

@@ -1,8 +1,8 @@
-"""Pure: Unicode's normal forms in time that grows with the text.
+"""Unicode normalization in linear time; pure.
 
-Python sorts the marks on one letter by inserting them one by one: 200,000 of them, a note of 400 kB, would hold up
-everybody for minutes. Unicode's "stream-safe" form (UAX #15, section 13) cuts such rows apart with a joiner that nobody
-sees; no language has thirty marks on one letter.
+Python sorts the marks on one letter by insertion: 200,000 of them, a note of 400 kB, would block everybody
+for minutes. Unicode's "stream-safe" form (UAX #15, section 13) separates such runs by an invisible joiner; no
+language has thirty marks on one letter.
 """
 
 import re
@@ -12,29 +12,29 @@ from typing import Literal
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 MOST_MARKS = 30
-"""Marks on one letter."""
+"""Maximum number of marks on one letter."""
 _JOINER = "\u034f"
 _VOICING = "\uff9e\uff9f"
-"""Marks of Japanese that count as letters until they are normalized."""
+"""Japanese marks that count as letters until they are normalized."""
 _LONG_ROW = re.compile(rf"(?:[^\w\x00-\x7f]|[{_VOICING}]){{{MOST_MARKS + 1},}}+")
 
 
 def normalize(form: Form, text: str) -> str:
-    """Return a text in a normal form, as `unicodedata.normalize`, but for more than thirty marks on one letter."""
+    """Normalize a text as `unicodedata.normalize` does, except for more than thirty marks on one letter."""
     if len(text) > MOST_MARKS and not text.isascii():
         text = _LONG_ROW.sub(_split_marks, text)
     return unicodedata.normalize(form, text)
 
 
 def is_normalized(form: Form, text: str) -> bool:
-    """Return whether a text is in a normal form; false for one with more than thirty marks on one letter."""
+    """Return whether a text is normalized; False for more than thirty marks on one letter."""
     if len(text) > MOST_MARKS and not text.isascii() and _LONG_ROW.sub(_split_marks, text) != text:
         return False
     return unicodedata.is_normalized(form, text)
 
 
 def _split_marks(row: re.Match[str]) -> str:
-    """Put a joiner behind each thirty marks in a row of marks and signs."""
+    """Insert a joiner after each thirty marks of a run."""
     kept: list[str] = []
     marks = 0
     for character in row[0]:

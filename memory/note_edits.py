@@ -1,4 +1,4 @@
-"""Pure: what an edit makes of a note's bytes, whatever its encoding and line ends."""
+"""Edits of a note's bytes, whatever its encoding and line ends; pure."""
 
 import re
 import zlib
@@ -15,17 +15,17 @@ _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 
 @dataclass(frozen=True, slots=True)
 class LineAnchor:
-    """Where lines stood in a note that may have changed since."""
+    """Where lines were in a note that may have changed since."""
 
     line: int
     """1-based."""
     above: str
-    """A checksum of the two lines above, in hexadecimal; "top" where there were none."""
+    """A checksum of the two lines above, in hexadecimal; "top" if there were none."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinesChecksum:
-    """Whole lines that an edit has put in the place of others, as far as they are remembered."""
+    """A checksum of the whole lines that an edit put in the place of others."""
 
     count: int
     checksum: str
@@ -34,36 +34,36 @@ class LinesChecksum:
 
 @dataclass(frozen=True, slots=True)
 class LineCorrection:
-    """Whole lines, mostly one, and what is to stand in their place; LF between them, none at the end."""
+    """Whole lines, mostly one, and their replacement; LF between lines, none at the end."""
 
     line: int
-    """The first one; 1-based."""
+    """The first line; 1-based."""
     old: str
     new: str
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What an edit makes of a note."""
+    """The result of an edit."""
 
     data: bytes
-    """All of the note after it."""
+    """The whole note after the edit."""
     removed: bytes
-    """The whole lines that it changed, as they were; b"" where something was only added."""
+    """The whole lines that were changed, as they were; b"" if the edit only added text."""
     removed_from: LineAnchor
     new_lines: LinesChecksum | None
-    """The whole lines that stand in their place; None where there are none, or they are joined to others."""
+    """The whole lines that replaced them; None if there are none, or they were joined to other lines."""
     line_start: int
-    """The lines of the new passage: 1-based, both included."""
+    """The lines of the new passage: 1-based, inclusive."""
     line_end: int
     offset: int
-    """How many bytes of the note stand before it."""
+    """Bytes of the note before it."""
 
 
 def replace_passage(note: DecodedNote, *, old: str, new: str, path: str) -> Edit:
-    """Replace the one passage that reads `old` by `new`; an empty `new` removes lines left bare as well.
+    """Replace the only occurrence of `old` by `new`; an empty `new` also removes lines left empty.
 
-    Raises EditRefused.
+    Raises `EditRefused`.
     """
     _, shown = _ensure_last_newline(note)
     start, end = _find_unique(shown, old, path=path)
@@ -73,7 +73,10 @@ def replace_passage(note: DecodedNote, *, old: str, new: str, path: str) -> Edit
 
 
 def make_correction(note: DecodedNote, line: int, text: str, *, path: str) -> LineCorrection:
-    """Return what a text would put in the place of one line: its list marker or heading stays. Raises EditRefused."""
+    """Return the correction that puts a text in the place of one line, whose list marker or heading stays.
+
+    Raises `EditRefused`.
+    """
     lines = note.text.removesuffix("\n").split("\n") if note.text else []
     if not 1 <= line <= len(lines):
         raise EditRefused(f"{path} has {len(lines)} line{'s'[: len(lines) != 1]}; there is no line {line}.")
@@ -87,7 +90,7 @@ def make_correction(note: DecodedNote, line: int, text: str, *, path: str) -> Li
 
 
 def correct_lines(note: DecodedNote, *, correction: LineCorrection, path: str) -> Edit:
-    """Replace whole lines by others. Raises EditRefused where they read differently by now."""
+    """Replace whole lines. Raises `EditRefused` if they have changed."""
     raw, shown = _ensure_last_newline(note)
     start = _line_offset(raw, correction.line)
     after = _line_offset(raw, correction.line + correction.old.count("\n") + 1)
@@ -100,7 +103,7 @@ def correct_lines(note: DecodedNote, *, correction: LineCorrection, path: str) -
 
 
 def insert_lines(note: DecodedNote, *, block: str, stood: LineAnchor | None, path: str) -> Edit:
-    """Put lines back where they were: below the line that was above them, else at the end. Raises EditRefused."""
+    """Put lines back below the line that was above them, or else at the end. Raises `EditRefused`."""
     raw, _ = _ensure_last_newline(note)
     line = _find_anchor(note.text, stood) if stood else None
     if line is None:
@@ -113,10 +116,10 @@ def insert_lines(note: DecodedNote, *, block: str, stood: LineAnchor | None, pat
 def find_replacement(
     text: str, *, stood: LineAnchor, new: LinesChecksum, old: str, were_removed: bool = False
 ) -> LineCorrection | None:
-    """Return how lines that replaced `old` are replaced by it again; None where they cannot be told from others.
+    """Return the correction that puts `old` back in place of its replacement; None if that cannot be found.
 
-    `text`: the note now. Where they stand more than once, or `were_removed` since, the place counts that has above it
-    what was above `old`.
+    `text` is the current note. If the replacement occurs more than once, or `were_removed` since, it must be
+    below the lines that were above `old`.
     """
     lines = text.removesuffix("\n").split("\n")
     same = [
@@ -133,7 +136,7 @@ def find_replacement(
 
 
 def find_restored(text: str, *, stood: LineAnchor, block: str) -> int | None:
-    """Return the line at which a block stands that was removed from there; None where it does not."""
+    """Return the line at which a removed block was put back; None if it was not."""
     line = _find_anchor(text, stood)
     lines = text.split("\n")
     here = "\n".join(lines[line - 1 : line + block.count("\n")]) if line else None
@@ -141,17 +144,17 @@ def find_restored(text: str, *, stood: LineAnchor, block: str) -> int | None:
 
 
 def new_lines(text: str) -> LinesChecksum:
-    """Return what is remembered of whole lines; `text`: with LF between them, none at the end."""
+    """Return the checksum of whole lines; `text` has LF between lines, none at the end."""
     return LinesChecksum(text.count("\n") + 1, _checksum(text))
 
 
 def make_anchor(lines: Sequence[str], line: int) -> LineAnchor:
-    """Return what is kept of the place of a line, to find it again."""
+    """Return an anchor from which the line's position can be found again."""
     return LineAnchor(line, _checksum_lines_above(lines, line) if line > 1 else "top")
 
 
 def _find_anchor(text: str, stood: LineAnchor) -> int | None:
-    """The number of the line before which lines belong that stood there; None where nobody knows."""
+    """Return the number of the line before which the anchored lines belong; None if unknown."""
     lines = text.removesuffix("\n").split("\n") if text else []
     if stood.above == "top":
         return 1 if stood.line == 1 and lines else None
@@ -170,7 +173,10 @@ def _checksum(text: str) -> str:
 
 
 def _make_edit(note: DecodedNote, start: int, end: int, new: str, *, path: str, lead: int = 0) -> Edit:
-    """Replace a part of the note; `lead`: lines at the beginning of `new` that only lead to it."""
+    """Replace a part of the note; the first `lead` lines of `new` are not part of the passage.
+
+    Raises `EditRefused`.
+    """
     if note.unit > 1 and not note.clean:
         raise EditRefused(
             f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
@@ -178,7 +184,7 @@ def _make_edit(note: DecodedNote, start: int, end: int, new: str, *, path: str, 
     raw, shown = _ensure_last_newline(note)
     eol = note.line_end
     rest = new.replace("\n", eol) + raw[end:]
-    # LF after an old Mac's CR would be no line end of its own.
+    # LF after an old Mac's CR would not be a line end of its own.
     half = "\r" if raw[:start].endswith("\r") and rest.startswith("\n") else ""
     following = raw[:start] + half + rest
     if following and following[-1] not in "\r\n":
@@ -188,7 +194,7 @@ def _make_edit(note: DecodedNote, start: int, end: int, new: str, *, path: str, 
     above = normalize_newlines(shown[:first]).split("\n")
     data = note.mark + note.encode(following)
     changed = raw[first:start] + half + rest[: len(rest) - len(raw[last:])] if first <= start else ""
-    # Without a line end it is joined to the line that follows.
+    # Without a line end it would be joined to the next line.
     is_apart = changed[-1:] in {"\r", "\n"} or (changed and last == len(raw))
     return Edit(
         data=data,
@@ -207,7 +213,7 @@ def _read_checksum(data: bytes, line: int, changed: str) -> LinesChecksum:
 
 
 def _ensure_last_newline(note: DecodedNote) -> tuple[str, str]:
-    """The note's text as it is written and as it is read, both with an end of the last line."""
+    """Return the note's raw text and its readable text, both ending with a newline."""
     missing = note.line_end if note.raw and note.raw[-1] not in "\r\n" else ""
     return note.raw + missing, note.shown + missing
 
@@ -222,8 +228,8 @@ def _line_offset(raw: str, line: int) -> int:
 
 
 def _enclosing_lines(raw: str, start: int, end: int) -> tuple[int, int]:
-    """The whole lines, with their ends, in which a part of the text stands."""
-    while raw[start] in "\r\n":  # the end of the line above
+    """Return the range of the whole lines, with their ends, that contain a part of the text."""
+    while raw[start] in "\r\n":  # the previous line's end
         start += 1
     first = max(raw.rfind("\n", 0, start), raw.rfind("\r", 0, start)) + 1
     if raw[end - 1] in "\r\n":
@@ -233,19 +239,19 @@ def _enclosing_lines(raw: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _find_unique(shown: str, old: str, *, path: str) -> tuple[int, int]:
-    """Find the one passage that reads `old`, whatever its line ends; places that overlap count as several."""
-    # No pattern made of the passage: `re` would keep the compiled ones of the last five hundred edits.
+    """Find the only occurrence of `old`, whatever its line ends; overlapping ones count as several."""
+    # Not as a pattern: `re` would cache those of the last five hundred edits.
     text = shown.replace("\r\n", "\n").replace("\r", "\n")
     at = text.find(old)
     if at < 0:
         raise EditRefused(f"The passage does not stand in {path}; read the note and copy it exactly.")
-    if text.find(old, at + 1) >= 0:  # not counted: a passage of one letter stands there a million times
+    if text.find(old, at + 1) >= 0:  # not counted: a passage of one letter may occur a million times
         raise EditRefused(f"The passage stands in {path} more than once; give more of the text around it.")
     return _raw_offset(shown, at), _raw_offset(shown, at + len(old))
 
 
 def _raw_offset(shown: str, at: int) -> int:
-    """Where a place in the text with plain line ends is in the text as it was written."""
+    """Return the position in the raw text of a position in the text with LF line ends."""
     pairs = 0
     for line_end in re.finditer("\r\n", shown):
         if line_end.start() - pairs >= at:
@@ -255,7 +261,7 @@ def _raw_offset(shown: str, at: int) -> int:
 
 
 def _widen_to_lines(shown: str, start: int, end: int) -> tuple[int, int]:
-    """Widen a passage that is to be removed, so that no bare list marker and no empty line is left of it."""
+    """Widen a passage to be removed, so that no bare list marker and no empty line is left."""
     begin = start
     while begin > 0 and shown[begin - 1] not in "\r\n":
         begin -= 1

@@ -1,4 +1,4 @@
-"""Pure: which notes somebody means who leaves out the folder, `.md`, or all but the date."""
+"""Find the note that a person means who leaves out the folder, `.md`, or all but the date; pure."""
 
 from collections.abc import Sequence
 
@@ -6,18 +6,19 @@ from memory.dates.note_name import note_date
 from memory.locks import name_key
 
 MAX_SUGGESTIONS = 3
-"""How many notes are named to somebody who asked for one that is not there."""
+"""Maximum number of notes suggested when one is missing."""
 
 
 def add_extension(asked: str) -> str:
-    """Return the path with `.md` at its end, whatever case it has there."""
+    """Return the path with `.md` at its end, whatever its case was."""
     return asked if asked[-3:].lower() == ".md" else f"{asked}.md"
 
 
 def match_notes(asked: str, paths: Sequence[str]) -> Sequence[str]:
-    """Return the notes that `asked`, a path with or without `.md`, fits; () where there is none.
+    """Return the notes that match `asked`, a path with or without `.md`.
 
-    A path that fits but for case counts before a name in some folder, and that before another note of the same date.
+    A path that differs only by case precedes a matching name in another folder, and that precedes another
+    note of the same date.
     """
     wanted = name_key(add_extension(asked))
     named = [path for path in paths if name_key(path) == wanted]
@@ -29,13 +30,13 @@ def match_notes(asked: str, paths: Sequence[str]) -> Sequence[str]:
 
 
 def suggest_notes(asked: str, paths: Sequence[str]) -> Sequence[str]:
-    """Return the notes that are most like `asked`, nearest first: of a date the nearest days, else similar names."""
+    """Return the notes closest to `asked`: for a date the nearest days, else similar names."""
     day = note_date(asked)
     if day:
         dated = [(abs((of - day).days), path) for path in paths if (of := note_date(path))]
         if dated:
             return [path for _, path in sorted(dated)[:MAX_SUGGESTIONS]]
-    from difflib import get_close_matches  # 3 ms, for nothing where the note is there
+    from difflib import get_close_matches  # takes 3 ms, needless if the note exists
 
     wanted = name_key(add_extension(asked))
     names = sorted((name_key(path).rpartition("/")[2], path) for path in paths)

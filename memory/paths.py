@@ -1,4 +1,4 @@
-"""Where a note may stand: names checked, links resolved, folders opened without a race."""
+"""Check the names in a note's path, resolve its links and open its folder without races."""
 
 import os
 import re
@@ -24,35 +24,35 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 @dataclass(frozen=True, slots=True)
 class NotePath:
-    """A note's real place: `root` is the memory folder with no link in it, `parts` the way from there."""
+    """A note's real location: `root` is the memory folder without links, `parts` the path below it."""
 
     root: str
     parts: tuple[str, ...]
 
     @property
     def path(self) -> str:
-        """The note's path as results, tools and commands have it."""
+        """The note's path as results, tools and commands show it."""
         return "/".join(self.parts)
 
     @property
     def name(self) -> str:
-        """The file's own name."""
+        """The file's name."""
         return self.parts[-1]
 
 
 def is_note_name(name: str) -> bool:
-    """Tell whether a file of this name is a note."""
+    """Return whether a file of this name is a note."""
     return name[-3:].lower() == ".md"
 
 
 def format_path(path: str) -> str:
-    """Make a path fit for one line of a message: nothing unprintable, not too long."""
+    """Make a path fit for one line of a message: printable and not too long."""
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in path[:200])
     return f"{shown}…" if len(path) > 200 else shown
 
 
 def find_name_fault(name: str) -> str:
-    """Say what is wrong with one name of a path; "" where nothing is."""
+    """Return what is wrong with one name of a path; "" if nothing is."""
     if not name:
         return "has an empty name in it"
     if name == "..":
@@ -77,7 +77,7 @@ def find_name_fault(name: str) -> str:
 
 
 def split_note_path(path: str) -> tuple[str, ...]:
-    """Split a note's path into its names; raise PathRefused where it is not a plain relative one."""
+    """Split a note's path into names. Raises `PathRefused` if it is not a plain relative path."""
     asked = path
     if len(path) > PATH_MAX_CHARS:
         raise PathRefused(
@@ -99,10 +99,10 @@ def split_note_path(path: str) -> tuple[str, ...]:
 
 
 def resolve_note_path(folder: Path, path: str, *, existing: bool) -> NotePath:
-    """Find where `path` really stands; raise PathRefused where that is no note inside `folder`.
+    """Return the real location of `path`. Raises `PathRefused` if that is no note inside `folder`.
 
-    With `existing`, a path that begins with the memory folder's own name (`memory/MEMORY.md`, as
-    people and models copy it) is understood where nothing stands under the longer name.
+    With `existing`, the memory folder's own name at the beginning (`memory/MEMORY.md`, as people and models
+    copy it) is dropped if there is no note under the longer path.
     """
     parts = split_note_path(path)
     root = os.path.realpath(folder)
@@ -128,7 +128,7 @@ def resolve_note_path(folder: Path, path: str, *, existing: bool) -> NotePath:
 
 
 def _spell_as_on_disk(root: str, parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Take for each name the spelling (NFC or NFD, as macOS has it) under which it already stands."""
+    """Use the existing spelling (NFC, or NFD as on macOS) of each name."""
     found: list[str] = []
     for part in parts:
         name = part
@@ -146,9 +146,9 @@ def _spell_as_on_disk(root: str, parts: tuple[str, ...]) -> tuple[str, ...]:
 
 @contextmanager
 def open_note_folder(place: NotePath, *, create: bool = False) -> Iterator[int]:
-    """Open the folder of the note, name by name and through no link; gives its descriptor.
+    """Open the note's folder, name by name and following no link; yields its descriptor.
 
-    Raises OSError. A link that is put in the way after the place was found is not followed.
+    A link that was put in the path after it was resolved is not followed. Raises OSError.
     """
     try:
         fd = os.open(place.root, _FOLDER_FLAGS)

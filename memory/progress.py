@@ -1,4 +1,4 @@
-"""How far a long job has come."""
+"""Progress of long-running jobs."""
 
 import time
 from collections.abc import Callable
@@ -8,38 +8,38 @@ from typing import Literal
 JobName = Literal["indexing", "rebuilding", "embedding"]
 
 ReportProgress = Callable[[int, int], None]
-"""Called with how much is done and how much there is."""
+"""Called with the number done and the total."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """One job at one moment; times in seconds."""
+    """One job at one moment."""
 
     job: JobName
     done: int
     total: int
     seconds: float
-    """How long it has been running."""
+    """Seconds since the job began."""
 
     @property
     def per_second(self) -> float:
-        """Rate so far."""
+        """The average rate so far."""
         return self.done / self.seconds if self.seconds else 0.0
 
     @property
     def seconds_left(self) -> float | None:
-        """At this rate; None while that cannot be told."""
+        """Estimated seconds left; None while there is no estimate."""
         return (self.total - self.done) / self.per_second if self.per_second else None
 
 
 @dataclass(slots=True)
 class RunningJobs:
-    """The jobs that run now; told by one thread, asked by another."""
+    """Jobs that are running now; one thread reports, another reads."""
 
     _jobs: dict[JobName, tuple[float, int, int]] = field(default_factory=dict)
 
     def tell(self, job: JobName) -> ReportProgress:
-        """Begin a job; gives what is to be told of it."""
+        """Begin a job; return the function that reports its progress."""
         began = time.monotonic()
         self._jobs[job] = (began, 0, 0)
 
@@ -49,11 +49,11 @@ class RunningJobs:
         return tell
 
     def end(self, job: JobName) -> None:
-        """Forget a job."""
+        """Remove a job."""
         self._jobs.pop(job, None)
 
     def now(self) -> tuple[JobProgress, ...]:
-        """Those that have something to do."""
+        """Return the jobs that have something to do."""
         moment = time.monotonic()
         jobs = list(self._jobs.items())
         return tuple(

@@ -1,4 +1,4 @@
-"""SQLite files looked at without changing anything, also beside who writes to them."""
+"""Inspect SQLite files without changing anything, even while others write to them."""
 
 import os
 import time
@@ -11,20 +11,20 @@ import apsw
 
 BUSY_TIMEOUT_MS = 2000
 CHECK_INSTRUCTIONS = 10_000
-"""So many steps of SQLite's machine lie between two looks at the clock."""
+"""SQLite instructions between two checks of the clock."""
 
 Result = TypeVar("Result")
 
 
 class DatabaseDamaged(Exception):
-    """A page of the file is not as it should be; the text says which."""
+    """A page of the file is damaged; the message says which."""
 
 
 def run_read_only(file: Path, work: Callable[[apsw.Connection], Result], *, seconds: float) -> Result:
-    """Have `work` read a file that is there; raises apsw.InterruptError where that takes longer than `seconds`.
+    """Run `work` on an existing file. Raises apsw.InterruptError if it takes longer than `seconds`.
 
-    No file comes into being beside it, as usual with a reader in WAL mode: where there is no journal, nobody has
-    it open, and it is read as it lies there. Should somebody open it meanwhile, it is read once more.
+    No file is created beside it, as a reader in WAL mode usually does: without a journal nobody has the file
+    open, and it is read as it is. If somebody opens it meanwhile, it is read again.
     """
     deadline = time.monotonic() + seconds
     if not _has_journal(file):
@@ -37,14 +37,14 @@ def run_read_only(file: Path, work: Callable[[apsw.Connection], Result], *, seco
 
 
 def quick_check(db: apsw.Connection) -> None:
-    """Look at every page; raise Damaged."""
+    """Check every page. Raises `DatabaseDamaged`."""
     found = db.execute("PRAGMA quick_check(1)").get
     if found != "ok":
         raise DatabaseDamaged(" ".join(str(found).split()))
 
 
 def is_empty_database(db: apsw.Connection) -> bool:
-    """Whether nothing was ever made in it, as after a first start that was cut off; it is filled at the next."""
+    """Return whether the database has no tables, as after an interrupted first start; the next start creates them."""
     return not db.execute("SELECT count(*) FROM sqlite_schema").get
 
 
@@ -59,7 +59,7 @@ def _read_within(file: Path, work: Callable[[apsw.Connection], Result], how: str
     try:
         db.set_busy_timeout(BUSY_TIMEOUT_MS)
         db.set_progress_handler(lambda: time.monotonic() > deadline, CHECK_INSTRUCTIONS)
-        db.execute("BEGIN")  # all of it is of one moment
+        db.execute("BEGIN")  # one snapshot for everything
         return work(db)
     finally:
         db.close()

@@ -1,4 +1,4 @@
-"""Pure: blank out secrets in text that others wrote, in every form in which they may have repeated them."""
+"""Remove secrets from foreign text, in every form in which they may be repeated; pure."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -7,17 +7,17 @@ from urllib.parse import unquote, urlsplit
 
 REDACTED = "***"
 MIN_SECRET_LENGTH = 4
-"""Letters: a shorter secret is none, and to blank it out would only make words unreadable."""
+"""Characters. Shorter texts are not secrets, and removing them would only make words unreadable."""
 _QUOTED = r"\\{1,8}"
-"""Backslashes before a letter: JSON within JSON has more than one. Bounded, or a text full of them takes for ever."""
+"""Backslashes before a character; JSON within JSON has several. Bounded, or a text full of them takes forever."""
 MIN_BASE64_LENGTH = 6
-"""Letters: of what is shorter than this, other text may well have the same."""
+"""Characters. Other text may well contain shorter Base64 forms by chance."""
 
 _QUOTE_MARK = r"\\*[\"']?"
 _BEGINS = rf"\s*[:=,]\s*(?:b(?=[\"']))?{_QUOTE_MARK}"
-# What comes before a certain end is bounded, or a line that repeats the beginning holds everything up for seconds.
+# What precedes a fixed end is bounded; otherwise a line that repeats the beginning blocks for seconds.
 _LOOKS_SECRET = (
-    # In the address of each call to Telegram.
+    # In the URL of each call to Telegram.
     (r"(?i)(/bot)\d+(?::|%3a)[^/\s\"'?]+", rf"\1{REDACTED}"),
     (r"\b\d{6,}:[A-Za-z0-9_-]{30,}", REDACTED),
     # Headers, as libraries show them: `Authorization: Bearer …`, `(b'Authorization', b'Bearer …')`, JSON.
@@ -33,32 +33,32 @@ _LOOKS_SECRET = (
     ),
     (rf"(?i)(\b(?:set-)?cookie{_QUOTE_MARK}{_BEGINS})[^\r\n\"'\\]+", rf"\1{REDACTED}"),
     (r"(?i)\b(bearer|basic)\s+(?=\S*\d)[\w.~+/=-]{8,}", rf"\1 {REDACTED}"),
-    # In addresses.
+    # In URLs.
     (r"(?i)([?&](?:api[_-]?key|key|access_token|token|secret|password)=)[^&\s\"'#]+", rf"\1{REDACTED}"),
     (r"(://)[^/\s:@\"']*:[^/\s@\"']+@", rf"\1{REDACTED}@"),
-    # Keys by the look that their makers give them.
+    # Keys with a recognizable prefix.
     (
         r"\b(?:sk|pk|pa|gsk|xai)-(?=[\w-]{0,100}\d)[\w-]{16,}|\bgsk_\w{16,}|\bhf_\w{16,}|\bAIza[\w-]{20,}",
         REDACTED,
     ),
     (r"\b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}", REDACTED),  # Discord's tokens
 )
-"""What an unknown secret looks like, and what replaces it."""
+"""Patterns of unknown secrets, and their replacements."""
 
 
 class Redaction:
-    """Blanks out secrets in texts; secrets can be added while it is in use, but not removed."""
+    """Removes secrets from texts; secrets can be added at any time, but not removed."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: tuple[str, ...] = ()
         self.add(secrets)
 
     def add(self, secrets: Iterable[str]) -> None:
-        """Blank out these as well."""
+        """Add secrets."""
         self._secrets = tuple(dict.fromkeys((*self._secrets, *secrets)))
 
     def __call__(self, text: str) -> str:
-        """Return the text without them."""
+        """Return the text without the secrets."""
         text = remove_secrets(text, self._secrets)
         for pattern, instead in _secret_patterns():
             text = pattern.sub(instead, text)
@@ -76,27 +76,30 @@ def set_redaction(redaction: Callable[[str], str]) -> Callable[[str], str]:
 
 
 def redact(text: str) -> str:
-    """Return a text that others wrote without the secrets in this process's settings and environment."""
+    """Return the text without the secrets of this process's settings and environment."""
     return _in_use(text)
 
 
 def remove_secrets(text: str, secrets: Iterable[str]) -> str:
-    """`text` with every secret blanked out: as it is, and as addresses, JSON, Python, HTML and Base64 write it."""
+    """Replace every secret in `text`, also as written in URLs, JSON, Python, HTML and Base64."""
     pattern = _compile_pattern(tuple(dict.fromkeys(secrets)))
     return pattern.sub(REDACTED, text) if pattern else text
 
 
 def find_url_password(address: str) -> str:
-    """The password in `https://user:password@host`, or the user where that is all; "" without one."""
+    """Return the password in `https:
+
+    user:password@host`, or the user if there is none; "" without either.
+    """
     try:
         parts = urlsplit(address)
-    except ValueError:  # half an IPv6 address
+    except ValueError:  # an incomplete IPv6 address
         return ""
     return parts.password or parts.username or ""
 
 
 def find_proxy_passwords(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The passwords of proxies that an environment names; one that refuses may say its own back."""
+    """Return the passwords of the proxies in an environment; a proxy that refuses may repeat its own."""
     proxies = (value for name, value in environment.items() if name.upper().endswith("_PROXY"))
     return tuple(filter(None, map(find_url_password, proxies)))
 
@@ -108,9 +111,9 @@ def _secret_patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 @lru_cache(maxsize=64)
 def _compile_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
-    """What matches any of them; None where none is long enough."""
+    """Return a pattern for any of the secrets; None if none is long enough."""
     known = {each for secret in secrets for each in (secret.strip(), unquote(secret.strip()))}
-    # The longest first: one secret may be the beginning of another.
+    # The longest first, since a secret may be the beginning of another.
     visible = (each for each in known if sum(c.isprintable() and c != " " for c in each) >= MIN_SECRET_LENGTH)
     known_first = sorted(visible, key=lambda each: (-len(each), each))
     forms = ["".join(map(_spelling_pattern, re.findall(r"\\+|[^\\]", each))) for each in known_first]
@@ -120,11 +123,11 @@ def _compile_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _spelling_pattern(character: str) -> str:
-    """A pattern of all the ways in which a character, or a row of backslashes, may stand in a text."""
-    if character[0] == "\\":  # of which each quoting makes two
+    """Return a pattern of all spellings of a character, or of a run of backslashes."""
+    if character[0] == "\\":  # each level of quoting doubles them
         count = len(character)
         return rf"(?:\\{{{count},{8 * count}}}|(?i:(?:%(?:25)*5c){{{count}}}))"
-    if re.fullmatch(r"[A-Za-z0-9]", character):  # which nobody writes in any other way
+    if re.fullmatch(r"[A-Za-z0-9]", character):  # never escaped
         return re.escape(character)
     from html import escape
 
@@ -147,12 +150,12 @@ def _spelling_pattern(character: str) -> str:
     if character.isspace():
         ways += [r"\s", _QUOTED + "[nrtfv]"]
     elif not character.isprintable():
-        ways.append("")  # a terminal is not shown it
+        ways.append("")  # a terminal does not show it
     return "(?:" + "|".join(dict.fromkeys(ways)) + ")"
 
 
 def _base64_forms(secret: bytes) -> Iterator[str]:
-    """What Base64 makes of it, whatever stands before and behind, without the letters that depend on that."""
+    """Yield the Base64 forms of a secret inside other data, without the characters that depend on its neighbours."""
     from base64 import b64encode, urlsafe_b64encode
 
     for before in range(3):

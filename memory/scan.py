@@ -1,4 +1,4 @@
-"""Candidates straight from the notes, for when there is no index to ask: slow, and always there."""
+"""Search candidates straight from the note files, for when the index is unavailable: slow, but always possible."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ from memory.tokenizer import Term, tokenize
 def scan_notes(
     notes: Notes, terms: Sequence[Term], *, most_tokens: int, days: Sequence[DayRange] = ()
 ) -> SearchCandidates:
-    """Every passage of every note that can be read and holds one of the terms, or is the log of one of the days.
+    """Return every passage of the readable notes that contain a term, and of the logs of the given days.
 
-    `most_tokens` as when indexed.
+    `most_tokens`: the maximum size of a chunk, as for the index.
     """
     runs: list[PassageRun] = []
     frequencies: Counter[Term] = Counter()

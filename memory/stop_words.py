@@ -1,4 +1,4 @@
-"""Words that say how something is asked rather than what for, by language; dropped from queries only."""
+"""Words that carry the form of a question rather than its content, by language; dropped from queries only."""
 
 from collections.abc import Iterable, Mapping
 
@@ -48,16 +48,16 @@ _languages: dict[str, frozenset[str]] = {}
 
 
 def load_stop_words(language: str) -> frozenset[str]:
-    """Return the stop words of a language, by its code; none of one that has no entry."""
+    """Return the stop words of a language, by its code; empty if it has no entry."""
     return _load_all().get(language, frozenset())
 
 
 def detect_stop_words(words: Iterable[str]) -> frozenset[str]:
-    """The stop words of the language that `words` (lower case) seem to be in; English where that is open."""
+    """Return the stop words of the language that `words` (lower case) seem to be in; English in doubt."""
     spoken, english = set(words), _load_all()["en"]
 
     def met(listed: frozenset[str]) -> int:
-        # "C++ compiler" is not French, nor "war museum" German: one short word makes no language.
+        # "C++ compiler" is not French, nor "war museum" German: a single short word is no evidence.
         own = (listed & spoken) - english
         sure = listed is english or len(own) > 1 or not "".join(own).isascii()
         return len(listed & spoken) if sure else 0

@@ -1,9 +1,9 @@
-"""Text to words, for every script: the one place that decides what can be found by which word.
+"""Split text into words, for every script; this alone decides which words a text is found by.
 
-Scripts that put spaces between words give folded, stemmed words. Scripts that do not (Chinese, Japanese,
-Thai, Lao, Khmer, Burmese) and Korean, whose particles cling to the words, give one token a character
-(with its marks); a query then asks for pairs of neighbours, so that any two characters in a row are found.
-Each emoji is a word, without its skin tone; one that is made of several is those (a family: its members).
+Scripts with spaces between words yield folded, stemmed words. Scripts without (Chinese, Japanese, Thai, Lao,
+Khmer, Burmese) and Korean, whose particles are attached to words, yield one token per character (with its
+marks); queries then look for pairs of adjacent characters. Each emoji is a word, without its skin tone; a
+composed one is split into its parts (a family: its members).
 """
 
 import re
@@ -18,12 +18,12 @@ from memory.normalization import is_normalized, normalize
 from memory.stop_words import detect_stop_words
 
 VERSION = 3
-"""Part of the index's fingerprint: raise it when the same text would give other words."""
+"""Part of the index's fingerprint: increase it when the same text would yield other words."""
 
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _KANA = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
 _HANGUL = "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"
-# Letters and signs of the scripts below; their digits stay words of their own kind.
+# Letters and signs of the scripts below; their digits are words like any number.
 _THAI_LAO = "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ece\u0edc-\u0edf"
 _THAI_LAO_MARKS = "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece"
 _MYANMAR = "\u1000-\u103f\u1050-\u109f"
@@ -38,7 +38,7 @@ _UNSPACED = (
     f"|[{_MYANMAR}][{_MYANMAR_MARKS}]*"
     f"|[{_KHMER}][{_KHMER_MARKS}]*"
 )
-# Python's \w leaves out combining marks, without which Hindi, Arabic or Hebrew words fall to pieces.
+# Python's \w excludes combining marks, without which Hindi, Arabic or Hebrew words fall apart.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc"
     "\u0900-\u0903\u093a-\u094f\u0955-\u0957\u0962\u0963\u0981-\u0983\u09bc-\u09d7\u0a01-\u0a03\u0a3c-\u0a51\u0a70\u0a71"
@@ -48,21 +48,22 @@ _MARKS = (
 _LETTER = f"(?:(?![{_HAN}{_KANA}{_HANGUL}{_THAI_LAO}{_MYANMAR}{_KHMER}])[^\\W_]|[{_MARKS}])"
 # "Anna's" and "don't" are one word each; "l'école" is two.
 _WORD = f"{_LETTER}+(?:['’](?:s|t|d|m|ll|re|ve)(?!\\w))?"
-# A flag is two letters of its own; #️⃣ and *️⃣ have no digit to be found by. Skin tones are left out, and what NFKC makes
-# letters of is none.
+# A flag is two letters of its own; #️⃣ and *️⃣ have no digit to be found by. Skin tones are left out, and
+# what NFKC turns into letters is no emoji.
 _EMOJI = (
     "[\U0001f1e6-\U0001f1ff]{2}|[#*]\u20e3"
     "|[\u231a\u231b\u23e9-\u23fa\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001f3fa\U0001f400-\U0001faff]"
 )
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'(?:s|t|d|m|ll|re|ve)(?![a-z0-9_]))?")
-# A character with what may become one with it: marks, parts of Korean syllables, Japanese voicing.
+# A character with what may combine with it: marks, parts of Korean syllables, Japanese voicing.
 _CLUSTER = re.compile(
     f"(?s:.)[{_MARKS}{_MYANMAR_MARKS}{_THAI_LAO_MARKS}\u1160-\u11ff\u3099\u309a\uff9e\uff9f]*"
 )
 _APOSTROPHE = re.compile("['’].*")
-# Soft hyphens, joiners, marks of direction and of variants: inside words and emoji, seen by nobody and typed by nobody.
+# Soft hyphens, joiners, direction marks and variant selectors: invisible inside words and emoji, and never
+# typed.
 _UNSEEN = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
-# Letters that Unicode does not take apart, and letters of Arabic and Persian that are typed for each other.
+# Letters that Unicode does not decompose, and letters of Arabic and Persian that are typed for each other.
 _ALIKE = str.maketrans(
     {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
     | {"ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ـ": ""}
@@ -71,13 +72,13 @@ _ALIKE = str.maketrans(
 _ACCENT = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc]")
 
 MOST_TERMS = 1_000
-"""A query that is a whole document asks for its first words; each costs a look into the index."""
+"""Maximum terms of a query; each costs an index lookup, and a query may be a whole document."""
 
 LONGEST_QUERY = 10_000
-"""Characters of a query that are looked at: seconds would go by over the rest, in which nobody else is served."""
+"""Maximum characters of a query that are parsed; more would block the event loop for seconds."""
 
 _MEMO_LIMIT = 50_000
-"""6 MB. A large memory has as many words that are not rare; what is forgotten is folded once more."""
+"""Entries, 6 MB in all: about as many words as are not rare in a large memory. Evicted words are folded again."""
 _MEMO_LONGEST = 40
 _DIGIT = re.compile(r"\d")
 _memo: dict[str, str] = {}
@@ -86,14 +87,14 @@ _stemming = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Something to look for: one word, or two neighbouring characters of a script without spaces."""
+    """A search term: one word, or two adjacent characters of a script without spaces."""
 
     tokens: tuple[str, ...]
-    """One token, or two that stand side by side."""
+    """One token, or two adjacent ones."""
 
 
 def tokenize(text: str) -> list[str]:
-    """The tokens of `text` in order, as they are indexed; none holds white space."""
+    """Return the tokens of `text` in order, as they are indexed; none contains white space."""
     if text.isascii():
         return [_memo.get(word) or _fold_word(word) for word in _ASCII_TOKEN.findall(text.lower())]
     text = _normalize_text(text)
@@ -105,7 +106,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def tokenize_with_offsets(text: str) -> list[tuple[str, int, int]]:
-    """The tokens of `text` as `tokenize` has them, each with where it stands: `text[start:end]`."""
+    """Return the tokens of `tokenize` with their positions: `text[start:end]`."""
     plain = _normalize_text(text)
     starts: Sequence[int] = range(len(text))
     ends: Sequence[int] = range(1, len(text) + 1)
@@ -121,19 +122,19 @@ def tokenize_with_offsets(text: str) -> list[tuple[str, int, int]]:
 
 
 def _keeps_offsets(text: str, plain: str) -> bool:
-    """Whether each character of `text` is one of `plain`, its `_normalize_text` form."""
+    """Return whether each character of `text` corresponds to one of `plain`, its `_normalize_text` form."""
     if text.isascii():
         return True
     return len(plain) == len(text) and is_normalized("NFKC", text) and not _UNSEEN.search(text)
 
 
 def is_lookup(query: str, terms: Sequence[Term]) -> bool:
-    """Whether a query, of these terms, names something ("boiler code", "护照") rather than asks about it."""
+    """Return whether a query names something ("boiler code", "护照") rather than asks a question."""
     return len(terms) <= 3 and len(query.split()) <= 2 and not query.rstrip().endswith(("?", "？", "؟"))
 
 
 def parse_query(query: str) -> list[Term]:
-    """What a query asks for, in its order, none twice; stop words only where there is nothing else."""
+    """Return the query's distinct terms in order; stop words only if there is nothing else."""
     spaced: list[tuple[str, Term]] = []
     terms: list[Term] = []
     run: list[str] = []
@@ -165,7 +166,7 @@ def parse_query(query: str) -> list[Term]:
 
 
 def is_unspaced_character(token: str) -> bool:
-    """Whether a token is a character of a script without spaces: queries ask for two of them side by side."""
+    """Return whether a token is a character of a script without spaces; queries look for two adjacent ones."""
     return _unspaced_pattern().fullmatch(token) is not None
 
 
@@ -176,26 +177,26 @@ def _unspaced_pattern() -> re.Pattern[str]:
 
 @cache
 def _token_pattern() -> re.Pattern[str]:
-    """Made by the first text that wants it: that takes 4 ms."""
+    """Compile the pattern on first use, since that takes 4 ms."""
     return re.compile(f"({_WORD}|{_EMOJI})|{_UNSPACED}")
 
 
 def _normalize_text(text: str) -> str:
-    """Lower case, one way of writing each character, nothing that is not seen."""
+    """Return the text in lower case and one normal form, without invisible characters."""
     return _UNSEEN.sub("", normalize("NFKC", text).lower()).replace("ʼ", "’")
 
 
 def _fold_word(word: str) -> str:
-    """Case, accents and endings away, so that forms of one word meet."""
-    if word.isdecimal() and word.isascii():  # there is no end of numbers: they are not remembered
+    """Return the word without case, accents and endings, so that its forms match."""
+    if word.isdecimal() and word.isascii():  # numbers are unlimited, so they are not cached
         return word
     known = _memo.get(word)
     if known is not None:
         return known
     folded = _stem_word(_strip_accents(word)) or word
     if folded == word:
-        folded = word  # most are their own: held once
-    if len(word) <= _MEMO_LONGEST and not _DIGIT.search(word):  # of names such as b12 there is no end either
+        folded = word  # most words are their own stem: store one object
+    if len(word) <= _MEMO_LONGEST and not _DIGIT.search(word):  # names such as b12 are unlimited too
         if len(_memo) >= _MEMO_LIMIT:
             _memo.clear()
         _memo[word] = folded
@@ -203,11 +204,11 @@ def _fold_word(word: str) -> str:
 
 
 def _strip_accents(word: str) -> str:
-    """The word without accents, without what follows an apostrophe, and with the digits 0 to 9."""
+    """Return the word without accents and the part after an apostrophe, and with the digits 0 to 9."""
     plain = _APOSTROPHE.sub("", word.casefold())
     if not plain.isascii():
         plain = "".join(str(unicodedata.decimal(c, c)) for c in plain)
-    # Only of letters where the word stays the same without: elsewhere a mark makes another letter.
+    # Only from letters that stay the same without them: elsewhere a mark makes another letter.
     if not plain.isascii() and any("\u00c0" <= c <= "\u06ff" or "\u1e00" <= c <= "\u1fff" for c in plain):
         decomposed = normalize("NFD", plain.translate(_ALIKE))
         plain = normalize("NFC", _ACCENT.sub("", decomposed))
@@ -218,11 +219,11 @@ def _strip_accents(word: str) -> str:
 def _english_stemmer() -> Callable[[str], str]:
     import Stemmer
 
-    # Without its cache of ten thousand words, 3 MB: we have our own.
+    # Without its own cache of ten thousand words, 3 MB, since we have one.
     stem: Callable[[str], str] = Stemmer.Stemmer("english", maxCacheSize=0).stemWord
     return stem
 
 
 def _stem_word(word: str) -> str:
-    with _stemming:  # a stemmer keeps the word it works on
+    with _stemming:  # a stemmer stores the word it works on
         return _english_stemmer()(word)

@@ -1,4 +1,4 @@
-"""What edits removed: one file each, whose name says when, from which note, and from where in it."""
+"""The trash of removed text: one file per removal, whose name says when, from which note, and from which lines."""
 
 import contextlib
 import os
@@ -25,31 +25,31 @@ _NAME = re.compile(
     r"(?P<note>.+\.md|\.restored)",
     re.IGNORECASE,
 )
-"""No note's name begins with a dot, so that names written by earlier versions are told from those of today."""
+"""No note's name begins with a dot, which distinguishes names written by earlier versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrashItem:
-    """Something in the trash."""
+    """One removal in the trash."""
 
     number: str
-    """Four digits, or more where others have the same ones. Nothing else gets it, whatever is removed meanwhile."""
+    """Four digits, or more if others begin with the same ones. It is never reused."""
     file: str
-    """Its name in the trash."""
+    """Its file name in the trash."""
     at: datetime
     """When it was removed, in UTC."""
     note: str
-    """The path of the note that it was in; of an entry of an earlier version, with `--` for each `/`."""
+    """The path of its note; items of earlier versions have `--` for each `/`."""
     is_exact: bool
-    """Whether that is the note's path to the letter."""
+    """True if `note` is the exact path."""
     is_whole: bool = False
-    """Whether it is a whole note."""
+    """True if it is a whole note."""
     stood: LineAnchor | None = None
-    """Where its lines stood; None where that is not known."""
+    """Where its lines were; None if unknown."""
     new_lines: LinesChecksum | None = None
-    """The lines that an edit put in their place; None where there are none, or they are not known."""
+    """The lines that replaced it; None if there are none, or they are unknown."""
     is_restored: bool = False
-    """Whether it was put back; then nothing of it is here any more."""
+    """True if it was put back; then none of it is left here."""
 
 
 def save_removed(
@@ -60,11 +60,11 @@ def save_removed(
     stood: LineAnchor | None = None,
     new_lines: LinesChecksum | None = None,
 ) -> Path:
-    """Write `removed` under `folder`, durably. Raises OSError. `stood`: where, in the note; None for a whole note.
+    """Write `removed` to a new file in `folder`, synced. Raises OSError.
 
-    The name is like `2026-11-21T14-30-02.123456Z .line-3-9ae0daaf trips%2Foslo.md`, with `-1-1b2c3d4f` behind the place
-    where one line of that checksum (`new_lines`) replaced it; of a path that is too long, the end is kept, with `--`
-    for each `/`.
+    `stood` is where it was in the note; None for a whole note. The name is like `2026-11-21T14-30-02.123456Z
+    .line-3-9ae0daaf trips%2Foslo.md`, with `-1-1b2c3d4f` after the place if one line of that checksum
+    (`new_lines`) replaced it; a path that is too long is cut at its beginning, with `--` for each `/`.
     """
     quoted = note.replace("%", "%25").replace("/", "%2F")
     kind = f".line-{stood.line}-{stood.above}" if stood else _WHOLE
@@ -98,19 +98,19 @@ def list_trash(folder: Path) -> Sequence[TrashItem]:
 
 
 def find_by_number(removed: Sequence[TrashItem], number: str) -> Sequence[TrashItem]:
-    """Return what has a number, as it was listed at whatever time; several where one of them came later."""
+    """Return the items with this number, however long ago it was shown; several if later items share its digits."""
     if len(number) < _FEWEST_DIGITS:
         return ()
     return [each for each in removed if _make_digits(each.file.partition(" ")[0]).startswith(number)]
 
 
 def read_trash_item(folder: Path, file: str) -> str:
-    """Return the text of something in the trash, with LF line ends. Raises OSError."""
+    """Return the text of a trash item, with LF line ends. Raises OSError."""
     return decode((folder / file).read_bytes()).text
 
 
 def find_note(removed: TrashItem, notes: Collection[str]) -> str:
-    """Return the path of the note that something was removed from, as far as its name tells; `notes`: all there are."""
+    """Return the path among `notes` that a trash item came from, as far as its name shows."""
     if removed.is_exact:
         return removed.note
     is_cut = len(removed.note.encode()) > _NAME_MAX_BYTES - 4
@@ -123,7 +123,7 @@ def find_note(removed: TrashItem, notes: Collection[str]) -> str:
 
 
 def mark_restored(folder: Path, file: str) -> None:
-    """Remove from the trash what is in a note again; its number stays taken. Raises OSError."""
+    """Remove a restored item's text; its number stays taken. Raises OSError."""
     stamp = file.partition(" ")[0]
     with open_private_folder(folder) as fd:
         with contextlib.suppress(FileExistsError):
@@ -134,12 +134,15 @@ def mark_restored(folder: Path, file: str) -> None:
 
 
 def count_matching(folder: Path, wanted: WordsToForget) -> int:
-    """How many of the files hold what is to be forgotten. Raises OSError."""
+    """Return how many trash files match. Raises OSError."""
     return sum(1 for _ in _find_matching(folder, wanted))
 
 
 def delete_matching(folder: Path, wanted: WordsToForget) -> int:
-    """Remove what is to be forgotten from the files, and those of which nothing is left; tells from how many."""
+    """Remove matching lines from the trash files, and files that become empty; return how many matched.
+
+    Raises OSError.
+    """
     found = list(_find_matching(folder, wanted))
     if found:
         with open_private_folder(folder) as fd:
@@ -158,7 +161,7 @@ def delete_matching(folder: Path, wanted: WordsToForget) -> int:
 
 
 def _assign_numbers(stamps: Collection[str]) -> Mapping[str, str]:
-    """Return the number of each: as many of its digits as no other begins with."""
+    """Return each stamp's number: as many of its digits as distinguish it from the others."""
     in_order = sorted((_make_digits(stamp), stamp) for stamp in stamps)
     edges = ["", *(digits for digits, _ in in_order), ""]
     return {
@@ -174,14 +177,14 @@ def _assign_numbers(stamps: Collection[str]) -> Mapping[str, str]:
 
 
 def _make_digits(stamp: str) -> str:
-    """Return 17 digits made of the time of removal, which nothing that happens later changes; the first is not 0."""
-    import hashlib  # 3 ms, for nothing where no trash is looked into
+    """Return 17 digits derived from the time of removal; the first is not 0."""
+    import hashlib  # takes 3 ms, needless unless the trash is used
 
     return str(10**16 + int.from_bytes(hashlib.sha256(stamp.encode()).digest()[:7]))
 
 
 def _common_digits(one: str, other: str) -> int:
-    """Return how many digits at their beginning are the same."""
+    """Return the length of the common prefix."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 

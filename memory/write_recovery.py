@@ -1,4 +1,4 @@
-"""Pure: what a write leaves in a note, by which it is known to be done where nobody was left to say so."""
+"""Find out from a note's content whether an interrupted write was done, and what is missing; pure."""
 
 from array import array
 from collections.abc import Iterator, Sequence
@@ -10,42 +10,43 @@ from memory.formatting import format_lead_in
 
 @dataclass(frozen=True, slots=True)
 class BeforeAppend:
-    """A note as it was before a block was added to it."""
+    """A note's state before a block is appended."""
 
     count: int
-    """How often exactly this block stood there, in lines of its own."""
+    """How often exactly this block occurs, in lines of its own."""
     size: int
-    """Bytes of the note."""
+    """Size of the note in bytes."""
     whole: bool
-    """Whether its last line had an end; true of an empty note."""
+    """True if its last line ends with a newline, or the note is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class BeforeEdit:
-    """A note as it was before an edit, and what it was to become."""
+    """A note's state before an edit, and the result of the edit."""
 
     digest: str
-    """SHA-256 of its bytes, in hexadecimal; `after`: of those that it was to have."""
+    """SHA-256 of its bytes, in hexadecimal; `after` is that of the result."""
     after: str
     lines: str
-    """The lines in which the new passage was to stand, whole, with LF between them; "" where one is removed."""
+    """The whole lines of the new passage, with LF between them; "" if the edit only removes."""
     count: int
-    """How often exactly these lines stood there already."""
+    """How often exactly these lines occur already."""
     line_start: int
     line_end: int
     offset: int
 
 
 def before_append(data: bytes, block: str) -> BeforeAppend:
-    """Look at a note to which a block will be added."""
+    """Return the state of a note before a block is appended."""
     note = decode(data)
     return BeforeAppend(len(find_block(note.text, block)), len(data), not note.raw or _has_newline(note.raw))
 
 
 def find_block(text: str, block: str) -> list[int]:
-    """Where a block stands in a text (both with LF line ends) in lines of its own, as offsets.
+    """Return the offsets at which a block occurs in a text, in lines of its own; both have LF line ends.
 
-    Ones that share lines count each. The time grows with the text alone, also where it is one letter a million times.
+    Overlapping occurrences count each. The time is linear in the text, even if it is one letter a million
+    times.
     """
     lines, wanted = f"\n{text}\n", f"\n{block}\n"
     borders = _prefix_function(block.split("\n"))
@@ -59,7 +60,7 @@ def find_block(text: str, block: str) -> list[int]:
 
 
 def _prefix_function(pattern: Sequence[str] | bytes) -> Sequence[int]:
-    """For each beginning of a pattern: how much of its own beginning it ends with (Knuth, Morris and Pratt)."""
+    """Return, for each prefix, the length of its longest border (Knuth, Morris and Pratt)."""
     borders, length = array("L", [0]), 0
     for at in range(1, len(pattern)):
         while length and pattern[at] != pattern[length]:
@@ -70,7 +71,7 @@ def _prefix_function(pattern: Sequence[str] | bytes) -> Sequence[int]:
 
 
 def _find_overlapping(lines: Sequence[str], block: Sequence[str], borders: Sequence[int]) -> list[int]:
-    """The offsets at which these lines stand, line by line, also where one place shares lines with the next."""
+    """Return the offsets at which the lines occur, including overlapping occurrences."""
     found, offsets, matched = list[int](), array("L", [0]), 0
     for line in lines:
         offsets.append(offsets[-1] + len(line) + 1)
@@ -83,21 +84,21 @@ def _find_overlapping(lines: Sequence[str], block: Sequence[str], borders: Seque
 
 
 def make_addition(data: bytes, block: str, *, title: str, at: str = "") -> tuple[bytes, bytes]:
-    """The bytes that add a block to a note that reads `data`: what leads to it, and the block."""
+    """Return the bytes that append a block to the note `data`: the lead-in, and the block."""
     note = decode(data)
     lead = format_lead_in(note.text, block, title=title, at=at).replace("\n", note.line_end)
-    # A crash may have torn a wide character in two, or a line end; LF after CR only completes that.
+    # A crash may have cut a wide character or a line end in two; LF after CR completes the latter.
     torn = b"\0" * (-len(data) % note.unit)
     half = "\n" if note.raw.endswith("\r") and lead.startswith("\n") else ""
     return torn + note.encode(half + lead), _encode_block(note, block)
 
 
 def find_missing_rest(data: bytes, block: str, before: BeforeAppend, *, title: str, at: str = "") -> bytes:
-    """What a torn beginning of the block at the note's end still lacks; b"" where there is none.
+    """Return what is missing of a partly written block at the note's end; b"" if nothing is.
 
-    Torn is what stands behind the old end where it is a beginning of what was to be added there; and, where
-    another program has made the note longer or shorter since, a last line without an end that there was not
-    before, and that is such a beginning.
+    A block is partly written if the bytes after the old end are a prefix of what was to be appended. If
+    another program has changed the note's length since, a last line without newline counts, if there was none
+    before and it is such a prefix.
     """
     begun = data[before.size :]
     if begun:
@@ -117,7 +118,7 @@ def find_missing_rest(data: bytes, block: str, before: BeforeAppend, *, title: s
 
 
 def _matching_prefixes(added: bytes, data: bytes) -> Iterator[int]:
-    """How long each beginning of some bytes is that others end with, not all of them; the longest first."""
+    """Yield the length of each proper prefix of `added` that `data` ends with, longest first."""
     added = added[:-1]
     borders, length = _prefix_function(added), 0
     for byte in data[-len(added) :] if added else b"":
@@ -132,7 +133,7 @@ def _matching_prefixes(added: bytes, data: bytes) -> Iterator[int]:
 def before_edit(
     data: bytes, after: bytes, *, removes: bool, line_start: int, line_end: int, offset: int
 ) -> BeforeEdit:
-    """Look at a note that an edit will turn into `after`, with the new passage in these lines."""
+    """Return the state of a note before an edit that results in `after`, with the new passage in these lines."""
     text, becomes = decode(data).text, decode(after).text
     lines = "" if removes else "\n".join(becomes.split("\n")[line_start - 1 : line_end])
     count = len(find_block(text, lines)) if lines else 0
@@ -140,9 +141,9 @@ def before_edit(
 
 
 def is_edit_done(data: bytes, old: str, new: str, before: BeforeEdit) -> bool:
-    """Whether an edit was done, by the bytes where nobody has changed the note since, else by its lines.
+    """Return whether an edit was done, from the bytes if nobody changed the note since, else from its lines.
 
-    `new` may hold `old`: then the lines with `new` tell, which stand there once more than before.
+    If `new` contains `old`, the edit was done if the lines of `new` occur once more than before.
     """
     if (now := _digest(data)) in {before.digest, before.after}:
         return now == before.after
@@ -161,6 +162,6 @@ def _encode_block(note: DecodedNote, block: str) -> bytes:
 
 
 def _digest(data: bytes) -> str:
-    import hashlib  # 3 ms, for nothing where no note is edited
+    import hashlib  # takes 3 ms, needless if no note is edited
 
     return hashlib.sha256(data).hexdigest()

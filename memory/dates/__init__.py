@@ -1,4 +1,4 @@
-"""Dates: which days a question speaks of, and which day a note or a passage is of."""
+"""Find the days that a query names, and the day that a note or passage is about."""
 
 from memory.dates.note_name import note_date
 from memory.dates.passage_dates import CORE_NOTE, passage_dates

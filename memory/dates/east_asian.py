@@ -1,4 +1,4 @@
-"""Dates in Chinese, Japanese and Korean, which one pattern for each form finds in the running text."""
+"""Dates in Chinese, Japanese and Korean, one pattern for each form."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -57,18 +57,18 @@ _DIGITS = {sign: value for value, sign in enumerate("〇一二三四五六七八
 _NUMBER = "(?:(?<![0-9])[0-9]{1,4}|[〇零一二三四五六七八九十两兩]{1,3})"
 
 _SIGNS = frozenset("年月日天周週星礼禮曜昨今明前后後去おきゆあ년월일주달어오내그엊모작올지이다재요")
-"""Each date has at least one of these, and few other texts do."""
+"""Each date has at least one of these characters, and few other texts do."""
 
 
 def read_east_asian(text: str, today: date) -> Iterator[DateMatch]:
-    """Dates in folded text, in no order; they may overlap, and then the longest is meant."""
+    """Yield the dates in folded text, in no order; they may overlap, and then the longest is meant."""
     if _SIGNS.isdisjoint(text):
         return
     for pattern, read in _date_forms():
         for match in pattern.finditer(text):
             try:
                 span = read(match, today)
-            except (ValueError, OverflowError):  # beyond the calendar
+            except (ValueError, OverflowError):  # outside the calendar
                 continue
             opening = _opening_pattern().match(text, match.end())
             end = opening.end() if opening else match.end()
@@ -121,14 +121,14 @@ def _read_day(said: re.Match[str], today: date) -> DayRange:
 
 
 def _read_ago(said: re.Match[str], today: date) -> DayRange | None:
-    """3日前; but 三月前 is before March."""
+    """Parse 3日前; but 三月前 is "before March"."""
     if said["unit"] == "月" and not said["count"].isdigit():
         return None
     return units_ago(_lookup(_UNITS, said["unit"]), _parse_number(said["count"]), today)
 
 
 def _read_year(said: re.Match[str], today: date) -> DayRange | None:
-    """2022年, 去年5月, 2022年6月3日."""
+    """Parse 2022年, 去年5月, 2022年6月3日."""
     year = _parse_number(said["year"]) if said["year"] else today.year + _lookup(_YEARS, said["near"])
     if not 1900 <= year <= 2099:
         return None
@@ -142,7 +142,7 @@ def _read_year(said: re.Match[str], today: date) -> DayRange | None:
 
 
 def _read_month(said: re.Match[str], today: date) -> DayRange | None:
-    """6月3日, 十二月."""
+    """Parse 6月3日, 十二月."""
     month = _parse_number(said["month"])
     if not 1 <= month <= 12:
         return None
@@ -153,24 +153,24 @@ def _read_month(said: re.Match[str], today: date) -> DayRange | None:
 
 
 def _read_unit(said: re.Match[str], today: date) -> DayRange:
-    """上周末, 先月, 이번 주."""
+    """Parse 上周末, 先月, 이번 주."""
     return near_unit(_lookup(_UNITS, said["unit"]), _lookup(_NEAR, said["near"]), today)
 
 
 def _read_weekday_of_week(said: re.Match[str], today: date) -> DayRange:
-    """上周五, 先週の金曜日, 지난주 금요일."""
+    """Parse 上周五, 先週の金曜日, 지난주 금요일."""
     monday, _ = near_unit("week", _lookup(_NEAR, said["near"]), today)
     return near_weekday(_parse_weekday(said["weekday"]), 0, monday)
 
 
 def _read_weekday(said: re.Match[str], today: date) -> DayRange:
-    """星期一, 月曜日, 지난 금요일."""
+    """Parse 星期一, 月曜日, 지난 금요일."""
     near = {"이번": 0, "다음": 1}.get(said["near"] or "", -1)
     return near_weekday(_parse_weekday(said["weekday"]), near, today)
 
 
 def _parse_weekday(said: str) -> int:
-    """By its own sign, which is the first of 金曜日 and 금요일, the last of 星期五."""
+    """Return the weekday by its own sign: the first of 金曜日 and 금요일, the last of 星期五."""
     sign = said[0] if said[1:2] in ("曜", "요") else said[-1].replace("天", "日")
     return next(signs.index(sign) for signs in _WEEKDAYS if sign in signs)
 
@@ -184,7 +184,7 @@ def _lookup(table: Mapping[_Key, str], said: str) -> _Key:
 
 
 def _parse_number(text: str) -> int:
-    """`2023`, `二零二三`, `十二`, `二十一`. Raises ValueError where it is none."""
+    """Parse `2023`, `二零二三`, `十二`, `二十一`. Raises ValueError if it is no number."""
     if text.isdigit() and text.isascii():
         return int(text)
     tens, ten, ones = text.partition("十")

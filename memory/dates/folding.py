@@ -1,4 +1,4 @@
-"""Text as dates are looked for in it: small letters, one form, no accents."""
+"""Fold text for the date parser: lower case, one normal form, no accents."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from memory.normalization import normalize
 
 
 def fold(query: str) -> tuple[str, Sequence[int]]:
-    """`query` folded, and for each letter of that its place in `query`."""
+    """Return `query` folded, and the index in `query` of each folded character."""
     if query.isascii():
         return query.lower(), range(len(query))
     folded: list[str] = []
@@ -18,7 +18,7 @@ def fold(query: str) -> tuple[str, Sequence[int]]:
             continue
         letters = fold_letters(query[start:end])
         folded.append(letters)
-        # The last letter of a cluster stands for its end, so that a span holds the whole of it.
+        # The last character of a cluster maps to its end, so that a span contains the whole cluster.
         places.extend([start] * (len(letters) - 1) + [end - 1] if letters else [])
         start = end
     return "".join(folded), places

@@ -1,4 +1,4 @@
-"""The words as they are looked up: all languages together, since nobody says in which one a question is."""
+"""Lookup tables for date words, all languages together, since the query's language is unknown."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ _Meaning = TypeVar("_Meaning")
 
 
 class Lexicon:
-    """Folded phrases and their meanings: the tables of `words.py` turned round."""
+    """Folded phrases and their meanings: the tables of `vocabulary.py`, inverted."""
 
     def __init__(self) -> None:
         self.months = _invert(words.MONTHS)
@@ -46,13 +46,13 @@ def _invert(rows: Mapping[_Meaning, str]) -> dict[str, _Meaning]:
 
 
 def may_contain_dates(text: str) -> bool:
-    """Whether folded text has a digit or a word without which there is no date; most questions have none."""
+    """Return whether folded text has a digit or a word that every date contains; most queries have none."""
     return not _trigger_words().isdisjoint(_digit_or_word_pattern().findall(text))
 
 
 @cache
 def _trigger_words() -> frozenset[str]:
-    """The last words of phrases, which say more than their first: this morning, last week."""
+    """Return the last words of phrases, which are rarer than the first: this morning, last week."""
     tables = (words.MONTHS, words.WEEKDAYS, words.DAYS, words.UNITS)
     last_words = (
         phrase.rpartition(" ")[2] for rows in tables for alike in rows.values() for phrase in phrases(alike)

@@ -1,4 +1,4 @@
-"""Which day a note is of, by its file name."""
+"""The date in a note's file name."""
 
 import re
 from datetime import date
@@ -8,7 +8,7 @@ from memory.dates.periods import make_day
 
 
 def note_date(path: str) -> date | None:
-    """The day at the beginning of a note's file name, as of a daily log; None where there is none."""
+    """Return the date at the beginning of a note's file name, such as a daily log's; None if there is none."""
     name = path.rpartition("/")[2]
     if not name[10:11].isdigit() and _leading_day_pattern().match(name):
         return make_day(int(name[:4]), int(name[5:7]), int(name[8:10]))

@@ -1,4 +1,4 @@
-"""The day on which each passage of a note was told, if the note says so; never guessed."""
+"""The day that each passage of a note is about, if the note says so; never guessed."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from memory.chunker import Passage
 
 CORE_NOTE = "MEMORY.md"
-"""What always holds: it has no day, whatever dates stand in it."""
+"""The core note is always valid: it has no day, whatever dates it contains."""
 
 _DAY = (
     r"(?<!\d)(?:(?P<y>\d{4})(?P<sign>[-/._])(?P<m>\d{1,2})(?P=sign)(?P<d>\d{1,2})"
     r"|(?P<d2>\d{1,2})\.[ ]?(?P<m2>\d{1,2})\.[ ]?(?P<y2>\d{4})"
     r"|(?P<y3>\d{4})[年년]\s?(?P<m3>\d{1,2})[月월]\s?(?P<d3>\d{1,2}))(?!\d)"
 )
-"""A day in digits that can be read in one way only: 3/5/2024 is May in one country and March in another."""
+"""An unambiguous date in digits: 3/5/2024 is May in one country and March in another."""
 
 
 def passage_dates(path: str, passages: Sequence["Passage"]) -> list[date | None]:
-    """Return the day of each passage; None where nothing says it.
+    """Return the day of each passage; None if the note does not say.
 
-    A daily log's passages are of the log's day. Others are of the day at their beginning, else of the nearest
-    heading with one, else of the note's front matter, else of its name. MEMORY.md has none.
+    A daily log's passages have the log's day. Others have the day at their beginning, else that of the
+    nearest heading with one, else that of the front matter, else that of the file name. MEMORY.md has none.
     """
     if path == CORE_NOTE:
         return [None] * len(passages)
@@ -49,7 +49,7 @@ def _heading_date(heading: str) -> date | None:
 
 
 def _front_matter_date(passages: Sequence["Passage"]) -> date | None:
-    """The latest day among the fields of a note's front matter that tell when it was written."""
+    """Return the latest date among the front matter's fields that say when it was written."""
     if not passages or passages[0].line_start != 1 or not passages[0].text.startswith("---\n"):
         return None
     return max(filter(None, map(_parse_day, _date_field_pattern().finditer(passages[0].text))), default=None)
@@ -91,7 +91,7 @@ def _four_digits_pattern() -> re.Pattern[str]:
 
 @cache
 def _line_start_pattern() -> re.Pattern[str]:
-    """A day at the beginning of a line, behind what makes it an item, a row, a quotation, bold, or a task."""
+    """Return the pattern of a date at the beginning of a line, after list, table, quote, bold or task markers."""
     return re.compile(r"(?:\s|\[[ xX]\]\s|[-*+>|#(\[_~]|\d{1,3}[.)]\s(?!\d{1,2}\.\s?\d{4}))*+" + _DAY)
 
 

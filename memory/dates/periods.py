@@ -1,13 +1,13 @@
-"""Pure arithmetic of days, weeks, months and years.
+"""Arithmetic with days, weeks, months and years; pure.
 
-What lies beyond the calendar of `datetime.date` raises ValueError or OverflowError.
+Functions raise ValueError or OverflowError outside the calendar of `datetime.date`.
 """
 
 from datetime import date, timedelta
 from typing import Literal
 
 DayRange = tuple[date, date]
-"""The first and the last day, both of them inclusive."""
+"""First and last day, inclusive."""
 DateUnit = Literal["day", "week", "month", "year", "weekend"]
 Opening = Literal["since", "before", "after"]
 
@@ -27,7 +27,7 @@ def single_day(day: date) -> DayRange:
 
 
 def month_range(year: int, month: int) -> DayRange:
-    """The days of a month; `month` may lie outside 1 to 12, and counts on from the year."""
+    """Return the days of a month; a `month` outside 1 to 12 continues into other years."""
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     first = date(year, month, 1)
     if (year, month) == (date.max.year, 12):
@@ -40,12 +40,12 @@ def year_range(year: int) -> DayRange:
 
 
 def expand_year(two_digits: int) -> int:
-    """2022 for 22, as POSIX reads %y."""
+    """Return 2022 for 22, as POSIX reads %y."""
     return two_digits + (2000 if two_digits < 69 else 1900)
 
 
 def near_unit(unit: DateUnit, near: int, today: date) -> DayRange:
-    """The day, week … which is `near` from the one that today is in."""
+    """Return the day, week, … that is `near` units from today's."""
     if unit == "day":
         return single_day(today + timedelta(near))
     if unit == "month":
@@ -57,7 +57,7 @@ def near_unit(unit: DateUnit, near: int, today: date) -> DayRange:
 
 
 def near_weekday(weekday: int, near: int, today: date) -> DayRange:
-    """The last of that name before today (-1), the one of this week (0), the first after today (1)."""
+    """Return the last such weekday before today (-1), this week's (0), or the first after today (1)."""
     if near < 0:
         return single_day(today - timedelta((today.weekday() - weekday - 1) % 7 + 1))
     if near > 0:
@@ -66,15 +66,16 @@ def near_weekday(weekday: int, near: int, today: date) -> DayRange:
 
 
 def near_month(month: int, near: int, today: date) -> DayRange:
-    """The last month of that name that is over (-1), the one of this year (0), the first to come (1)."""
+    """Return the last such month that is over (-1), this year's (0), or the next (1)."""
     passed = near < 0 and month >= today.month
     return month_range(today.year - passed + (near > 0 and month <= today.month), month)
 
 
 def units_ago(unit: DateUnit, count: int, today: date) -> DayRange:
-    """What lies `count` units back.
+    """Return the range that is `count` units back.
 
-    Nobody counts days who speaks of weeks or months: these are seven days around, and the whole month or year.
+    People who speak of weeks or months do not count days: the range is seven days around, or the whole month
+    or year.
     """
     if unit in ("week", "weekend"):
         middle = today - count * _WEEK
@@ -83,7 +84,7 @@ def units_ago(unit: DateUnit, count: int, today: date) -> DayRange:
 
 
 def past_units(unit: DateUnit, count: int, today: date) -> DayRange:
-    """The `count` days, weeks … up to today."""
+    """Return the last `count` days, weeks, … up to today."""
     if unit in ("day", "week", "weekend"):
         return today - count * (_DAY if unit == "day" else _WEEK), today
     first, last = month_range(today.year, today.month - count * (12 if unit == "year" else 1))
@@ -91,12 +92,12 @@ def past_units(unit: DateUnit, count: int, today: date) -> DayRange:
 
 
 def latest_month(month: int, today: date) -> DayRange:
-    """The latest month of that number that has begun."""
+    """Return the latest month of that number that has begun."""
     return month_range(today.year - (month > today.month), month)
 
 
 def latest_days(month: int, days: tuple[int, int], today: date) -> DayRange | None:
-    """The latest such days of a month that have begun; None where the calendar has none."""
+    """Return the latest such days of a month that have begun; None if the calendar has none."""
     for year in range(today.year, max(0, today.year - 9), -1):  # 29 February is at most eight years back
         if (span := days_in_month(year, month, days)) and span[0] <= today:
             return span
@@ -109,7 +110,7 @@ def days_in_month(year: int, month: int, days: tuple[int, int]) -> DayRange | No
 
 
 def open_range(span: DayRange, opening: Opening) -> DayRange | None:
-    """What is since, before or after a span, to the end of the calendar; None where nothing is."""
+    """Return the range since, before or after a span, to the end of the calendar; None if it is empty."""
     if opening == "since":
         return span[0], date.max
     if opening == "before":

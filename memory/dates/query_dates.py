@@ -1,4 +1,4 @@
-"""Which days a question speaks of."""
+"""Find the days that a query names."""
 
 from collections.abc import Iterable
 from datetime import date
@@ -11,25 +11,25 @@ from memory.dates.tokens import TokenMatcher, tokenize
 from memory.dates.western import DateMatch, read_western
 
 MOST_CHARACTERS = 1_000
-"""A question says its date early; a query that is a whole document is not read to its end."""
+"""A query names its date early; the rest of a long one is not read."""
 
 
 class DateSpan(NamedTuple):
-    """Days that a question speaks of. An end that it leaves open is `date.min` or `date.max`."""
+    """Days that a query names. An open end is `date.min` or `date.max`."""
 
     first: date
     last: date
-    """Inclusive, as is `first`, and never before it."""
+    """Inclusive, like `first`, and never before it."""
     start: int
-    """Where in the question that is said: `query[start:end]`."""
+    """The words that name it are `query[start:end]`."""
     end: int
 
 
 def read_dates(query: str, today: date) -> list[DateSpan]:
-    """The days that `query` speaks of, in its order, seen from `today`; an empty list where it names none.
+    """Return the days that `query` names, in its order, relative to `today`; empty if it names none.
 
-    What has no year is the latest that is not in the future: a question to a memory asks for what was. Two
-    spans of the same words are two ways to read them, or either of two: "May or June".
+    A date without a year is the latest that is not in the future, since a memory is asked about the past. Two
+    spans of the same words are two readings, or alternatives: "May or June".
     """
     query = query[:MOST_CHARACTERS]
     text, places = fold(query)
@@ -45,7 +45,7 @@ def read_dates(query: str, today: date) -> list[DateSpan]:
 
 
 def _drop_overlaps(readings: Iterable[DateMatch]) -> list[DateMatch]:
-    """The longer of two that share a letter."""
+    """Keep the longer of two overlapping matches."""
     kept: list[DateMatch] = []
     taken: set[int] = set()
     for reading in sorted(readings, key=lambda reading: (reading.start - reading.end, reading.start)):

@@ -1,4 +1,4 @@
-"""A question as words, numbers and signs, and what may be asked of them."""
+"""Split a query into words, numbers and signs, and match phrases in it."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -16,10 +16,10 @@ _Meaning = TypeVar("_Meaning")
 
 class DateToken(NamedTuple):
     kind: str
-    """The group of `_token_pattern` that it is of."""
+    """The group of `_token_pattern` that matched."""
     text: str
     start: int
-    """Where in the folded text."""
+    """Its position in the folded text."""
     end: int
     capital: bool
 
@@ -27,8 +27,8 @@ class DateToken(NamedTuple):
 @cache
 def _token_pattern() -> re.Pattern[str]:
     begin = r"(?<![0-9a-z])(?<![0-9][-/.:])"
-    end = r"(?![0-9]|[-/.:][0-9])(?!(?!t[0-9])[a-z])"  # 2023-06-03T10:00 is a date all the same
-    apart = r"(?<![0-9a-z$€£#])(?<![0-9a-z][.,:/])(?<![a-z]-)"  # not in 2.50, 10:30, B-52
+    end = r"(?![0-9]|[-/.:][0-9])(?!(?!t[0-9])[a-z])"  # accept 2023-06-03T10:00
+    apart = r"(?<![0-9a-z$€£#])(?<![0-9a-z][.,:/])(?<![a-z]-)"  # reject 2.50, 10:30, B-52
     ordinal = r"(?:-?(?:st|nd|rd|th|er|o|a|го|е)(?![^\W\d_])|[.°])?"
     return re.compile(
         rf"(?P<iso>{begin}[0-9]{{4}}([-/.])[0-9]{{1,2}}\2[0-9]{{1,2}}{end})"
@@ -47,7 +47,7 @@ def tokenize(query: str, text: str, places: Sequence[int]) -> list[DateToken]:
         kind = match.lastgroup or ""
         start, end = match.span()
         if match[0] in "-'’‑" and text[max(0, start - 1)].isalpha() and text[end : end + 1].isalpha():
-            continue  # avant-hier, aujourd'hui are two words
+            continue  # split avant-hier, aujourd'hui into two words
         tokens.append(
             DateToken(kind, match[0], start, end, kind == "word" and query[places[start]].isupper())
         )
@@ -55,9 +55,9 @@ def tokenize(query: str, text: str, places: Sequence[int]) -> list[DateToken]:
 
 
 class TokenMatcher:
-    """Tokens, and which phrases of the lexicon stand at a place or end before it.
+    """Tokens, and the lexicon's phrases that begin at a position or end before it.
 
-    What is found is told with the place after it.
+    Matches are returned with the position after them.
     """
 
     def __init__(self, tokens: Sequence[DateToken], today: date) -> None:
@@ -66,7 +66,7 @@ class TokenMatcher:
         self.lexicon = load_lexicon()
 
     def text(self, at: int, *kinds: str) -> str:
-        """The token there, if it is of one of `kinds`, else nothing."""
+        """Return the token's text if it is of one of `kinds`, else ""."""
         if 0 <= at < len(self.tokens) and self.tokens[at].kind in kinds:
             return self.tokens[at].text
         return ""
@@ -78,19 +78,19 @@ class TokenMatcher:
         return self.text(at, "sign")
 
     def match(self, table: Mapping[str, _Meaning], at: int) -> tuple[_Meaning, int] | None:
-        """The longest phrase of `table` that begins there."""
+        """Return the longest phrase of `table` that begins there."""
         after = self.skip(table, at)
         return (table[self.phrase(at, after)], after) if after > at else None
 
     def skip(self, phrases: Collection[str], at: int) -> int:
-        """The place after the longest of `phrases` that begins there, else `at`."""
+        """Return the position after the longest of `phrases` that begins there, else `at`."""
         for after in range(at + _LONGEST_PHRASE, at, -1):
             if self.phrase(at, after) in phrases:
                 return after
         return at
 
     def before(self, phrases: Collection[str], at: int) -> int | None:
-        """Where the longest of `phrases` begins that ends just before `at`."""
+        """Return where the longest of `phrases` that ends just before `at` begins."""
         for begin in range(at - _LONGEST_PHRASE, at):
             if self.phrase(begin, at) in phrases:
                 return begin
@@ -100,7 +100,7 @@ class TokenMatcher:
         return " ".join(self.word(at) for at in range(begin, end))
 
     def near(self, table: Mapping[str, _Meaning], at: int) -> tuple[_Meaning, int, int] | None:
-        """Last, this or next of `table`, before it or behind: the meaning, -1 to 1, the place after."""
+        """Match last, this or next before or after a phrase of `table`: its meaning, -1 to 1, the position after."""
         if near := self.match(self.lexicon.near, at):
             if found := self.match(table, near[1]):
                 return found[0], near[0], found[1]
@@ -114,7 +114,7 @@ class TokenMatcher:
         return self.match(self.lexicon.numbers, at)
 
     def days(self, at: int) -> tuple[tuple[int, int], int] | None:
-        """A day of the month, or the first and the last of several: 3rd, 3-5."""
+        """Match a day of the month, or the first and last of several: 3rd, 3-5."""
         if not (day := self.text(at, "day")):
             return None
         first = last = _parse_leading_number(day)
@@ -123,13 +123,13 @@ class TokenMatcher:
         return (first, last), at + 1
 
     def year(self, at: int) -> tuple[int, int] | None:
-        """2023, or '23."""
+        """Match 2023, or '23."""
         if not (year := self.text(at, "year")):
             return None
         return (int(year) if year.isdigit() else expand_year(int(year[1:]))), at + 1
 
     def year_after(self, at: int) -> tuple[int, int] | None:
-        """The year that a month is told to be of: 2023, of 2023, `, 2023`, last year."""
+        """Match the year that follows a month: 2023, of 2023, `, 2023`, last year."""
         for begin in (at, at + 1 if self.sign(at) in tuple(",.") else at, self.skip(phrases(words.OF), at)):
             if found := self.year(begin):
                 return found

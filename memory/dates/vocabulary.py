@@ -1,8 +1,8 @@
-"""What dates are called: a row for each meaning, with the words for it in every language.
+"""Words for dates: a row for each meaning, with the words in every language.
 
-English, German, French, Spanish, Italian, Portuguese, Russian; Chinese, Japanese and Korean are in `east_asian.py`.
-Words for the same are separated by `/`. Accents do not matter, but for the ç: "março" is a month, Marco is a man.
-Hyphens and apostrophes are spaces. A phrase has at most four words.
+English, German, French, Spanish, Italian, Portuguese, Russian; Chinese, Japanese and Korean are in
+`east_asian.py`. Synonyms are separated by `/`. Accents are ignored, except ç: "março" is a month, Marco is a
+man. Hyphens and apostrophes are spaces. A phrase has at most four words.
 """
 
 from memory.dates.periods import DateUnit, Opening
@@ -42,7 +42,7 @@ DAYS = {
     2: "day after tomorrow/ubermorgen/uebermorgen/apres demain/pasado manana/dopodomani/"
     "depois de amanha/послезавтра",
 }
-"""By how many days after today."""
+"""Offset in days from today."""
 UNITS: dict[DateUnit, str] = {
     "day": "day/days/tag/tage/tagen/jour/jours/dia/dias/giorno/giorni/день/дня/дней/дни",
     "week": "week/weeks/woche/wochen/semaine/semaines/semana/semanas/settimana/settimane/неделю/неделя/"
@@ -53,7 +53,7 @@ UNITS: dict[DateUnit, str] = {
     "fim de semana/выходные/выходных",
 }
 ONE_UNIT = "day/week/month/year/giorno/settimana/mese/anno/dia/semana/mes/ano/день/неделю/месяц/год"
-"""Those that mean one of them without a number, as in "неделю назад"."""
+"""Words that mean one unit without a number, as in "неделю назад"."""
 NUMBERS = {
     1: "one/a/an/ein/eine/einen/einem/einer/un/une/una/uno/um/uma/один/одну",
     2: "two/couple of/zwei/deux/dos/due/dois/duas/два/две",
@@ -81,12 +81,12 @@ NEAR = {
     "kommenden/kommender/kommendes/prochain/prochaine/prochains/prochaines/proximo/proxima/prossimo/"
     "prossima/следующий/следующая/следующей/следующую/следующем/следующим/будущем/будущей",
 }
-"""Last, this, next; before a unit, a weekday, a month."""
+"""Last, this, next; before a unit, a weekday or a month."""
 NEAR_AFTER = {
     -1: "dernier/derniere/passe/passee/pasado/pasada/scorso/scorsa/passato/passata/passado/passada",
     1: "prochain/prochaine/proximo/proxima/que viene/prossimo/prossima/que vem",
 }
-"""The same where they stand behind."""
+"""The same, after it."""
 OPENINGS: dict[Opening, str] = {
     "since": "since/seit/depuis/desde/a partir de/dal/с/со",
     "before": "before/prior to/vor/avant/antes de/antes del/prima di/prima del/prima della/antes do/antes da/до",
@@ -95,19 +95,19 @@ OPENINGS: dict[Opening, str] = {
 AGO_BEFORE = "vor/il y a/y a/hace/ha/faz"
 AGO_AFTER = "ago/atras/fa/назад"
 ON = "on/at/over/until/till/am/vom/zum/bis/ubers/le/au/du/ce/el/del/al/il/nel/no/em/на/в/во"
-"""Before a single day or a weekend."""
+"""Words before a single day or a weekend."""
 OF = "of/the/of the/den/dem/de/du/de l/d/l/del/di/dell/do/da"
-"""Between a day, its month and its year."""
+"""Words between a day, its month and its year."""
 ARTICLES = "the/our/my/der/die/das/den/dem/unser/unsere/le/la/les/l/el/los/las/il/lo/o/a"
 BEFORE_YEAR = "from/year/and/von/und/jahr/jahre/jahres/annee/ano/del/anno/dell anno/nel/di/do"
-"""The same before a year alone, with what stands before months."""
+"""Words before a year alone, including those before months."""
 NOT_A_WEEKDAY = (
     "black/good/easter/cyber/ash/palm/every/each/any/jeden/jeder/jede/chaque/cada/todos los/ogni/"
     "toda/todo/todas as/каждый/каждую/каждое"
 )
-"""Before a weekday: all of them, or a feast."""
+"""Words before a weekday that mean every such day, or a holiday."""
 AMBIGUOUS = {
-    # Names and other words as well: they are months only beside a number, or behind one of these or an opening …
+    # Also names or other words: they are months only beside a number, or after one of these or an opening …
     "may/april/june/august/march/jan/feb/mar/apr/jun/jul/aug/sep/sept/oct/nov/dec": "in/of/during/until/till/around/"
     "throughout/early/late/mid/over/between/by the end of",
     "april/mai/juni/juli/august/jan/feb/apr/aug/sep/sept/okt/nov/dez": "im/in/ab/bis/anfang/mitte/ende/zwischen/"
@@ -115,23 +115,23 @@ AMBIGUOUS = {
     "mars/avril/mai": "en/de/d/debut/fin/mi/jusqu en/jusqu a/entre/mois de/durant/pendant",
     "abril/mayo/julio": "en/em/de/no/hasta/ate/entre/mediados de/mes de/durante",
     "мая": "в/к/начале/середине/конце/между/за",
-    # … and weekdays only beside another date, last or next, or behind one of these.
+    # … and weekdays only beside another date, after last or next, or after one of these.
     "mon/tue/tues/wed/thu/thur/thurs/fri/sat/sun": "on/at/over/until/till",
     "segunda/terça/terca/quarta/quinta/sexta": "no/em",
 }
 VERBS = "may/march"
-"""Months too, unless written small with a word behind: "room 3 may be free"."""
+"""Also months, unless in lower case and followed by a word: "room 3 may be free"."""
 MORNING = {
     "morgen": "am/heute/gestern/vorgestern/guten/jeden/der/den/dieser/diesen",
     "manana": "la/esta/cada/por/de/ayer",
 }
-"""Words for tomorrow that are the morning behind these."""
+"""Words for tomorrow that mean the morning after one of these."""
 GERMAN = "der/die/das/den/dem/ein/eine/ist/sind/war/was/wo/wer/wie/gibt/gab/und/ich/wir/ihr/sie/es"
-"""Beside one of these "hier" is "here", and in French alone "yesterday"."""
+"""Near one of these, "hier" is German for "here"; otherwise it is French for "yesterday"."""
 COUNTED_NOUNS = (
     "words/people/persons/times/steps/dollars/euro/euros/pounds/metres/meters/metri/miles/km/kg/g/kcal/calories/"
     "worten/metern/schritten/mots/pas/palabras/pasos/parole/personen/personnes/personas/persone"
 )
-"""Behind "in 2000", which is then no year."""
+"""After "in 2000" they show that it is no year."""
 VERSION = "version/release/v/ip"
-"""Before digits that are no date."""
+"""Words before digits that are no date."""

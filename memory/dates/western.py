@@ -1,6 +1,6 @@
-"""Dates in languages that put spaces between words: one grammar, with the words of all of them.
+"""Dates in languages with spaces between words: one grammar, with the words of all of them.
 
-Each `_read_…` reads one form at a place in the sentence. What comes first in `_FORMS` wins.
+Each `_read_…` function parses one form at a position. The first match in `_FORMS` wins.
 """
 
 import re
@@ -15,7 +15,7 @@ from memory.dates.tokens import TokenMatcher
 
 
 class DateMatch(NamedTuple):
-    """What was said of days, and from where to where in the folded text. Several spans: ways to read it."""
+    """A date and its range in the folded text. Several spans are different readings."""
 
     spans: tuple[DayRange, ...]
     start: int
@@ -24,11 +24,11 @@ class DateMatch(NamedTuple):
 
 class _DateFound(NamedTuple):
     span: DayRange | None
-    """None where it is a day that the calendar has not: its parts are not read either."""
+    """None for a day that does not exist; then its parts are not read either."""
     after: int
-    """The place of the first token behind."""
+    """The position of the first token after it."""
     other: DayRange | None = None
-    """Another way to read it."""
+    """Another reading."""
 
 
 def read_western(sentence: TokenMatcher) -> Iterator[DateMatch]:
@@ -45,13 +45,13 @@ def _read_at(sentence: TokenMatcher, at: int) -> _DateFound | None:
         try:
             if found := read(sentence, at):
                 return found
-        except (ValueError, OverflowError):  # beyond the calendar
+        except (ValueError, OverflowError):  # outside the calendar
             pass
     return None
 
 
 def _apply_opening(sentence: TokenMatcher, at: int, found: _DateFound) -> DateMatch:
-    """With "since", "before" or "after", where one stands before it."""
+    """Apply "since", "before" or "after", if one precedes the date."""
     openings = sentence.lexicon.openings
     spans: list[DayRange | None] = [found.span, found.other]
     for end in (at, at - (sentence.word(at - 1) in phrases(words.ARTICLES))):
@@ -65,7 +65,7 @@ def _apply_opening(sentence: TokenMatcher, at: int, found: _DateFound) -> DateMa
 
 
 def _read_digits(sentence: TokenMatcher, at: int) -> _DateFound | None:
-    """2023-06-03, 2023-06, 3.6.2023, 3/6/2023, am 3.6."""
+    """Parse 2023-06-03, 2023-06, 3.6.2023, 3/6/2023, am 3.6."""
     text = sentence.text(at, "iso", "year_month", "numeric", "day_month")
     if not text or sentence.word(at - 1) in phrases(words.VERSION):
         return None
@@ -87,7 +87,7 @@ def _read_digits(sentence: TokenMatcher, at: int) -> _DateFound | None:
 
 
 def _read_named_day(sentence: TokenMatcher, at: int) -> _DateFound | None:
-    """Today, yesterday, the day before."""
+    """Parse today, yesterday, the day before."""
     day = sentence.match(sentence.lexicon.days, at)
     if not day:
         return None
@@ -100,7 +100,7 @@ def _read_named_day(sentence: TokenMatcher, at: int) -> _DateFound | None:
 
 
 def _read_ago(sentence: TokenMatcher, at: int) -> _DateFound | None:
-    """Three days ago, vor drei Tagen, неделю назад."""
+    """Parse three days ago, vor drei Tagen, неделю назад."""
     lexicon = sentence.lexicon
     begin = sentence.skip(phrases(words.AGO_BEFORE), at)
     count = sentence.count(begin) or (1, begin)
@@ -114,7 +114,7 @@ def _read_ago(sentence: TokenMatcher, at: int) -> _DateFound | None:
 
 
 def _read_last_units(sentence: TokenMatcher, at: int) -> _DateFound | None:
-    """The last three days: up to today."""
+    """Parse the last three days: up to today."""
     near = sentence.match(sentence.lexicon.near, at)
     count = sentence.count(near[1]) if near and near[0] < 0 else None
     unit = sentence.match(sentence.lexicon.units, count[1]) if count else None
@@ -124,7 +124,7 @@ def _read_last_units(sentence: TokenMatcher, at: int) -> _DateFound | None:
 
 
 def _read_weekend(sentence: TokenMatcher, at: int) -> tuple[DateUnit, int, int] | None:
-    """At the weekend: the latest that has begun, as `TokenMatcher.near` tells it."""
+    """Parse at the weekend: the latest that has begun, in the form of `TokenMatcher.near`."""
     unit = sentence.match(sentence.lexicon.units, at)
     article = at - (sentence.word(at - 1) in phrases(words.ARTICLES))
     on = any(sentence.before(phrases(words.ON), end) is not None for end in (at, article))
@@ -134,7 +134,7 @@ def _read_weekend(sentence: TokenMatcher, at: int) -> tuple[DateUnit, int, int] 
 
 
 def _read_near_unit(sentence: TokenMatcher, at: int) -> _DateFound | None:
-    """Last week, la semaine dernière, last year in May, at the weekend."""
+    """Parse last week, la semaine dernière, last year in May, at the weekend."""
     lexicon, today = sentence.lexicon, sentence.today
     found = sentence.near(lexicon.units, at) or _read_weekend(sentence, at)
     if not found or found[0] == "day":  # the last day of school
@@ -147,7 +147,7 @@ def _read_near_unit(sentence: TokenMatcher, at: int) -> _DateFound | None:
 
 
 def _read_near_name(sentence: TokenMatcher, at: int) -> _DateFound | None:
-    """Last Friday, lundi dernier, next May."""
+    """Parse last Friday, lundi dernier, next May."""
     if weekday := sentence.near(sentence.lexicon.weekdays, at):
         return _DateFound(periods.near_weekday(weekday[0], weekday[1], sentence.today), weekday[2])
     month = sentence.near(sentence.lexicon.months, at)
@@ -159,13 +159,13 @@ def _read_near_name(sentence: TokenMatcher, at: int) -> _DateFound | None:
 
 
 def _is_verb(sentence: TokenMatcher, at: int, after: int) -> bool:
-    """Whether a word is "may" or "march" in small letters, and the sentence goes on behind."""
+    """Return whether a word is "may" or "march" in lower case, and the sentence goes on."""
     verb = sentence.word(at) in phrases(words.VERBS) and not sentence.tokens[at].capital
     return verb and sentence.word(after) != ""
 
 
 def _read_day_and_month(sentence: TokenMatcher, at: int) -> _DateFound | None:
-    """3 June, the 3rd of June, June 3, June 3-5, each with or without a year."""
+    """Parse 3 June, the 3rd of June, June 3, June 3-5, each with or without a year."""
     lexicon = sentence.lexicon
     if days := sentence.days(at):
         month = sentence.match(lexicon.months, sentence.skip(phrases(words.OF), days[1]))
@@ -190,7 +190,7 @@ def _read_day_and_month(sentence: TokenMatcher, at: int) -> _DateFound | None:
 
 
 def _read_month(sentence: TokenMatcher, at: int) -> _DateFound | None:
-    """May 2022, in May, October."""
+    """Parse May 2022, in May, October."""
     month = sentence.match(sentence.lexicon.months, at)
     if not month:
         return None
@@ -202,7 +202,7 @@ def _read_month(sentence: TokenMatcher, at: int) -> _DateFound | None:
 
 
 def _stands_as_date(sentence: TokenMatcher, at: int, after: int) -> bool:
-    """Whether a month or a weekday is no other word, or is "in June" or "the June trip", not "June" or "June's"."""
+    """Return whether a month or weekday is meant as a date: "in June" or "the June trip", not "June" or "June's"."""
     before = sentence.lexicon.ambiguous.get(sentence.word(at)) if after == at + 1 else None
     if before is None:
         return True
@@ -211,7 +211,7 @@ def _stands_as_date(sentence: TokenMatcher, at: int, after: int) -> bool:
 
 
 def _read_weekday(sentence: TokenMatcher, at: int) -> _DateFound | None:
-    """On Friday; Friday, 3 June."""
+    """Parse on Friday; Friday, 3 June."""
     weekday = sentence.match(sentence.lexicon.weekdays, at)
     if not weekday or sentence.before(phrases(words.NOT_A_WEEKDAY), at) is not None:
         return None
@@ -225,7 +225,7 @@ def _read_weekday(sentence: TokenMatcher, at: int) -> _DateFound | None:
 
 
 def _read_year(sentence: TokenMatcher, at: int) -> _DateFound | None:
-    """In 2022."""
+    """Parse in 2022."""
     year = sentence.year(at)
     if not year or sentence.before(sentence.lexicon.before_year, at) is None:
         return None

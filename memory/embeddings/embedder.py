@@ -399,9 +399,7 @@ async def _request_query(lane: _ProviderSlot, text: str) -> QueryVector:
             try:
                 async with asyncio.timeout_at(deadline):
                     [vector] = await lane.provider.embed([text], purpose="query")
-            except (
-                TimeoutError
-            ) as error:  # counts as a failure, unlike waiting for another caller's try
+            except TimeoutError as error:  # counts as a failure, unlike waiting for another caller's try
                 raise EmbeddingTimedOut(late) from error
     except TimeoutError as error:
         raise EmbeddingTimedOut(late) from error

@@ -95,7 +95,9 @@ class LlamaCppProvider:
     def version(self) -> str | None:
         """A digest of the file's content and the prefixes, since files may share a name; None before the download."""
         if self._thread is None:
-            with contextlib.suppress(OSError, RuntimeError, ModelUnusable):  # RuntimeError: `~` of an unknown user
+            with contextlib.suppress(
+                OSError, RuntimeError, ModelUnusable
+            ):  # RuntimeError: `~` of an unknown user
                 self._read_version(find_local_path(self._reference, self._cache_dir))
         return self._version
 

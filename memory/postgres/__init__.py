@@ -1,1 +1,1 @@
-"""What several instances share on a PostgreSQL server: connections, locks, news."""
+"""What instances share on a PostgreSQL server: connections, locks and notifications."""

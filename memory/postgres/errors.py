@@ -1,4 +1,4 @@
-"""What PostgreSQL's refusals mean to the memory."""
+"""Translates PostgreSQL's errors to the memory's own."""
 
 import re
 from collections.abc import Iterator
@@ -8,11 +8,11 @@ from memory.errors import IndexCorrupted, IndexUnavailable
 
 
 class ServerUnreachable(IndexUnavailable):
-    """The server cannot be reached, or has closed the connection; what was under way may or may not be done."""
+    """The server cannot be reached or closed the connection; the running statement may or may not be done."""
 
 
 class ServerClosed(IndexUnavailable):
-    """We have let go of the server ourselves; nothing is asked of it any more."""
+    """We closed the server ourselves; it cannot be used any more."""
 
     def __init__(self) -> None:
         super().__init__("the memory was closed")
@@ -20,7 +20,10 @@ class ServerClosed(IndexUnavailable):
 
 @contextmanager
 def translate_errors(shown: str) -> Iterator[None]:
-    """Raise what psycopg raises as the memory's own errors; `shown` is the server's address without secrets."""
+    """Translate psycopg's errors to the memory's own; `shown` is the server's address without secrets.
+
+    Raises `ServerUnreachable`, `IndexUnavailable`, `IndexCorrupted`.
+    """
     import psycopg
     from psycopg import errors
 
@@ -66,11 +69,11 @@ def translate_errors(shown: str) -> Iterator[None]:
 _PLACE = re.compile(
     r'connection failed: |connection to server (?:at|on socket) "[^"]*"(?: \([^)]*\))?(?:, port \d+)? failed: '
 )
-"""Where libpq says once more whom it has asked."""
+"""The part of a message in which libpq repeats the server's address."""
 
 
 def first_line(error: BaseException) -> str:
-    """What it says, in one line without an end."""
+    """Return the message's first line without its final punctuation."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = _PLACE.sub("", lines[0]) if lines else type(error).__name__
     return told.removeprefix("FATAL:").removeprefix("ERROR:").strip().rstrip(".")

@@ -1,8 +1,8 @@
-"""Pure: what advisory locks are called."""
+"""Keys of advisory locks; pure."""
 
 
 def lock_key(kind: str, name: str) -> int:
-    """The key of an advisory lock, 64 bits with a sign; other programs may have locks in the same database."""
+    """Return an advisory lock's key, a signed 64-bit hash, since other programs may use locks in the same database."""
     import hashlib
 
     digest = hashlib.sha256(f"commonplace\0{kind}\0{name}".encode("utf-8", "surrogatepass")).digest()

@@ -1,4 +1,4 @@
-"""The tables on the server, in the schema `commonplace`: numbered steps for each part, done once by who comes first."""
+"""Migrations of the schema `commonplace`: numbered steps for each part, done once by the first instance."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def migrate(connection: "Connection[tuple[Any, ...]]", part: str, steps: Sequence[str]) -> None:
-    """Do those of `steps` (SQL, in order) that were not done to `part` yet, within the connection's transaction.
+    """Run the new ones of `steps` (SQL, in order) for `part`, in the connection's transaction.
 
-    Raises IndexUnavailable where a newer version of this program has been there.
+    Raises `IndexUnavailable` if a newer version of this program has migrated the schema.
     """
     connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_key("migrations", part),))
-    # Asked first: a user who may not create a schema may use one that is there.
+    # Checked first: a user without the right to create schemas may use an existing one.
     there = connection.execute("SELECT to_regclass('commonplace.migrations')").fetchone()
     if there is None or there[0] is None:
         connection.execute("CREATE SCHEMA IF NOT EXISTS commonplace")

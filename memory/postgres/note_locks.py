@@ -1,4 +1,4 @@
-"""One lock a note among instances: advisory locks on the server, which itself ends those of a session that is gone."""
+"""Locks of notes among instances: advisory locks, which the server releases when their session ends."""
 
 import random
 import threading
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 ANSWER_SECONDS = 5.0
-"""A server that does not answer such a small question in that time counts as away."""
+"""Seconds after which a server that does not answer such a small query counts as unreachable."""
 
 _POLL_SECONDS = 0.01
-# The server ends the session of a host that has vanished within half a minute; by itself it would take two hours.
+# The server ends the session of a vanished host within half a minute; its default is two hours.
 _SESSION = (
     "SELECT set_config('tcp_keepalives_idle', '10', false), set_config('tcp_keepalives_interval', '5', false),"
     " set_config('tcp_keepalives_count', '3', false)"
 )
 _TAKE = "SELECT pg_try_advisory_lock(%s)"
 _RELEASE = "SELECT pg_advisory_unlock(%s)"
-# Also tells of a pooler that has given our statements another backend.
+# Also detects that a connection pooler gave our statements to another backend.
 _IS_OURS = (
     "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid()"
     " AND classid::bigint = %s AND objid::bigint = %s AND objsubid = 1"
@@ -37,13 +37,13 @@ _IS_OURS = (
 
 
 class NoteLocks:
-    """`SharedLocks` by one session of one server, for any thread; opened when it is first wanted.
+    """`SharedLocks` in one session on a server, for any thread; opened when needed.
 
-    In one session a lock can be had twice: the caller keeps its own threads apart.
+    A session can take a lock twice, so the caller must exclude its own threads.
     """
 
     def __init__(self, server: Server, *, answer_seconds: float = ANSWER_SECONDS) -> None:
-        """Ask nobody yet."""
+        """Connect to nothing yet; `answer_seconds` limits each query."""
         self._server = server
         self._answer_seconds = answer_seconds
         self._turn = threading.Lock()
@@ -60,7 +60,7 @@ class NoteLocks:
                 raise NoteUnwritable(
                     f"{path} is being written by another instance for more than {timeout:g} seconds; try again."
                 )
-            # Not in step with the others who wait.
+            # Jitter, so that waiting instances do not poll in step.
             time.sleep(_POLL_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311
         try:
             yield lock
@@ -68,15 +68,15 @@ class NoteLocks:
             lock.release()
 
     def close(self) -> None:
-        """Let go of the session, and of all locks with it; who writes after that does so as without the server."""
+        """Close the session, which releases all its locks. Later writes behave as without the server."""
         with self._turn:
             self._closed = True
             self._close_session()
 
     def _query(self, statement: str, *values: int, session: "_Session | None") -> "tuple[_Session, bool]":
-        """Ask this session, or any where that is None; give back which one it was, and its answer.
+        """Run a query in `session`, or in any if that is None; return the session and the answer.
 
-        Raises IndexUnavailable, `ServerClosed` once this was closed.
+        Raises `IndexUnavailable`, and `ServerClosed` after `close`.
         """
         with self._turn:
             if self._closed:
@@ -97,7 +97,7 @@ class NoteLocks:
 
 
 class _NoteLock:
-    """`SharedLock`: while it is held, or while it cannot be asked for, which `explain_lost` tells."""
+    """`SharedLock`, held or unavailable; `explain_lost` says which."""
 
     def __init__(self, locks: NoteLocks, key: int) -> None:
         self._locks = locks
@@ -106,12 +106,15 @@ class _NoteLock:
         self._problem = ""
 
     def acquire(self) -> bool:
-        """Whether somebody else has it not; it need not be ours where the server is away."""
+        """Return False if somebody else holds the lock.
+
+        True does not mean that it is ours if the server is unreachable.
+        """
         for left in (1, 0):
             try:
                 self._session, taken = self._locks._query(_TAKE, self._key, session=None)
             except (IndexUnavailable, IndexCorrupted) as error:
-                # The first time it may only be the session that has grown old.
+                # The first failure may only mean that the session has expired.
                 if not left or not isinstance(error, ServerUnreachable):
                     self._session, self._problem = None, _describe_error(error)
             else:
@@ -121,9 +124,9 @@ class _NoteLock:
         return True
 
     def explain_lost(self) -> str:
-        """See `SharedLock.why_not_ours`."""
+        """See `SharedLock.explain_lost`."""
         if self._session:
-            # As in pg_locks: two halves without a sign.
+            # pg_locks shows the key as two unsigned halves.
             high, low = (self._key >> 32) & 0xFFFFFFFF, self._key & 0xFFFFFFFF
             try:
                 ours = self._locks._query(_IS_OURS, high, low, session=self._session)[1]
@@ -137,15 +140,15 @@ class _NoteLock:
         return self._problem
 
     def release(self) -> None:
-        """Whoever waits for it may have it."""
+        """Release the lock."""
         if self._session:
-            # Where the session is lost, so is the lock.
+            # If the session is lost, so is the lock.
             with suppress(IndexUnavailable, IndexCorrupted):
                 self._locks._query(_RELEASE, self._key, session=self._session)
 
 
 def _describe_error(error: IndexUnavailable | IndexCorrupted) -> str:
-    """Without where the server is: it is told in chats, and to models, what became of a note."""
+    """Return the message without the server's address, since chats and models see what became of a note."""
     match error:
         case ServerClosed():
             return str(error)
@@ -169,12 +172,12 @@ class _Session:
             raise
 
     def query(self, statement: str, values: tuple[int, ...], *, seconds: float = ANSWER_SECONDS) -> bool:
-        """Whether the answer begins with something true."""
+        """Return whether the first column of the answer is true."""
         with translate_errors(self._server.shown), cut_after(self._connection, seconds):
             found = self._connection.execute(statement.encode(), values).fetchone()
         return bool(found and found[0])
 
     def close(self) -> None:
-        """End it. That it was lost says nothing of the server, which the next one is to ask."""
+        """Close the connection. That it was lost does not mean that the server is unreachable."""
         with suppress(IndexUnavailable, IndexCorrupted):
             self._opened.close()

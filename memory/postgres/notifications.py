@@ -1,4 +1,4 @@
-"""What other instances have changed, told by NOTIFY; and by a number that is looked at, since news get lost."""
+"""Notifications of other instances' changes by NOTIFY, and by polling a number, since notifications get lost."""
 
 import asyncio
 import threading
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 CHANNEL = "commonplace_news"
 POLL_SECONDS = 2.0
-"""The number is looked at so often."""
+"""Seconds between two polls."""
 
 LONGEST_PAUSE = 30.0
 _SHORTEST_PAUSE = 1.0
 _ANSWER_SECONDS = 5.0
 _STOP_SECONDS = 0.5
-# The server lets go of a host that has vanished within half a minute.
+# The server ends the session of a vanished host within half a minute.
 _LISTEN = (
     f"LISTEN {CHANNEL}; SELECT set_config('tcp_keepalives_idle', '10', false),"
     " set_config('tcp_keepalives_interval', '5', false), set_config('tcp_keepalives_count', '3', false)"
@@ -33,21 +33,21 @@ _LISTEN = (
 
 
 def notify_change(connection: "Connection[tuple[Any, ...]]", by: str) -> None:
-    """Tell all instances, once the transaction is committed, that it has changed something; `by` whom, in short."""
+    """Notify all instances, when the transaction commits, that `by` (a short id) changed something."""
     connection.execute("SELECT pg_notify(%s, %s)", (CHANNEL, by))
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationState:
-    """How the news fare."""
+    """The state of the subscription."""
 
     listening: bool
     problem: str
-    """Why nothing is heard just now; "" while all is well."""
+    """Why no notifications arrive; "" while they do."""
 
 
 class ChangeNotifications:
-    """Tells that others have changed something, for as long as somebody listens; by a session of its own."""
+    """Notifies of other instances' changes while somebody listens, in a session of its own."""
 
     def __init__(
         self,
@@ -59,10 +59,11 @@ class ChangeNotifications:
         sign: "Callable[[Connection[tuple[Any, ...]]], None]" = lambda _: None,
         sign_every: float = 20.0,
     ) -> None:
-        """Ask nobody yet.
+        """Connect to nothing yet.
 
-        `number` is a statement that gives another value after every change; `mine` tells whose announcements are ours.
-        `sign` is to be left on the session now and then, for others to see that we are there.
+        `number` is a statement whose value changes with every change; `mine` returns whether an announcement
+        is our own. `sign` is called with the session every `sign_every` seconds, so that others see that we
+        are running.
         """
         self._server = server
         self._number = number.encode()
@@ -73,18 +74,18 @@ class ChangeNotifications:
 
     @property
     def state(self) -> NotificationState:
-        """How it fares now."""
+        """The current state."""
         return self._state
 
     async def changes(self) -> AsyncGenerator[None, None]:
-        """Tell of changes, several at once perhaps; and whenever a session was opened, since it missed what was before.
+        """Yield after changes, once for several, and whenever a session was opened, since earlier ones were missed.
 
-        Ends only with its task, or where `aclosing` ends it.
+        Ends only when its task is cancelled or it is closed (`aclosing`).
         """
         loop, changed, stop = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
 
         def tell() -> None:
-            with suppress(RuntimeError):  # the loop was closed before we were
+            with suppress(RuntimeError):  # the loop was closed first
                 loop.call_soon_threadsafe(changed.set)
 
         thread = ThreadPoolExecutor(1, "memory-news")
@@ -95,14 +96,14 @@ class ChangeNotifications:
                 await changed.wait()
                 changed.clear()
                 if listening.done():
-                    listening.result()  # what nobody thought of is raised here
+                    listening.result()  # raises unexpected errors
                 yield
         finally:
             stop.set()
             thread.shutdown(wait=False)
 
     def _listen(self, tell: Callable[[], None], stop: threading.Event) -> None:
-        """Listen until `stop`, on one session after the other."""
+        """Listen until `stop`, opening new sessions as needed."""
         rest = _SHORTEST_PAUSE
         while not stop.is_set():
             try:
@@ -139,7 +140,7 @@ class ChangeNotifications:
                 if time.monotonic() >= sign_at:
                     self._sign(connection)
                     sign_at = time.monotonic() + self._sign_every
-            # What we have announced ourselves accounts for a new number.
+            # Our own announcements account for a new number.
             if others or (number != before and not heard):
                 tell()
             poll_at = time.monotonic() + self._poll

@@ -1,4 +1,4 @@
-"""The server that instances share: transactions on connections from a pool, and sessions of one's own."""
+"""A shared PostgreSQL server: transactions on pooled connections, and separate sessions."""
 
 import threading
 import time
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
 MOST_CONNECTIONS = 6
-"""At once, for searching, indexing, rebuilding and leases; sessions of one's own come on top."""
+"""Maximum pooled connections, for searching, indexing, rebuilding and leases; separate sessions are extra."""
 CONNECT_SECONDS = 3
 REST_SECONDS = 2.0
-"""For so long a server that was away is not asked again: searches look into the files meanwhile, without delay."""
+"""Seconds for which an unreachable server is not tried again; meanwhile searches scan the files at once."""
 STATEMENT_MS = 120_000
 LOCK_MS = 10_000
 
-# A host that has vanished without a word is noticed within half a minute.
+# Detect a vanished host within half a minute.
 _KEEPALIVES: dict[str, Any] = {
     "keepalives": 1,
     "keepalives_idle": 10,
@@ -36,12 +36,12 @@ _KEEPALIVES: dict[str, Any] = {
 
 
 class Server:
-    """One database, for any thread. It is asked for the first time when somebody wants a connection.
+    """One database, for any thread; connects when first used.
 
-    Every error of its connections is an `IndexUnavailable` (`ServerUnreachable` where it cannot be reached,
-    `ServerClosed` once this was closed) or `IndexCorrupted`. A server that hangs in the middle of a statement is waited
-    for for `silent_seconds`, a third of that and up to twelve more; twice as long where only this connection of it
-    does.
+    Every error of its connections is an `IndexUnavailable` (`ServerUnreachable` if it cannot be reached,
+    `ServerClosed` after `close`) or `IndexCorrupted`. If the server hangs during a statement, it is given up
+    after `silent_seconds`, a third of that and up to twelve seconds more; twice as long if only this
+    connection hangs.
     """
 
     def __init__(
@@ -52,7 +52,10 @@ class Server:
         most: int = MOST_CONNECTIONS,
         silent_seconds: float = SILENT_SECONDS,
     ) -> None:
-        """Connect to nobody yet. `name` is what the server's own lists show of us; `most` connections in the pool."""
+        """Connect to nothing yet.
+
+        `name` is the application name that the server shows; `most` is the size of the pool.
+        """
         self._url = url
         self._silent_seconds = silent_seconds
         self._name = name[:63]
@@ -60,31 +63,31 @@ class Server:
         self._pool: ConnectionPool[Connection[tuple[Any, ...]]] | None = None
         self._class: type[Connection[tuple[Any, ...]]] | None = None
         self._processes: WeakKeyDictionary[Connection[tuple[Any, ...]], int] = WeakKeyDictionary()
-        """The server's own, of each connection."""
+        """The server's process id of each connection."""
         self._opening = threading.Lock()
         self._away: tuple[float, str] = (0.0, "")
         self._closed = False
 
     @property
     def shown(self) -> str:
-        """Its address, without secrets."""
+        """The server's address, without secrets."""
         return format_url(self._url)
 
     @property
     def problem(self) -> str:
-        """Why it cannot be used, as last seen; "" while it can, or was not asked yet."""
+        """Why the server is unusable, as last seen; "" while it works, or before its first use."""
         return self._away[1]
 
     @contextmanager
     def transaction(self) -> "Iterator[Connection[tuple[Any, ...]]]":
-        """One transaction: committed at the end, rolled back where the block raises."""
+        """Run a transaction: committed at the end, rolled back if the block raises."""
         pool = self._open_pool()
         with self._track_health(), pool.connection() as connection:
             yield connection
 
     @contextmanager
     def session(self) -> "Iterator[Connection[tuple[Any, ...]]]":
-        """A connection of one's own, where each statement is committed by itself: for LISTEN and advisory locks."""
+        """Open a separate connection in autocommit mode, for LISTEN and advisory locks."""
         self._check()
         with self._track_health(), self._connect() as connection:
             if self._closed:
@@ -93,7 +96,7 @@ class Server:
             yield connection
 
     def close(self) -> None:
-        """Let go of all connections; nothing may be asked after."""
+        """Close all connections; the server cannot be used afterwards."""
         with self._opening:
             self._closed = True
             pool, self._pool = self._pool, None
@@ -101,14 +104,14 @@ class Server:
             pool.close()
 
     def _open_pool(self) -> "ConnectionPool[Connection[tuple[Any, ...]]]":
-        """The pool, once the server has let us in."""
+        """Return the pool, after a first successful connection."""
         self._check()
         with self._opening:
             if self._closed:
                 raise ServerClosed
             if self._pool and not self._away[1]:
                 return self._pool
-            # Asked directly first: a pool tells that nobody came in time, and not why.
+            # A direct connection first: a pool only says that it timed out, and not why.
             with self._track_health():
                 self._connect().close()
             if self._pool is None:
@@ -153,7 +156,7 @@ class Server:
         return self._class
 
     def _configure(self, connection: "Connection[tuple[Any, ...]]") -> None:
-        """Nothing waits for ever, and times are what they say."""
+        """Set timeouts and the time zone."""
         row = connection.execute(
             "SELECT pg_backend_pid(), set_config('statement_timeout', %s, false),"
             " set_config('lock_timeout', %s, false), set_config('idle_in_transaction_session_timeout', %s, false),"
@@ -162,10 +165,10 @@ class Server:
         ).fetchone()
         connection.commit()
         if row:
-            self._processes[connection] = row[0]  # a pooler in between tells another number of its own
+            self._processes[connection] = row[0]  # a pooler in between reports a number of its own
 
     def _is_working(self, asked: "Connection[tuple[Any, ...]]") -> bool:
-        """Whether the server's process has something to do; raises OperationalError where nobody answers."""
+        """Return whether the server process is working. Raises OperationalError if the server does not answer."""
         import psycopg
 
         process = self._processes.get(asked, asked.info.backend_pid)
@@ -177,7 +180,7 @@ class Server:
             ):
                 return connection.execute(sql, [process]).fetchone() is not None
         except psycopg.OperationalError as error:
-            # That it has no place left for a connection is an answer too.
+            # Having no connection slots left is an answer too.
             if "FATAL" in str(error):
                 return True
             raise
@@ -198,7 +201,7 @@ class Server:
 
     @contextmanager
     def _track_health(self) -> Iterator[None]:
-        """Note whether the server answers."""
+        """Record whether the server is reachable."""
         try:
             with translate_errors(self.shown):
                 yield
@@ -211,7 +214,7 @@ class Server:
 
 
 def check_library() -> None:
-    """Raise IndexUnavailable where psycopg is not there; its import takes a tenth of a second."""
+    """Raise `IndexUnavailable` if psycopg is missing; its import takes a tenth of a second."""
     try:
         import psycopg  # noqa: F401
         import psycopg_pool  # noqa: F401
@@ -220,14 +223,14 @@ def check_library() -> None:
 
 
 def missing_library_error() -> IndexUnavailable:
-    """What is said where psycopg is not there."""
+    """Return the error for a missing psycopg."""
     return IndexUnavailable(
         "the library for PostgreSQL is not installed: pip install 'commonplace[postgres]' (from a clone: make postgres)"
     )
 
 
 def _check_connection(connection: "Connection[tuple[Any, ...]]") -> None:
-    """See that a connection from the pool still answers; one to a server that hangs would be waited at for ever."""
+    """Check that a pooled connection still answers, with a timeout in case the server hangs."""
     from psycopg_pool import ConnectionPool
 
     with cut_after(connection, CONNECT_SECONDS):

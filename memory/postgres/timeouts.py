@@ -1,4 +1,4 @@
-"""Statements that do not wait for ever for a server that hangs, or a host that has vanished without a word."""
+"""Timeouts for statements on a server that hangs or a host that has vanished."""
 
 import os
 import socket
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 SILENT_SECONDS = 30.0
-"""A statement that has no answer for so long is looked after, and again after as long."""
+"""Seconds without an answer after which a statement is checked, and then checked again."""
 RECHECK_FACTOR = 3
-"""So many times sooner where the first look has failed."""
+"""The second check comes this many times sooner if the first one failed."""
 
 
 def make_watched_connection(
     still_at_it: "Callable[[Connection[tuple[Any, ...]]], bool]", *, after: float = SILENT_SECONDS
 ) -> "type[Connection[tuple[Any, ...]]]":
-    """A class of connections that do not wait for ever, whatever the statement: many take minutes, and may.
+    """Return a connection class that gives up on a hanging server; long statements, even of minutes, may run.
 
-    `still_at_it` is asked whether the server is about to answer on a connection. Where it is not, or where that cannot
-    be told (OperationalError), twice in a row, the connection is closed, and what waits raises OperationalError. Twice:
-    an answer may be on its way, and a server that is busy may let nobody in for a moment.
+    `still_at_it` returns whether the server is working on a connection. If it is not, or the check fails
+    (OperationalError), twice in a row, the connection is closed and the statement raises OperationalError.
+    Twice, since an answer may be on its way, and a busy server may refuse a connection for a moment.
     """
     import psycopg
 
@@ -33,7 +33,7 @@ def make_watched_connection(
             return super().wait(self._watched(gen), *how, **named)
 
         def _watched(self, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-            """The same steps; whoever takes them tells at each whether something came, ten times a second."""
+            """Pass on the steps, checking the server while nothing arrives; they report ten times a second."""
             began = time.monotonic()
             look_at, is_doubted = began + after, False
             try:
@@ -52,7 +52,7 @@ def make_watched_connection(
                 return end.value
 
         def _look(self) -> tuple[str, float]:
-            """Why it is to be doubted that an answer comes, "" where it is not; and when to look again."""
+            """Return why an answer is unlikely, "" if it is not, and when to check again."""
             try:
                 return ("" if still_at_it(self) else "it is at nothing", after)
             except psycopg.OperationalError:
@@ -63,9 +63,9 @@ def make_watched_connection(
 
 @contextmanager
 def cut_after(connection: "Connection[tuple[Any, ...]]", seconds: float) -> Iterator[None]:
-    """Cut the connection where the block takes longer: what waits for an answer in it then raises OperationalError.
+    """Cut the connection if the block takes too long; a waiting statement then raises OperationalError.
 
-    The server's own timeouts are of no use where it is the server that hangs.
+    The server's own timeouts do not help if the server hangs.
     """
     watch = threading.Timer(seconds, _cut_connection, (connection,))
     watch.daemon = True
@@ -77,7 +77,7 @@ def cut_after(connection: "Connection[tuple[Any, ...]]", seconds: float) -> Iter
 
 
 def _cut_connection(connection: "Connection[tuple[Any, ...]]") -> None:
-    # Shut down and not closed: another thread is waiting at it.
+    # Shut down, not closed, since another thread is waiting on the socket.
     with suppress(Exception):
         handle = socket.socket(fileno=os.dup(connection.fileno()))
         with handle:

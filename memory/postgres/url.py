@@ -1,4 +1,4 @@
-"""Pure: addresses of PostgreSQL servers, and how they are shown."""
+"""URLs of PostgreSQL servers, and how they are shown; pure."""
 
 import re
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -9,14 +9,14 @@ _SHOWN = ("sslmode", "host", "port", "dbname", "user", "target_session_attrs")
 
 
 def parse_postgres_url(value: str) -> str:
-    """Give back an address of a server, or the empty text; raise ValueError for anything else.
+    """Return `value` if it is a PostgreSQL URL or empty; raise ValueError otherwise.
 
-    Also for one that the server's library would take apart otherwise than meant: its errors, and what is shown, would
-    name a part of the password.
+    Also raises for a URL that libpq would parse differently than meant: its errors, and `format_url`, would
+    show a part of the password.
     """
     try:
         scheme, rest = urlsplit(value).scheme.lower(), value.partition("://")[2]
-    except ValueError:  # half an IPv6 address
+    except ValueError:  # an incomplete IPv6 address
         scheme = rest = ""
     if value and not (scheme in SCHEMES and rest and value.isprintable() and " " not in value):
         raise ValueError("an address that begins with postgresql://, such as postgresql://user@host/database")
@@ -26,7 +26,10 @@ def parse_postgres_url(value: str) -> str:
 
 
 def _is_well_formed(rest: str) -> bool:
-    """Whether what follows `//` has all its marks where they belong."""
+    """Return whether all delimiters after `
+
+    ` are in their places.
+    """
     before, mark, query = rest.partition("?")
     authority, _, name = before.partition("/")
     who, _, hosts = authority.rpartition("@")
@@ -39,7 +42,10 @@ def _is_well_formed(rest: str) -> bool:
 
 
 def format_url(value: str) -> str:
-    """The address without password, and without what else is nobody's business: `postgresql://user@host:5432/db`."""
+    """Return the URL without password and parameters: `postgresql:
+
+    user@host:5432/db`.
+    """
     scheme, _, rest = value.partition("://")
     before, mark, query = rest.partition("?")
     who, at, where = before.rpartition("@")
@@ -49,7 +55,7 @@ def format_url(value: str) -> str:
 
 
 def find_passwords(value: str) -> tuple[str, ...]:
-    """Every secret that such an address holds, as written."""
+    """Return every secret in the URL, as written."""
     rest = value.partition("://")[2]
     before, _, query = rest.partition("?")
     password = before.rpartition("@")[0].partition(":")[2]

@@ -92,5 +92,9 @@ def load_extension(db: apsw.Connection) -> None:
         finally:
             # SQL could load extensions as well.
             db.enable_load_extension(False)
-    except (apsw.Error, AttributeError, OSError) as error:  # AttributeError: SQLite was built without extensions
+    except (
+        apsw.Error,
+        AttributeError,
+        OSError,
+    ) as error:  # AttributeError: SQLite was built without extensions
         raise ExtensionMissing(f"sqlite-vec does not load ({error})") from error
