@@ -87,10 +87,7 @@ def remove_secrets(text: str, secrets: Iterable[str]) -> str:
 
 
 def find_url_password(address: str) -> str:
-    """Return the password in `https:
-
-    user:password@host`, or the user if there is none; "" without either.
-    """
+    """Return the password in `https://user:password@host`, or the user if there is none; "" without either."""
     try:
         parts = urlsplit(address)
     except ValueError:  # an incomplete IPv6 address

@@ -1,4 +1,4 @@
-"""Changes below the folder of notes as they happen: told by events, and by regular looks where there are none."""
+"""Watch the notes' folder for changes: by file system events, and by polling where there are none."""
 
 import asyncio
 import errno
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MANY_PATHS = 100
-"""More changed notes than this, and a walk through the folder is cheaper than their list."""
+"""With more changed notes than this, scanning the folder is cheaper than listing them."""
 
 MANY_EVENTS = 4096
-"""So many events between two questions that the system's queue of them may have run over."""
+"""After this many events between two reads, the system's queue may have overflowed."""
 
 POLL_SHARE = 0.01
-"""Looking through the notes takes at most this share of a core."""
+"""Maximum share of one core spent on polling."""
 
 POLL_SHARE_OF_TIME = 0.2
-"""And a file system that is slow to answer is busy with it for at most this share of the time."""
+"""Maximum share of time spent on polling if the file system is slow."""
 
 FILE_SYSTEMS_WITHOUT_EVENTS = frozenset(
     {"9p", "afs", "ceph", "cifs", "drvfs", "fakeowner", "fuse", "ncpfs", "nfs", "nfs4", "prl_fs"}
     | {"smb2", "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs"}
 )
-"""What others change there is told to nobody here. Neither is it on `fuse.…`."""
+"""File systems that send no events for changes by other hosts; so do those named `fuse.…`."""
 
 _ADDED, _DELETED = 1, 3
 
@@ -50,72 +50,75 @@ _Mode = Literal["off", "waiting", "events", "polling"]
 
 @dataclass(frozen=True, slots=True)
 class FolderChanges:
-    """Notes that came, changed or went; no paths at all where anything may have changed."""
+    """Notes that were created, changed or deleted; empty if anything may have changed."""
 
     paths: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class WatchState:
-    """How the watch fares."""
+    """The state of the watcher."""
 
     alive: bool
-    """Whether somebody is being told of changes."""
+    """True while somebody receives changes."""
     mode: _Mode
-    """`waiting`: the folder is not there or cannot be read, or the watch has only begun.
-    `polling`: the notes are looked through regularly."""
+    """The state of the watch.
+
+    `waiting`: the folder is missing or unreadable, or watching has only begun. `polling`: the notes are
+    scanned regularly.
+    """
     reason: str
-    """Why it waits or polls; one line, empty otherwise."""
+    """Why it is waiting or polling, in one line; empty otherwise."""
     last_event_at: str
-    """ISO 8601 in UTC, as the next one; empty before the first time."""
+    """ISO 8601 in UTC, like the next ones; empty before the first event."""
     last_restart_at: str
-    """When the folder was last watched anew: at the start, or since it was replaced or has other folders."""
+    """When watching last began: at the start, or after the folder was replaced or its subfolders changed."""
     last_look_at: str
-    """When all notes were last looked through for what no event told."""
+    """When all notes were last scanned for changes without events."""
     error: str
-    """What last went wrong unexpectedly; one line."""
+    """The last unexpected error, in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatchTimes:
-    """How often what is done, in seconds."""
+    """Intervals in seconds."""
 
     events: float = 0.2
-    """Ask for events; what this costs is the waking up."""
+    """Between two reads of events; this only costs the wake-up."""
     root: float = 5.0
-    """Is the folder still the same one, or there by now?"""
+    """Between checks whether the folder exists and is still the same."""
     settle: float = 1.0
-    """Look again after folders came or went; as long, an event may lag behind its change."""
+    """Until another scan after folders came or went; also the maximum delay of an event."""
     audit: float = 60.0
-    """Look through all notes for what no event told."""
+    """Between scans for changes without events."""
     poll: float = 2.0
-    """Look through all notes where events cannot be relied on."""
+    """Between scans while events are unreliable."""
     retry: float = 300.0
-    """Try events again where they could not be had."""
+    """Until events are tried again if they were unavailable."""
     distrust: float = 3600.0
-    """Rely on events again, after a change that none told."""
+    """Until events are trusted again after a change without one."""
     longest: float = 5.0
-    """Tell of a note that is written to without rest."""
+    """Maximum delay of a change to a note that is written to continuously."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """What one walk found."""
+    """The result of one scan."""
 
     root: str = ""
-    """The folder without links in its path."""
+    """The folder's path without links."""
     folders: dict[str, _Identity] = field(default_factory=dict)
-    """The root itself is ""; it is missing where the folder is."""
+    """The root itself is ""; it is missing if the folder is."""
     notes: dict[str, int] = field(default_factory=dict)
-    """A number that differs for another version of the note."""
+    """A number that differs between versions of the note."""
     fault: str = ""
-    """Why the root cannot be read; one line."""
+    """Why the root cannot be read, in one line."""
     rest: float = 0.0
-    """Seconds until another walk is decent, since this one has cost something."""
+    """Minimum seconds until the next scan, from the cost of this one."""
 
     @property
     def place(self) -> tuple[str, dict[str, _Identity], str]:
-        """What is watched; where it differs it is watched anew."""
+        """What is watched; if it changes, watching begins again."""
         return self.root, self.folders, self.fault
 
 
@@ -129,7 +132,7 @@ class _ChangeBurst:
         self._began = self._last = float("inf")
 
     def add(self, *paths: str) -> None:
-        """No paths: anything may have changed."""
+        """Add changed notes; without paths, anything may have changed."""
         self._last = time.monotonic()
         self._began = min(self._began, self._last)
         self._paths.update(paths)
@@ -140,7 +143,7 @@ class _ChangeBurst:
 
     @property
     def due(self) -> float:
-        """When it is to be told; infinite where there is nothing to tell."""
+        """The monotonic time to report the changes; infinite if there are none."""
         return min(self._last + self._rest, self._began + self._longest)
 
     def take(self) -> FolderChanges:
@@ -152,13 +155,16 @@ class _ChangeBurst:
 
 
 class _RunInThread(Protocol):
-    """Do in the thread what may wait for a disk."""
+    """Runs functions that may wait for a disk in the watcher's thread."""
 
     async def __call__(self, work: Callable[[], _Result]) -> _Result: ...
 
 
 class _StopAfterFirst:
-    """Makes `RustNotify.watch` give what it has and not wait: it asks this in each round, and needs three."""
+    """A stop event that makes `RustNotify.watch` return what it has without waiting.
+
+    It is checked in each round, and three rounds are needed.
+    """
 
     __slots__ = ("asked",)
 
@@ -171,15 +177,15 @@ class _StopAfterFirst:
 
 
 class Watcher:
-    """Tells of changes below a folder, for as long as somebody listens.
+    """Reports changes in a folder for as long as somebody listens.
 
-    An event is only a hint: many get lost, and some file systems send none. So folders are watched one by
-    one, a walk follows whenever folders come or go, and one now and then shows what no event told; then the
+    Events are only hints: many get lost, and some file systems send none. So folders are watched one by one,
+    a scan follows when folders come or go, and an occasional scan finds changes without events; then the
     notes are polled as well, and `state` says so.
     """
 
     def __init__(self, folder: Path, *, debounce_seconds: float, pace: WatchTimes | None = None) -> None:
-        """Touch nothing yet. A change is told when its burst has rested for `debounce_seconds`."""
+        """Store the settings. A change is reported after `debounce_seconds` without another one."""
         self._folder = folder
         self._debounce_seconds = debounce_seconds
         self._pace = pace or WatchTimes()
@@ -205,7 +211,7 @@ class Watcher:
 
     @property
     def state(self) -> WatchState:
-        """How the watch fares now."""
+        """The current state."""
         mode, why = self._mode()
         return WatchState(
             self._alive,
@@ -218,10 +224,10 @@ class Watcher:
         )
 
     async def changes(self) -> AsyncGenerator[FolderChanges, None]:
-        """Tell of changes, one burst at a time; at once that anything may have changed before the watch began.
+        """Yield changes, one burst at a time; first that anything may have changed before watching began.
 
-        Ends only with its task, or where `aclosing` ends it. What happens while a change is being dealt with is
-        told by the next one.
+        Ends only when its task is cancelled or it is closed (`aclosing`). Changes that happen while one is
+        processed are in the next.
         """
         self._reset()
         self._alive, self._error = True, ""
@@ -236,7 +242,7 @@ class Watcher:
                 try:
                     await self._step(run)
                 except Exception as error:
-                    # Whatever it was, the watch must go on; the next look begins from nothing.
+                    # Watching must go on after any error; the next scan starts from nothing.
                     log.exception("Watching the notes failed; trying again in %g s", self._pace.root)
                     self._error = format_path(f"{type(error).__name__}: {error}")
                     self._close_events()
@@ -302,12 +308,12 @@ class Watcher:
         self._log_mode()
 
     def _read_events(self) -> None:
-        """Sort out what the system told since the last time."""
+        """Read and sort the events since the last time."""
         if self._events is None:
             return
         try:
             told = self._events.watch(0, 0, 0, _StopAfterFirst())
-        except RuntimeError as error:  # such as a name that is not UTF-8; it would be raised for ever
+        except RuntimeError as error:  # such as a name that is not UTF-8; it would be raised forever
             self._close_events()
             self._error = self._no_events = format_path(str(error))
             self._retry_at = float("-inf")
@@ -324,7 +330,7 @@ class Watcher:
 
     def _handle_event(self, kind: int, path: str) -> None:
         if path == self._seen.root:
-            if kind == _DELETED:  # or moved; its inode's number may be given to the next folder
+            if kind == _DELETED:  # or moved; the next folder may get its inode number
                 self._seen.folders.pop("", None)
                 self._schedule_walk()
             return
@@ -333,7 +339,8 @@ class Watcher:
             return
         if note in self._seen.folders:
             if kind in {_ADDED, _DELETED}:
-                # Forgotten, so that one of the same name, and perhaps the same number, is watched anew.
+                # Forget it, so that a new folder of the same name, and perhaps the same inode, is watched
+                # again.
                 del self._seen.folders[note]
                 self._schedule_walk()
         elif kind != _DELETED and stat.S_ISDIR(_file_mode(path)):
@@ -344,7 +351,7 @@ class Watcher:
             self._burst.add(note)
 
     def _schedule_walk(self) -> None:
-        """Anything may have changed: see what is there as soon as that is decent."""
+        """Scan as soon as the minimum interval allows, since anything may have changed."""
         self._note_event()
         self._burst.add()
         self._settling = True
@@ -354,7 +361,7 @@ class Watcher:
         return max(self._pace.settle, self._seen.rest / 10)
 
     def _compare_snapshots(self, unannounced: set[str], *, stirred: bool, polling: bool) -> None:
-        """Tell what a walk found without an event; doubt events where they should have told it."""
+        """Report changes that a scan found without an event; distrust events that should have reported them."""
         if stirred:
             self._note_event()
             self._burst.add()
@@ -380,7 +387,7 @@ class Watcher:
         return max(self._pace.poll if polling else self._pace.audit, self._seen.rest)
 
     def _check_unannounced(self) -> None:
-        """A walk may be quicker than an event; what is still not announced by now never will be."""
+        """Check changes that a scan may have found before their events; by now these should have arrived."""
         late, self._suspects = self._suspects - self._announced, set()
         if not late:
             return
@@ -406,13 +413,13 @@ class Watcher:
             log.info("Watching the notes by the system's events")
 
     async def _open_events(self, run: _RunInThread) -> None:
-        """Watch every folder that the last walk found."""
+        """Watch every folder of the last scan."""
         self._last_restart_at = _format_now()
         self._retry_at = time.monotonic() + self._pace.retry
         self._eventless = await run(lambda: _file_system_without_events(self._seen.root))
         try:
             self._events = await run(lambda: _open_watch(self._seen))
-        except FileNotFoundError:  # a folder went meanwhile: the walk that follows finds it gone
+        except FileNotFoundError:  # a folder was deleted meanwhile; the next scan shows that
             self._no_events, self._retry_at = "folders come and go", float("-inf")
         except (ImportError, OSError, RuntimeError) as error:
             self._no_events = _explain_missing_events(error)
@@ -424,11 +431,11 @@ class Watcher:
 
 
 def _open_watch(seen: _Snapshot) -> "RustNotify":
-    """Have the system tell of what happens in each folder. Raises ImportError, OSError or RuntimeError."""
+    """Open a watch on each folder. Raises ImportError, OSError or RuntimeError."""
     from watchfiles._rust_notify import RustNotify
 
-    # Not recursively: that follows links out of the folder, watches .git, and is late in new folders.
-    # And never with ignore_permission_denied, which ignores an exhausted limit as well.
+    # Not recursive, which follows links out of the folder, watches .git, and is late in new folders. And
+    # never with ignore_permission_denied, which also ignores that the limit of watches is exhausted.
     paths = [f"{seen.root}/{name}" if name else seen.root for name in seen.folders]
     return RustNotify(
         paths,
@@ -441,7 +448,7 @@ def _open_watch(seen: _Snapshot) -> "RustNotify":
 
 
 def _explain_missing_events(error: Exception) -> str:
-    """One line with the mend in it."""
+    """Return the reason, with the fix, in one line."""
     text = str(error)
     if "watch limit reached" in text:
         return "the system's limit of watched folders is used up; raise fs.inotify.max_user_watches"
@@ -453,7 +460,7 @@ def _explain_missing_events(error: Exception) -> str:
 
 
 def _compare_folder(folder: Path, before: _Snapshot) -> tuple[_Snapshot, set[str]]:
-    """See what is there, and which notes are not as they were."""
+    """Scan the folder; return the snapshot and the notes that changed."""
     seen = _read_snapshot(folder)
     return seen, {path for path, _ in before.notes.items() ^ seen.notes.items()}
 
@@ -497,7 +504,7 @@ def _stat_digest(found: os.stat_result) -> int:
 
 
 def _identity(folder: Path) -> _Identity | None:
-    """Tell one folder from the next at the same place; None where there is none to read."""
+    """Return an id of the folder at this path; None if there is no readable one."""
     try:
         found = folder.stat()
     except OSError:
@@ -513,18 +520,18 @@ def _file_mode(path: str) -> int:
 
 
 def _file_system_without_events(root: str) -> str:
-    """The kind of file system that `root` lies on where it is one that sends no events; else empty."""
+    """Return the type of `root`'s file system if it sends no events; else ""."""
     return find_eventless_mount(_read_mounts(), root)
 
 
 def find_eventless_mount(mounts: str, root: str) -> str:
-    """The same, by the text of Linux's `/proc/self/mountinfo`."""
+    """Do the same for the text of Linux's `/proc/self/mountinfo`."""
     kind = parse_file_system(mounts, root)
     return kind if kind in FILE_SYSTEMS_WITHOUT_EVENTS or kind.startswith("fuse.") else ""
 
 
 def parse_file_system(mounts: str, path: str) -> str:
-    """The kind of file system that a path without links lies on, by that text; "" where it is not told."""
+    """Return the file system type of a path without links, from the text of mountinfo; "" if unknown."""
     kinds: dict[str, str] = {}
     for line in mounts.splitlines():
         fields, _, rest = line.partition(" - ")
@@ -535,7 +542,7 @@ def parse_file_system(mounts: str, path: str) -> str:
 
 
 def find_file_system(path: Path) -> str:
-    """The kind of file system that a path lies on, such as `ext4`; "" where the system does not tell."""
+    """Return the file system type of a path, such as `ext4`; "" if unknown."""
     return parse_file_system(_read_mounts(), os.path.realpath(path))
 
 
@@ -547,7 +554,7 @@ def _read_mounts() -> str:
 
 
 def explain_missing_events(folder: Path, write: Callable[[], object], *, seconds: float = 2.0) -> str:
-    """Why the system does not tell of what `write` does in `folder`, in one line with the mend; "" where it does."""
+    """Return why the system sends no event for what `write` does in `folder`, with the fix; "" if it does."""
     try:
         from watchfiles._rust_notify import RustNotify
 

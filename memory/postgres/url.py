@@ -26,10 +26,7 @@ def parse_postgres_url(value: str) -> str:
 
 
 def _is_well_formed(rest: str) -> bool:
-    """Return whether all delimiters after `
-
-    ` are in their places.
-    """
+    """Return whether all delimiters of the part after `//` are in their places."""
     before, mark, query = rest.partition("?")
     authority, _, name = before.partition("/")
     who, _, hosts = authority.rpartition("@")
@@ -42,10 +39,7 @@ def _is_well_formed(rest: str) -> bool:
 
 
 def format_url(value: str) -> str:
-    """Return the URL without password and parameters: `postgresql:
-
-    user@host:5432/db`.
-    """
+    """Return the URL without password and parameters: `postgresql://user@host:5432/db`."""
     scheme, _, rest = value.partition("://")
     before, mark, query = rest.partition("?")
     who, at, where = before.rpartition("@")
