@@ -84,7 +84,7 @@ class EmbeddingDialect(Protocol):
 
     @property
     def offers_base64(self) -> bool:
-        """Whether the service can send vectors as base64, which saves nine tenths of the CPU time."""
+        """Return whether the service can send vectors as base64, which saves nine tenths of the CPU time."""
         ...
 
     @property

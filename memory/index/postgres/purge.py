@@ -25,13 +25,13 @@ REWRITE_SECONDS = 30.0
 
 _SOMEBODY_MAY_SEE = """
     SELECT 1 WHERE
-        -- Whoever has written anything since before then, in any database: everybody sees as of then, VACUUM too.
+        -- A writer older than that, in any database, keeps the old snapshot for everybody, also for VACUUM.
         pg_snapshot_xmin(pg_current_snapshot()) <= %(moment)s::text::xid8
-        -- Of other users' sessions this is shown to nobody but superusers; nobody else reads these tables.
+        -- Only superusers see this for other users' sessions, but no other user reads these tables.
         OR EXISTS (
             SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
             AND age(backend_xmin) >= age(%(moment)s::text::xid8::xid)
-            -- These remove rows that they could still see.
+            -- VACUUM removes rows although its own snapshot could still see them.
             AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum)
         )
 """
