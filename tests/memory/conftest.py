@@ -11,7 +11,7 @@ NOBODY = 65534
 
 @pytest.fixture
 def nobody_path() -> Iterator[Path]:
-    """A folder in which permissions bind: for root, the test runs as another user."""
+    """A folder in which permissions apply: if run by root, the test runs as another user."""
     folder = Path(tempfile.mkdtemp(prefix="commonplace-test-"))
     is_root = os.geteuid() == 0
     if is_root:

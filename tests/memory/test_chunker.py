@@ -17,7 +17,7 @@ from memory.chunker import (
 )
 
 MARKS = "-*_=|:>#+."
-"""Marks of Markdown: what holds nothing else says nothing."""
+"""Markdown markers: a line of nothing else has no content."""
 MARKDOWN = st.lists(
     st.one_of(
         st.sampled_from(
@@ -259,7 +259,7 @@ def test_every_passage_is_in_one_segment_but_headings_with_text_below(text: str)
     assert inside == sorted(set(inside))
     for position in set(range(len(parts))) - set(inside):
         if all(character.isspace() or character in MARKS for character in parts[position].text):
-            continue  # nothing is said there
+            continue  # no content
         assert parts[position].is_heading
         below = parts[position + 1]
         assert not below.is_heading or below.heading.startswith(parts[position].heading)
@@ -295,7 +295,7 @@ def test_chunks_cover_all_passages_in_order_within_the_target(text: str, target:
 
 
 def _oversized(part: Passage, target: int) -> bool:
-    """A heading with its own first line, or a passage of many short lines, may be larger than a tiny target."""
+    """Return whether a part may exceed a tiny target: a heading with its first line, or many short lines."""
     return part.is_heading or estimate_tokens(part.text) > target
 
 

@@ -14,7 +14,7 @@ OPEN_BEFORE, OPEN_AFTER = "0001-01-01", "9999-12-31"
 
 
 def told(query: str, today: date = TODAY) -> list[str]:
-    """Each span as `first..last`, or the one day that it is."""
+    """Return each span as `first..last`, or as a single day."""
     return [
         str(span.first) if span.first == span.last else f"{span.first}..{span.last}"
         for span in read_dates(query, today)
@@ -321,7 +321,7 @@ NO_DATES = (
 
 
 def test_a_date_in_words_or_digits_is_read() -> None:
-    # All of them in one test: each for itself would take ten times as long.
+    # All in one test, since separate ones would take ten times as long.
     expected = {query: [span] for query, span in (ENGLISH | OTHERS).items()}
     read = {query: told(query) for query in expected}
     assert {query: spans for query, spans in read.items() if spans != expected[query]} == {}

@@ -87,7 +87,7 @@ async def server() -> AsyncIterator[EmbeddingServer]:
 
 @pytest.fixture
 def short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting for a provider takes moments."""
+    """Make waiting for a provider take only moments."""
     monkeypatch.setattr(circuit_breaker, "FIRST_REST", 0.01)
     monkeypatch.setattr(circuit_breaker, "LONGEST_REST", 0.05)
     monkeypatch.setattr(embedding_backfill, "SHORTEST_REST", 0.02)
@@ -95,7 +95,7 @@ def short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> float:
-    """A person waits for a question's vector for moments; give the seconds."""
+    """Make a search wait only moments for its vector; return the seconds."""
     for name in ("openai", "llm"):
         row = PROVIDERS[name]
         assert row.limits.query_seconds <= 5
@@ -106,7 +106,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> float:
 
 @pytest.fixture
 async def open_memory(tmp_path: Path, server: EmbeddingServer) -> AsyncIterator[Open]:
-    """Open a memory whose vectors come from the server; all are closed at the end."""
+    """Open memories whose vectors come from the server; all are closed at the end."""
     opened: list[Memory] = []
 
     def open_it(
@@ -167,7 +167,7 @@ def put(workspace: Path, path: str, text: str) -> Path:
 
 
 def note(number: int, paragraphs: int = 1) -> str:
-    """Paragraphs that are each a text of their own to embed, and no two alike."""
+    """Return paragraphs that are distinct texts to embed."""
     dice = random.Random(number)
     return "\n\n".join(
         f"## Part {number}.{each}\n\n" + " ".join(f"w{dice.randrange(10**6)}" for _ in range(40))
@@ -176,7 +176,7 @@ def note(number: int, paragraphs: int = 1) -> str:
 
 
 def by_meaning(*groups: str, noise: float = 0.05) -> Reply:
-    """Texts with a word of the same group are alike, all others are not."""
+    """Make texts with a word of the same group similar, and all others dissimilar."""
 
     def vector(text: str, dimensions: int) -> list[float]:
         numbers = [noise * number for number in vector_of(text, dimensions)]
@@ -501,7 +501,7 @@ async def test_requests_are_full_however_many_texts_there_are(
 
 @pytest.fixture
 async def three(open_memory: Open, server: EmbeddingServer, tmp_path: Path) -> Memory:
-    """Three notes, filled; what was asked for that is forgotten."""
+    """Three embedded notes; the requests for that are forgotten."""
     put(tmp_path, "one.md", f"# One\n\n{note(1, 4)}\n")
     put(tmp_path, "two.md", f"# Two\n\n{note(2, 4)}\n")
     put(tmp_path, "three.md", f"# Three\n\n{note(3, 4)}\n")
@@ -562,7 +562,7 @@ async def test_a_moved_section_asks_nobody(three: Memory, server: EmbeddingServe
 
 
 def other_model(request_path: str) -> Reply:
-    """At this address a model of the same name makes other vectors."""
+    """Another model of the same name at this address."""
 
     async def reply(_: web.Request, asked: EmbeddingRequest) -> web.StreamResponse | None:
         if not asked.path.startswith(request_path):
@@ -865,7 +865,7 @@ async def test_the_cache_forgets_only_what_no_note_needs(
         await filled(memory)
     assert (await memory.status()).cache.entries == 3
     asked = len(texts(server))
-    put(tmp_path, "8.md", note(8))  # among the last that went
+    put(tmp_path, "8.md", note(8))  # among the last that were deleted
     await filled(memory)
     assert len(texts(server)) == asked
     put(tmp_path, "0.md", note(0))
@@ -1049,7 +1049,7 @@ def voyage(server: EmbeddingServer) -> dict[str, ProviderSection]:
 
 
 def only(provider: str, reply: Reply) -> Reply:
-    """`reply` to the requests to one service; the others are answered."""
+    """Reply with `reply` to the requests to one service, and normally to the others."""
 
     async def answer_or_not(request: web.Request, asked: EmbeddingRequest) -> web.StreamResponse | None:
         return await reply(request, asked) if asked.provider == provider else None
@@ -1124,12 +1124,12 @@ async def test_after_a_failed_question_filling_that_owes_nothing_rests(
         await asyncio.sleep(0.5)
         assert index_clock(tmp_path) <= clock + 1
         assert len(server.requests) == asked
-        assert memory._vectors.state.problem  # it has not been asked again, so it still counts as failing
+        assert memory._vectors.state.problem  # not tried again yet, so still failing
         assert not run.done()
 
 
 def index_clock(workspace: Path) -> int:
-    """Goes on with every write to the index."""
+    """Return a counter that grows with every write to the index."""
     with contextlib.closing(apsw.Connection(str(workspace / ".commonplace/index.db"))) as db:
         [(clock,)] = db.execute("SELECT value FROM about WHERE key = 'clock'").fetchall()
     assert isinstance(clock, int)
@@ -1140,7 +1140,7 @@ def index_clock(workspace: Path) -> int:
 async def test_an_ollama_that_is_silent_keeps_no_vectors_from_the_fallback(
     tmp_path: Path, open_memory: Open, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
-    """It takes connections and answers nothing, though a model may take minutes for a batch."""
+    """It accepts connections and never answers, though a model may take minutes for a batch."""
     row = PROVIDERS["ollama"]
     limits = dataclasses.replace(row.limits, silent_seconds=0.5)
     monkeypatch.setitem(PROVIDERS, "ollama", dataclasses.replace(row, limits=limits))
@@ -1187,7 +1187,7 @@ async def test_where_the_first_one_fails_for_long_its_fallback_answers_by_meanin
         return await meaning(request, dataclasses.replace(asked, dimensions=asked.dimensions or 1024))
 
     def embedded(provider: str) -> int:
-        """How many texts of notes it was given."""
+        """Return how many texts of notes the provider embedded."""
         asked = [each for each in server.requests if each.provider == provider]
         return sum(text.startswith("The") for each in asked for text in each.texts)
 
@@ -1203,7 +1203,7 @@ async def test_where_the_first_one_fails_for_long_its_fallback_answers_by_meanin
         for _ in range(3):
             assert await sources() == {"fts"}
             await asyncio.sleep(0.1)
-        assert embedded("voyage") == 0  # a moment is not worth all those vectors
+        assert embedded("voyage") == 0  # a short failure is not worth all those vectors
         monkeypatch.setattr(embedding_backfill, "FAILING_LONG", 0)
 
         async def by_meaning_again() -> bool:
@@ -1275,7 +1275,7 @@ async def test_a_wrong_key_does_not_have_the_service_asked_all_the_time(
     memory = open_memory()
     async with running(memory):
         await server.wait_for_requests()
-        await asyncio.sleep(0.5)  # enough for three more, should it be taken for what passes
+        await asyncio.sleep(0.5)  # enough for three more tries, if the error counted as transient
         for _ in range(5):
             await memory.search("kitten")
     assert len(server.requests) <= 2
@@ -1312,7 +1312,7 @@ async def test_a_chat_provider_without_vectors_is_asked_once(
 
 
 async def _knows(memory: Memory, notes: int) -> bool:
-    """Whether the index holds so many, without having it look."""
+    """Return whether the index holds that many notes, without syncing it."""
     return await asyncio.to_thread(lambda: len(memory._place.open().known())) == notes
 
 
@@ -1453,7 +1453,7 @@ async def test_of_chat_provider_and_fallback_the_one_that_is_down_is_waited_for_
     assert found.notice.startswith("Searched by words alone")
     assert (await memory.status()).embedding_provider == "llm"
     server.always(only(unknown, fails(404)))
-    await asyncio.sleep(0.1)  # longer than the longest rest
+    await asyncio.sleep(0.1)  # longer than the longest pause
     await memory.fill_vectors()
     assert places(await memory.search("The kitten sleeps."))[0][2] == "hybrid"
     assert server.requests[-1].provider == down
@@ -1685,7 +1685,7 @@ async def test_an_index_that_is_damaged_where_only_questions_look_is_filled_agai
 
 
 async def kept_beyond_the_cache(open_memory: Open, workspace: Path) -> None:
-    """Vectors for 40 texts, of which but 5 would be kept were they not in use."""
+    """Vectors for 40 texts, of which only 5 would be kept if they were unused."""
     for n in range(40):
         put(workspace, f"{n}.md", note(n))
     memory = open_memory(cache={"max_entries": 5})
@@ -1698,7 +1698,7 @@ async def test_filling_before_the_first_look_forgets_no_vector_in_use(
 ) -> None:
     await kept_beyond_the_cache(open_memory, tmp_path)
     server.requests.clear()
-    # Another chunk size begins the index anew, and all its vectors are unused until the notes are read.
+    # Another chunk size recreates the index, and all its vectors are unused until the notes are read.
     memory = open_memory(
         cache={"max_entries": 5}, chunk=ChunkSettings(target_tokens=300), watch=WatchSettings(enabled=False)
     )
@@ -1717,7 +1717,7 @@ async def test_filling_after_another_program_began_the_index_anew_forgets_no_vec
     async with running(memory):
         await filled(memory)
         other = open_memory(chunk=ChunkSettings(target_tokens=200))
-        other._sync_index.numbers()  # it opens the index, and ends before it has read a note
+        other._sync_index.numbers()  # it opens the index, and ends before reading a note
         await other.close()
         memory._vectors.wake()
         await asyncio.sleep(0.5)
@@ -1762,7 +1762,7 @@ async def test_a_damaged_index_on_a_full_disk_loses_no_vectors(
         db.execute(f"DROP TABLE passages_{at}")
 
     def limit(db: apsw.Connection) -> None:
-        """Of what is begun beside the index, to take its place."""
+        """Limit files that are created beside the index to replace it."""
         if db.db_filename("main").endswith(".new"):
             db.execute("PRAGMA max_page_count = 100")
 
@@ -1883,11 +1883,11 @@ async def test_the_event_loop_is_free_while_much_is_indexed_and_embedded(
         await memory.search(note(number).split(" ")[3])
         waits.append(time.monotonic() - began)
 
-    await memory.search("first")  # what is imported once is not counted
+    await memory.search("first")  # imports are not counted
     async with measure_loop_lag() as (
         idle,
         _,
-    ):  # so late is a loop that has nothing to do, beside what others compute
+    ):  # an idle loop is as late as this on a busy machine
         await asyncio.sleep(0.5)
     async with measure_loop_lag() as (late, busy):
         await asyncio.gather(filled(memory), memory.sync(rebuild=True), *(ask(n) for n in range(60)))

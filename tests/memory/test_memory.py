@@ -501,7 +501,7 @@ async def test_many_faulty_notes_make_a_sync_little_slower_than_a_walk(tmp_path:
         (folder / f"{n}.md").write_bytes(b"- caf\xe9 %d\n" % n)
     async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
         await memory.sync()
-        await asyncio.sleep(0.3)  # now the notes' times are old enough to be trusted
+        await asyncio.sleep(0.3)  # the notes' timestamps are old enough now to be trusted
         assert len((await memory.sync()).problems) == 3000
         walks, syncs = [], []
         for _ in range(4):
@@ -526,7 +526,7 @@ async def test_the_event_loop_is_free_while_much_is_ranked(tmp_path: Path) -> No
         began = time.process_time()
         async with measure_loop_lag() as (late, busy):
             assert (await memory.search("What about the garden in September or October?")).hits
-            await asyncio.sleep(0.02)  # a tick that was held up to the end has its turn
+            await asyncio.sleep(0.02)  # lets a delayed tick run
         took = time.process_time() - began
         print(f"search {took:.3f} s of CPU, busiest tick {max(busy):.3f} s, latest {max(late):.3f} s")
         assert max(busy) < took / 2
@@ -538,14 +538,14 @@ async def test_a_query_of_nothing_but_months_is_not_read_on_the_event_loop(
     put(tmp_path, "a.md", "The passport is in the drawer\n")
     await memory.search("passport")
     query = "1月 " * 1_000
-    read_dates(query, date(2026, 11, 23))  # which compiles what it looks for
+    read_dates(query, date(2026, 11, 23))  # warm up, since the first call compiles its patterns
     began = time.thread_time()
     read_dates(query, date(2026, 11, 23))
     took = time.thread_time() - began
     async with measure_loop_lag() as (_, busy):
         await asyncio.sleep(0.02)  # the first tick has begun
         await memory.search(query)
-        await asyncio.sleep(0.02)  # a tick that was held up to the end has its turn
+        await asyncio.sleep(0.02)  # lets a delayed tick run
     assert max(busy) < took / 2
 
 

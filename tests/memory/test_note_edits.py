@@ -1,4 +1,4 @@
-"""Lines of a note that are corrected or put back, in every encoding and with every line end."""
+"""Correct and restore lines of a note, in every encoding and with every line end."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which note is meant by a name without `.md`, without its folder, or by a date alone."""
+"""Find a note by a name without `.md`, without its folder, or by a date alone."""
 
 import pytest
 

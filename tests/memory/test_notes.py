@@ -232,7 +232,7 @@ def test_a_huge_note_is_read_in_part_but_not_loaded(notes: Notes, folder: Path) 
 def test_a_note_that_is_being_written_is_not_loaded_half(
     notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The write goes on while we read, and the time on the file is that of its beginning."""
+    """The write continues while we read, and the file's time is that of its beginning."""
     folder.mkdir()
     (folder / DAY).write_text("old old")
     found = (folder / DAY).stat()
@@ -635,7 +635,7 @@ def test_threads_append_and_edit_at_once(notes: Notes) -> None:
 def test_an_editor_that_saves_by_rename_loses_no_entry(
     notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The editor puts its file in place after ours was opened: the entry must go into the new one."""
+    """The editor replaces the file after we opened it: the entry must go into the new one."""
     log(notes, "one")
     write = disk.append_bytes
     saves = iter([True])
@@ -655,7 +655,7 @@ def test_an_editor_that_saves_by_rename_loses_no_entry(
 def test_an_editor_that_writes_over_our_entry_loses_it_not(
     notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The editor had emptied the note before we looked, and writes it anew from its start."""
+    """The editor emptied the note before we read it, and rewrites it from the start."""
     log(notes, "one")
     write = disk.append_bytes
     saves = iter([True])
@@ -825,7 +825,7 @@ def test_a_note_mounted_by_itself_is_edited_in_place(notes: Notes, folder: Path,
 
 @pytest.fixture
 def read_only(folder: Path) -> Iterator[Path]:
-    """The folder of notes on a file system of its own that is read-only, but for `mine.md`."""
+    """The notes' folder on a read-only file system of its own, except for `mine.md`."""
     folder.mkdir()
     (folder / "MEMORY.md").write_text("- one\n")
     (folder / "mine.md").write_text("- mine\n")

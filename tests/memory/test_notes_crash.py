@@ -1,4 +1,4 @@
-"""Real processes that write the same note, and are killed while they do."""
+"""Real processes that write the same note and are killed while they do."""
 
 import os
 import random
@@ -74,7 +74,7 @@ def test_a_killed_writer_loses_nothing_it_acknowledged_and_leaves_no_lock(tmp_pa
     found = re.findall(r"(?m)^- ([a-t]\d{4}) (?:edited )?明日 (?:word )*end\.$", text)
     assert len(found) == len(set(found))
     assert acknowledged <= set(found)
-    # At most one line a kill was on its way, and only whole or cut off, never glued to another.
+    # Each kill interrupted at most one line, which is whole or cut off, but never joined to another.
     assert len(text.splitlines()) - 2 - len(found) <= 20
     assert len(set(found) - acknowledged) <= 20
     begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""Answers that are packed: read as they come, and never more of them than is counted."""
+"""Compressed responses are read as they arrive, and never beyond the limit."""
 
 import gzip
 import tracemalloc
@@ -14,12 +14,12 @@ from memory.http_responses import read_bounded
 
 MOST = 1 << 20
 BOMB = gzip.compress(bytes(40 << 20))
-"""40 kB that become 40 MB."""
+"""40 kB that expand to 40 MB."""
 
 
 @asynccontextmanager
 async def answer(body: bytes, packing: str) -> AsyncIterator[httpx.Response]:
-    """What a server sends that packs although nobody has asked for it."""
+    """The response of a server that compresses without being asked to."""
 
     async def send(request: web.Request) -> web.Response:
         return web.Response(body=body, headers={"Content-Encoding": packing} if packing else {})
@@ -49,7 +49,7 @@ async def answer(body: bytes, packing: str) -> AsyncIterator[httpx.Response]:
         (" GZip ", gzip.compress(b"alpha")),
         ("deflate", zlib.compress(b"alpha")),
     ],
-    ids=["plain", "identity", "gzip", "gzip as some write it", "deflate"],  # gzip's bytes hold the time
+    ids=["plain", "identity", "gzip", "gzip as some write it", "deflate"],  # gzip data contain the time
 )
 async def test_what_is_packed_once_is_read(packing: str, body: bytes) -> None:
     async with answer(body, packing) as response:

@@ -1,4 +1,4 @@
-"""The day on which a passage was told."""
+"""The day that a passage is about."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_a_day_at_the_beginning_of_a_passage_is_its_day(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "- Anna was born on 1987-03-04",  # what it is about, not when it was told
+        "- Anna was born on 1987-03-04",  # what it is about, not when it was written
         "- 2024-02-30 is no day",
         "- 3/5/2024 is May or March",
         "- 12024-05-03",

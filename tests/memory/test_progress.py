@@ -62,7 +62,7 @@ def test_one_thread_tells_while_another_asks() -> None:
                 for done in range(20):
                     tell(done, 20)
                 jobs.end(job)
-        except RuntimeError as error:  # a dict that changes while it is read
+        except RuntimeError as error:  # a dict that changes during iteration
             faults.append(error)
 
     names: tuple[JobName, ...] = ("indexing", "rebuilding", "embedding")

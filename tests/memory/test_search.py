@@ -22,7 +22,7 @@ from memory.tokenizer import is_lookup, parse_query, tokenize
 
 
 def run(path: str, *texts: str) -> PassageRun:
-    """A run of passages, one a line; a text that begins with # is a heading."""
+    """Return a run with a passage for each line; a text that begins with # is a heading."""
     return PassageRun(
         path,
         tuple(
@@ -193,7 +193,7 @@ def test_a_line_without_words_is_no_hit() -> None:
 
 
 def alike(path: str, *passages: tuple[str, float | None], least: float = 0.3) -> PassageRun:
-    """A run of passages, each with its cosine to the question."""
+    """Return a run of passages, each with its cosine to the query."""
     return PassageRun(
         path,
         tuple(

@@ -13,7 +13,7 @@ from memory.tokenizer import parse_query, tokenize
 
 
 def found(query: str, *passages: tuple[str, float | None]) -> list[SearchHit]:
-    """Each passage in a note of its own, with the cosine to the question where vectors are compared."""
+    """Rank passages in notes of their own, with the cosine to the query if vectors are compared."""
     runs = tuple(
         PassageRun(
             f"{number}.md",

@@ -46,7 +46,7 @@ def note(path: str, text: str) -> IndexedNote:
 
 
 def embed(index: SqliteIndex) -> int:
-    """Give every text a vector; how many that took."""
+    """Give every text a vector; return how many were missing."""
     missing = index.list_unembedded(MODEL, most=10_000)
     index.store_vectors(MODEL, {text.digest: array("f", [1, 0, 0, 0]).tobytes() for text in missing})
     return len(missing)
@@ -58,7 +58,7 @@ def paths(index: SqliteIndex, query: str) -> list[str]:
 
 @contextlib.contextmanager
 def killed(code: str, file: Path, *, wait: bool = False) -> Iterator[None]:
-    """Run code in a process with an `index` of this file until it has begun; in the end it is killed."""
+    """Run code with an `index` of this file in a process, wait until it has begun, and kill it at the end."""
     before = f"""
 import contextlib, os, signal, time
 from pathlib import Path
@@ -109,7 +109,7 @@ def test_a_damaged_file_is_replaced_on_opening(file: Path, damage: str) -> None:
             file.unlink()
             file.parent.rename(file.parent.with_name("elsewhere"))
     again = SqliteIndex(file, fingerprint="test")
-    # Damage behind the first pages shows only when it is read; `reset` is what the memory answers it with.
+    # Damage beyond the first pages is found only when they are read; the memory then calls `reset`.
     with contextlib.suppress(IndexCorrupted):
         assert len(again.known()) in (0, 20)
         paths(again, "passport")
@@ -215,7 +215,7 @@ def test_what_a_dead_process_left_of_a_shadow_is_removed_on_opening(file: Path, 
     index.write_batch([note("a.md", "- passport")])
     shadow = index.shadow()
     shadow.write_batch([note("b.md", "- folder"), note("c.md", "- passport")])
-    shadow._lock.release()  # as the system does it for a process that dies
+    shadow._lock.release()  # as the system does when a process dies
     shadow._file.close()
     assert paths(index, "passport") == ["a.md"]
     SqliteIndex(file, fingerprint="test").shadow().close()
@@ -304,7 +304,7 @@ def test_too_many_open_files_are_no_damage(file: Path, fingerprint: str) -> None
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
         index.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(20)])
         embed(index)
-        # Another connection keeps the journal, which has to be opened as well.
+        # Another connection keeps the journal open, so that it must be opened as well.
         code = f"""
             import resource
             index = SqliteIndex(file, fingerprint={fingerprint!r})
@@ -529,7 +529,7 @@ def test_no_file_is_left_open(file: Path) -> None:
 
 @contextlib.contextmanager
 def full_disk(*, pages: int) -> Iterator[None]:
-    """What is begun beside the index, to take its place, has room for so many pages only."""
+    """Allow only so many pages for files that are created beside the index to replace it."""
 
     def limit(db: apsw.Connection) -> None:
         if db.db_filename("main").endswith(".new"):

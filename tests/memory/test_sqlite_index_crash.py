@@ -1,4 +1,4 @@
-"""Real processes that index, rebuild and keep vectors, and are killed while they do."""
+"""Real processes that are killed while they index, rebuild and store vectors."""
 
 import os
 import random

@@ -20,7 +20,7 @@ from tests.fakes.index_checks import assert_sound, read_index_contents
 
 
 class Desk:
-    """A folder of notes beside an index of them."""
+    """A folder of notes and an index of it."""
 
     def __init__(self, root: Path) -> None:
         self.folder = root / "memory"
@@ -28,7 +28,7 @@ class Desk:
         self.index = SqliteIndex(root / ".commonplace" / "index.db", fingerprint="test")
 
     def put(self, path: str, text: str | bytes, *, age: float = 60) -> Path:
-        """Write a note as an editor would have done `age` seconds ago."""
+        """Write a note as an editor would have `age` seconds ago."""
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -107,7 +107,7 @@ def test_a_time_that_64_bits_do_not_hold_is_a_time_like_any_other(
     nanoseconds = (year - 1970) * 31_556_952 * 10**9
     of = NoteStat.of.__func__  # type: ignore[attr-defined]
     there = classmethod(lambda cls, path, found: of(cls, path, found)._replace(mtime_ns=nanoseconds))
-    # Few file systems hold such a time.
+    # Few file systems store such a time.
     monkeypatch.setattr(NoteStat, "of", there)
     monkeypatch.setattr("memory.listing._PLAIN_NAME", re.compile("(?!)"))
     monkeypatch.setattr("memory.sync.RACY_NS", 0)
@@ -124,7 +124,7 @@ def test_what_another_process_indexed_meanwhile_is_not_overwritten_by_what_was_r
     other = Desk(desk.folder.parent)
 
     class Slow(Notes):
-        """Between its reading of a note and its indexing, another process writes and indexes it."""
+        """Another process writes and indexes the note between our reading and our indexing of it."""
 
         def load(self, path: str) -> LoadedNote:
             loaded = super().load(path)
@@ -261,7 +261,7 @@ print("begun", flush=True)
 print(rebuild_index(notes, index, ChunkSettings()).added)
 """
 LONGEST_WAIT = 0.5
-"""Part of the time that the rebuild takes: one that shut others out would have them wait for nearly all of it."""
+"""As a share of the rebuild's time: a rebuild that locked others out would have them wait for nearly all of it."""
 
 
 @pytest.mark.thorough
@@ -310,7 +310,7 @@ def test_others_search_and_write_while_another_process_rebuilds(desk: Desk) -> N
 
 def test_what_changes_during_a_rebuild_is_in_its_outcome(desk: Desk) -> None:
     class Slow(Notes):
-        """While it reads one note, others change that it has read, or has listed, already."""
+        """While one note is read, others change that were read or listed already."""
 
         def load(self, path: str) -> LoadedNote:
             loaded = super().load(path)

@@ -143,7 +143,7 @@ def test_a_term_is_what_its_tokens_are() -> None:
 
 @pytest.mark.thorough
 def test_what_is_remembered_of_words_stays_small() -> None:
-    """A service meets new ones, such as numbers and names, for years."""
+    """A service meets new words, such as numbers and names, for years."""
     tracemalloc.start()
     try:
         for start in range(0, 100_000, 1000):

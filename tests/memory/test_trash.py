@@ -1,4 +1,4 @@
-"""What edits have removed: named so that it can be put back."""
+"""The trash: removed text in files named so that it can be put back."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def test_the_newest_is_the_first_and_what_is_put_back_is_gone(folder: Path) -> N
 
 
 def test_a_number_never_means_another_entry_whatever_comes_and_goes(folder: Path) -> None:
-    """Though some share their first four digits; a number that fits two by now is refused by who looks it up."""
+    """Even if some share their first four digits; a number that has become ambiguous is refused when used."""
     folder.mkdir(parents=True)
     known: dict[str, str] = {}
     for minute in range(6):

@@ -20,11 +20,11 @@ QUICK = WatchTimes(
     events=0.02, root=0.1, settle=0.15, audit=60, poll=0.1, retry=0.3, distrust=60, longest=1.0
 )
 PATIENCE = 20.0
-"""Seconds until a test gives up; nothing here takes a tenth of it on a machine at rest."""
+"""Seconds until a test gives up; on an idle machine nothing takes a tenth of it."""
 
 
 class Listener:
-    """Somebody who is told of changes."""
+    """Collects the changes that a watcher reports."""
 
     def __init__(self, watcher: Watcher, *, on_change: Callable[[], int] = lambda: 0) -> None:
         self.watcher = watcher
@@ -56,11 +56,11 @@ class Listener:
             await asyncio.sleep(0.01)
 
     async def hears_of(self, path: str) -> None:
-        """Of this note, and of it by its name."""
+        """Wait until this note is reported by its path."""
         await self.until(lambda: path in self.paths)
 
     async def hears_of_writing(self, folder: Path, path: str) -> None:
-        """As soon as the note is watched: before, a change may be told without its name."""
+        """Write until the note is reported by its path: before it is watched, a change may be reported without one."""
         deadline = time.monotonic() + PATIENCE
         while path not in self.paths:
             assert time.monotonic() < deadline, (self.heard, self.watcher.state)
@@ -72,7 +72,7 @@ class Listener:
 async def listening(
     folder: Path, *, debounce: float = 0.05, pace: WatchTimes = QUICK, until: str = "events"
 ) -> AsyncIterator[Listener]:
-    """A listener who has been told the first thing, and whose watch has settled."""
+    """A listener that has received the first report, and whose watch has settled."""
     listener = Listener(Watcher(folder, debounce_seconds=debounce, pace=pace))
     task = asyncio.create_task(listener.listen())
     try:
@@ -243,7 +243,7 @@ async def test_ten_thousand_notes_in_new_folders_at_once(folder: Path) -> None:
             place.mkdir(parents=True)
         (place / f"{number}.md").touch()
     await listener.until(lambda: listener.found == 10_002)
-    # Whatever the system did not tell of, each folder is watched in the end.
+    # Even if the system reported only some of them, each folder is watched in the end.
     for number in (0, 57, 99):
         await listener.hears_of_writing(folder, f"year/{number}/{number}00.md")
     assert listener.mode == "events"
@@ -340,7 +340,7 @@ async def test_a_name_that_is_not_utf8_does_not_end_the_watch(folder: Path) -> N
 @pytest.mark.thorough
 async def test_a_change_that_no_event_told_is_found_and_the_notes_are_polled(folder: Path) -> None:
     note = folder / "old.md"
-    # What is written through memory changes the file, and the system tells nobody.
+    # Writing through mmap changes the file without any event.
     with note.open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
 
         def write_silently(letter: int) -> None:
@@ -356,7 +356,7 @@ async def test_a_change_that_no_event_told_is_found_and_the_notes_are_polled(fol
             events=0.02, root=0.1, settle=0.3, audit=0.2, poll=0.1, retry=0.3, distrust=0.6, longest=1
         )
         async with listening(folder, pace=pace) as listener:
-            for letter in b"bcdefghijklmnopqrstuvw":  # at the beginning nobody wonders
+            for letter in b"bcdefghijklmnopqrstuvw":  # at the beginning nothing is suspicious
                 write_silently(letter)
                 await listener.hears_of("old.md")
                 if listener.mode == "polling":
@@ -384,7 +384,7 @@ def test_file_systems_without_events_are_known_by_their_mounts() -> None:
     assert [find_eventless_mount(mounts, root) for root in roots] == ["", "nfs4", "", "fuse.sshfs", ""]
 
 
-# Runs where it may set limits of its own, which bind nobody else.
+# Run where it may set limits of its own that affect nobody else.
 LIMITED = """
 import asyncio, sys
 from pathlib import Path
@@ -454,7 +454,7 @@ def test_where_the_system_has_no_watch_left_notes_are_polled_until_it_has(
 
 
 def threads() -> list[str]:
-    """Names of this process's threads, those of the library's too."""
+    """Return the names of this process's threads, including the library's."""
     names = []
     for task in Path("/proc/self/task").iterdir():
         with suppress(FileNotFoundError):
@@ -528,9 +528,7 @@ def test_a_program_that_watches_ends_at_once_when_it_is_interrupted(folder: Path
 async def test_watching_costs_next_to_nothing(folder: Path) -> None:
     async with listening(folder, pace=WatchTimes()) as listener:
         shares: list[float] = []
-        while (
-            len(shares) < 10 and min(shares, default=1) >= 0.02
-        ):  # other threads may have had something to do
+        while len(shares) < 10 and min(shares, default=1) >= 0.02:  # other threads may have been busy
             began, used = time.monotonic(), time.process_time()
             await asyncio.sleep(1.0)
             shares.append((time.process_time() - used) / (time.monotonic() - began))

@@ -1,4 +1,4 @@
-"""What a write leaves in a note, found again: as by trying every place, in time that grows with the note."""
+"""Recovering interrupted writes: same results as trying every position, in linear time."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -24,7 +24,7 @@ def time() -> FakeClock:
 
 @pytest.fixture
 async def open_at(server: EmbeddingServer) -> AsyncIterator[Open]:
-    """Open a provider by its name, with its defaults but for what is given, at the fake server."""
+    """Open a provider by name at the fake server, with its defaults except for what is given."""
     opened: list[EmbeddingProvider] = []
 
     def open_it(

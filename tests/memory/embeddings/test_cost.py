@@ -1,4 +1,4 @@
-"""What vectors cost the client."""
+"""The client's cost of embedding."""
 
 import asyncio
 import subprocess

@@ -1,4 +1,4 @@
-"""Many texts, a provider that fails in every way, and another one behind it."""
+"""Many texts, a provider that fails in every way, and its fallback."""
 
 import asyncio
 import contextlib
@@ -58,12 +58,12 @@ SMALL = ("openai", "text-embedding-3-small", 1536)
 
 
 def named(model: ModelId) -> tuple[str, str, int]:
-    """All but the version, which goes by the address of the server."""
+    """Return all but the version, which depends on the server's address."""
     return model.provider, model.model, model.dimensions
 
 
 class Delivered:
-    """What came, batch by batch."""
+    """Collects the delivered batches."""
 
     def __init__(self) -> None:
         self.batches: list[EmbeddedBatch] = []
@@ -95,7 +95,7 @@ def delivered() -> Delivered:
 
 @pytest.fixture
 def make(open_at: Open, time: FakeClock) -> Callable[..., Embedder]:
-    """An Embedder at the fake server, with time that passes at once."""
+    """Create embedders for the fake server, whose waits pass at once."""
 
     def made(
         primary: str | EmbeddingProvider = "openai",
@@ -301,7 +301,7 @@ async def test_a_provider_comes_back_by_itself(
     server.always(None)
     asked = len(server.requests)
 
-    with pytest.raises(ServiceFailed):  # it rests: nobody is asked
+    with pytest.raises(ServiceFailed):  # the breaker is open: no request is made
         await embedder.embed_documents(texts(20), on_done=delivered)
     assert len(server.requests) == asked
 
@@ -414,7 +414,7 @@ async def test_a_request_that_is_too_large_is_split_and_the_lesson_kept(
     first = len(server.requests)
     await embedder.embed_documents(long, on_done=delivered)
 
-    assert len(server.requests) - first == 5  # none of them in vain
+    assert len(server.requests) - first == 5  # none of them failed
 
 
 async def test_a_single_text_that_is_too_large_is_told(
@@ -703,7 +703,7 @@ async def test_a_provider_that_is_silent_is_stepped_over_without_waiting_for_a_f
 async def test_an_ollama_that_takes_requests_and_never_answers_is_stepped_over(
     make: Make, server: EmbeddingServer, delivered: Delivered, has_answered: bool
 ) -> None:
-    """It has minutes for a batch, which a processor may need; so it is asked beside whether it is there."""
+    """A batch may take minutes on a slow processor, so the server is pinged meanwhile."""
     async with EmbeddingServer() as silent:
         ollama = ProviderOptions(
             "ollama",

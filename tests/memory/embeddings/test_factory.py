@@ -17,7 +17,7 @@ CHAT = ChatProviderAccess("mine", "http://127.0.0.1:1/v1", KEY)
 
 
 async def opened(chat: ChatProviderAccess | None = None, **settings: object) -> Embedding:
-    """Open, and let go of it again."""
+    """Open the embedding, and close it at the end."""
     chosen = EmbeddingSettings.model_validate(settings)
     embedding = open_embedding(chosen, sections={}, environment={}, chat=chat)
     if embedding.embedder:

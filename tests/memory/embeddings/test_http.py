@@ -1,4 +1,4 @@
-"""What can happen on the way to any service."""
+"""What can go wrong on the way to any service."""
 
 import asyncio
 import socket
@@ -108,7 +108,7 @@ async def test_each_failure_has_its_type(
     assert type(error) is kind
     assert words in str(error)
     server.always(None)
-    assert len(await provider.embed(["a"], purpose="query")) == 1  # and the next request is a new one
+    assert len(await provider.embed(["a"], purpose="query")) == 1  # and the next request works
 
 
 async def test_a_server_that_is_not_there_is_unreachable() -> None:

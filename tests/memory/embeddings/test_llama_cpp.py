@@ -72,7 +72,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that takes seconds over a long text."""
+    """A model that takes seconds for a long text."""
     path = tmp_path_factory.mktemp("models") / "slow.gguf"
     return write_tiny_gguf(path, dimensions=192, context=2048, layers=6)
 

@@ -1,4 +1,4 @@
-"""Who is chosen, and why."""
+"""Which provider is chosen, and why."""
 
 from collections.abc import Mapping
 
@@ -129,7 +129,7 @@ def test_what_is_set_wins_over_defaults() -> None:
     assert choice.reason == "openai: set in memory.embedding.provider"
     assert choice.options
     assert (choice.options.base_url, choice.options.model) == ("http://127.0.0.1:1/v1", "bge-m3")
-    assert not choice.options.needs_key  # a server of one's own may want none
+    assert not choice.options.needs_key  # a self-hosted server may need none
 
 
 @pytest.mark.parametrize("name", ["openai", "gemini", "voyage", "zhipu", "ollama"])

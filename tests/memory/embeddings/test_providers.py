@@ -1,4 +1,4 @@
-"""Every provider over a real socket, in its own language."""
+"""Every provider over a real socket, in its own API."""
 
 import math
 import struct
@@ -344,7 +344,7 @@ async def test_ollama_makes_vectors_with_the_address_that_chats_and_without_its_
 
 @pytest.fixture
 def installed(server: EmbeddingServer) -> EmbeddedOllama:
-    """Ollama at the fake server, with whichever model it has."""
+    """Ollama at the fake server, with whichever model is installed."""
     return lambda: open_ollama(
         ProviderOptions(
             "ollama", model="", base_url=server.base_url("ollama") + "/v1", mends=error_fixes("ollama")

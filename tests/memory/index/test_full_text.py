@@ -22,7 +22,7 @@ def tables() -> Iterator[SqliteTables]:
 
 @pytest.fixture
 def small_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A memory of some hundred chunks is treated as a large one."""
+    """Treat a memory of a few hundred chunks as a large one."""
     for name, value in {
         "EXACT_HITS": 60,
         "RARE_HITS": 30,
@@ -66,7 +66,7 @@ def remove(tables: SqliteTables, paths: Iterable[str]) -> None:
 
 
 def places(tables: SqliteTables, proposal: Proposal) -> set[tuple[str, int]]:
-    """Where the proposed chunks stand, whatever their row numbers."""
+    """Return the positions of the proposed chunks, whatever their row numbers."""
     assert len(set(proposal.chunks)) == len(proposal.chunks)
     return {
         (path, first)
@@ -82,7 +82,7 @@ def asked(tables: SqliteTables, query: str, most: int = 10) -> set[tuple[str, in
 
 
 def large_memory() -> dict[str, list[str]]:
-    """Three hundred chunks with three words in most of them, and many that are equal but for their place."""
+    """Return three hundred chunks with three words in most of them, many differing only by position."""
     choose = random.Random(2)
     chunks = [
         " ".join(
@@ -198,7 +198,7 @@ def test_common_words_are_found_where_they_stand_together(tables: SqliteTables) 
     add(tables, {f"{n}.md": [apart] for n in range(100)})
     add(tables, {"together.md": [f"{filler} garden of kitchen and summer {filler}"]})
     assert asked(tables, "summer kitchen garden", most=1) == {("together.md", 0)}
-    # The others fill what is left.
+    # Other chunks fill the remaining places.
     assert len(asked(tables, "summer kitchen garden", most=20)) == 20
 
 

@@ -18,7 +18,7 @@ def unit(numbers: Sequence[float]) -> Vector:
 
 
 def cone(count: int, *, dimensions: int = 24, seed: int = 1) -> list[Vector]:
-    """Vectors about one direction, as those of a real model are."""
+    """Return vectors around one direction, like those of a real model."""
     choose = random.Random(seed)
     return [unit([choose.gauss(0.8, 1) for _ in range(dimensions)]) for _ in range(count)]
 

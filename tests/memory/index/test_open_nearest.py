@@ -1,4 +1,4 @@
-"""Which way of finding alike vectors is chosen, and what is said where it is not the best."""
+"""Which vector searcher is chosen, and the reason given if it is not the best."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ def test_one_search_is_sqlite_vecs_and_imports_no_numpy() -> None:
 
 
 def test_a_service_takes_numpy() -> None:
-    assert opened(lasting=True) == ("numpy", "", "False")  # it is imported by the first search
+    assert opened(lasting=True) == ("numpy", "", "False")  # the first search imports it
 
 
 def test_what_is_missing_is_named() -> None:

@@ -1,4 +1,4 @@
-"""How much the sign bits overlook, hold and read."""
+"""Recall, memory and reads of binary quantization."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -32,7 +32,7 @@ def search(nearest: BinaryVectorSearcher, file: VectorFile, query: Vectors, *, m
 def recall(
     nearest: BinaryVectorSearcher, file: VectorFile, vectors: Vectors, queries: Vectors, most: int
 ) -> float:
-    """Row n of `vectors` has the text n + 1."""
+    """Return the recall; row n of `vectors` has the text n + 1."""
     exact = np.argsort(-(queries @ vectors.T), axis=1)[:, :most] + 1
     hits = [
         len({*search(nearest, file, query, most=most)} & {*best.tolist()})
@@ -53,7 +53,7 @@ def test_hardly_anything_is_overlooked(file: VectorFile) -> None:
 
 @pytest.mark.thorough
 def test_bits_that_came_bit_by_bit_find_as_much(file: VectorFile) -> None:
-    """Across the border of a block, and with a mean taken anew on the way."""
+    """Across the border of a block, and with the mean recomputed in between."""
     vectors = clustered_vectors(BLOCK_VECTORS + 3000, 384)
     nearest = BinaryVectorSearcher()
     edges = [
@@ -115,7 +115,7 @@ def test_what_no_note_uses_any_more_is_not_held_and_is_back_once_one_does(file: 
 
 @pytest.mark.thorough
 def test_a_log_that_is_written_on_and_on_makes_it_no_larger(file: VectorFile) -> None:
-    """Each line gives the end of the log another vector, and nobody uses the one before."""
+    """Each line gives the log's last segment another vector, and the previous one is unused."""
     nearest = BinaryVectorSearcher()
     vectors = clustered_vectors(20_000, 64)
     held = []
@@ -124,12 +124,12 @@ def test_a_log_that_is_written_on_and_on_makes_it_no_larger(file: VectorFile) ->
         file.use(texts[:-1], 0)
         assert search(nearest, file, vectors[start + 999], most=1) == texts[-1:]
         held.append(nearest.memory_bytes())
-    assert max(held[10:]) < 2 * max(held[:4])  # ids of what is on disk alone
+    assert max(held[10:]) < 2 * max(held[:4])  # ids of vectors that are only on disk
 
 
 @pytest.mark.thorough
 def test_as_little_is_held_as_promised(file: VectorFile) -> None:
-    """48 bytes of bits and 16 of ids for 384 numbers, in blocks of 16,384."""
+    """48 bytes of bits and 16 of ids for 384 dimensions, in blocks of 16,384."""
     few = CACHED_VECTOR_BYTES // (4 * 384)
     vectors = clustered_vectors(2 * BLOCK_VECTORS, 384)
     nearest = BinaryVectorSearcher()

@@ -1,4 +1,4 @@
-"""Which segments are proposed for their likeness, where several are equally alike."""
+"""Which segments are proposed by similarity if several are equally similar."""
 
 from array import array
 from collections.abc import Collection, Iterable
@@ -17,7 +17,7 @@ TODAY = date(2026, 11, 23)
 
 
 class Texts:
-    """Texts with their cosines, in the order in which an index gives equals: by their ids."""
+    """Texts with their cosines, in the order in which an index returns ties: by id."""
 
     def __init__(self, *cosines: float) -> None:
         self._found = sorted(enumerate(cosines), key=lambda each: (-each[1], each[0]))
@@ -28,7 +28,7 @@ class Texts:
         return self._found[:most]
 
     def standing(self, texts: Collection[int]) -> Iterable[TextLocation]:
-        """Each in a note of its own; the later the id, the earlier the path."""
+        """Put each text in a note of its own; the higher the id, the earlier the path."""
         return [TextLocation(text, f"{100 - text:03}.md", (text, 0, 1), None, 0) for text in texts]
 
     def places(self, most: int, least: float = 0.0) -> list[int]:

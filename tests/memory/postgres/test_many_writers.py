@@ -1,4 +1,4 @@
-"""Three instances on one memory, killed, cut off and paused while they write, correct and search."""
+"""Three instances on one memory, killed, cut off and paused while they write, edit and search."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from tests.fakes.postgres_server import PostgresServer
 
 
 def index_all(folder: Path, private: Path, url: str) -> dict[str, object]:
-    """What an index of the notes holds once it is up to date."""
+    """Return what an up-to-date index of the notes holds."""
     from memory.index.fingerprint import compute_fingerprint
 
     server = Server(url)
@@ -49,7 +49,7 @@ def test_nothing_is_lost_or_doubled_and_the_index_is_as_if_built_anew(
 def test_a_lease_held_twice_is_seen() -> None:
     first, again = Span("a", 1, "p", 0.0, 2.0), Span("a", 1, "p", 8.0, 9.0)
     assert find_faults(group_epochs([first, again, Span("a", 2, "q", 9.5, 12.0)])) == []
-    # Never at the same moment, but who comes back is not the holder any more.
+    # They never overlap, but an earlier holder that returns no longer holds the lease.
     (fault,) = find_faults(group_epochs([first, Span("a", 2, "q", 4.0, 5.0), again]))
     assert fault == "a held twice: p with token 1 until 9.000, q with 2 from 4.000"
     assert find_faults(group_epochs([first, Span("a", 1, "q", 4.0, 5.0)])) == ["a: token 1 after 1"]

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 
 
 class Instance:
-    """What one process has of the notes."""
+    """The notes of one process."""
 
     def __init__(self, root: Path, name: str, url: str, *, folder: str = "memory", wait: float = 0.2) -> None:
         self.folder = root / folder
@@ -55,7 +55,7 @@ def start(tmp_path: Path, database: str) -> Iterator[Start]:
 
 
 def end_sessions(postgres: PostgresServer, *, of: str) -> None:
-    """As where the network parts us from the server, and comes back."""
+    """Cut the sessions, as if the network failed for a moment."""
     postgres.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()",
         of.rpartition("/")[2],
@@ -105,7 +105,7 @@ def test_locks_that_were_closed_open_no_connection_again(
     here.locks.close()
     with pytest.raises(NoteUnwritable, match="the memory was closed"):
         here.notes.edit("a.md", "one", "two")
-    # To add a line asks nobody: it is as without the server.
+    # Appending needs no lock: it behaves as without the server.
     here.notes.append("a.md", "- two", title="T")
     assert (here.folder / "a.md").read_text() == "# T\n\n- one\n- two\n"
     here.server.close()
@@ -155,7 +155,7 @@ def test_a_pooler_that_parts_transactions_is_told_apart(
     here = start("here")
     here.notes.append("a.md", "- one", title="T")
     with here.notes.held("a.md") as note:
-        # As it is for who asks another backend than the one that has the lock.
+        # As if a pooler had given the query another backend than the one that holds the lock.
         postgres.execute("SELECT 1")
         assert here.locks._session is not None
         here.locks._session.query("SELECT pg_advisory_unlock_all() IS NULL", ())
@@ -207,7 +207,7 @@ def test_a_server_that_hangs_holds_nobody_up_for_long(tmp_path: Path) -> None:
 
 
 def test_who_comes_back_too_late_finds_its_draft_gone(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its host hung between its last question and the rename; meanwhile its locks ended, and another has written."""
+    """Its host hung before the rename; meanwhile its locks were released, and another instance wrote."""
     monkeypatch.setattr("memory.notes.lock_file", lambda fd, path: None)
     here, there = start("here"), start("there")
     here.notes.append("a.md", "- one", title="T")
@@ -253,7 +253,7 @@ def test_who_cannot_ask_for_the_lock_keeps_to_that_of_the_file(start: Start) -> 
     done.start()
     time.sleep(0.3)
     assert (here.folder / "a.md").read_text() == "# T\n\n- one\n"
-    # Whoever has it puts another file in its place.
+    # The lock's holder replaces the file.
     (here.folder / "new").write_text("# T\n\n- edited\n")
     (here.folder / "new").rename(here.folder / "a.md")
     os.close(fd)

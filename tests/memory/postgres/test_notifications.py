@@ -1,4 +1,4 @@
-"""News of other instances, over a real server."""
+"""Notifications of other instances, over a real server."""
 
 import asyncio
 import time
@@ -32,7 +32,7 @@ def change(server: Server, *, by: str | None) -> None:
 
 
 class Heard:
-    """How often something was told since the last question."""
+    """Counts notifications since the last check."""
 
     def __init__(self) -> None:
         self.times = 0
@@ -63,7 +63,7 @@ async def listening(
 
     task = asyncio.create_task(listen())
     try:
-        assert await heard.within(5) == 1  # what was before it listened, it has missed
+        assert await heard.within(5) == 1  # changes before it listened were missed
         yield heard, news
     finally:
         task.cancel()

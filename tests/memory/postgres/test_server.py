@@ -1,4 +1,4 @@
-"""Connections to a real server, which comes and goes."""
+"""Connections to a real server that goes down and comes back."""
 
 import re
 import socket
@@ -137,7 +137,7 @@ def test_a_closed_server_opens_no_session_either(server: Server, postgres: Postg
 
 
 def sessions(postgres: PostgresServer) -> int:
-    """How many there have ever been, but for those that count them."""
+    """Return how many sessions there were in total, without those of this query."""
     sql = "SELECT sum(sessions) FROM pg_stat_database WHERE datname LIKE 'test_%'"
     return int(postgres.execute(sql)[0][0] or 0)
 
@@ -172,7 +172,7 @@ def test_a_server_that_lets_nobody_in_for_a_moment_goes_on_with_what_it_is_at(da
 
 
 def test_behind_a_pooler_nothing_is_cut_that_takes_long_either(database: str) -> None:
-    """It tells numbers of its own for the server's processes."""
+    """A pooler reports its own numbers for the server's processes."""
     key_data = re.compile(rb"(?s)(?<=K\x00\x00\x00\x0c).{4}")
     with lossy(database, change=lambda data: key_data.sub(b"\0\0\0\1", data)) as (through, _):
         server = Server(through, silent_seconds=0.2)
@@ -228,9 +228,9 @@ def test_an_answer_that_got_lost_is_not_waited_for(database: str) -> None:
 def lossy(
     database: str, *, change: Callable[[bytes], bytes] = lambda data: data
 ) -> Iterator[tuple[str, Callable[[], None]]]:
-    """The same database behind a proxy that changes what it passes on, and loses what comes on connections of before.
+    """The same database behind a proxy that alters what it forwards, and drops data of earlier connections.
 
-    Gives its address, and what makes it lose something from then on.
+    Yields its URL, and the function that starts the dropping.
     """
     parts = urlsplit(database)
     dead: set[socket.socket] = set()

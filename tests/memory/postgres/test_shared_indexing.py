@@ -1,4 +1,4 @@
-"""Instances that bring one index up to date: they share the work, and whoever dies at it leaves it to the others."""
+"""Instances that update one index: they share the work, and take over that of one that dies."""
 
 import json
 import os
@@ -53,7 +53,7 @@ index.close()
 
 
 class Indexer:
-    """A process that indexes when it is told to, until all is indexed."""
+    """A process that indexes on command until everything is indexed."""
 
     def __init__(self, base: Path, name: str, url: str) -> None:
         self._process = subprocess.Popen(
@@ -76,7 +76,7 @@ class Indexer:
         self._process.communicate()
 
     def end(self) -> tuple[int, int, float, float]:
-        """How many notes it has added and changed, and how many seconds of CPU and of time it took."""
+        """Return how many notes it added and changed, and its seconds of CPU and wall time."""
         out, _ = self._process.communicate(timeout=120)
         assert self._process.returncode == 0
         added, changed, cpu, seconds = json.loads(out)
@@ -102,7 +102,7 @@ def index_in_one(tmp_path: Path, database: str, names: str) -> list[tuple[int, i
 
 
 class Desk:
-    """What an instance has within this process."""
+    """The notes and the index of one instance in this process."""
 
     def __init__(self, root: Path, name: str, url: str) -> None:
         self.folder = root / "memory"
@@ -222,7 +222,7 @@ def test_a_sync_that_breaks_off_gives_back_what_it_has_claimed(here: Desk) -> No
 def test_a_claim_that_ran_out_is_not_relied_on(
     here: Desk, there: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its host slept while it read a note; meanwhile the note was changed, and another instance indexed that."""
+    """Its host slept while it read a note; meanwhile another instance indexed a newer version."""
     monkeypatch.setattr("memory.sync._RENEW_SECONDS", 0.0)
     note = here.folder / "a.md"
     note.write_text("- passport")
@@ -293,7 +293,7 @@ def test_instances_share_the_work_of_a_new_index(tmp_path: Path, database: str) 
     ends = index_in_one(tmp_path, database, "abc")
     assert sum(added for added, *_ in ends) == 1_000
     assert sum(changed for _, changed, *_ in ends) == 0
-    # Each has done its part.
+    # Each has done its share.
     assert min(added for added, *_ in ends) > 100
     desk = Desk(tmp_path, "desk", database)
     assert (desk.sync().added, desk.claims(), len(desk.index.known())) == (0, 0, 1_000)
@@ -343,7 +343,7 @@ def test_a_search_finds_at_once_what_a_process_was_killed_at(tmp_path: Path, dat
 def test_who_asks_for_notes_that_are_being_indexed_neither_waits_nor_stands_in_the_way(
     here: Desk, there: Desk
 ) -> None:
-    """Some of them have only another time, some another text."""
+    """Some of them have only a new timestamp, some new text."""
     write_notes(here.folder, 200)
     here.sync()
     there.index.identity()

@@ -1,4 +1,4 @@
-"""Two memories over one folder and one server, as two services have them."""
+"""Two memories with one folder and one server, as in two services."""
 
 import asyncio
 import time
@@ -102,7 +102,7 @@ async def test_a_whole_sync_waits_for_what_others_are_at(open_memory: Open, tmp_
 async def test_news_reach_a_memory_that_watches_nothing(
     open_memory: Open, embeddings: EmbeddingServer
 ) -> None:
-    """The other one has no model: what it indexes gets its vectors here, without a search or a look at the folder."""
+    """The other one has no model: what it indexes is embedded here, without a search or a scan of the folder."""
     here, there = open_memory("here", embeds=True), open_memory("there")
     running = asyncio.create_task(run_memory_tasks(here))
     await asyncio.sleep(1)
@@ -128,7 +128,7 @@ async def test_vectors_of_a_text_are_made_by_one_of_them(
     memories = [open_memory(name, embeds=True) for name in ("here", "there", "elsewhere")]
     await memories[0].status()
     running = [asyncio.create_task(run_memory_tasks(memory)) for memory in memories]
-    await asyncio.sleep(1)  # until all of them hear of news
+    await asyncio.sleep(1)  # until all have received the notification
     for number in range(60):
         (tmp_path / "shared" / f"{number}.md").write_text(f"- parcel {number} is on the shelf")
     try:
@@ -165,7 +165,7 @@ async def test_vectors_that_somebody_died_at_are_made_by_another_one(
     try:
         await asyncio.sleep(0.5)
         assert embeddings.requests == []
-        # As if it had not been heard of for long; nobody announces that.
+        # As if its holder had been silent for long; nothing announces that.
         with psycopg.connect(database) as db:
             db.execute("UPDATE commonplace.claims SET until = now() - interval '1 second'")
         assert await until(lambda: len(embeddings.requests) == 1)

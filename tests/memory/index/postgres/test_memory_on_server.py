@@ -1,4 +1,4 @@
-"""A memory whose index is on a server: filled, gone without, and gone back from."""
+"""A memory whose index is on a server: filled, without the server, and with it again."""
 
 import asyncio
 import time
@@ -43,7 +43,7 @@ async def paths(memory: Memory, query: str) -> list[str]:
 
 @pytest.fixture
 def mortal() -> Iterator[PostgresServer]:
-    """A server of one's own, to be killed."""
+    """A server of its own that can be killed."""
     if not find_programs():
         pytest.skip(NEEDS)
     with closing(PostgresServer()) as server:
@@ -124,7 +124,7 @@ async def test_without_its_server_the_files_are_searched_and_indexing_goes_on_wh
 
 
 async def until_answered(now: Callable[[], float], memory: Memory) -> None:
-    """Wait as long as a server that was away is left alone, and somewhat more."""
+    """Wait a little longer than an unreachable server is left alone."""
     deadline = now() + REST_SECONDS + 10
     while (await memory.search("dentist")).notice:
         assert now() < deadline
@@ -154,7 +154,7 @@ async def test_a_server_that_is_halted_holds_nobody_up_for_long(
 async def test_a_server_that_is_halted_in_the_middle_holds_nobody_up_for_long(
     tmp_path: Path, mortal: PostgresServer
 ) -> None:
-    """Its connections stay open, and nothing comes back on them."""
+    """Its connections stay open, and nothing is received on them."""
     write(tmp_path, house="- the boiler is blue\n")
     try:
         async with opened(tmp_path, mortal.url()) as memory:

@@ -1,4 +1,4 @@
-"""Several instances on one index: whose settings count, who is at which note, and who may what."""
+"""Several instances on one index: settings, claims and permissions."""
 
 import asyncio
 import hashlib
@@ -85,11 +85,11 @@ def test_whoever_is_alone_begins_anew_with_other_settings(
     study = open_index("study", THERE)
     assert digests(study) == {}
     study.write_batch([note("b.md", "- suitcase")])
-    # The other one comes back: it does not take it away again.
+    # The other one comes back and does not take the index over again.
     with pytest.raises(IndexUnavailable, match="in use by study"):
         open_index("kitchen").stamps()
     assert digests(study) == {"b.md": "- suitcase"}
-    # And the same instance, started again with new settings, is not in its own way.
+    # The same instance, restarted with new settings, does not block itself.
     assert digests(open_index("study", HERE)) == {}
 
 
@@ -152,7 +152,7 @@ def test_what_a_dead_process_has_claimed_is_free_at_once(
     end_presence(postgres, database, but=other)
     assert set(other.claim(["a.md", "b.md"])) == {"a.md", "b.md"}
     assert len(other.list_unembedded(MODEL, most=5)) == 2
-    # It was not dead, but cut off: what others have claimed meanwhile is theirs.
+    # It was not dead but cut off: what others have claimed meanwhile is theirs.
     dead.write_batch([note("a.md", "- umbrella"), note("b.md", "- umbrella")])
     assert digests(dead) == {"a.md": "- passport\n- suitcase"}
     assert set(dead.claim(["a.md", "d.md"])) == {"d.md"}
@@ -166,14 +166,14 @@ def test_a_session_that_only_the_server_takes_for_alive_is_in_nobody_s_way(
         lost = LivenessLock(server)
         lost.name = index._holder
         lost.show()
-        # As after a loss of the network that the server has not noticed.
+        # As after a network failure that the server has not noticed.
         assert set(index.claim(["a.md"])) == {"a.md"}
         lost.end()
     assert set(other.claim(["a.md", "b.md"])) == {"b.md"}
 
 
 def end_presence(postgres: PostgresServer, database: str, *, but: PostgresIndex) -> None:
-    """As where all processes but one are killed."""
+    """End the liveness locks as if all processes but one were killed."""
     postgres.execute(
         "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1"
         " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
@@ -231,7 +231,7 @@ def forget_a_line(index: PostgresIndex) -> None:
 
 
 def holds(postgres: PostgresServer, text: bytes) -> bool:
-    """Whether the files of the server's tables hold it."""
+    """Return whether the files of the server's tables contain the text."""
     postgres.execute("CHECKPOINT")
     return any(text in file.read_bytes() for file in (postgres.data / "base").glob("*/*") if file.is_file())
 
@@ -584,6 +584,6 @@ def test_tables_of_the_first_version_are_filled_again_and_keep_their_vectors(
     with closing(Server(database)) as server, server.transaction() as db:
         graphs = db.execute("SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%hnsw%'").fetchall()
         assert graphs == []
-    # An instance of that version stops, and says why.
+    # An instance of that version stops and says why.
     with closing(Server(database)) as server, server.transaction() as db, pytest.raises(IndexUnavailable):
         migrate(db, PART, STEPS[:1])
