@@ -23,13 +23,13 @@ from memory.charset import PieceDecoder, decode, decode_lines, read_raw_lines
         ("- torn 明".encode()[:-1], "- torn æ˜", "windows-1252"),
     ],
 )
-def test_notes_of_any_program_are_read(data: bytes, text: str, encoding: str) -> None:
+def test_notes_in_any_encoding_are_read(data: bytes, text: str, encoding: str) -> None:
     decoded = decode(data)
     assert (decoded.text, decoded.encoding) == (text, encoding)
 
 
 @given(st.binary(), st.sampled_from([b"", b"\xef\xbb\xbf"]))
-def test_bytes_that_are_no_text_come_back_as_they_were(body: bytes, mark: bytes) -> None:
+def test_invalid_bytes_are_encoded_unchanged(body: bytes, mark: bytes) -> None:
     decoded = decode(mark + body)
     if decoded.unit == 1:
         assert decoded.mark + decoded.encode(decoded.raw) == mark + body
@@ -48,7 +48,7 @@ def test_bytes_that_are_no_text_come_back_as_they_were(body: bytes, mark: bytes)
     st.sampled_from([b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff"]),
     st.integers(min_value=1, max_value=7),
 )
-def test_a_file_in_pieces_is_the_text_that_it_is_as_a_whole(body: bytes, mark: bytes, size: int) -> None:
+def test_decoding_in_pieces_gives_the_same_text(body: bytes, mark: bytes, size: int) -> None:
     data = mark + body
     decoder = PieceDecoder(data[:4])
     text = "".join(decoder.decode(data[at : at + size]) for at in range(0, len(data), size))
@@ -59,7 +59,7 @@ def test_a_file_in_pieces_is_the_text_that_it_is_as_a_whole(body: bytes, mark: b
     st.lists(st.sampled_from(["a", "é", "明", "\n", "\r\n", "\r", "\u2028", "\x0b", "\x85"])).map("".join),
     st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"]),
 )
-def test_line_by_line_gives_the_same_text_as_all_at_once(text: str, codec: str) -> None:
+def test_decoding_line_by_line_gives_the_same_text(text: str, codec: str) -> None:
     data = text.encode(codec, "replace")
     lines = list(read_raw_lines(io.BufferedReader(io.BytesIO(data))))
     assert decode_lines(lines) == decode(data).text

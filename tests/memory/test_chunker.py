@@ -69,7 +69,7 @@ def test_headings_give_each_passage_its_path() -> None:
     ]
 
 
-def test_a_fence_is_one_passage_and_its_comments_are_no_headings() -> None:
+def test_a_fence_is_one_passage_and_its_comments_are_not_headings() -> None:
     text = "before\n```python\n# no heading\n\nx = 1\n```\nafter"
     assert passages(text) == [
         (1, 1, "before"),
@@ -95,17 +95,17 @@ def test_a_fence_may_begin_on_the_line_of_a_list_item() -> None:
 
 
 @pytest.mark.parametrize("second", ["", "# Title", "- fact", "plain text"])
-def test_a_rule_on_top_is_no_front_matter(second: str) -> None:
+def test_a_rule_on_top_is_not_front_matter(second: str) -> None:
     text = f"---\n{second}\n\n# Head\n- fact\n\n---\n- other"
     assert (5, 5, "- fact") in passages(text)
     assert split_passages(text)[-1].heading.endswith("Head")
 
 
-def test_a_rule_below_a_quote_makes_no_heading_of_it() -> None:
+def test_a_rule_below_a_quote_does_not_turn_it_into_a_heading() -> None:
     assert passages("> said Anna\n---\ntext") == [(1, 1, "> said Anna"), (2, 3, "---\ntext")]
 
 
-def test_a_heading_of_a_page_is_carried_along_in_short() -> None:
+def test_a_very_long_heading_is_shortened() -> None:
     for text in ("# " + "title " * 2000, "title\n" * 2000 + "==="):
         below = split_passages(f"{text}\n- fact")[-1]
         assert below.text == "- fact"
@@ -124,7 +124,7 @@ def test_a_heading_of_a_page_is_carried_along_in_short() -> None:
     ],
     ids=["spaces", "hashes", "marks", "items", "indent"],
 )
-def test_no_line_takes_more_time_than_its_length_allows(line: str) -> None:
+def test_every_line_is_split_in_linear_time(line: str) -> None:
     began = time.thread_time()
     parts = split_passages(line)
     assert "".join(part.text for part in parts) == line
@@ -140,7 +140,7 @@ def test_tables_come_row_by_row_and_front_matter_whole() -> None:
     ]
 
 
-def test_a_long_paragraph_is_cut_where_sentences_end_a_line() -> None:
+def test_a_long_paragraph_is_split_at_lines_that_end_a_sentence() -> None:
     line = "This is a line of some forty characters, "
     text = "\n".join([line * 6 + "end.", line * 4 + "no end", line * 2 + "end."])
     assert [(a, b) for a, b, _ in passages(text)] == [(1, 1), (2, 3)]
@@ -171,7 +171,7 @@ def test_a_long_line_without_spaces_is_cut_between_characters_with_their_marks()
     )
 
 
-def test_a_section_that_fits_nowhere_else_begins_a_chunk() -> None:
+def test_a_section_that_does_not_fit_begins_a_new_chunk() -> None:
     section = "\n".join(f"- fact number {n} of this section" for n in range(8))
     chunks = chunk_texts(f"# One\n{section}\n# Two\n{section}", target=100, overlap=20)
     assert [chunk.split("\n")[0] for chunk in chunks] == ["# One", "# Two"]
@@ -229,7 +229,7 @@ def test_another_title_changes_no_segment() -> None:
     assert segment_set(f"# Home{body}") != segment_set(f"# Home{body.replace('Boiler', 'Heating')}")
 
 
-def test_what_is_embedded_begins_with_the_headings_that_say_what() -> None:
+def test_an_embedded_text_begins_with_its_informative_headings() -> None:
     text = (
         "# Home\n## Boiler\n- code 1234\n## 13:56 - a talk\n- hello\n### Shopping\n- milk\n## 2026-11-20\n- x"
     )

@@ -327,7 +327,7 @@ def test_a_date_in_words_or_digits_is_read() -> None:
     assert {query: spans for query, spans in read.items() if spans != expected[query]} == {}
 
 
-def test_what_is_no_date_is_not_read_as_one() -> None:
+def test_other_text_is_not_read_as_a_date() -> None:
     read = {query: told(query) for query in NO_DATES}
     assert {query: spans for query, spans in read.items() if spans} == {}
 
@@ -376,14 +376,14 @@ def test_relative_dates_hold_at_the_edges_of_months_and_years(query: str, today:
         ("上周五吃了什么", "上周五"),
     ],
 )
-def test_a_span_tells_which_words_it_is_from(query: str, said: str) -> None:
+def test_a_span_has_the_position_of_its_words(query: str, said: str) -> None:
     [span] = read_dates(query, TODAY)
     assert query[span.start : span.end] == said
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("today", [date.min, date.max, date(1, 3, 1), date(9999, 12, 1)])
-def test_the_ends_of_the_calendar_do_no_harm(today: date) -> None:
+def test_the_ends_of_the_calendar_raise_no_error(today: date) -> None:
     for query in [*ENGLISH, *OTHERS, *NO_DATES]:
         for span in read_dates(query, today):
             assert span.first <= span.last, query
@@ -441,7 +441,7 @@ def test_every_day_is_read_in_every_full_form(day: date, before: str) -> None:
 
 
 @given(today=st.dates(date(1950, 1, 1), date(2050, 1, 1)), count=st.integers(1, 900))
-def test_days_ago_are_counted_alike_in_every_language(today: date, count: int) -> None:
+def test_days_ago_are_counted_the_same_in_every_language(today: date, count: int) -> None:
     then = today - timedelta(count)
     for query in (
         f"{count} days ago",
@@ -458,7 +458,7 @@ def test_days_ago_are_counted_alike_in_every_language(today: date, count: int) -
         assert read_dates(query, today) == [DateSpan(then, then, 0, len(query))], query
 
 
-def test_a_long_text_is_read_at_its_beginning_alone() -> None:
+def test_only_the_beginning_of_a_long_text_is_read() -> None:
     assert told("yesterday " + "x" * 100_000 + " tomorrow") == ["2023-06-13"]
 
 
@@ -484,7 +484,7 @@ def test_a_long_text_is_read_at_its_beginning_alone() -> None:
         ("", None),
     ],
 )
-def test_a_note_is_of_the_day_in_its_file_name(path: str, expected: date | None) -> None:
+def test_a_note_has_the_day_in_its_file_name(path: str, expected: date | None) -> None:
     assert note_date(path) == expected
 
 
@@ -493,7 +493,7 @@ def test_no_path_raises(path: str) -> None:
     note_date(path)
 
 
-def test_importing_it_takes_the_standard_library_alone() -> None:
+def test_importing_it_needs_only_the_standard_library() -> None:
     code = (
         "import sys; import memory.dates;"
         "print([name for name in ('apsw', 'Stemmer', 'numpy', 'pydantic') if name in sys.modules])"

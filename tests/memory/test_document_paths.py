@@ -29,7 +29,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
         ("2026-11-21.md", ""),
     ],
 )
-def test_only_the_name_of_a_filed_document_tells_something(path: str, title: str) -> None:
+def test_only_filed_documents_have_a_title_in_their_path(path: str, title: str) -> None:
     assert parse_title(path) == title
 
 
@@ -39,7 +39,7 @@ def test_a_document_without_a_title_keeps_its_day() -> None:
     assert untitled_path(path, 3) == "documents/2026-11-21-document-3.md"
 
 
-async def test_documents_that_are_named_by_what_is_forgotten_lose_their_names(
+async def test_documents_with_forgotten_words_in_their_name_are_renamed(
     memory: Memory, tmp_path: Path
 ) -> None:
     folder = tmp_path / "memory"

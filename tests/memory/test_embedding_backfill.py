@@ -226,7 +226,7 @@ def meant(server: EmbeddingServer) -> EmbeddingServer:
 
 
 @pytest.mark.parametrize("lasting", [False, True], ids=["one search", "service"])
-async def test_meaning_finds_what_shares_no_word(
+async def test_meaning_finds_a_note_without_common_words(
     open_memory: Open, meant: EmbeddingServer, tmp_path: Path, lasting: bool
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -244,7 +244,7 @@ async def test_meaning_finds_what_shares_no_word(
         assert found.notice == ""
 
 
-async def test_words_alone_are_a_hit_beside_vectors(
+async def test_words_alone_make_a_hit_despite_vectors(
     open_memory: Open, meant: EmbeddingServer, tmp_path: Path
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -276,7 +276,7 @@ async def test_a_hit_by_words_survives_a_least_similarity_above_the_weight_of_wo
     assert ("b.md", 1, "fts") in places(await memory.search("puss passport"))
 
 
-async def test_where_meaning_does_not_count_nobody_is_asked(
+async def test_without_a_weight_for_meaning_no_request_is_made(
     open_memory: Open, meant: EmbeddingServer, tmp_path: Path
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -287,7 +287,7 @@ async def test_where_meaning_does_not_count_nobody_is_asked(
     assert meant.requests == []
 
 
-async def test_where_words_do_not_count_meaning_alone_decides(
+async def test_without_a_weight_for_words_meaning_alone_decides(
     open_memory: Open, meant: EmbeddingServer, tmp_path: Path
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -324,7 +324,7 @@ FAILURES: dict[str, Reply] = {
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-async def test_words_still_find_where_the_question_gets_no_vector(
+async def test_words_still_find_notes_if_the_query_gets_no_vector(
     open_memory: Open, meant: EmbeddingServer, tmp_path: Path, short_waits: float, failure: str
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -341,7 +341,7 @@ async def test_words_still_find_where_the_question_gets_no_vector(
     assert time.monotonic() - began < 2 * short_waits + 6, "as it is set by itself, 10 s"
 
 
-async def test_a_blank_question_is_nobody_asked(
+async def test_a_blank_query_makes_no_request(
     open_memory: Open, meant: EmbeddingServer, tmp_path: Path
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -353,7 +353,7 @@ async def test_a_blank_question_is_nobody_asked(
 
 
 @pytest.mark.parametrize("query", ["🎉", "🎉 ✨", "?!", "…", "\ud83d", "\x00", "a" * 100_000, "кот " * 5000])
-async def test_any_question_can_be_asked(
+async def test_any_query_is_accepted(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, query: str
 ) -> None:
     put(tmp_path, "a.md", "🎉\n\nThe kitten sleeps.\n")
@@ -363,7 +363,7 @@ async def test_any_question_can_be_asked(
     assert all(0 <= hit.score <= 1 for hit in found.hits)
 
 
-async def test_a_question_of_pictures_is_answered_by_meaning(
+async def test_a_query_of_emoji_is_answered_by_meaning(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     put(tmp_path, "party.md", "🎉\n")
@@ -374,7 +374,7 @@ async def test_a_question_of_pictures_is_answered_by_meaning(
     assert places(await memory.search("🎉"))[0][0] == "party.md"
 
 
-async def test_equals_by_meaning_that_are_equally_old_are_ordered_by_path_then_line(
+async def test_ties_by_meaning_and_age_are_ordered_by_path_then_line(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     server.always(by_meaning(ANIMALS, noise=0))
@@ -405,7 +405,7 @@ async def test_a_limit_raises_what_meaning_proposes(
     assert {hit.source for hit in (await memory.search("puss", limit=30)).hits} == {"vector"}
 
 
-async def test_both_ways_of_comparing_give_the_same(
+async def test_both_vector_backends_give_the_same_results(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     for n in range(60):
@@ -432,7 +432,7 @@ async def test_before_there_are_vectors_words_answer(
     assert places(await memory.search("kitten")) == [("a.md", 1, "fts")]
 
 
-async def test_what_is_gone_is_not_found_by_meaning(
+async def test_a_deleted_note_is_not_found_by_meaning(
     open_memory: Open, meant: EmbeddingServer, tmp_path: Path
 ) -> None:
     file = put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -512,7 +512,7 @@ async def three(open_memory: Open, server: EmbeddingServer, tmp_path: Path) -> M
     return memory
 
 
-async def test_one_changed_paragraph_is_one_text(
+async def test_a_changed_paragraph_embeds_one_text(
     three: Memory, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     file = tmp_path / "memory/two.md"
@@ -524,14 +524,16 @@ async def test_one_changed_paragraph_is_one_text(
     assert await all_embedded(three, 3)
 
 
-async def test_a_line_on_top_is_one_text(three: Memory, server: EmbeddingServer, tmp_path: Path) -> None:
+async def test_a_line_added_on_top_embeds_one_text(
+    three: Memory, server: EmbeddingServer, tmp_path: Path
+) -> None:
     file = tmp_path / "memory/two.md"
     file.write_text("a new first line\n\n" + file.read_text())
     await filled(three)
     assert len(texts(server)) <= 1
 
 
-async def test_another_title_is_one_text_at_most(
+async def test_another_title_embeds_at_most_one_text(
     three: Memory, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     file = tmp_path / "memory/two.md"
@@ -540,7 +542,9 @@ async def test_another_title_is_one_text_at_most(
     assert len(texts(server)) <= 1
 
 
-async def test_a_renamed_note_asks_nobody(three: Memory, server: EmbeddingServer, tmp_path: Path) -> None:
+async def test_a_renamed_note_makes_no_request(
+    three: Memory, server: EmbeddingServer, tmp_path: Path
+) -> None:
     (tmp_path / "memory/deep").mkdir()
     (tmp_path / "memory/two.md").rename(tmp_path / "memory/deep/other.md")
     await filled(three)
@@ -548,7 +552,9 @@ async def test_a_renamed_note_asks_nobody(three: Memory, server: EmbeddingServer
     assert await all_embedded(three, 3)
 
 
-async def test_a_moved_section_asks_nobody(three: Memory, server: EmbeddingServer, tmp_path: Path) -> None:
+async def test_a_moved_section_makes_no_request(
+    three: Memory, server: EmbeddingServer, tmp_path: Path
+) -> None:
     one, two = tmp_path / "memory/one.md", tmp_path / "memory/two.md"
     section = "\n\n".join(note(2, 4).split("\n\n")[2:4])
     two.write_text(two.read_text().replace(section + "\n\n", ""))
@@ -635,7 +641,7 @@ async def test_vectors_from_before_there_were_versions_are_kept_where_they_fit(
     assert (await memory.search(texts(server)[0])).hits[0].source == "hybrid"
 
 
-async def test_mixed_vectors_from_before_there_were_versions_are_made_anew(
+async def test_mixed_vectors_from_before_there_were_versions_are_made_again(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     for number in range(20):
@@ -657,7 +663,9 @@ async def test_mixed_vectors_from_before_there_were_versions_are_made_anew(
 
 
 @needs_llama
-async def test_two_local_models_of_one_file_name_are_two(open_memory: Open, tmp_path: Path) -> None:
+async def test_local_models_with_the_same_file_name_are_distinguished(
+    open_memory: Open, tmp_path: Path
+) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
     files = []
     for seed in (1, 2):
@@ -676,7 +684,7 @@ async def test_two_local_models_of_one_file_name_are_two(open_memory: Open, tmp_
 # The vectors of queries, and what is cleared
 
 
-async def test_a_query_that_is_asked_again_asks_nobody(
+async def test_a_repeated_query_makes_no_request(
     open_memory: Open, meant: EmbeddingServer, tmp_path: Path
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -723,7 +731,7 @@ async def test_clearing_the_cache_keeps_what_notes_need(three: Memory, server: E
     assert len(server.requests) == asked + 1
 
 
-async def test_where_nobody_knows_which_model_it_is_no_vector_is_cleared(
+async def test_no_vector_is_cleared_while_the_model_is_unknown(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -744,7 +752,7 @@ async def test_where_nobody_knows_which_model_it_is_no_vector_is_cleared(
     assert texts(server).count("The kitten sleeps.") == 1
 
 
-async def test_all_vectors_are_made_anew_where_that_is_wished(three: Memory, server: EmbeddingServer) -> None:
+async def test_all_vectors_are_made_again_on_request(three: Memory, server: EmbeddingServer) -> None:
     embedding_backfill = (await three.status()).cache.entries
     assert await three.forget_vectors() == embedding_backfill
     asked = len(texts(server))
@@ -753,16 +761,14 @@ async def test_all_vectors_are_made_anew_where_that_is_wished(three: Memory, ser
     assert await all_embedded(three, 3)
 
 
-async def test_no_vector_is_forgotten_while_nobody_would_make_it_anew(
-    three: Memory, server: EmbeddingServer
-) -> None:
+async def test_no_vector_is_deleted_while_no_provider_works(three: Memory, server: EmbeddingServer) -> None:
     server.always(fails(401))
     with pytest.raises(EmbeddingError):
         await three.forget_vectors()
     assert await all_embedded(three, 3)
 
 
-async def test_a_note_that_comes_back_asks_nobody(
+async def test_a_restored_note_makes_no_request(
     three: Memory, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     file = tmp_path / "memory/two.md"
@@ -775,7 +781,7 @@ async def test_a_note_that_comes_back_asks_nobody(
     assert await all_embedded(three, 3)
 
 
-async def test_a_touched_or_copied_note_asks_nobody(
+async def test_a_touched_or_copied_note_makes_no_request(
     three: Memory, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     content = (tmp_path / "memory/two.md").read_text()
@@ -786,14 +792,16 @@ async def test_a_touched_or_copied_note_asks_nobody(
     assert await all_embedded(three, 4)
 
 
-async def test_other_line_ends_ask_nobody(three: Memory, server: EmbeddingServer, tmp_path: Path) -> None:
+async def test_other_line_ends_make_no_request(
+    three: Memory, server: EmbeddingServer, tmp_path: Path
+) -> None:
     file = tmp_path / "memory/two.md"
     file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
     await filled(three)
     assert server.requests == []
 
 
-async def test_a_paragraph_wrapped_anew_asks_nobody(
+async def test_a_rewrapped_paragraph_makes_no_request(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     words = note(1).split("\n\n")[1].split(" ")
@@ -819,7 +827,7 @@ async def test_equal_paragraphs_are_one_text(
     assert (status.total_chunks, status.chunks_with_embedding, status.cache.entries) == (3, 3, 1)
 
 
-async def test_hits_and_misses_of_the_cache_are_told(
+async def test_hits_and_misses_of_the_cache_are_counted(
     three: Memory, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     before = (await three.status()).cache
@@ -832,7 +840,7 @@ async def test_hits_and_misses_of_the_cache_are_told(
     assert (after.entries, after.hits, after.misses) == (13, 4, before.misses + 1)
 
 
-async def test_who_asks_nobody_for_a_while_keeps_what_was_paid_for(
+async def test_switching_off_vectors_keeps_those_that_were_paid_for(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     for n in range(10):
@@ -851,7 +859,7 @@ async def test_who_asks_nobody_for_a_while_keeps_what_was_paid_for(
     assert len(texts(server)) == asked
 
 
-async def test_the_cache_forgets_only_what_no_note_needs(
+async def test_the_cache_evicts_only_vectors_that_no_note_needs(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     for n in range(10):
@@ -875,7 +883,7 @@ async def test_the_cache_forgets_only_what_no_note_needs(
 
 
 @pytest.mark.parametrize("content", ["", " \n\n\t\n", "\ufeff", "---\n", "#\n", "🎉", "\x00", "​\n"])
-async def test_a_note_of_next_to_nothing_disturbs_nobody(
+async def test_a_note_without_words_causes_no_error(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, content: str
 ) -> None:
     put(tmp_path, "odd.md", content)
@@ -904,7 +912,7 @@ async def test_a_note_of_a_megabyte_is_embedded(
 
 
 @pytest.mark.parametrize("how", ["refused_texts", "breaking_texts", "nan_texts"])
-async def test_a_text_that_is_not_taken_costs_its_neighbours_nothing(
+async def test_a_refused_text_does_not_affect_its_neighbours(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, how: str, short_rests: None
 ) -> None:
     for n in range(20):
@@ -932,7 +940,7 @@ async def test_a_text_that_is_not_taken_costs_its_neighbours_nothing(
     assert (status.chunks_with_embedding, status.problems) == (21, ())
 
 
-async def test_another_model_fills_while_words_answer_and_the_first_one_is_not_forgotten(
+async def test_a_new_model_fills_while_words_answer_and_the_old_vectors_are_kept(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     server.always(by_meaning(ANIMALS, MONEY))
@@ -963,7 +971,7 @@ async def test_another_model_fills_while_words_answer_and_the_first_one_is_not_f
     "learns",
     ["from a search", "from a new note"],
 )
-async def test_a_service_whose_model_gives_other_lengths_is_filled_anew(
+async def test_a_model_with_other_dimensions_is_filled_from_scratch(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, learns: str
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -989,7 +997,7 @@ async def _has_dimensions(memory: Memory, dimensions: int) -> bool:
     return (await memory.status()).dimensions == dimensions and await all_embedded(memory)
 
 
-async def test_a_note_that_was_not_searched_is_told_beside_a_failing_provider(
+async def test_an_unsearched_note_and_a_failing_provider_are_both_reported(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -1004,7 +1012,7 @@ async def test_a_note_that_was_not_searched_is_told_beside_a_failing_provider(
 # Outages
 
 
-async def test_who_is_down_at_the_start_is_asked_again_by_itself(
+async def test_a_provider_that_is_down_at_the_start_is_retried(
     open_memory: Open, tmp_path: Path, short_rests: None
 ) -> None:
     with socket.socket() as free:
@@ -1031,9 +1039,7 @@ async def test_who_is_down_at_the_start_is_asked_again_by_itself(
             assert (status.embedding_problem, status.embedding_next_try) == ("", "")
 
 
-async def test_a_service_that_asks_for_patience_is_given_it(
-    open_memory: Open, server: EmbeddingServer, tmp_path: Path
-) -> None:
+async def test_a_retry_delay_is_respected(open_memory: Open, server: EmbeddingServer, tmp_path: Path) -> None:
     put(tmp_path, "a.md", note(1))
     server.enqueue(limited("1"))
     memory = open_memory()
@@ -1106,7 +1112,7 @@ async def test_the_fallback_fills_and_answers_until_the_first_one_is_back(
         assert [each.provider for each in server.requests[asked:]] == ["openai"]
 
 
-async def test_after_a_failed_question_filling_that_owes_nothing_rests(
+async def test_after_a_failed_query_a_complete_backfill_makes_no_request(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, short_rests: None
 ) -> None:
     file = put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -1137,7 +1143,7 @@ def index_clock(workspace: Path) -> int:
 
 
 @pytest.mark.parametrize("model", ["", "nomic-embed-text"])
-async def test_an_ollama_that_is_silent_keeps_no_vectors_from_the_fallback(
+async def test_a_silent_ollama_does_not_block_the_fallback(
     tmp_path: Path, open_memory: Open, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     """It accepts connections and never answers, though a model may take minutes for a batch."""
@@ -1165,7 +1171,7 @@ async def test_an_ollama_that_is_silent_keeps_no_vectors_from_the_fallback(
         await memory.close()
 
 
-async def test_where_the_first_one_fails_for_long_its_fallback_answers_by_meaning_too(
+async def test_after_a_long_failure_the_fallback_answers_queries(
     open_memory: Open,
     server: EmbeddingServer,
     tmp_path: Path,
@@ -1244,7 +1250,7 @@ async def test_vectors_of_two_models_are_never_compared(
     assert places(found) == [("a.md", 1, "fts")]
 
 
-async def test_where_both_fail_both_causes_are_told(
+async def test_if_both_fail_both_causes_are_reported(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, short_rests: None
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -1265,7 +1271,7 @@ async def test_where_both_fail_both_causes_are_told(
     assert "voyage" in found.notice
 
 
-async def test_a_wrong_key_does_not_have_the_service_asked_all_the_time(
+async def test_a_wrong_key_is_not_retried_all_the_time(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(circuit_breaker, "FIRST_REST", 0.1)
@@ -1288,7 +1294,7 @@ def chat(server: EmbeddingServer) -> ChatProviderAccess:
     return ChatProviderAccess("mine", server.base_url("llm"), KEY)
 
 
-async def test_a_chat_provider_without_vectors_is_asked_once(
+async def test_a_chat_provider_without_embeddings_is_tried_once(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -1316,7 +1322,7 @@ async def _knows(memory: Memory, notes: int) -> bool:
     return await asyncio.to_thread(lambda: len(memory._place.open().known())) == notes
 
 
-async def test_a_chat_provider_with_vectors_is_used(
+async def test_a_chat_provider_with_embeddings_is_used(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -1332,7 +1338,7 @@ def ollama_chat(server: EmbeddingServer) -> ChatProviderAccess:
     return ChatProviderAccess("ollama", server.base_url("ollama") + "/v1")
 
 
-async def test_whoever_chats_with_ollama_has_vectors_by_a_model_that_is_installed_there(
+async def test_with_ollama_as_chat_provider_an_installed_embedding_model_is_used(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -1348,7 +1354,7 @@ async def test_whoever_chats_with_ollama_has_vectors_by_a_model_that_is_installe
     assert server.refused_paths == []
 
 
-async def test_an_ollama_without_an_embedding_model_is_none_and_one_that_comes_later_is_found(
+async def test_an_embedding_model_installed_later_in_ollama_is_found(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, short_rests: None
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -1376,7 +1382,7 @@ async def test_an_ollama_without_an_embedding_model_is_none_and_one_that_comes_l
         assert not run.done()
 
 
-async def test_while_ollama_is_away_what_its_last_model_made_counts(
+async def test_while_ollama_is_unreachable_vectors_of_its_last_model_count(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -1394,7 +1400,7 @@ async def test_while_ollama_is_away_what_its_last_model_made_counts(
     assert (status.chunks_with_embedding, status.missing_vectors) == (1, 0)
 
 
-async def test_a_look_at_the_status_tells_that_ollama_has_no_embedding_model(
+async def test_status_shows_that_ollama_has_no_embedding_model(
     open_memory: Open, server: EmbeddingServer
 ) -> None:
     server.installed = []
@@ -1410,7 +1416,7 @@ def zhipu(server: EmbeddingServer) -> dict[str, ProviderSection]:
 
 
 @pytest.mark.parametrize("first", ["question", "filling"])
-async def test_where_the_chat_provider_makes_no_vectors_its_fallback_does(
+async def test_if_the_chat_provider_makes_no_vectors_its_fallback_does(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, short_rests: None, first: str
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -1432,7 +1438,7 @@ async def test_where_the_chat_provider_makes_no_vectors_its_fallback_does(
 
 
 @pytest.mark.parametrize(("down", "unknown"), [("llm", "zhipu"), ("zhipu", "llm")])
-async def test_of_chat_provider_and_fallback_the_one_that_is_down_is_waited_for_where_the_other_makes_no_vectors(
+async def test_if_one_provider_makes_no_vectors_the_other_is_waited_for(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, short_rests: None, down: str, unknown: str
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -1474,7 +1480,7 @@ async def test_a_search_does_not_wait_for_a_chat_provider_that_hangs(
     assert time.monotonic() - began < short_waits + 4, "as it is set by itself, 5 s"
 
 
-async def test_a_chat_provider_that_is_down_is_asked_again_but_not_at_every_search(
+async def test_a_chat_provider_that_is_down_is_not_retried_at_every_search(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(circuit_breaker, "FIRST_REST", 30)  # however long ten searches take
@@ -1519,7 +1525,7 @@ async def test_what_we_write_is_embedded_without_a_search(
     assert any("kitten" in text for text in texts(server))
 
 
-async def test_without_a_watch_what_stands_there_at_the_start_is_embedded_once_it_is_looked_at(
+async def test_without_a_watcher_existing_notes_are_embedded_after_the_first_scan(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     put(tmp_path, "a.md", note(1))
@@ -1555,7 +1561,7 @@ async def test_stopping_is_quick_while_a_request_hangs(
     await asyncio.wait([run, search])
 
 
-async def test_filling_that_is_cancelled_goes_on_another_time_and_pays_for_nothing_twice(
+async def test_a_cancelled_backfill_resumes_and_embeds_nothing_twice(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     for n in range(40):
@@ -1580,7 +1586,7 @@ async def _entries(memory: Memory, count: int) -> bool:
     return (await memory.status()).cache.entries == count
 
 
-async def test_filling_tells_how_far_it_is(
+async def test_filling_reports_its_progress(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     for n in range(40):
@@ -1665,7 +1671,7 @@ async def test_an_index_lost_after_filling_is_filled_again(
         assert not run.done()
 
 
-async def test_an_index_that_is_damaged_where_only_questions_look_is_filled_again(
+async def test_an_index_damaged_where_only_queries_read_is_filled_again(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     for n in range(30):
@@ -1693,7 +1699,7 @@ async def kept_beyond_the_cache(open_memory: Open, workspace: Path) -> None:
     await memory.close()
 
 
-async def test_filling_before_the_first_look_forgets_no_vector_in_use(
+async def test_filling_before_the_first_sync_deletes_no_vector_in_use(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     await kept_beyond_the_cache(open_memory, tmp_path)
@@ -1708,7 +1714,7 @@ async def test_filling_before_the_first_look_forgets_no_vector_in_use(
     assert texts(server) == []
 
 
-async def test_filling_after_another_program_began_the_index_anew_forgets_no_vector_in_use(
+async def test_filling_after_another_program_recreated_the_index_deletes_no_vector_in_use(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     await kept_beyond_the_cache(open_memory, tmp_path)
@@ -1731,7 +1737,7 @@ async def test_filling_after_another_program_began_the_index_anew_forgets_no_vec
 @pytest.mark.parametrize("lasting", [False, True], ids=["one search", "service"])
 @pytest.mark.parametrize("damage", ["zeroblob(12)", "zeroblob(11)", "'x'"])
 @pytest.mark.parametrize("which", ["", " WHERE text = (SELECT min(text) FROM vectors)"], ids=["all", "one"])
-async def test_a_search_mends_an_index_in_which_a_vector_has_another_length(
+async def test_a_search_repairs_an_index_with_a_vector_of_wrong_length(
     open_memory: Open, meant: EmbeddingServer, tmp_path: Path, lasting: bool, damage: str, which: str
 ) -> None:
     put(tmp_path, "a.md", "The kitten sleeps.\n")
@@ -1820,7 +1826,7 @@ def filler(workspace: Path, server: EmbeddingServer) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.thorough
-async def test_two_processes_that_fill_at_once_leave_each_vector_once(
+async def test_two_processes_filling_at_once_store_each_vector_once(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     for n in range(60):
@@ -1840,7 +1846,7 @@ async def test_two_processes_that_fill_at_once_leave_each_vector_once(
 
 
 @pytest.mark.thorough
-async def test_who_is_killed_while_filling_goes_on_the_next_time(
+async def test_a_backfill_that_was_killed_resumes(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     for n in range(60):
@@ -1869,7 +1875,7 @@ async def test_who_is_killed_while_filling_goes_on_the_next_time(
 
 
 @pytest.mark.thorough
-async def test_the_event_loop_is_free_while_much_is_indexed_and_embedded(
+async def test_indexing_and_embedding_do_not_block_the_event_loop(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
     for n in range(2000):
@@ -1900,7 +1906,9 @@ async def test_the_event_loop_is_free_while_much_is_indexed_and_embedded(
 
 
 @pytest.mark.thorough
-async def test_all_at_once_ends_well(open_memory: Open, server: EmbeddingServer, tmp_path: Path) -> None:
+async def test_concurrent_searches_writes_and_backfills_succeed(
+    open_memory: Open, server: EmbeddingServer, tmp_path: Path
+) -> None:
     for n in range(300):
         put(tmp_path, f"{n}.md", note(n))
     memory = open_memory(lasting=True, batch_size=20)
@@ -1929,7 +1937,7 @@ async def test_all_at_once_ends_well(open_memory: Open, server: EmbeddingServer,
 @pytest.mark.thorough
 @pytest.mark.parametrize("work", ["search", "sync", "rebuild", "fill", "status", "run"])
 @pytest.mark.parametrize("after", [0.0, 0.03, 0.15])
-async def test_closing_in_the_middle_is_quick_and_leaves_a_sound_index(
+async def test_closing_during_work_is_quick_and_leaves_an_intact_index(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, work: str, after: float
 ) -> None:
     for n in range(150):
@@ -2006,7 +2014,7 @@ async def test_a_local_model_fills_and_finds(open_memory: Open, tmp_path: Path) 
 
 
 @needs_llama
-async def test_a_local_model_that_is_gone_leaves_words(open_memory: Open, tmp_path: Path) -> None:
+async def test_with_a_missing_local_model_words_still_search(open_memory: Open, tmp_path: Path) -> None:
     put(tmp_path, "a.md", "the kitten sleeps\n")
     memory = open_memory(
         provider="local", dimensions=0, api_key="", local=LocalEmbeddingSettings(model_path="/nowhere/x.gguf")
@@ -2020,7 +2028,7 @@ async def test_a_local_model_that_is_gone_leaves_words(open_memory: Open, tmp_pa
 
 
 @needs_model
-async def test_a_real_model_finds_what_is_said_in_other_words(open_memory: Open, tmp_path: Path) -> None:
+async def test_a_real_model_finds_paraphrases(open_memory: Open, tmp_path: Path) -> None:
     put(tmp_path, "pets.md", "A kitten is napping on the couch.\n")
     put(tmp_path, "money.md", "We have to hand in the declaration to the revenue office this spring.\n")
     put(tmp_path, "trips.md", "Three nights at the Grand in Oslo, breakfast included.\n")

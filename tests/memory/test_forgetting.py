@@ -37,7 +37,7 @@ def test_a_bullet_is_found_with_all_that_is_indented_beneath() -> None:
     assert found(NOTE, "number 4711") == ["  - its number is 4711"]
 
 
-def test_of_a_paragraph_the_line_is_found_or_else_all_of_it() -> None:
+def test_the_matching_line_of_a_paragraph_is_found_or_else_all_of_it() -> None:
     assert found(NOTE, "passport lost") == ["The passport was lost in Oslo, and Anna"]
     assert found(NOTE, "Oslo sad") == ["Anna came by.\nThe passport was lost in Oslo, and Anna\nwas sad."]
 
@@ -52,7 +52,7 @@ def test_all_words_must_stand_together() -> None:
     ("query", "text"),
     [("护照", "- 安娜的护照在蓝色文件夹里"), ("FOLDERS", "- the folder"), ("cafe", "- Café")],
 )
-def test_words_are_those_of_the_search(query: str, text: str) -> None:
+def test_words_are_matched_as_in_a_search(query: str, text: str) -> None:
     assert found(text, query) == [text]
     assert WordsToForget(query).remove_from(text) == ""
 
@@ -64,7 +64,7 @@ def test_a_line_that_is_repeated_is_found_by_its_words() -> None:
     assert not wanted.is_in("type 2 of diabetes")
 
 
-def test_the_rest_of_a_text_stays() -> None:
+def test_the_rest_of_a_text_is_kept() -> None:
     assert WordsToForget("Ben tea").remove_from("- a\n- Ben likes tea\n- b\n") == "- a\n- b\n"
     summary = "They spoke of tea. Anna's passport is blue! Then they went home.\n- Ben came"
     blanked = WordsToForget("passport Anna").blank_sentences(summary)

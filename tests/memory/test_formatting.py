@@ -47,7 +47,7 @@ def test_one_line_becomes_one_bullet(text: str, entry: str) -> None:
     assert format_entry(text) == entry
 
 
-def test_plain_lines_become_one_bullet_with_the_rest_beneath() -> None:
+def test_plain_lines_become_one_bullet_with_continuation_lines() -> None:
     assert (
         format_entry("Anna Meier\nBahnhofstr. 5\n8001 Zürich")
         == "- Anna Meier\n  Bahnhofstr. 5\n  8001 Zürich"
@@ -79,7 +79,7 @@ def test_a_list_under_a_line_hangs_beneath_it() -> None:
         "Before.\n\n## After\nmore",
     ],
 )
-def test_real_markdown_stays_itself(text: str) -> None:
+def test_real_markdown_is_kept_as_it_is(text: str) -> None:
     assert format_entry(text) == text
 
 
@@ -177,7 +177,7 @@ FLUSHED = "# 2026-11-21\n\n- early\n\n## 12:00 Anna\n\n- from a talk\n"
         ("", "- a", "# T\n\n"),
     ],
 )
-def test_below_the_section_of_a_conversation_an_entry_begins_one_of_its_own(
+def test_after_a_conversation_section_an_entry_gets_its_own_section(
     before: str, entry: str, between: str
 ) -> None:
     assert format_lead_in(before, entry, title="T", at="14:05") == between

@@ -65,7 +65,7 @@ def test_every_listed_path_can_be_read(tmp_path: Path) -> None:
         assert notes.load(path).stat.path == path
 
 
-def test_links_are_not_followed_and_those_out_of_the_folder_are_told(tmp_path: Path) -> None:
+def test_links_are_not_followed_and_those_out_of_the_folder_are_reported(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     write(folder, "a/x.md")
     write(tmp_path, "outside.md")
@@ -94,7 +94,7 @@ def test_one_file_under_two_names_is_one_note(tmp_path: Path) -> None:
     assert paths(list_notes(tmp_path)) == ["a.md"]
 
 
-def test_what_is_no_file_is_a_problem_and_never_opened(tmp_path: Path) -> None:
+def test_a_special_file_is_a_problem_and_never_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "s.md"))
@@ -103,7 +103,7 @@ def test_what_is_no_file_is_a_problem_and_never_opened(tmp_path: Path) -> None:
     assert set(problems(listing)) == {"pipe.md", "s.md"}
 
 
-def test_names_that_cannot_be_asked_for_are_problems(tmp_path: Path) -> None:
+def test_names_that_cannot_be_requested_are_problems(tmp_path: Path) -> None:
     for name in (b"caf\xe9.md", b"a\\b.md", b"nul.md", b"two\nlines.md"):
         (tmp_path / os.fsdecode(name)).write_text("x\n")
     (tmp_path / "aux").mkdir()

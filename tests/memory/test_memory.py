@@ -50,7 +50,7 @@ async def places(memory: Memory, query: str) -> list[tuple[str, int]]:
     return [(hit.path, hit.line_start) for hit in (await memory.search(query)).hits]
 
 
-async def test_what_was_written_stands_in_the_day_s_log_and_is_found(memory: Memory, tmp_path: Path) -> None:
+async def test_a_written_entry_is_in_the_daily_log_and_is_found(memory: Memory, tmp_path: Path) -> None:
     written = await memory.write("Anna's passport is in the blue folder.")
     assert (written.path, written.line_start, written.line_end) == ("2026-11-21.md", 3, 3)
     assert (
@@ -68,7 +68,7 @@ async def test_what_was_written_stands_in_the_day_s_log_and_is_found(memory: Mem
     assert found.notice == ""
 
 
-async def test_core_facts_stand_in_the_core_note(memory: Memory, tmp_path: Path) -> None:
+async def test_core_facts_go_to_the_core_note(memory: Memory, tmp_path: Path) -> None:
     assert (await memory.write("Anna is allergic to nuts.", target="core")).path == "MEMORY.md"
     assert (tmp_path / "memory/MEMORY.md").read_text() == "# Memory\n\n- Anna is allergic to nuts.\n"
 
@@ -79,9 +79,7 @@ async def test_the_owner_s_clock_decides_the_day(memory: Memory, clock: Clock) -
     assert (await memory.write("early")).path == "2026-11-22.md"
 
 
-async def test_what_others_put_into_the_folder_is_found_by_the_next_search(
-    memory: Memory, tmp_path: Path
-) -> None:
+async def test_files_added_by_others_are_found_by_the_next_search(memory: Memory, tmp_path: Path) -> None:
     put(tmp_path, "trips/oslo.md", "# Oslo\n\n- Grand hotel, three nights\n")
     assert await places(memory, "hotel") == [("trips/oslo.md", 3)]
     await asyncio.sleep(0.55)
@@ -90,7 +88,7 @@ async def test_what_others_put_into_the_folder_is_found_by_the_next_search(
     assert await places(memory, "hotel") == [("new.md", 1)]
 
 
-async def test_what_we_wrote_ourselves_is_found_at_once(memory: Memory) -> None:
+async def test_our_own_writes_are_found_at_once(memory: Memory) -> None:
     for n in range(5):
         await memory.write(f"fact number{n}")
         assert (await memory.search(f"number{n}")).hits[0].snippet == f"- fact number{n}"
@@ -129,7 +127,7 @@ async def test_a_query_without_words_finds_nothing(memory: Memory, query: str) -
     assert (await memory.search(query)).hits == ()
 
 
-async def test_limit_bounds_the_hits_and_may_exceed_the_usual_number(memory: Memory, tmp_path: Path) -> None:
+async def test_limit_bounds_the_hits_and_may_exceed_the_default(memory: Memory, tmp_path: Path) -> None:
     put(tmp_path, "a.md", "\n\n".join(f"- fact {n}" for n in range(100)))
     assert len((await memory.search("fact")).hits) == 5
     assert len((await memory.search("fact", limit=40)).hits) == 40
@@ -170,7 +168,7 @@ DAMAGES = [delete, delete_folder, truncate, fill_with_garbage, replace_by_garbag
 @pytest.mark.thorough
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 @pytest.mark.parametrize("running", [True, False], ids=["while running", "between runs"])
-async def test_a_lost_or_damaged_index_is_built_again_in_silence(
+async def test_a_lost_or_damaged_index_is_rebuilt_silently(
     tmp_path: Path, damage: Callable[[Path], None], running: bool
 ) -> None:
     for n in range(50):
@@ -193,7 +191,7 @@ async def test_a_lost_or_damaged_index_is_built_again_in_silence(
     await memory.close()
 
 
-async def test_without_any_index_the_files_are_searched_and_it_is_said(tmp_path: Path) -> None:
+async def test_without_an_index_the_files_are_searched_with_a_notice(tmp_path: Path) -> None:
     put(tmp_path, "a.md", "- Anna's passport\n- x\n- y\n- z\n- folder")
     (tmp_path / ".commonplace").write_text("a file in the way")
     async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
@@ -230,7 +228,7 @@ async def test_a_rebuilt_index_gives_the_same_results(memory: Memory, tmp_path: 
     assert [await memory.search(query, limit=40) for query in queries] == before
 
 
-async def test_a_rebuilt_index_gives_the_same_of_many_equals(memory: Memory, tmp_path: Path) -> None:
+async def test_a_rebuilt_index_breaks_ties_the_same_way(memory: Memory, tmp_path: Path) -> None:
     for n in reversed(range(0, 90, 9)):
         for k in range(n, n + 9):
             put(tmp_path, f"{k:02}.md", "- passport\n")
@@ -242,7 +240,7 @@ async def test_a_rebuilt_index_gives_the_same_of_many_equals(memory: Memory, tmp
     assert await memory.search("passport") == before
 
 
-async def test_status_tells_what_is_there(memory: Memory, tmp_path: Path) -> None:
+async def test_status_shows_what_the_memory_holds(memory: Memory, tmp_path: Path) -> None:
     await memory.write("one")
     put(tmp_path, "old.md", "")
     (tmp_path / "memory/latin.md").write_bytes("- Schlüssel".encode("latin-1"))
@@ -259,14 +257,14 @@ async def test_status_tells_what_is_there(memory: Memory, tmp_path: Path) -> Non
     assert [problem.path for problem in status.problems] == ["latin.md"]
 
 
-async def test_nothing_is_made_by_looking(tmp_path: Path) -> None:
+async def test_reading_creates_no_files(tmp_path: Path) -> None:
     async with Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW) as memory:
         with pytest.raises(NoteMissing):
             await memory.get("a.md")
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_under_memory_lie_only_notes(memory: Memory, tmp_path: Path) -> None:
+async def test_the_memory_folder_contains_only_notes(memory: Memory, tmp_path: Path) -> None:
     await memory.write("one")
     await memory.edit("2026-11-21.md", "one", "two")
     await memory.search("two")
@@ -302,7 +300,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 @pytest.mark.thorough
-async def test_processes_write_and_search_beside_each_other(memory: Memory, tmp_path: Path) -> None:
+async def test_processes_write_and_search_at_the_same_time(memory: Memory, tmp_path: Path) -> None:
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITER, name, str(tmp_path), "40"], stderr=subprocess.PIPE)
         for name in ("left", "right")
@@ -348,7 +346,7 @@ async def test_searches_and_syncs_go_on_during_a_rebuild(memory: Memory, tmp_pat
 
 
 @pytest.mark.thorough
-async def test_while_the_first_index_is_built_anew_a_search_finds_all(memory: Memory, tmp_path: Path) -> None:
+async def test_a_search_during_the_first_rebuild_finds_everything(memory: Memory, tmp_path: Path) -> None:
     for n in range(300):
         put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 30)
     rebuild = asyncio.create_task(memory.sync(rebuild=True))
@@ -360,9 +358,7 @@ async def test_while_the_first_index_is_built_anew_a_search_finds_all(memory: Me
 
 
 @pytest.mark.thorough
-async def test_a_rebuild_whose_caller_is_gone_still_holds_up_no_search(
-    memory: Memory, tmp_path: Path
-) -> None:
+async def test_a_cancelled_rebuild_blocks_no_search(memory: Memory, tmp_path: Path) -> None:
     for n in range(600):
         put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 30)
     await memory.sync()
@@ -377,7 +373,7 @@ async def test_a_rebuild_whose_caller_is_gone_still_holds_up_no_search(
 
 
 @pytest.mark.thorough
-async def test_a_rebuild_tells_how_far_it_is(memory: Memory, tmp_path: Path) -> None:
+async def test_a_rebuild_reports_its_progress(memory: Memory, tmp_path: Path) -> None:
     for n in range(300):
         put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 30)
     await memory.sync()
@@ -395,7 +391,7 @@ async def test_a_rebuild_tells_how_far_it_is(memory: Memory, tmp_path: Path) -> 
 
 
 @pytest.mark.thorough
-async def test_a_second_process_rebuilding_at_the_same_time_is_told(memory: Memory, tmp_path: Path) -> None:
+async def test_a_second_simultaneous_rebuild_is_refused_with_a_reason(memory: Memory, tmp_path: Path) -> None:
     for n in range(300):
         put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 30)
     await memory.sync()
@@ -409,7 +405,7 @@ async def test_a_second_process_rebuilding_at_the_same_time_is_told(memory: Memo
 
 
 @pytest.mark.thorough
-async def test_closing_does_not_wait_for_the_end_of_a_rebuild(tmp_path: Path) -> None:
+async def test_closing_stops_a_rebuild(tmp_path: Path) -> None:
     for n in range(500):
         put(tmp_path, f"{n}.md", f"- passport number {n}\n" * 60)
     memory = Memory(MemorySettings(), workspace=tmp_path, now=lambda: NOW)
@@ -422,7 +418,7 @@ async def test_closing_does_not_wait_for_the_end_of_a_rebuild(tmp_path: Path) ->
         assert (await memory.sync()).added == 500
 
 
-async def test_a_search_says_what_it_could_not_look_into(memory: Memory, tmp_path: Path) -> None:
+async def test_a_search_says_which_notes_it_could_not_read(memory: Memory, tmp_path: Path) -> None:
     put(tmp_path, "small.md", "- passport")
     put(tmp_path, "large.md", "- tern\n" * 3_000_000)
     found = await memory.search("tern")
@@ -441,7 +437,7 @@ async def test_without_an_index_the_status_still_counts_the_notes(tmp_path: Path
 
 
 @pytest.mark.thorough
-async def test_notes_that_come_and_go_while_they_are_indexed_are_no_faults(
+async def test_notes_created_and_deleted_during_indexing_cause_no_errors(
     memory: Memory, tmp_path: Path
 ) -> None:
     put(tmp_path, "stays.md", "- passport")
@@ -485,7 +481,7 @@ async def test_notes_that_come_and_go_while_they_are_indexed_are_no_faults(
         "p\0 passport",
     ],
 )
-async def test_a_query_with_full_text_syntax_in_it_is_text(memory: Memory, query: str) -> None:
+async def test_full_text_syntax_in_a_query_is_plain_text(memory: Memory, query: str) -> None:
     await memory.write("Anna's passport is blue.")
     found = await memory.search(query)
     assert found.notice == ""
@@ -516,7 +512,7 @@ async def test_many_faulty_notes_make_a_sync_little_slower_than_a_walk(tmp_path:
 
 
 @pytest.mark.thorough
-async def test_the_event_loop_is_free_while_much_is_ranked(tmp_path: Path) -> None:
+async def test_ranking_many_passages_does_not_block_the_event_loop(tmp_path: Path) -> None:
     for n in range(90):
         day = f"{NOW - timedelta(days=n + 1):%Y-%m-%d}"
         lines = (f"- 10:{i % 60:02} person{i} told of thing{i * 7} and the garden\n" for i in range(200))
@@ -532,9 +528,7 @@ async def test_the_event_loop_is_free_while_much_is_ranked(tmp_path: Path) -> No
         assert max(busy) < took / 2
 
 
-async def test_a_query_of_nothing_but_months_is_not_read_on_the_event_loop(
-    memory: Memory, tmp_path: Path
-) -> None:
+async def test_a_query_full_of_months_is_not_parsed_on_the_event_loop(memory: Memory, tmp_path: Path) -> None:
     put(tmp_path, "a.md", "The passport is in the drawer\n")
     await memory.search("passport")
     query = "1月 " * 1_000
@@ -549,7 +543,7 @@ async def test_a_query_of_nothing_but_months_is_not_read_on_the_event_loop(
     assert max(busy) < took / 2
 
 
-async def test_of_a_query_without_end_the_beginning_is_looked_for(memory: Memory, tmp_path: Path) -> None:
+async def test_only_the_beginning_of_a_huge_query_is_searched(memory: Memory, tmp_path: Path) -> None:
     put(tmp_path, "a.md", "The passport is in the drawer\n")
     for query, found in ((f"{'x ' * 100} passport", 1), (f"{'x ' * LONGEST_QUERY} passport", 0)):
         results = await memory.search(query)

@@ -12,20 +12,20 @@ MARKS = "\u0345\u0360\u035c\u0315\u0301\u0327\u0334"
 
 
 @given(st.text(alphabet=st.sampled_from(f"aé가ᄀﾊ🙂。- \n{MARKS}\uff9e\uff9f"), max_size=MOST_MARKS))
-def test_of_short_texts_it_is_unicodes_own(text: str) -> None:
+def test_short_texts_are_normalized_as_by_unicodedata(text: str) -> None:
     for form in FORMS:
         assert normalize(form, text) == unicodedata.normalize(form, text)
         assert is_normalized(form, text) == unicodedata.is_normalized(form, text)
 
 
 @given(st.text())
-def test_of_any_text_too_whose_letters_have_thirty_marks_at_most(text: str) -> None:
+def test_texts_with_up_to_thirty_marks_are_normalized_as_by_unicodedata(text: str) -> None:
     for form in FORMS:
         assert normalize(form, text * 40) == unicodedata.normalize(form, text * 40)
 
 
 @pytest.mark.parametrize("mark", ["\u0301", "\uff9e"])
-def test_more_marks_are_cut_apart_and_none_is_lost(mark: str) -> None:
+def test_longer_runs_of_marks_are_split_and_none_is_lost(mark: str) -> None:
     text = f"a{mark * 100}b"
     for form in FORMS:
         normal = normalize(form, text)

@@ -108,14 +108,14 @@ def put_back(text: str, stood: LineAnchor | None, block: str = "- back") -> tupl
     return decode(edit.data).text, edit
 
 
-def test_what_nobody_knows_the_place_of_goes_to_the_end() -> None:
+def test_a_line_whose_place_is_unknown_goes_to_the_end() -> None:
     assert put_back("- one\n", None)[0] == "- one\n- back\n"
     text, edit = put_back("Text.\n", LineAnchor(7, "0123abcd"), "two\nlines")
     assert text == "Text.\n\ntwo\nlines\n"
     assert (edit.line_start, edit.line_end) == (3, 4)
 
 
-def test_a_place_that_there_is_twice_is_no_place() -> None:
+def test_an_ambiguous_place_counts_as_unknown() -> None:
     lines = ["## A", "- one", "- two", "## A", "- one", "- two"]
     stood = make_anchor(["x", "## A", "- one", "- gone"], 4)
     assert put_back("\n".join(lines) + "\n", stood)[0].endswith("- two\n- back\n")

@@ -38,11 +38,11 @@ PATHS = [
         ("lan.md", []),
     ],
 )
-def test_a_note_is_found_by_as_much_of_its_path_as_is_clear(asked: str, meant: list[str]) -> None:
+def test_a_note_is_found_by_an_unambiguous_part_of_its_path(asked: str, meant: list[str]) -> None:
     assert match_notes(asked, PATHS) == meant
 
 
-def test_a_path_counts_before_the_same_name_in_a_folder() -> None:
+def test_a_path_precedes_the_same_name_in_a_folder() -> None:
     assert match_notes("2026-11-23", ["logs/2026-11-23.md", "2026-11-23.md"]) == ["2026-11-23.md"]
 
 
@@ -55,5 +55,5 @@ def test_a_path_counts_before_the_same_name_in_a_folder() -> None:
         ("nothing like it", []),
     ],
 )
-def test_the_nearest_notes_are_known(asked: str, nearest: list[str]) -> None:
+def test_the_nearest_notes_are_suggested(asked: str, nearest: list[str]) -> None:
     assert suggest_notes(asked, PATHS) == nearest

@@ -55,7 +55,7 @@ def trash(folder: Path) -> dict[str, str]:
 # Appending
 
 
-def test_nothing_is_made_before_the_first_write(notes: Notes, tmp_path: Path) -> None:
+def test_nothing_is_created_before_the_first_write(notes: Notes, tmp_path: Path) -> None:
     with pytest.raises(NoteMissing, match=r"There is no note MEMORY\.md\."):
         notes.read("MEMORY.md")
     assert notes.walk().notes == []
@@ -78,7 +78,7 @@ def test_a_daily_log_looks_like_a_persons(notes: Notes, folder: Path) -> None:
     )
 
 
-def test_under_the_memory_folder_lie_only_notes(notes: Notes, folder: Path) -> None:
+def test_the_memory_folder_contains_only_note_files(notes: Notes, folder: Path) -> None:
     log(notes, "a")
     notes.append("trips/oslo.md", "- b", title="Oslo")
     notes.edit("trips/oslo.md", "b", "c")
@@ -121,7 +121,7 @@ def test_an_empty_note_gets_its_title(notes: Notes, folder: Path, before: bytes)
         (b"\xff\xfe-\0 \0a\0\n\0-", b"\xff\xfe-\0 \0a\0\n\0-\0\n\0\n\0-\0 \0n\0e\0w\0\n\0"),
     ],
 )
-def test_an_entry_is_never_glued_to_what_another_program_left(
+def test_an_entry_always_begins_on_a_new_line(
     notes: Notes, folder: Path, before: bytes, after: bytes
 ) -> None:
     folder.mkdir()
@@ -229,7 +229,7 @@ def test_a_huge_note_is_read_in_part_but_not_loaded(notes: Notes, folder: Path) 
     assert (text.line_end, text.total_lines) == (400_000, 400_000)
 
 
-def test_a_note_that_is_being_written_is_not_loaded_half(
+def test_a_note_is_never_loaded_half_written(
     notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The write continues while we read, and the file's time is that of its beginning."""
@@ -249,7 +249,7 @@ def test_a_note_that_is_being_written_is_not_loaded_half(
     assert notes.load(DAY).text == "new new"
 
 
-def test_a_note_that_is_written_all_the_time_is_told(
+def test_a_note_that_is_written_continuously_is_refused(
     notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.mkdir()
@@ -266,7 +266,7 @@ def test_a_note_that_is_written_all_the_time_is_told(
         notes.load(DAY)
 
 
-def test_what_is_no_file_is_refused_without_waiting(notes: Notes, folder: Path) -> None:
+def test_a_special_file_is_refused_without_blocking(notes: Notes, folder: Path) -> None:
     folder.mkdir()
     (folder / "dir.md").mkdir()
     os.mkfifo(folder / "pipe.md")
@@ -282,7 +282,7 @@ def test_what_is_no_file_is_refused_without_waiting(notes: Notes, folder: Path) 
             notes.edit(path, "x", "y")
 
 
-def test_a_file_where_a_folder_should_be_is_told(notes: Notes, folder: Path) -> None:
+def test_a_file_in_the_place_of_a_folder_is_reported(notes: Notes, folder: Path) -> None:
     log(notes, "a")
     with pytest.raises(NoteMissing):
         notes.read(f"{DAY}/x.md")
@@ -326,9 +326,7 @@ def test_an_edit_replaces_one_passage_and_keeps_the_old(notes: Notes, folder: Pa
     assert kept == "- Anna lives in Rome.\n"
 
 
-def test_what_became_of_a_line_is_followed_through_a_bounded_number_of_removals(
-    notes: Notes, folder: Path
-) -> None:
+def test_a_replaced_line_is_followed_through_a_limited_number_of_removals(notes: Notes, folder: Path) -> None:
     log(notes, "blue", "round")
     notes.edit(DAY, "- blue", "- red")
     (removed,) = notes.removed()
@@ -342,7 +340,7 @@ def test_what_became_of_a_line_is_followed_through_a_bounded_number_of_removals(
     assert (correction.line, correction.old, correction.new) == (3, "- red", "- blue")
 
 
-def test_an_edit_of_several_lines_tells_the_new_lines(notes: Notes) -> None:
+def test_an_edit_of_several_lines_returns_the_new_lines(notes: Notes) -> None:
     log(notes, "one", "two", "three")
     written = notes.edit(DAY, "- one\n- two\n", "- 1\n- 1b\n- 2\n")
     assert (written.line_start, written.line_end) == (3, 5)
@@ -363,7 +361,7 @@ def test_removing_a_part_of_a_line_removes_only_that(notes: Notes) -> None:
     assert notes.read(DAY).text == "# 2026-11-21\n\n- one\n- 3\n"
 
 
-def test_the_passage_must_stand_there_once(notes: Notes, folder: Path) -> None:
+def test_the_passage_must_occur_exactly_once(notes: Notes, folder: Path) -> None:
     log(notes, "aaa", "b")
     for old, why in (
         ("zzz", "does not stand in"),
@@ -472,7 +470,7 @@ def test_a_missing_note_is_not_edited(notes: Notes, folder: Path) -> None:
     assert not folder.exists()
 
 
-def test_what_another_program_saves_during_an_edit_is_not_lost(
+def test_text_saved_by_another_program_during_an_edit_is_not_lost(
     notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log(notes, "one", "two")
@@ -546,7 +544,7 @@ def test_a_note_in_a_closed_folder_is_edited_in_place_and_kept_whole(nobody_path
     folder.chmod(0o700)
 
 
-def test_permissions_are_told(nobody_path: Path) -> None:
+def test_missing_permissions_are_reported(nobody_path: Path) -> None:
     folder = nobody_path / "memory"
     notes = Notes(folder, private=nobody_path / "private")
     log(notes, "one")
@@ -564,7 +562,7 @@ def test_permissions_are_told(nobody_path: Path) -> None:
     (nobody_path / "private/locks").chmod(0o700)
 
 
-def test_old_temporary_files_are_swept_young_ones_spared(notes: Notes, folder: Path) -> None:
+def test_old_temporary_files_are_removed_and_recent_ones_kept(notes: Notes, folder: Path) -> None:
     log(notes, "one")
     temporary = folder.parent / ".commonplace/tmp"
     temporary.mkdir()
@@ -579,7 +577,7 @@ def test_old_temporary_files_are_swept_young_ones_spared(notes: Notes, folder: P
 # Locks, and others who write
 
 
-def test_a_lock_that_cannot_be_had_is_told(folder: Path) -> None:
+def test_a_lock_timeout_is_reported(folder: Path) -> None:
     notes = Notes(folder, private=folder.parent / "private", lock_timeout=0.05)
     entered, leave = threading.Event(), threading.Event()
 
@@ -652,7 +650,7 @@ def test_an_editor_that_saves_by_rename_loses_no_entry(
     assert (written.line_start, written.offset) == (3, 11)
 
 
-def test_an_editor_that_writes_over_our_entry_loses_it_not(
+def test_an_entry_survives_an_editor_that_overwrites_the_note(
     notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The editor emptied the note before we read it, and rewrites it from the start."""
@@ -681,7 +679,7 @@ def test_a_note_that_an_editor_has_just_emptied_is_waited_for(notes: Notes, fold
     assert (folder / DAY).read_text() == "by hand\n\n- two\n"
 
 
-def test_a_note_deleted_while_it_is_written_is_there_again(
+def test_a_note_deleted_during_a_write_is_created_again(
     notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log(notes, "one")
@@ -717,7 +715,7 @@ def test_lines_are_right_when_another_program_appends_in_between(
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EDQUOT])
 @pytest.mark.parametrize("when", ["write", "fsync"])
-def test_a_write_that_fails_half_way_is_taken_back(
+def test_a_write_that_fails_half_way_is_undone(
     notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch, code: int, when: str
 ) -> None:
     log(notes, "one")
@@ -748,7 +746,7 @@ def test_a_write_that_fails_half_way_is_taken_back(
     assert notes.read(DAY).text == "# 2026-11-21\n\n- one\n- two\n"
 
 
-def test_a_limit_of_the_file_size_tears_no_line(tmp_path: Path) -> None:
+def test_a_file_size_limit_leaves_no_partial_line(tmp_path: Path) -> None:
     child = """
 import resource, sys
 from pathlib import Path
@@ -786,7 +784,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         subprocess.run(["umount", str(disk)], check=True)
 
 
-def test_a_full_disk_tears_no_line_and_the_note_stays_whole(small_disk: Path) -> None:
+def test_a_full_disk_leaves_no_partial_line_and_the_note_intact(small_disk: Path) -> None:
     notes = Notes(small_disk / "memory", private=small_disk / "private")
     acknowledged = 0
     try:
@@ -843,7 +841,7 @@ def read_only(folder: Path) -> Iterator[Path]:
             subprocess.run(["umount", str(place)], check=True)
 
 
-def test_a_read_only_folder_is_told_with_its_mend_and_a_note_mounted_for_writing_is_edited(
+def test_a_read_only_folder_is_reported_with_the_fix_and_a_writable_note_in_it_is_edited(
     notes: Notes, read_only: Path
 ) -> None:
     told = "the file system is read-only; mount it so that it can be written to"
@@ -898,7 +896,7 @@ def renamed(folder: Path, meanwhile: str = "") -> bool:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("meanwhile", ["", "no links"])
-def test_a_note_is_renamed_and_never_over_another_one(folder: Path, meanwhile: str) -> None:
+def test_a_rename_never_replaces_another_note(folder: Path, meanwhile: str) -> None:
     folder.mkdir()
     (folder / "old.md").write_text("- tea\n")
     (folder / "new.md").write_text("somebody else's\n")
@@ -912,7 +910,7 @@ def test_a_note_is_renamed_and_never_over_another_one(folder: Path, meanwhile: s
     assert {file.name: file.read_text() for file in folder.iterdir()} == {"new.md": "- tea\n"}
 
 
-def test_a_note_that_is_created_in_the_instant_of_a_rename_is_kept(folder: Path) -> None:
+def test_a_note_created_during_a_rename_is_kept(folder: Path) -> None:
     folder.mkdir()
     (folder / "old.md").write_text("- tea\n")
     assert not renamed(folder, "created")
@@ -920,14 +918,14 @@ def test_a_note_that_is_created_in_the_instant_of_a_rename_is_kept(folder: Path)
     assert (folder / "old.md").read_text() == "- tea\n"
 
 
-def test_what_an_editor_saves_in_the_instant_of_a_rename_is_what_is_renamed(folder: Path) -> None:
+def test_a_version_saved_during_a_rename_is_the_one_renamed(folder: Path) -> None:
     folder.mkdir()
     (folder / "old.md").write_text("- tea\n")
     assert renamed(folder, "saved")
     assert [file.read_text() for file in folder.glob("*.md")] == ["- edited\n"]
 
 
-def test_a_rename_that_a_crash_has_cut_in_two_is_finished_by_the_next(folder: Path) -> None:
+def test_a_rename_interrupted_by_a_crash_is_finished_by_the_next(folder: Path) -> None:
     folder.mkdir()
     (folder / "old.md").write_text("- tea\n")
     os.link(folder / "old.md", folder / "new.md")
@@ -936,7 +934,7 @@ def test_a_rename_that_a_crash_has_cut_in_two_is_finished_by_the_next(folder: Pa
 
 
 @pytest.mark.parametrize("how", ["edited", "removed"])
-def test_what_is_written_in_the_instant_of_a_rename_is_kept(
+def test_text_written_during_a_rename_is_kept(
     notes: Notes, folder: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     log(notes, "secret", "tea")

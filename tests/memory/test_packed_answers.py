@@ -51,18 +51,18 @@ async def answer(body: bytes, packing: str) -> AsyncIterator[httpx.Response]:
     ],
     ids=["plain", "identity", "gzip", "gzip as some write it", "deflate"],  # gzip data contain the time
 )
-async def test_what_is_packed_once_is_read(packing: str, body: bytes) -> None:
+async def test_a_response_compressed_once_is_read(packing: str, body: bytes) -> None:
     async with answer(body, packing) as response:
         assert await read_bounded(response, MOST) == b"alpha"
 
 
-async def test_all_of_what_is_packed_is_read() -> None:
+async def test_a_compressed_response_is_read_completely() -> None:
     text = b"".join(b"%d\n" % number for number in range(100_000))
     async with answer(gzip.compress(text), "gzip") as response:
         assert await read_bounded(response, MOST) == text
 
 
-async def test_a_bomb_is_left_as_soon_as_there_is_too_much_of_it() -> None:
+async def test_reading_a_decompression_bomb_stops_at_the_limit() -> None:
     async with answer(BOMB, "gzip") as response:
         tracemalloc.start()
         try:
@@ -82,7 +82,7 @@ async def test_a_bomb_is_left_as_soon_as_there_is_too_much_of_it() -> None:
     ],
     ids=["twice", "brotli", "zstandard", "no gzip"],
 )
-async def test_what_is_packed_twice_or_in_another_way_is_refused(packing: str, body: bytes) -> None:
+async def test_a_response_compressed_twice_or_otherwise_is_refused(packing: str, body: bytes) -> None:
     async with answer(body, packing) as response:
         with pytest.raises(httpx.DecodingError):
             await read_bounded(response, MOST)

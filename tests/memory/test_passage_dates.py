@@ -25,7 +25,7 @@ def days(path: str, text: str) -> list[str]:
         "- 2024년 5월 3일 비밀번호",
     ],
 )
-def test_a_day_at_the_beginning_of_a_passage_is_its_day(line: str) -> None:
+def test_a_passage_has_the_day_at_its_beginning(line: str) -> None:
     assert days("a.md", line) == ["2024-05-03"]
 
 
@@ -42,7 +42,7 @@ def test_a_day_at_the_beginning_of_a_passage_is_its_day(line: str) -> None:
         "",
     ],
 )
-def test_other_numbers_are_no_day(line: str) -> None:
+def test_other_numbers_are_not_read_as_a_day(line: str) -> None:
     assert set(days("a.md", line)) <= {"None"}
 
 
@@ -59,7 +59,7 @@ def test_the_nearest_heading_with_a_day_counts() -> None:
     ]
 
 
-def test_front_matter_and_name_count_for_what_says_no_day_itself() -> None:
+def test_front_matter_and_file_name_date_the_other_passages() -> None:
     text = "---\ndate: 2024-05-03\nupdated: '2025-01-02'\nborn: 2026-01-01\n---\n\n- one\n- 2023-01-01: two"
     assert days("x 2020-01-01.md", text)[1:] == ["2025-01-02", "2023-01-01"]
     assert days("x 2020-01-01.md", "- one") == ["2020-01-01"]
@@ -68,7 +68,7 @@ def test_front_matter_and_name_count_for_what_says_no_day_itself() -> None:
     assert days("call 20201331.md", "- one") == ["None"]
 
 
-def test_a_daily_log_is_of_its_day_whatever_stands_in_it() -> None:
+def test_a_daily_log_has_its_own_day_whatever_it_contains() -> None:
     assert days("2026-03-02.md", "- 2024-05-03: we moved") == ["2026-03-02"]
     assert days("trips/2026-03-02 Oslo.md", "## 2024-05-03\n\n- moved") == ["2026-03-02", "2026-03-02"]
 

@@ -83,7 +83,7 @@ def test_paths_that_are_not_of_a_note_are_refused_in_one_printable_line(path: st
         "😀\u200d👩.md",
     ],
 )
-def test_plain_relative_paths_are_taken(path: str) -> None:
+def test_plain_relative_paths_are_accepted(path: str) -> None:
     assert "/".join(split_note_path(path)) == path
     assert split_note_path(f"./{path}") == split_note_path(path)
 
@@ -97,7 +97,7 @@ PIECES = st.one_of(
 
 @settings(deadline=None)
 @given(path=st.text() | st.lists(PIECES, max_size=8).map("".join), existing=st.booleans())
-def test_any_path_is_refused_or_inside(
+def test_any_path_is_inside_the_folder_or_refused(
     tmp_path_factory: pytest.TempPathFactory, path: str, existing: bool
 ) -> None:
     base = tmp_path_factory.getbasetemp() / "inside" / "memory"
@@ -144,7 +144,7 @@ def test_the_memory_folder_itself_may_be_a_link(tmp_path: Path) -> None:
     assert resolve_note_path(tmp_path / "memory", "x.md", existing=False).root == str(tmp_path / "vault")
 
 
-def test_a_path_with_the_folders_own_name_before_it_is_understood_for_reading(tmp_path: Path) -> None:
+def test_the_folders_own_name_before_a_path_is_accepted_for_reading(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     folder.mkdir()
     (folder / "x.md").write_text("top\n")

@@ -9,13 +9,13 @@ def test_rate_and_time_left_follow_from_what_is_done() -> None:
     assert progress.seconds_left == 30
 
 
-def test_at_the_start_nobody_knows_how_long_it_takes() -> None:
+def test_at_the_start_there_is_no_estimate() -> None:
     assert JobProgress("embedding", done=0, total=120, seconds=4.0).seconds_left is None
     assert JobProgress("embedding", done=0, total=120, seconds=0.0).per_second == 0
     assert JobProgress("embedding", done=5, total=5, seconds=1.0).seconds_left == 0
 
 
-def test_what_is_done_before_the_clock_has_moved_is_no_fault() -> None:
+def test_progress_before_the_first_clock_tick_is_accepted() -> None:
     progress = JobProgress("indexing", done=1, total=2, seconds=0.0)
     assert progress.per_second == 0
     assert progress.seconds_left is None
@@ -33,7 +33,7 @@ def test_a_job_without_anything_to_do_is_not_shown() -> None:
     assert shown.seconds >= 0
 
 
-def test_jobs_run_beside_each_other_and_end_one_by_one() -> None:
+def test_jobs_run_at_the_same_time_and_end_one_by_one() -> None:
     jobs = RunningJobs()
     jobs.tell("rebuilding")(1, 2)
     jobs.tell("embedding")(3, 4)
@@ -43,14 +43,14 @@ def test_jobs_run_beside_each_other_and_end_one_by_one() -> None:
     assert [each.job for each in jobs.now()] == ["embedding"]
 
 
-def test_a_job_that_begins_again_begins_at_nothing() -> None:
+def test_a_restarted_job_begins_at_zero() -> None:
     jobs = RunningJobs()
     jobs.tell("indexing")(5, 10)
     jobs.tell("indexing")
     assert jobs.now() == ()
 
 
-def test_one_thread_tells_while_another_asks() -> None:
+def test_one_thread_reports_while_another_reads() -> None:
     jobs = RunningJobs()
     over = threading.Event()
     faults: list[Exception] = []

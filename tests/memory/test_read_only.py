@@ -22,7 +22,7 @@ def count(db: apsw.Connection) -> int:
     return number
 
 
-def test_no_file_comes_into_being_and_nothing_can_be_written(file: Path) -> None:
+def test_no_file_is_created_and_nothing_can_be_written(file: Path) -> None:
     assert run_read_only(file, count, seconds=5) == 1
     run_read_only(file, quick_check, seconds=5)
     with pytest.raises(apsw.ReadOnlyError):
@@ -30,7 +30,7 @@ def test_no_file_comes_into_being_and_nothing_can_be_written(file: Path) -> None
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_what_is_opened_by_a_writer_meanwhile_is_read_once_more(file: Path) -> None:
+def test_a_file_opened_by_a_writer_meanwhile_is_read_again(file: Path) -> None:
     writer: list[apsw.Connection] = []
 
     def read(db: apsw.Connection) -> int:
@@ -44,19 +44,19 @@ def test_what_is_opened_by_a_writer_meanwhile_is_read_once_more(file: Path) -> N
     writer[0].close()
 
 
-def test_what_takes_too_long_is_given_up(file: Path) -> None:
+def test_work_that_takes_too_long_is_interrupted(file: Path) -> None:
     endless = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
     with pytest.raises(apsw.InterruptError):
         run_read_only(file, lambda db: db.execute(endless).get, seconds=0.05)
 
 
-def test_what_is_missing_is_not_made(tmp_path: Path) -> None:
+def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
     with pytest.raises(apsw.CantOpenError):
         run_read_only(tmp_path / "none.db", count, seconds=5)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_whether_the_system_tells_of_changes_is_tried(tmp_path: Path) -> None:
+def test_missing_file_system_events_are_detected(tmp_path: Path) -> None:
     assert explain_missing_events(tmp_path, lambda: (tmp_path / "x").write_text("x")) == ""
     assert "no events" in explain_missing_events(tmp_path, lambda: None, seconds=0.05)
     assert explain_missing_events(tmp_path / "nowhere", lambda: None) != ""

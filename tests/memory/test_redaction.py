@@ -32,7 +32,7 @@ def test_a_secret_is_blanked_out_in_every_form(form: str) -> None:
 @pytest.mark.parametrize(
     "within", ["\x1b[1m", "\x1b]0;title\x07", "\x1b(B", "\0", "\x9b5m", "\u200b", "\u2066"]
 )
-def test_what_nobody_sees_within_a_secret_does_not_hide_it(within: str) -> None:
+def test_invisible_characters_within_a_secret_do_not_hide_it(within: str) -> None:
     text = f"no {SECRET[:5]}{within}{SECRET[5:]}"
     assert one_line(text, secrets=(SECRET,)) == "no ***"
 
@@ -42,23 +42,23 @@ def test_a_secret_is_blanked_out_before_a_text_is_cut() -> None:
     assert one_line(f"{text} {SECRET}", secrets=(SECRET,)) == f"{text} ***"
 
 
-def test_the_password_of_a_proxy_is_blanked_out_whoever_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_password_of_a_proxy_is_blanked_out_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "http://me:of%2Fthe-proxy@127.0.0.1:1")
     assert one_line("407 of/the-proxy is wrong") == "407 *** is wrong"
 
 
-def test_a_password_of_an_address_is_blanked_out_as_it_was_meant() -> None:
+def test_a_password_in_a_url_is_blanked_out_encoded_and_decoded() -> None:
     assert find_url_password("http://me:p%40ssword@host/v1") == "p%40ssword"
     assert one_line("no p@ssword, no p%40ssword", secrets=("p%40ssword",)) == "no ***, no ***"
     assert find_url_password("https://t0ken@host") == "t0ken"
     assert find_url_password("https://host/a@b") == find_url_password("http://[half") == ""
 
 
-def test_the_longest_is_blanked_out_first() -> None:
+def test_the_longest_secret_is_blanked_out_first() -> None:
     assert remove_secrets("hunter2-longer", ["hunter2", "", " hunter2-longer\n"]) == "***"
 
 
-def test_what_is_too_short_for_a_secret_leaves_words_readable() -> None:
+def test_a_text_too_short_for_a_secret_is_not_blanked_out() -> None:
     assert remove_secrets("the key is wrong", ["y", "key"]) == "the key is wrong"
 
 

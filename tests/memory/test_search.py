@@ -61,7 +61,7 @@ def test_a_rare_word_weighs_more_than_a_common_one() -> None:
     assert lines(hits("passport oslo", *common, run("x.md", "oslo")))[0] == ("x.md", 1)
 
 
-def test_neighbours_carry_a_passage_but_not_as_far_as_its_own_words() -> None:
+def test_neighbours_raise_a_passage_less_than_its_own_words() -> None:
     found = hits(
         "Where is the marathon?", run("a.md", "far", "far", "near", "next", "marathon", "next", "near", "far")
     )
@@ -87,7 +87,7 @@ def test_a_named_label_is_preferred() -> None:
     assert lines(hits("What did Ben go hiking for?", talk))[0] == ("a.md", 6)
 
 
-def test_a_heading_is_passed_over_for_what_stands_below_it() -> None:
+def test_a_passage_ranks_before_its_heading() -> None:
     below = CandidatePassage(
         2, 2, "Oslo trip", False, "- Grand, three nights", " ".join(tokenize("- Grand, three nights"))
     )
@@ -116,13 +116,13 @@ def test_words_of_scripts_without_spaces_are_found_inside_sentences(query: str) 
     assert query in best.snippet
 
 
-def test_repeated_query_words_weigh_once() -> None:
+def test_repeated_query_words_count_once() -> None:
     notes = run("a.md", "passport"), run("b.md", "folder")
     once, often = hits("passport folder", *notes), hits("passport passport passport folder", *notes)
     assert once == often
 
 
-def test_scores_lie_between_0_and_1_and_say_how_much_of_the_query_was_met() -> None:
+def test_scores_between_0_and_1_show_how_much_of_the_query_matched() -> None:
     full = hits("blue passport", run("a.md", "blue passport " * 50), chunks=1000)[0].score
     half = hits("blue passport", run("a.md", "blue " * 50), chunks=1000)[0].score
     assert 0 < half < full <= 1
@@ -134,7 +134,7 @@ def test_equal_scores_are_ordered_by_path_then_line() -> None:
     assert lines(found)[:4] == [("a.md", 1), ("a.md", 7), ("b.md", 1), ("b.md", 7)]
 
 
-def test_no_line_comes_twice() -> None:
+def test_no_line_is_in_two_hits() -> None:
     pieces = tuple(CandidatePassage(1, 1, "", False, "passport here", "passport here") for _ in range(3))
     assert len(hits("passport", PassageRun("a.md", pieces))) == 1
 
@@ -162,13 +162,13 @@ def test_a_long_passage_is_cut_around_the_word(text: str, query: str, most: int,
     assert snippet == expected
 
 
-def test_lines_that_begin_with_many_spaces_are_ranked_in_no_time() -> None:
+def test_lines_with_many_leading_spaces_are_ranked_quickly() -> None:
     began = time.process_time()
     assert hits("passport", run("a.md", *[" " * 1500 + "passport"] * 10))
     assert time.process_time() - began < 1
 
 
-def test_a_neighbour_comes_after_the_passage_whose_words_it_lives_by() -> None:
+def test_a_neighbour_ranks_after_the_passage_that_has_the_words() -> None:
     found = hits(
         "Where does Anna keep passports now?",
         run("a.md", "x", "Anna keeps all passports, old and new, in the blue folder", "y"),
@@ -177,7 +177,7 @@ def test_a_neighbour_comes_after_the_passage_whose_words_it_lives_by() -> None:
     assert len(found) == 3
 
 
-def test_what_is_looked_up_stands_in_every_hit() -> None:
+def test_every_hit_of_a_lookup_contains_a_term() -> None:
     note = run("a.md", "tea", "- the boiler code is 4711", "coffee", "-", "-", "-", "- boiler man: Tom")
     assert {line for _, line in lines(hits("boiler", note))} == {2, 7}
     assert {line for _, line in lines(hits("boiler code", note))} == {2, 7}
@@ -220,7 +220,7 @@ def hybrid(
     )
 
 
-def test_a_hit_says_who_found_it() -> None:
+def test_a_hit_names_its_source() -> None:
     found = hybrid(
         "passport",
         alike("a.md", ("passport", 0.1)),
@@ -236,7 +236,7 @@ def test_a_hit_says_who_found_it() -> None:
     }
 
 
-def test_what_both_legs_find_comes_before_what_one_finds() -> None:
+def test_a_hit_of_both_searches_ranks_before_a_hit_of_one() -> None:
     found = hybrid(
         "passport",
         alike("a.md", ("passport", 0.0)),
@@ -246,7 +246,7 @@ def test_what_both_legs_find_comes_before_what_one_finds() -> None:
     assert found[0].path == "b.md"
 
 
-def test_what_is_unlike_is_no_hit_and_never_promoted() -> None:
+def test_a_dissimilar_passage_is_never_a_hit_by_meaning() -> None:
     found = hybrid(
         "passport",
         alike("a.md", ("tea and toast", -0.9)),
@@ -261,11 +261,11 @@ def test_what_is_unlike_is_no_hit_and_never_promoted() -> None:
 
 
 @pytest.mark.parametrize("cosine", [1.0000001, -1.0000001, 0.0, 1e-30])
-def test_a_cosine_that_is_a_little_off_is_no_fault(cosine: float) -> None:
+def test_a_cosine_slightly_out_of_range_is_accepted(cosine: float) -> None:
     assert 0 <= hybrid("passport", alike("a.md", ("passport", cosine)))[0].score <= 1
 
 
-def test_a_hit_by_words_survives_beside_vectors_whatever_the_weights() -> None:
+def test_a_hit_by_words_survives_any_weights() -> None:
     runs = alike("a.md", ("passport", None)), alike("b.md", ("travel papers", 0.95))
     for vector in (0.01, 0.5, 0.99, 1.0):
         found = hybrid("passport", *runs, weights=Weights(vector, 0.01))
@@ -278,7 +278,7 @@ def test_weights_decide_between_words_and_meaning() -> None:
     assert hybrid("passport", *runs, weights=Weights(0.05, 1))[0].path == "words.md"
 
 
-def test_without_weight_for_words_meaning_alone_orders() -> None:
+def test_without_a_weight_for_words_meaning_alone_ranks() -> None:
     found = hybrid(
         "passport",
         alike("a.md", ("passport", 0.4)),
@@ -294,7 +294,7 @@ def test_where_no_passage_has_a_vector_the_weights_do_not_matter() -> None:
     assert hybrid("blue passport", *runs) == hybrid("blue passport", *runs, weights=Weights(1.0, 0.0))
 
 
-def test_more_alike_is_never_worse() -> None:
+def test_higher_similarity_never_lowers_a_score() -> None:
     scores = [
         hybrid("passport", alike("a.md", ("travel papers", cosine)), alike("b.md", ("passport", 0.5)))
         for cosine in (0.3, 0.5, 0.7, 0.9, 1.0)
@@ -326,7 +326,7 @@ def test_scores_fall_from_band_to_band_and_no_line_is_in_two_hits(weights: Weigh
     assert len(lines_taken) == len(set(lines_taken))
 
 
-def test_scores_do_not_meet_at_the_top() -> None:
+def test_high_scores_stay_distinct() -> None:
     found = hybrid(
         "blue passport",
         alike("a.md", ("blue passport " * 3, 0.9)),
@@ -338,7 +338,7 @@ def test_scores_do_not_meet_at_the_top() -> None:
     assert [hit.score for hit in found[:3]] != [1.0, 1.0, 1.0]
 
 
-def test_the_note_s_name_stays_first_beside_what_is_alike() -> None:
+def test_a_match_of_the_note_s_name_ranks_before_similar_passages() -> None:
     found = hybrid(
         "trips/oslo.md",
         alike("trips/oslo.md", ("Grand hotel, three nights", 0.2)),
@@ -348,13 +348,13 @@ def test_the_note_s_name_stays_first_beside_what_is_alike() -> None:
     assert found[0].path == "trips/oslo.md"
 
 
-def test_the_exact_words_stay_first_beside_many_that_are_alike() -> None:
+def test_an_exact_match_ranks_before_many_similar_passages() -> None:
     near = [alike(f"{n}.md", (f"The heating's number, version {n}", 0.5)) for n in range(20)]
     found = hybrid("KX-4711-99", *near, alike("z.md", ("boiler KX-4711-99", 0.3)))
     assert found[0].path == "z.md"
 
 
-def test_of_a_long_passage_that_both_legs_find_the_words_are_shown() -> None:
+def test_the_snippet_of_a_hybrid_hit_shows_the_words() -> None:
     text = "word " * 100 + "passport " + "word " * 100
     [hit] = hybrid("passport", alike("a.md", (text, 0.9)), most_chars=60)
     assert "passport" in hit.snippet
@@ -369,24 +369,24 @@ def test_a_query_without_words_is_answered_by_meaning_alone() -> None:
 # Merging
 
 
-def test_hits_that_touch_are_one_in_the_order_of_their_lines() -> None:
+def test_adjacent_hits_are_merged_in_line_order() -> None:
     found = hits("passport", run("a.md", "passport one", "passport two", "passport three"))
     [hit] = found
     assert (hit.line_start, hit.line_end) == (1, 3)
     assert hit.snippet == "passport one\npassport two\npassport three"
 
 
-def test_a_blank_line_between_keeps_hits_apart() -> None:
+def test_hits_separated_by_a_blank_line_are_not_merged() -> None:
     pieces = tuple(CandidatePassage(line, line, "", False, "passport", "passport") for line in (1, 3))
     assert lines(hits("passport", PassageRun("a.md", pieces))) == [("a.md", 1), ("a.md", 3)]
 
 
-def test_a_much_worse_neighbour_stays_a_hit_of_its_own() -> None:
+def test_a_much_worse_neighbour_is_not_merged() -> None:
     found = hybrid("What about papers?", alike("a.md", ("passport", 0.4), ("tickets", 0.9)))
     assert lines(found) == [("a.md", 2), ("a.md", 1)]
 
 
-def test_a_merged_hit_is_no_longer_than_a_snippet_and_no_word_of_it_is_cut() -> None:
+def test_a_merged_hit_fits_the_snippet_length_without_cutting_words() -> None:
     texts = [f"passport {'x' * 90}{n}" for n in range(30)]
     found = hits("passport", run("a.md", *texts), limit=40)
     for hit in found:
@@ -409,7 +409,7 @@ def test_a_heading_is_not_merged_with_what_stands_below() -> None:
     assert len(hits("passport", PassageRun("a.md", (heading, below)))) == 2
 
 
-def test_of_a_merged_hit_the_best_score_and_every_finder_count() -> None:
+def test_a_merged_hit_has_the_best_score_and_all_sources() -> None:
     query = "Where might the passport be?"
     apart = hybrid(query, alike("a.md", ("passport", 0.5), ("travel papers", 0.8)), most_chars=15)
     assert [(hit.line_start, hit.source) for hit in apart] == [(2, "hybrid"), (1, "hybrid")]
@@ -427,7 +427,7 @@ def test_a_limit_counts_merged_hits() -> None:
     assert len(found) == 4
 
 
-def test_the_pieces_of_a_long_line_are_one_hit_at_most() -> None:
+def test_the_parts_of_a_long_line_are_at_most_one_hit() -> None:
     pieces = tuple(CandidatePassage(2, 2, "", False, f"passport {n}", "passport") for n in range(5))
     around = (CandidatePassage(1, 1, "", False, "passport", "passport"), *pieces)
     found = hits("passport", PassageRun("a.md", around))
@@ -435,13 +435,13 @@ def test_the_pieces_of_a_long_line_are_one_hit_at_most() -> None:
     assert sorted(taken) == [1, 2]
 
 
-def test_items_of_a_list_stand_each_for_itself_and_what_is_said_in_a_talk_does_not() -> None:
+def test_list_items_do_not_raise_each_other_but_lines_of_a_dialogue_do() -> None:
     facts = run("facts.md", "- our cat is called Minka", "- Anna plays the cello", "- the dentist is Dr Lind")
     assert lines(hits("When does Anna play the cello?", facts)) == [("facts.md", 2)]
     talk = run("talk.md", "- Ben: and the music?", "- Anna: I play the cello", "- Ben: on Thursdays?")
     assert len(hits("When does Anna play the cello?", talk)) == 3
 
 
-def test_an_item_below_another_has_its_words_beside_it() -> None:
+def test_a_nested_item_is_raised_by_its_parent() -> None:
     nested = run("home.md", "- the boiler in the cellar", "  - code 1234", "  - serviced in May")
     assert lines(hits("Which code does the boiler have?", nested))[0] == ("home.md", 2)

@@ -36,7 +36,7 @@ def found(query: str, *passages: tuple[str, float | None]) -> list[SearchHit]:
     return rank(terms, candidates, limit=9, snippet_max_chars=700, source="fts")
 
 
-def test_a_hit_tells_how_much_words_and_meaning_have_to_do_with_it() -> None:
+def test_a_hit_shows_its_scores_by_words_and_by_meaning() -> None:
     by_path = {hit.path: hit for hit in found("boiler code", ("boiler code", 0.2), ("the heating", 0.9))}
     words, meaning = by_path["0.md"], by_path["1.md"]
     assert words.by_words > 0.3 > meaning.by_words == 0

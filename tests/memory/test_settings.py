@@ -52,7 +52,7 @@ def test_a_folder_that_may_be_outside_the_workspace_is_refused(path: str) -> Non
 @pytest.mark.parametrize(
     "path", ["memory", "notes/mine", "./memory", "Notizen für mich", "笔记", "..notes", "a..b"]
 )
-def test_a_folder_inside_the_workspace_is_taken(path: str) -> None:
+def test_a_folder_inside_the_workspace_is_accepted(path: str) -> None:
     assert MemorySettings(path=path).path == path
 
 
@@ -62,7 +62,7 @@ def test_an_overlap_that_is_not_smaller_than_the_chunk_is_refused(target: int, o
         ChunkSettings(target_tokens=target, overlap_tokens=overlap)
 
 
-def test_one_weight_may_be_nothing_but_not_both() -> None:
+def test_one_weight_may_be_0_but_not_both() -> None:
     assert SearchSettings(vector_weight=0).text_weight == 0.3
     assert SearchSettings(text_weight=0).vector_weight == 0.7
     with pytest.raises(ValidationError, match="more than 0"):
@@ -72,7 +72,7 @@ def test_one_weight_may_be_nothing_but_not_both() -> None:
 @pytest.mark.parametrize(
     "address", ["", "http://localhost:11434", "https://api.openai.com/v1", "HTTPS://x", "http://[::1]:80"]
 )
-def test_web_addresses_are_taken(address: str) -> None:
+def test_web_addresses_are_accepted(address: str) -> None:
     assert check_web_address(address) == address
 
 

@@ -80,7 +80,7 @@ index = SqliteIndex(file, fingerprint="test")
         process.kill()
 
 
-def test_nothing_is_made_before_it_is_needed(file: Path) -> None:
+def test_no_file_is_created_before_it_is_needed(file: Path) -> None:
     SqliteIndex(file, fingerprint="test").close()
     assert not file.parent.exists()
 
@@ -120,7 +120,7 @@ def test_a_damaged_file_is_replaced_on_opening(file: Path, damage: str) -> None:
     again.close()
 
 
-def test_another_fingerprint_begins_anew(file: Path) -> None:
+def test_another_fingerprint_recreates_the_index(file: Path) -> None:
     first = SqliteIndex(file, fingerprint="one")
     first.write_batch([note("a.md", "- passport")])
     first.close()
@@ -172,9 +172,7 @@ def test_two_programs_with_other_settings_take_turns_and_break_nothing(file: Pat
         ("DELETE FROM about WHERE key = 'vectors'", 0),
     ],
 )
-def test_vectors_survive_a_reset_where_nothing_of_them_is_damaged(
-    file: Path, index: SqliteIndex, damage: str, kept: int
-) -> None:
+def test_undamaged_vectors_survive_a_reset(file: Path, index: SqliteIndex, damage: str, kept: int) -> None:
     index.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(20)])
     assert embed(index) == 20
     db = apsw.Connection(str(file))
@@ -189,7 +187,7 @@ def test_vectors_survive_a_reset_where_nothing_of_them_is_damaged(
     assert_sound(file)
 
 
-def test_vectors_do_not_survive_where_their_pages_are_overwritten(file: Path) -> None:
+def test_damaged_vectors_do_not_survive_a_reset(file: Path) -> None:
     first = SqliteIndex(file, fingerprint="test")
     first.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(2000)])
     embed(first)
@@ -211,7 +209,7 @@ def test_vectors_do_not_survive_where_their_pages_are_overwritten(file: Path) ->
     assert_sound(file)
 
 
-def test_what_a_dead_process_left_of_a_shadow_is_removed_on_opening(file: Path, index: SqliteIndex) -> None:
+def test_a_dead_process_s_shadow_is_removed_on_opening(file: Path, index: SqliteIndex) -> None:
     index.write_batch([note("a.md", "- passport")])
     shadow = index.shadow()
     shadow.write_batch([note("b.md", "- folder"), note("c.md", "- passport")])
@@ -231,9 +229,7 @@ def test_what_a_dead_process_left_of_a_shadow_is_removed_on_opening(file: Path, 
 
 
 @pytest.mark.thorough
-def test_a_killed_rebuild_does_not_keep_an_index_that_is_open_from_forgetting(
-    file: Path, index: SqliteIndex
-) -> None:
+def test_a_killed_rebuild_does_not_stop_an_open_index_from_purging(file: Path, index: SqliteIndex) -> None:
     index.write_batch([note("a.md", "- passport")])
     with killed(
         """
@@ -278,7 +274,7 @@ def test_vectors_survive_a_kill_between_the_old_file_and_the_new_one(file: Path)
 
 
 @pytest.mark.thorough
-def test_what_was_begun_beside_the_index_and_not_finished_is_never_taken_for_it(file: Path) -> None:
+def test_an_unfinished_new_file_never_becomes_the_index(file: Path) -> None:
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
         index.write_batch([note("a.md", "- passport")])
         embed(index)
@@ -300,7 +296,7 @@ def test_what_was_begun_beside_the_index_and_not_finished_is_never_taken_for_it(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("fingerprint", ["test", "other"])
-def test_too_many_open_files_are_no_damage(file: Path, fingerprint: str) -> None:
+def test_too_many_open_files_do_not_count_as_damage(file: Path, fingerprint: str) -> None:
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
         index.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(20)])
         embed(index)
@@ -327,7 +323,7 @@ def test_too_many_open_files_are_no_damage(file: Path, fingerprint: str) -> None
 
 
 @pytest.mark.thorough
-def test_a_fault_of_the_disk_is_told_and_tried_again(file: Path) -> None:
+def test_a_disk_fault_is_reported_and_retried(file: Path) -> None:
     with contextlib.closing(SqliteIndex(file, fingerprint="test")) as index:
         index.write_batch([note("a.md", "- passport")])
         embed(index)
@@ -375,7 +371,7 @@ def test_numbers_are_not_counted_again_while_nothing_changes(index: SqliteIndex)
     assert index.count_vectors(MODEL).missing == 0
 
 
-def test_changes_of_every_kind_leave_what_an_index_from_scratch_holds(file: Path, tmp_path: Path) -> None:
+def test_after_any_changes_the_index_equals_one_from_scratch(file: Path, tmp_path: Path) -> None:
     index, fresh = (
         SqliteIndex(file, fingerprint="test"),
         SqliteIndex(tmp_path / "fresh.db", fingerprint="test"),
@@ -401,7 +397,7 @@ def test_changes_of_every_kind_leave_what_an_index_from_scratch_holds(file: Path
     assert_sound(file)
 
 
-def test_a_file_deleted_while_open_is_made_again(file: Path, index: SqliteIndex) -> None:
+def test_a_file_deleted_while_open_is_created_again(file: Path, index: SqliteIndex) -> None:
     index.write_batch([note("a.md", "- passport")])
     file.unlink()
     assert index.known() == {}
@@ -411,7 +407,7 @@ def test_a_file_deleted_while_open_is_made_again(file: Path, index: SqliteIndex)
     other.close()
 
 
-def test_a_journal_left_behind_is_not_played_into_a_new_file(file: Path, index: SqliteIndex) -> None:
+def test_a_leftover_journal_is_not_replayed_into_a_new_file(file: Path, index: SqliteIndex) -> None:
     index.write_batch([note("a.md", "- passport")])
     journal = Path(f"{file}-wal").read_bytes()
     assert journal
@@ -423,7 +419,7 @@ def test_a_journal_left_behind_is_not_played_into_a_new_file(file: Path, index: 
     other.close()
 
 
-def test_the_journal_of_one_file_is_not_played_into_another_put_in_its_place(
+def test_the_journal_of_a_replaced_file_is_not_replayed_into_the_new_one(
     file: Path, index: SqliteIndex
 ) -> None:
     first = SqliteIndex(file, fingerprint="test")
@@ -443,7 +439,7 @@ def test_the_journal_of_one_file_is_not_played_into_another_put_in_its_place(
     beside.close()
 
 
-def test_an_index_begun_anew_is_another_one_even_at_the_same_place_on_disk(
+def test_a_recreated_index_has_another_identity_even_with_the_same_inode(
     file: Path, index: SqliteIndex
 ) -> None:
     index.write_batch([note("a.md", "- passport")])
@@ -464,9 +460,7 @@ def test_an_index_begun_anew_is_another_one_even_at_the_same_place_on_disk(
         "UPDATE notes_a SET path = x'ff'",
     ],
 )
-def test_what_is_stored_in_the_wrong_form_means_a_damaged_index(
-    file: Path, index: SqliteIndex, damage: str
-) -> None:
+def test_a_value_of_the_wrong_type_means_a_damaged_index(file: Path, index: SqliteIndex, damage: str) -> None:
     index.write_batch([note("a.md", "- passport")])
     db = apsw.Connection(str(file))
     db.execute(damage)
@@ -475,7 +469,7 @@ def test_what_is_stored_in_the_wrong_form_means_a_damaged_index(
         _ = index.known(), paths(index, "passport")
 
 
-def test_a_file_that_cannot_be_made_is_said_to_be_unavailable(tmp_path: Path) -> None:
+def test_an_index_that_cannot_be_created_is_unavailable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     index = SqliteIndex(tmp_path / "file" / "index.db", fingerprint="test")
     with pytest.raises(IndexUnavailable, match="index"):
@@ -502,7 +496,7 @@ def test_the_full_text_table_agrees_with_the_chunks_after_changes(file: Path, in
         db.close()
 
 
-def test_common_words_are_left_to_the_ranking_where_rarer_ones_can_choose(
+def test_rare_words_choose_and_common_ones_only_rank(
     index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {"READ_AHEAD": 5, "FIRST_LOOK": 5, "EXACT_HITS": 10, "SURELY_RARE": 3}.items():
@@ -591,7 +585,7 @@ def integrity(file: Path) -> str:
         db.close()
 
 
-def test_changes_are_refused_where_another_process_has_changed_it_since(file: Path) -> None:
+def test_changes_are_refused_after_another_process_changed_the_index(file: Path) -> None:
     with contextlib.ExitStack() as stack:
         one, other = (
             stack.enter_context(contextlib.closing(SqliteIndex(file, fingerprint="test"))) for _ in range(2)

@@ -55,7 +55,7 @@ for turn in count():
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("work", ["sync", "rebuild", "vectors"])
-def test_a_process_killed_at_any_moment_leaves_an_index_that_goes_on(tmp_path: Path, work: str) -> None:
+def test_a_process_killed_at_any_moment_leaves_a_usable_index(tmp_path: Path, work: str) -> None:
     chance = random.Random(work)
     (tmp_path / "memory").mkdir()
     notes = Notes(tmp_path / "memory", private=tmp_path / "private")

@@ -53,7 +53,7 @@ def counts(report: SyncReport) -> tuple[int, int, int]:
     return report.added, report.changed, report.removed
 
 
-def test_new_changed_and_gone_notes_are_told_apart(desk: Desk) -> None:
+def test_new_changed_and_deleted_notes_are_distinguished(desk: Desk) -> None:
     desk.put("a.md", "- passport")
     desk.put("sub/b.md", "- folder")
     assert counts(desk.sync()) == (2, 0, 0)
@@ -93,7 +93,7 @@ def test_a_change_of_the_same_size_and_time_is_noticed(desk: Desk) -> None:
     assert desk.found("suitcase") == {"a.md"}
 
 
-def test_a_time_in_the_future_does_not_have_a_note_read_again_and_again(desk: Desk) -> None:
+def test_a_note_with_a_future_time_is_not_read_repeatedly(desk: Desk) -> None:
     file = desk.put("a.md", "- passport", age=-3600)
     time.sleep(0.12)
     desk.sync()
@@ -101,9 +101,7 @@ def test_a_time_in_the_future_does_not_have_a_note_read_again_and_again(desk: De
 
 
 @pytest.mark.parametrize("year", [-10_000, 1600, 2300, 300_000])
-def test_a_time_that_64_bits_do_not_hold_is_a_time_like_any_other(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, year: int
-) -> None:
+def test_a_time_outside_64_bits_is_accepted(desk: Desk, monkeypatch: pytest.MonkeyPatch, year: int) -> None:
     nanoseconds = (year - 1970) * 31_556_952 * 10**9
     of = NoteStat.of.__func__  # type: ignore[attr-defined]
     there = classmethod(lambda cls, path, found: of(cls, path, found)._replace(mtime_ns=nanoseconds))
@@ -118,7 +116,7 @@ def test_a_time_that_64_bits_do_not_hold_is_a_time_like_any_other(
     assert counts(desk.sync()) == (0, 0, 0)
 
 
-def test_what_another_process_indexed_meanwhile_is_not_overwritten_by_what_was_read_before(
+def test_a_newer_version_indexed_by_another_process_is_not_overwritten(
     desk: Desk,
 ) -> None:
     other = Desk(desk.folder.parent)
@@ -149,7 +147,7 @@ def test_two_changes_within_one_tick_of_the_clock_are_both_noticed(desk: Desk) -
         assert desk.found(f"number{n:03}") == {"a.md"}
 
 
-def test_a_note_that_cannot_be_read_is_a_line_in_the_report(desk: Desk) -> None:
+def test_an_unreadable_note_is_listed_in_the_report(desk: Desk) -> None:
     desk.put("good.md", "- passport")
     desk.put("large.md", b"x" * (16 * 1024 * 1024 + 1))
     report = desk.sync()
@@ -168,7 +166,7 @@ def test_text_that_is_not_utf_8_is_indexed_and_reported(desk: Desk) -> None:
         assert desk.sync().problems == report.problems
 
 
-def test_a_note_that_can_no_longer_be_read_is_not_forgotten(desk: Desk) -> None:
+def test_a_note_that_became_unreadable_stays_indexed(desk: Desk) -> None:
     desk.put("a.md", "- passport")
     desk.sync()
     desk.put("a.md", b"x" * (16 * 1024 * 1024 + 1))
@@ -177,7 +175,7 @@ def test_a_note_that_can_no_longer_be_read_is_not_forgotten(desk: Desk) -> None:
     assert report.removed == 0
 
 
-def test_notes_are_not_forgotten_while_their_folder_cannot_be_read(nobody_path: Path) -> None:
+def test_notes_stay_indexed_while_their_folder_is_unreadable(nobody_path: Path) -> None:
     desk = Desk(nobody_path)
     desk.put("a.md", "- passport")
     desk.sync()
@@ -188,7 +186,7 @@ def test_notes_are_not_forgotten_while_their_folder_cannot_be_read(nobody_path: 
     desk.index.close()
 
 
-def test_a_sync_that_is_stopped_goes_on_the_next_time(desk: Desk) -> None:
+def test_a_stopped_sync_resumes_next_time(desk: Desk) -> None:
     for n in range(5):
         desk.put(f"{n}.md", "- passport")
     stop = Event()
@@ -210,7 +208,7 @@ def test_byte_order_marks_and_line_ends_leave_lines_and_words_right(desk: Desk) 
     ]
 
 
-def test_empty_notes_are_known_and_not_looked_at_again(desk: Desk) -> None:
+def test_empty_notes_are_recorded_and_not_read_again(desk: Desk) -> None:
     desk.put("empty.md", "")
     desk.put("blank.md", "\n\n  \n")
     assert counts(desk.sync()) == (2, 0, 0)
@@ -239,7 +237,9 @@ def test_a_rebuild_gives_what_many_syncs_gave(desk: Desk) -> None:
         assert before[query].frequencies == after[query].frequencies
 
 
-def test_large_memories_go_in_several_transactions(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_memories_are_indexed_in_several_transactions(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("memory.sync.BATCH_BYTES", 100)
     for n in range(30):
         desk.put(f"{n}.md", f"- passport {n} and some more words")
@@ -308,7 +308,7 @@ def test_others_search_and_write_while_another_process_rebuilds(desk: Desk) -> N
     reader.index.close()
 
 
-def test_what_changes_during_a_rebuild_is_in_its_outcome(desk: Desk) -> None:
+def test_changes_during_a_rebuild_are_in_its_result(desk: Desk) -> None:
     class Slow(Notes):
         """While one note is read, others change that were read or listed already."""
 

@@ -41,7 +41,7 @@ def tokens_of(query: str) -> list[tuple[str, ...]]:
         (unicodedata.normalize("NFD", "Müller Ångström パスポート 안나"), "Müller Ångström パスポート 안나"),
     ],
 )
-def test_forms_of_one_word_meet(one: str, other: str) -> None:
+def test_forms_of_one_word_give_the_same_token(one: str, other: str) -> None:
     assert tokenize(one) == tokenize(other)
 
 
@@ -61,7 +61,7 @@ def test_forms_of_one_word_meet(one: str, other: str) -> None:
         ("—!? 🎉 ...", ["🎉"]),
     ],
 )
-def test_text_is_cut_as_its_script_asks_for(text: str, expected: list[str]) -> None:
+def test_text_is_split_by_the_rules_of_its_script(text: str, expected: list[str]) -> None:
     assert tokenize(text) == expected
 
 
@@ -119,7 +119,7 @@ def test_composed_and_decomposed_text_give_the_same_words(text: str) -> None:
     assert tokenize(unicodedata.normalize("NFC", text)) == tokenize(unicodedata.normalize("NFD", text))
 
 
-def test_threads_may_cut_at_the_same_time() -> None:
+def test_threads_may_tokenize_at_the_same_time() -> None:
     texts = [" ".join(f"runn{'ing' * (n % 3)}{k}ed walking{n}s" for k in range(200)) for n in range(4)]
     alone = [tokenize(text) for text in texts]
     results: dict[int, list[str]] = {}
@@ -142,7 +142,7 @@ def test_a_term_is_what_its_tokens_are() -> None:
 
 
 @pytest.mark.thorough
-def test_what_is_remembered_of_words_stays_small() -> None:
+def test_the_cache_of_words_stays_small() -> None:
     """A service meets new words, such as numbers and names, for years."""
     tracemalloc.start()
     try:

@@ -28,7 +28,7 @@ def listed(folder: Path) -> list[str]:
     return [each.note for each in list_trash(folder) if not each.is_restored]
 
 
-def test_a_trash_that_is_not_there_is_empty(folder: Path) -> None:
+def test_a_missing_trash_is_empty(folder: Path) -> None:
     assert list_trash(folder) == ()
     assert not folder.exists()
 
@@ -38,7 +38,7 @@ def test_a_trash_that_is_not_there_is_empty(folder: Path) -> None:
 )
 @pytest.mark.parametrize("stood", [None, LineAnchor(3, "0123abcd"), LineAnchor(1, "top")])
 @pytest.mark.parametrize("new", [None, LinesChecksum(12, "89abcdef")])
-def test_what_is_kept_is_listed_with_note_and_place(
+def test_a_trash_item_is_listed_with_its_note_and_lines(
     folder: Path, note: str, stood: LineAnchor | None, new: LinesChecksum | None
 ) -> None:
     save_removed(folder, note=note, removed=b"- gone\r\n", stood=stood, new_lines=new)
@@ -48,7 +48,7 @@ def test_what_is_kept_is_listed_with_note_and_place(
     assert read_trash_item(folder, found.file) == "- gone\n"
 
 
-def test_the_newest_is_the_first_and_what_is_put_back_is_gone(folder: Path) -> None:
+def test_the_newest_item_is_first_and_a_restored_one_is_gone(folder: Path) -> None:
     for name in ("one.md", "two.md", "three.md"):
         save_removed(folder, note=name, removed=b"- x\n")
     assert listed(folder) == ["three.md", "two.md", "one.md"]
@@ -58,7 +58,7 @@ def test_the_newest_is_the_first_and_what_is_put_back_is_gone(folder: Path) -> N
     assert not any("two" in path.name for path in folder.iterdir())
 
 
-def test_a_number_never_means_another_entry_whatever_comes_and_goes(folder: Path) -> None:
+def test_a_number_never_means_another_item(folder: Path) -> None:
     """Even if some share their first four digits; a number that has become ambiguous is refused when used."""
     folder.mkdir(parents=True)
     known: dict[str, str] = {}
@@ -80,7 +80,7 @@ def test_a_number_never_means_another_entry_whatever_comes_and_goes(folder: Path
     assert find_by_number(left, now[0].number[:3]) == ()
 
 
-def test_a_crash_while_it_is_taken_out_leaves_it_out(folder: Path) -> None:
+def test_a_crash_during_restoring_leaves_the_item_restored(folder: Path) -> None:
     kept = save_removed(folder, note="one.md", removed=b"- x\n")
     (folder / f"{kept.name.split(' ')[0]} .restored").touch()
     assert listed(folder) == []
@@ -89,7 +89,7 @@ def test_a_crash_while_it_is_taken_out_leaves_it_out(folder: Path) -> None:
     assert len(list(folder.iterdir())) == 1
 
 
-def test_what_an_earlier_version_has_kept_is_listed_too(folder: Path) -> None:
+def test_items_of_an_earlier_version_are_listed(folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "2026-11-21T14-30-02.123456Z trips--oslo.md").write_text("Boats")
     (folder / "2026-11-21T14-30-03.123456Z 2026-11-21.md").write_text("- tea\n")
@@ -117,7 +117,7 @@ def test_a_path_that_is_too_long_is_known_by_its_end(folder: Path) -> None:
     assert find_note(found, [path, "the note.md"]) == path
 
 
-def test_what_is_forgotten_leaves_the_trash(folder: Path) -> None:
+def test_forgotten_words_leave_the_trash(folder: Path) -> None:
     save_removed(folder, note="a.md", removed=b"- the blue folder\n", stood=LineAnchor(3, "0123abcd"))
     save_removed(folder, note="b.md", removed=b"- the blue folder\n- tea\n")
     assert delete_matching(folder, WordsToForget("blue folder")) == 2

@@ -137,7 +137,7 @@ async def test_the_first_change_comes_at_once_and_says_that_anything_may_have_ch
     ids=lambda save: save.__name__,
 )
 @pytest.mark.parametrize("name", ["old.md", "trips/oslo.md"])
-async def test_a_note_is_told_however_it_is_saved(
+async def test_a_note_is_reported_however_it_is_saved(
     folder: Path, name: str, save: Callable[[Path], None]
 ) -> None:
     async with listening(folder) as listener:
@@ -147,7 +147,7 @@ async def test_a_note_is_told_however_it_is_saved(
         assert listener.watcher.state.last_event_at != ""
 
 
-async def test_what_is_no_note_is_not_told(folder: Path) -> None:
+async def test_files_that_are_not_notes_are_not_reported(folder: Path) -> None:
     (folder / ".obsidian").mkdir()
     async with listening(folder) as listener:
         for name in (
@@ -177,7 +177,7 @@ async def test_a_burst_is_one_change(folder: Path) -> None:
         assert listener.heard[1:] == [FolderChanges(frozenset({"old.md", *(f"{n}.md" for n in range(20))}))]
 
 
-async def test_a_note_that_is_written_to_without_rest_is_told_all_the_same(folder: Path) -> None:
+async def test_a_note_that_is_written_continuously_is_still_reported(folder: Path) -> None:
     async def write_on() -> None:
         while True:
             write_more(folder / "old.md")
@@ -191,7 +191,7 @@ async def test_a_note_that_is_written_to_without_rest_is_told_all_the_same(folde
         assert listener.paths == {"old.md"}
 
 
-async def test_changes_while_one_is_dealt_with_come_afterwards(folder: Path) -> None:
+async def test_changes_during_processing_are_reported_afterwards(folder: Path) -> None:
     async with aclosing(Watcher(folder, debounce_seconds=0, pace=QUICK).changes()) as changes:
         await anext(changes)
         write_plainly(folder / "old.md")
@@ -202,7 +202,7 @@ async def test_changes_while_one_is_dealt_with_come_afterwards(folder: Path) -> 
         assert told == {"old.md", "trips/oslo.md"}
 
 
-async def test_new_folders_are_watched_and_lost_ones_are_told(folder: Path, tmp_path: Path) -> None:
+async def test_new_folders_are_watched_and_deleted_ones_reported(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere/deep").mkdir(parents=True)
     (tmp_path / "elsewhere/deep/note.md").write_text("x")
     async with listening(folder) as listener:
@@ -251,7 +251,7 @@ async def test_ten_thousand_notes_in_new_folders_at_once(folder: Path) -> None:
     await asyncio.wait({listening})
 
 
-async def test_a_folder_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+async def test_a_missing_folder_is_waited_for(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     async with listening(folder, until="waiting") as listener:
         assert listener.watcher.state.reason == "the folder is not there"
@@ -291,7 +291,7 @@ async def test_a_folder_that_was_replaced_is_watched_again(
         await listener.hears_of_writing(folder, "new.md")
 
 
-async def test_a_folder_that_goes_for_a_while_is_waited_for(folder: Path) -> None:
+async def test_a_folder_that_disappears_for_a_while_is_waited_for(folder: Path) -> None:
     async with listening(folder) as listener:
         shutil.rmtree(folder)
         await listener.until(lambda: listener.mode == "waiting")
@@ -338,7 +338,7 @@ async def test_a_name_that_is_not_utf8_does_not_end_the_watch(folder: Path) -> N
 
 
 @pytest.mark.thorough
-async def test_a_change_that_no_event_told_is_found_and_the_notes_are_polled(folder: Path) -> None:
+async def test_after_a_change_without_an_event_the_notes_are_polled(folder: Path) -> None:
     note = folder / "old.md"
     # Writing through mmap changes the file without any event.
     with note.open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
@@ -431,7 +431,7 @@ asyncio.run(main(Path("/proc/sys/user", sys.argv[1]), Path(sys.argv[2])))
         ("max_inotify_instances", "0", "raise fs.inotify.max_user_instances (or `ulimit -n`)"),
     ],
 )
-def test_where_the_system_has_no_watch_left_notes_are_polled_until_it_has(
+def test_without_free_watches_notes_are_polled_until_there_are_some(
     folder: Path, limit: str, value: str, mend: str
 ) -> None:
     alone = ["unshare", "--user", "--map-root-user"]
@@ -525,7 +525,7 @@ def test_a_program_that_watches_ends_at_once_when_it_is_interrupted(folder: Path
         assert errors.rstrip().endswith("KeyboardInterrupt")
 
 
-async def test_watching_costs_next_to_nothing(folder: Path) -> None:
+async def test_watching_costs_hardly_any_cpu(folder: Path) -> None:
     async with listening(folder, pace=WatchTimes()) as listener:
         shares: list[float] = []
         while len(shares) < 10 and min(shares, default=1) >= 0.02:  # other threads may have been busy

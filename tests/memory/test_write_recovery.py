@@ -10,7 +10,7 @@ LINES = st.lists(st.sampled_from(["", "a", "aa", "b", "- a"]), min_size=1, max_s
 
 
 @given(text=LINES, block=LINES.filter(str.strip))
-def test_every_place_is_found_also_those_that_share_lines(text: str, block: str) -> None:
+def test_every_occurrence_is_found_even_if_they_overlap(text: str, block: str) -> None:
     lines, wanted = text.split("\n"), block.split("\n")
     expected = [
         sum(len(line) + 1 for line in lines[:at])
@@ -21,7 +21,7 @@ def test_every_place_is_found_also_those_that_share_lines(text: str, block: str)
 
 
 @given(note=LINES, block=LINES.filter(str.strip), length=st.integers(0, 40))
-def test_what_a_crash_has_torn_is_completed_wherever_it_was_torn(note: str, block: str, length: int) -> None:
+def test_a_partial_block_is_completed_wherever_it_was_cut(note: str, block: str, length: int) -> None:
     before = f"{note}\n".encode()
     whole = b"".join(make_addition(before, block, title="T"))
     torn = before + whole[:length]
@@ -30,9 +30,7 @@ def test_what_a_crash_has_torn_is_completed_wherever_it_was_torn(note: str, bloc
 
 
 @given(note=LINES, block=LINES.filter(str.strip), length=st.integers(1, 40))
-def test_it_is_completed_too_where_the_note_was_made_longer_meanwhile(
-    note: str, block: str, length: int
-) -> None:
+def test_a_partial_block_is_completed_in_a_note_that_has_grown(note: str, block: str, length: int) -> None:
     added = f"{block}\n".encode()
     torn = f"{note}\n".encode() + added[:length]
     rest = find_missing_rest(torn, block, BeforeAppend(0, len(torn) + 9, True), title="T")
@@ -44,7 +42,7 @@ def test_it_is_completed_too_where_the_note_was_made_longer_meanwhile(
     assert rest == (added[max(candidates) :] if is_torn and candidates else b"")
 
 
-def test_a_note_of_one_letter_holds_nobody_up() -> None:
+def test_a_note_of_one_repeated_letter_is_searched_quickly() -> None:
     for name, call in {
         "one line": lambda text: find_block(text, text[: len(text) // 2]),
         "few letters": lambda text: find_block(text, text[:20]),

@@ -145,7 +145,7 @@ async def test_each_text_gets_its_own_vector(make: Make, delivered: Delivered) -
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("name", "most"), [("gemini", 100), ("zhipu", 64), ("voyage", 1000)])
-async def test_a_services_own_limit_counts(
+async def test_a_services_own_limit_is_respected(
     name: str, most: int, make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
     await make(name, batch_size=5000).embed_documents(texts(most + 1), on_done=delivered)
@@ -180,7 +180,9 @@ async def test_blank_texts_are_not_sent(make: Make, server: EmbeddingServer, del
     assert delivered.refused.keys() == {1, 2}
 
 
-async def test_nothing_to_do_asks_nobody(make: Make, server: EmbeddingServer, delivered: Delivered) -> None:
+async def test_without_texts_no_request_is_made(
+    make: Make, server: EmbeddingServer, delivered: Delivered
+) -> None:
     await make().embed_documents([], on_done=delivered)
 
     assert (server.requests, delivered.batches) == ([], [])
@@ -190,7 +192,7 @@ async def test_nothing_to_do_asks_nobody(make: Make, server: EmbeddingServer, de
 
 
 @pytest.mark.parametrize("reply", [fails(500), proxy_error(503), fails(429), cuts(), drops(), fails(408)])
-async def test_what_passes_is_asked_again(
+async def test_transient_errors_are_retried(
     reply: object, make: Make, server: EmbeddingServer, delivered: Delivered, time: FakeClock
 ) -> None:
     server.enqueue(reply, reply)  # type: ignore[arg-type]
@@ -202,7 +204,7 @@ async def test_what_passes_is_asked_again(
     assert embedder.state.ok
 
 
-async def test_retry_after_wins(
+async def test_retry_after_overrides_the_default_delay(
     make: Make, server: EmbeddingServer, delivered: Delivered, time: FakeClock
 ) -> None:
     server.enqueue(limited("33"))
@@ -244,7 +246,7 @@ async def test_jitter_only_lengthens(
     assert time.slept == [25, 2.5]
 
 
-async def test_nobody_sits_out_a_wait_of_an_hour(
+async def test_nobody_waits_for_an_hour(
     make: Make, server: EmbeddingServer, delivered: Delivered, time: FakeClock
 ) -> None:
     server.always(limited("3600"))
@@ -257,7 +259,7 @@ async def test_nobody_sits_out_a_wait_of_an_hour(
     assert embedder.state.primary.next_try == START + timedelta(hours=1)
 
 
-async def test_an_outage_is_waited_for_by_all_and_tried_by_one(
+async def test_during_an_outage_only_one_caller_tries(
     make: Make, server: EmbeddingServer, delivered: Delivered, time: FakeClock
 ) -> None:
     server.always(drops())
@@ -272,7 +274,7 @@ async def test_an_outage_is_waited_for_by_all_and_tried_by_one(
     assert all(len(asked.texts) == 1 for asked in server.requests)
 
 
-async def test_what_was_paid_for_is_kept_when_a_later_batch_fails(
+async def test_finished_batches_are_kept_when_a_later_one_fails(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
     embedder = make(requests=1)
@@ -291,7 +293,7 @@ async def _answers(*_: object) -> None:
     return None
 
 
-async def test_a_provider_comes_back_by_itself(
+async def test_a_provider_recovers_by_itself(
     make: Make, server: EmbeddingServer, delivered: Delivered, time: FakeClock
 ) -> None:
     server.always(fails(500))
@@ -352,7 +354,7 @@ async def test_a_text_that_breaks_the_service_does_not_lose_its_neighbours(
     assert embedder.state.ok
 
 
-async def test_an_answer_that_was_garbled_on_its_way_does_not_cost_a_text_its_vector(
+async def test_a_garbled_response_is_retried(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
     server.enqueue(says("<html>a proxy's page</html>"), says("<html>"))
@@ -361,7 +363,7 @@ async def test_an_answer_that_was_garbled_on_its_way_does_not_cost_a_text_its_ve
     assert (delivered.done, delivered.refused) == ([0], {})
 
 
-async def test_a_text_whose_answer_can_never_be_read_is_given_up_alone(
+async def test_a_text_whose_response_is_always_unreadable_is_given_up_alone(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
     async def unreadable(request: web.Request, asked: EmbeddingRequest) -> web.StreamResponse | None:
@@ -403,7 +405,7 @@ async def test_vectors_of_another_length_are_not_blamed_on_the_texts(
     assert "check memory.embedding.model" in embedder.state.primary.error
 
 
-async def test_a_request_that_is_too_large_is_split_and_the_lesson_kept(
+async def test_a_request_that_is_too_large_is_split_and_the_limit_remembered(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
     server.most_bytes = 20_000
@@ -417,7 +419,7 @@ async def test_a_request_that_is_too_large_is_split_and_the_lesson_kept(
     assert len(server.requests) - first == 5  # none of them failed
 
 
-async def test_a_single_text_that_is_too_large_is_told(
+async def test_a_single_text_that_is_too_large_is_reported(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
     server.most_bytes = 1000
@@ -427,7 +429,7 @@ async def test_a_single_text_that_is_too_large_is_told(
     assert "413" in delivered.refused[1]
 
 
-async def test_a_server_that_finds_everything_too_large_is_not_asked_for_each_text(
+async def test_a_server_that_rejects_every_size_is_not_tried_for_each_text(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
     server.most_bytes = 1
@@ -464,9 +466,7 @@ async def test_cancelling_ends_a_wait_at_once(
             await task
 
 
-async def test_cancelling_loses_nothing_that_is_being_handed_over(
-    make: Make, server: EmbeddingServer
-) -> None:
+async def test_cancelling_loses_no_batch_that_is_being_delivered(make: Make, server: EmbeddingServer) -> None:
     began = asyncio.Event()
     kept: list[int] = []
 
@@ -516,7 +516,7 @@ async def test_a_cancelled_probe_is_taken_over(
 # Queries
 
 
-async def test_a_query_comes_with_its_model(make: Make, server: EmbeddingServer) -> None:
+async def test_a_query_vector_has_its_model(make: Make, server: EmbeddingServer) -> None:
     found = await make("gemini").embed_query("where is the cat?")
 
     assert named(found.model) == ("gemini", "gemini-embedding-001", 768)
@@ -533,7 +533,7 @@ async def test_a_query_is_tried_once(make: Make, server: EmbeddingServer, time: 
     assert (len(server.requests), time.slept) == (1, [])
 
 
-async def test_a_query_is_not_kept_waiting(make: Make, server: EmbeddingServer) -> None:
+async def test_a_query_times_out_quickly(make: Make, server: EmbeddingServer) -> None:
     server.always(hangs())
     embedder = make("gemini", query_seconds=0.05)
 
@@ -551,7 +551,7 @@ async def test_the_fallback_answers_and_says_so(make: Make, server: EmbeddingSer
     assert named(found.model) == ("ollama", "nomic-embed-text", 768)
 
 
-async def test_when_both_fail_both_causes_are_told(make: Make, server: EmbeddingServer) -> None:
+async def test_when_both_fail_both_causes_are_reported(make: Make, server: EmbeddingServer) -> None:
     server.enqueue(fails(401), fails(500))
 
     with pytest.raises(NoProviderAnswered) as caught:
@@ -562,7 +562,7 @@ async def test_when_both_fail_both_causes_are_told(make: Make, server: Embedding
     assert "; fallback: ollama answered 500" in str(caught.value)
 
 
-async def test_while_a_provider_rests_a_query_goes_to_the_fallback_at_once(
+async def test_while_the_breaker_is_open_a_query_goes_to_the_fallback_at_once(
     make: Make, server: EmbeddingServer, time: FakeClock
 ) -> None:
     embedder = make("gemini", "ollama")
@@ -636,7 +636,7 @@ async def test_documents_go_to_the_fallback_when_the_provider_is_down(
     assert all(len({len(vector) for vector in batch.vectors.values()}) == 1 for batch in delivered.batches)
 
 
-async def test_documents_stay_with_the_first_provider_where_that_is_wished(
+async def test_documents_stay_with_the_first_provider_on_request(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
     server.always(fails(401))
@@ -656,7 +656,7 @@ def _only(provider: str, reply: Reply) -> Reply:
 
 @pytest.mark.parametrize(("query_seconds", "by"), [(5, "anyone"), (5, "primary"), (30, "anyone")])
 @pytest.mark.parametrize("trouble", [fails(503), drops(), fails(500), cuts()])
-async def test_a_provider_that_is_down_is_stepped_over_within_ten_seconds(
+async def test_a_provider_that_is_down_is_skipped_within_ten_seconds(
     make: Make,
     server: EmbeddingServer,
     delivered: Delivered,
@@ -678,7 +678,7 @@ async def test_a_provider_that_is_down_is_stepped_over_within_ten_seconds(
     )
 
 
-async def test_a_provider_that_fails_after_it_has_answered_is_stepped_over_as_soon(
+async def test_a_provider_that_fails_after_answering_is_skipped_as_soon(
     make: Make, server: EmbeddingServer, delivered: Delivered, time: FakeClock
 ) -> None:
     server.enqueue(_answers, _answers)
@@ -689,7 +689,7 @@ async def test_a_provider_that_fails_after_it_has_answered_is_stepped_over_as_so
     assert time.seconds <= STEP_OVER_SECONDS
 
 
-async def test_a_provider_that_is_silent_is_stepped_over_without_waiting_for_a_full_request(
+async def test_a_silent_provider_is_skipped_without_waiting_for_a_full_request(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
     server.always(_only("gemini", hangs()))
@@ -700,7 +700,7 @@ async def test_a_provider_that_is_silent_is_stepped_over_without_waiting_for_a_f
 
 
 @pytest.mark.parametrize("has_answered", [False, True])
-async def test_an_ollama_that_takes_requests_and_never_answers_is_stepped_over(
+async def test_an_ollama_that_never_answers_is_skipped(
     make: Make, server: EmbeddingServer, delivered: Delivered, has_answered: bool
 ) -> None:
     """A batch may take minutes on a slow processor, so the server is pinged meanwhile."""
@@ -724,7 +724,7 @@ async def test_an_ollama_that_takes_requests_and_never_answers_is_stepped_over(
         await embedder.close()
 
 
-async def test_an_ollama_that_computes_for_long_is_waited_for(
+async def test_a_slow_ollama_that_answers_pings_is_waited_for(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
     held = asyncio.Event()
@@ -740,7 +740,7 @@ async def test_an_ollama_that_computes_for_long_is_waited_for(
     assert {batch.model.provider for batch in delivered.batches} == {"ollama"}
 
 
-async def test_an_ollama_without_a_fallback_is_not_asked_whether_it_is_there(
+async def test_an_ollama_without_a_fallback_is_not_pinged(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
     server.delay = 0.1
@@ -749,14 +749,14 @@ async def test_an_ollama_without_a_fallback_is_not_asked_whether_it_is_there(
 
 
 @pytest.mark.parametrize("trouble", [ModelUnknown, ResponseUnusable, ServiceFailed, KeyRejected])
-async def test_any_answer_to_the_question_whether_it_is_there_is_one(trouble: type[EmbeddingError]) -> None:
+async def test_any_answer_to_a_ping_counts(trouble: type[EmbeddingError]) -> None:
     async def ping() -> None:
         raise trouble("no such thing")
 
     assert await wait_while_alive(asyncio.sleep(0.1, "done"), ping, seconds=0.01, name="x") == "done"
 
 
-async def test_who_cannot_be_reached_any_more_is_not_waited_for() -> None:
+async def test_a_server_that_became_unreachable_is_given_up() -> None:
     async def ping() -> None:
         raise EmbeddingUnreachable("gone")
 
@@ -764,7 +764,7 @@ async def test_who_cannot_be_reached_any_more_is_not_waited_for() -> None:
         await wait_while_alive(asyncio.sleep(60), ping, seconds=0.01, name="x")
 
 
-async def test_a_query_is_not_kept_from_the_fallback_by_a_provider_with_much_time(
+async def test_a_slow_provider_does_not_delay_a_query_s_fallback(
     make: Make, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedder_module, "STEP_OVER_SECONDS", 0.3)
@@ -788,7 +788,7 @@ async def test_a_provider_without_a_fallback_is_waited_for_as_before(
 # Status
 
 
-async def test_state_tells_what_is_wrong_since_when_and_what_next(
+async def test_state_shows_the_error_its_start_and_the_next_try(
     make: Make, server: EmbeddingServer, time: FakeClock
 ) -> None:
     embedder = make("gemini", "ollama")
@@ -808,7 +808,7 @@ async def test_state_tells_what_is_wrong_since_when_and_what_next(
     assert embedder.state.fallback.ok
 
 
-async def test_an_empty_account_is_not_asked_all_the_time(
+async def test_an_account_without_credit_is_not_retried_all_the_time(
     make: Make, server: EmbeddingServer, delivered: Delivered, time: FakeClock
 ) -> None:
     server.always(fails(429, code="insufficient_quota"))

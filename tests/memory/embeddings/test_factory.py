@@ -49,12 +49,12 @@ async def test_every_provider_opens_as_a_fallback(name: str) -> None:
     assert (embedding.fallback.provider, embedding.error) == (name, "")
 
 
-async def test_a_local_model_by_a_path_that_is_not_there_opens_all_the_same() -> None:
+async def test_a_local_model_with_a_missing_file_still_opens() -> None:
     embedding = await opened(provider="local", local=LocalEmbeddingSettings(model_path="/nowhere/x.gguf"))
     assert embedding.embedder is not None
 
 
-async def test_none_and_nothing_are_no_embedder() -> None:
+async def test_without_a_provider_there_is_no_embedder() -> None:
     for embedding in (
         await opened(),
         await opened(provider="none"),
@@ -66,26 +66,26 @@ async def test_none_and_nothing_are_no_embedder() -> None:
     assert Embedding().embedder is None
 
 
-async def test_the_same_provider_is_no_fallback() -> None:
+async def test_a_provider_is_not_its_own_fallback() -> None:
     embedding = await opened(provider="openai", fallback="openai")
     assert embedding.embedder is not None
     assert len(embedding.embedder.models) == 1
     assert embedding.fallback.provider == "none"
 
 
-async def test_the_chat_provider_is_the_last_choice_and_an_unsure_one() -> None:
+async def test_the_chat_provider_is_the_last_and_uncertain_choice() -> None:
     embedding = await opened(chat=CHAT)
     assert (embedding.choice.provider, embedding.choice.unsure) == ("llm", True)
     assert embedding.embedder is not None
 
 
-async def test_the_batch_size_is_that_of_the_settings() -> None:
+async def test_the_batch_size_comes_from_the_settings() -> None:
     embedding = await opened(provider="openai", batch_size=7)
     assert embedding.embedder is not None
     assert embedding.embedder._batch_size == 7
 
 
-async def test_a_key_is_not_in_what_is_printed() -> None:
+async def test_a_key_is_not_in_the_repr() -> None:
     embedding = await opened(provider="openai", fallback="voyage", api_key=KEY)
     assert KEY not in repr(embedding)
 
@@ -160,7 +160,7 @@ asyncio.run(main())
         {"SSL_CERT_FILE": "/nonexistent.pem"},
     ],
 )
-async def test_what_the_environment_spoils_is_told_and_stops_nothing(
+async def test_environment_errors_are_reported_and_stop_nothing(
     variable: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from memory import http_responses
@@ -175,7 +175,7 @@ async def test_what_the_environment_spoils_is_told_and_stops_nothing(
     assert KEY not in embedding.error
 
 
-async def test_a_model_that_is_set_and_not_there_is_told_of() -> None:
+async def test_a_configured_model_that_is_missing_is_reported() -> None:
     embedding = await opened(provider="auto", local={"model_path": "/nowhere/x.gguf"})
     assert embedding.choice.provider == "none"
     assert embedding.error.startswith("local.model_path is set, but ")

@@ -111,7 +111,7 @@ async def test_each_failure_has_its_type(
     assert len(await provider.embed(["a"], purpose="query")) == 1  # and the next request works
 
 
-async def test_a_server_that_is_not_there_is_unreachable() -> None:
+async def test_a_missing_server_is_unreachable() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         provider = open_provider(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
@@ -126,14 +126,14 @@ async def test_a_host_that_does_not_exist_is_unreachable() -> None:
     await provider.close()
 
 
-async def test_encryption_where_there_is_none_is_unreachable(server: EmbeddingServer) -> None:
+async def test_tls_to_a_plain_server_is_unreachable(server: EmbeddingServer) -> None:
     provider = open_provider(server.base_url("openai").replace("http", "https"))
 
     assert type(await failure_of(provider)) is EmbeddingUnreachable
     await provider.close()
 
 
-async def test_silence_ends_at_the_limit(server: EmbeddingServer) -> None:
+async def test_a_silent_server_times_out(server: EmbeddingServer) -> None:
     server.always(hangs())
     provider = open_provider(server.base_url("openai"), seconds=0.1)
 
@@ -143,7 +143,7 @@ async def test_silence_ends_at_the_limit(server: EmbeddingServer) -> None:
     await provider.close()
 
 
-async def test_an_answer_that_drips_ends_at_the_limit_too(server: EmbeddingServer) -> None:
+async def test_a_slowly_dripping_response_times_out(server: EmbeddingServer) -> None:
     server.always(drips(0.02))
     provider = open_provider(server.base_url("openai"), seconds=0.2)
 
@@ -190,7 +190,7 @@ def test_retry_after_in_milliseconds() -> None:
     assert parse_retry_after({"retry-after-ms": "250", "retry-after": "1"}, now=NOW) == 0.25
 
 
-async def test_an_overloaded_service_may_say_when_too(
+async def test_an_overloaded_service_may_send_a_retry_delay(
     server: EmbeddingServer, provider: HttpProvider
 ) -> None:
     server.always(fails(503, headers={"Retry-After": "3"}))
@@ -227,11 +227,11 @@ async def test_a_password_in_the_address_is_not_shown(server: EmbeddingServer) -
         ("my secret word", "my *** word"),
     ],
 )
-def test_what_others_wrote_is_made_fit_to_be_shown(text: str, line: str) -> None:
+def test_foreign_messages_are_made_safe_to_show(text: str, line: str) -> None:
     assert one_line(text, secrets=("secret", "")) == line
 
 
-def test_what_others_wrote_is_kept_short() -> None:
+def test_foreign_messages_are_shortened() -> None:
     assert len(one_line("word " * 1000)) == MESSAGE_CHARS
 
 

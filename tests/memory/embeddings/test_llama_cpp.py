@@ -32,7 +32,7 @@ needs_model = pytest.mark.skipif(
 )
 
 
-def test_a_local_model_is_its_files_content(tmp_path: Path) -> None:
+def test_a_local_model_is_identified_by_its_files_content(tmp_path: Path) -> None:
     def version(path: Path) -> str | None:
         return LlamaCppProvider(str(path), cache_dir="/nowhere").version
 
@@ -123,7 +123,7 @@ def test_models_that_take_instructions_get_one_before_the_query_alone() -> None:
         assert document == ""
 
 
-def test_texts_are_put_together_within_both_limits() -> None:
+def test_texts_are_batched_within_both_limits() -> None:
     texts = [[0] * size for size in (3, 3, 4, 20, 1, 1, 1, 1)]
     found = [[len(text) for text in batch] for batch in make_batches(texts, most_tokens=8, most_texts=3)]
     assert found == [[3, 3], [4], [20], [1, 1, 1], [1]]
@@ -139,7 +139,7 @@ def test_all_processors_are_used_unless_told_otherwise() -> None:
     assert 1 <= count_usable_cores() <= (os.cpu_count() or 1)
 
 
-async def test_closing_what_never_ran_is_well(tmp_path: Path) -> None:
+async def test_a_provider_that_never_ran_can_be_closed(tmp_path: Path) -> None:
     provider = LlamaCppProvider(str(tmp_path / "x.gguf"), cache_dir=tmp_path)
     await provider.close()
     await provider.close()
@@ -187,7 +187,7 @@ async def test_a_file_that_is_no_gguf_is_named(tmp_path: Path) -> None:
 
 
 @needs_llama
-async def test_a_failed_download_reaches_whoever_waits(
+async def test_a_failed_download_raises_for_waiting_callers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running_hub(b"") as hub:
@@ -202,7 +202,7 @@ async def test_a_failed_download_reaches_whoever_waits(
 
 
 @needs_llama
-async def test_vectors_have_length_one_and_stand_in_order(tiny: Path) -> None:
+async def test_vectors_have_length_one_and_keep_the_order(tiny: Path) -> None:
     texts = [f"text {number} of some" for number in range(70)]
     async with provided(tiny) as provider:
         together = await provider.embed(texts, purpose="document")
@@ -235,7 +235,7 @@ async def test_a_text_is_cut_at_what_the_model_takes(tiny: Path) -> None:
 
 @needs_llama
 @pytest.mark.parametrize("text", ["", "\0", "\ud800", "中文", "🦊" * 500, "a" * 1_000_000])
-async def test_no_text_breaks_it(tiny: Path, text: str) -> None:
+async def test_no_text_crashes_the_model(tiny: Path, text: str) -> None:
     async with provided(tiny) as provider:
         (vector,) = await provider.embed([text], purpose="document")
     assert likeness(vector, vector) == pytest.approx(1, abs=1e-5)
@@ -253,7 +253,7 @@ async def test_prefixes_reach_the_model(tmp_path: Path) -> None:
 
 
 @needs_llama
-async def test_fewer_dimensions_are_cut_and_brought_to_length_one(tiny: Path) -> None:
+async def test_shortened_vectors_are_normalized_again(tiny: Path) -> None:
     async with provided(tiny, dimensions=8) as provider:
         (vector,) = await provider.embed(["a"], purpose="query")
         assert (len(vector), provider.dimensions) == (32, 8)
@@ -355,7 +355,7 @@ def test_a_stopped_model_stops_in_the_middle(slow: Path) -> None:
 
 
 @needs_llama
-async def test_nan_is_found_out(tmp_path: Path) -> None:
+async def test_nan_is_detected(tmp_path: Path) -> None:
     path = write_tiny_gguf(tmp_path / "nan.gguf", broken=True)
     async with provided(path) as provider:
         with pytest.raises(ResponseUnusable, match="no usable vector"):
@@ -378,7 +378,7 @@ async def test_an_old_encoder_that_names_no_pooling_is_averaged(tiny: Path, tmp_
 
 
 @needs_llama
-async def test_a_damaged_file_is_told_and_a_mended_one_taken(tiny: Path, tmp_path: Path) -> None:
+async def test_a_damaged_file_is_reported_and_a_repaired_one_loaded(tiny: Path, tmp_path: Path) -> None:
     path = tmp_path / "half.gguf"
     path.write_bytes(tiny.read_bytes()[:-5000])
     async with provided(path) as provider:
@@ -390,7 +390,7 @@ async def test_a_damaged_file_is_told_and_a_mended_one_taken(tiny: Path, tmp_pat
 
 
 @needs_llama
-async def test_a_model_of_the_hub_is_fetched_at_the_first_text(
+async def test_a_model_of_the_hub_is_downloaded_for_the_first_text(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with running_hub(tiny.read_bytes()) as hub:
@@ -483,7 +483,7 @@ def real() -> str:
 
 
 @needs_model
-async def test_like_sentences_are_nearer(real: str) -> None:
+async def test_similar_sentences_have_similar_vectors(real: str) -> None:
     texts = [
         "The cat sleeps on the sofa.",
         "A kitten is napping on the couch.",

@@ -68,7 +68,7 @@ def test_a_hub_reference_has_its_place_in_the_cache(tmp_path: Path, monkeypatch:
     assert find_local_path(REFERENCE, "~/cache") == tmp_path / "cache/someone/models/small/tiny.gguf"
 
 
-def test_nothing_stands_for_the_default_model(tmp_path: Path) -> None:
+def test_an_empty_reference_means_the_default_model(tmp_path: Path) -> None:
     assert parse_reference("") == parse_reference(DEFAULT_MODEL)
     assert find_local_path(" ", tmp_path).name == DEFAULT_MODEL.rpartition("/")[2]
 
@@ -90,7 +90,7 @@ def test_nothing_stands_for_the_default_model(tmp_path: Path) -> None:
         "hf:owner/repo/a\nb.gguf",
     ],
 )
-def test_a_broken_reference_says_how_one_looks(reference: str, tmp_path: Path) -> None:
+def test_an_invalid_reference_is_refused_with_an_example(reference: str, tmp_path: Path) -> None:
     with pytest.raises(ModelUnusable, match="hf:owner/repository/"):
         parse_reference(reference)
     assert not is_downloaded(reference, tmp_path)
@@ -137,23 +137,23 @@ def test_the_token_stays_with_the_hub(hub: ModelHub, tmp_path: Path) -> None:
     assert {one.authorization for one in hub.asked if one.server == "store"} == {""}
 
 
-def test_a_plain_server_without_redirects_will_do(hub: ModelHub, tmp_path: Path) -> None:
+def test_a_plain_server_without_redirects_works(hub: ModelHub, tmp_path: Path) -> None:
     hub.direct = True
     assert get(hub, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_hub_that_tells_neither_size_nor_hash_will_do(hub: ModelHub, tmp_path: Path) -> None:
+def test_a_hub_that_sends_neither_size_nor_hash_works(hub: ModelHub, tmp_path: Path) -> None:
     hub.tells_hash = False
     assert get(hub, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_cut_download_goes_on_where_it_was(hub: ModelHub, tmp_path: Path) -> None:
+def test_an_interrupted_download_is_resumed(hub: ModelHub, tmp_path: Path) -> None:
     hub.cuts = [1000, 5000]
     assert get(hub, tmp_path).read_bytes() == CONTENT
     assert [one.range for one in hub.downloads()] == ["", "bytes=1000-", "bytes=6000-"]
 
 
-def test_the_next_run_goes_on_where_the_last_one_was_stopped(hub: ModelHub, tmp_path: Path) -> None:
+def test_a_stopped_download_is_resumed_by_the_next_run(hub: ModelHub, tmp_path: Path) -> None:
     hub.seconds_per_piece = 0.01
     seen: list[DownloadProgress] = []
     with pytest.raises(DownloadStopped):
@@ -166,12 +166,12 @@ def test_the_next_run_goes_on_where_the_last_one_was_stopped(hub: ModelHub, tmp_
     assert leftovers(tmp_path) == []
 
 
-def test_a_server_that_knows_no_ranges_sends_all_again(hub: ModelHub, tmp_path: Path) -> None:
+def test_a_server_without_range_support_sends_everything_again(hub: ModelHub, tmp_path: Path) -> None:
     hub.cuts, hub.takes_ranges = [1000], False
     assert get(hub, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_rest_of_another_version_is_not_used(hub: ModelHub, tmp_path: Path) -> None:
+def test_a_partial_file_of_another_version_is_not_used(hub: ModelHub, tmp_path: Path) -> None:
     hub.cuts = [1000] + [0] * 10
     with pytest.raises(EmbeddingUnreachable):
         get(hub, tmp_path)
@@ -180,7 +180,7 @@ def test_a_rest_of_another_version_is_not_used(hub: ModelHub, tmp_path: Path) ->
     assert get(hub, tmp_path).read_bytes() == hub.content
 
 
-def test_a_spoiled_rest_is_thrown_away(hub: ModelHub, tmp_path: Path) -> None:
+def test_a_damaged_partial_file_is_deleted(hub: ModelHub, tmp_path: Path) -> None:
     hub.cuts = [1000] + [0] * 10
     with pytest.raises(EmbeddingUnreachable):
         get(hub, tmp_path)
@@ -190,7 +190,7 @@ def test_a_spoiled_rest_is_thrown_away(hub: ModelHub, tmp_path: Path) -> None:
     assert get(hub, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_wrong_hash_is_found_out(hub: ModelHub, tmp_path: Path) -> None:
+def test_a_wrong_hash_is_detected(hub: ModelHub, tmp_path: Path) -> None:
     hub.hash = hashlib.sha256(b"something else").hexdigest()
     with pytest.raises(ResponseUnusable, match="damaged"):
         get(hub, tmp_path)
@@ -198,7 +198,7 @@ def test_a_wrong_hash_is_found_out(hub: ModelHub, tmp_path: Path) -> None:
     assert leftovers(tmp_path) == []
 
 
-def test_a_login_page_is_no_model(hub: ModelHub, tmp_path: Path) -> None:
+def test_a_login_page_is_refused_as_a_model(hub: ModelHub, tmp_path: Path) -> None:
     hub.content, hub.direct = b"<html>Welcome to the hotel's network", True
     with pytest.raises(ResponseUnusable, match="not a GGUF file"):
         get(hub, tmp_path)
@@ -215,7 +215,7 @@ def test_a_login_page_is_no_model(hub: ModelHub, tmp_path: Path) -> None:
         (418, ResponseUnusable, "418"),
     ],
 )
-def test_a_refusal_is_told_at_once(
+def test_a_refusal_is_reported_at_once(
     hub: ModelHub, tmp_path: Path, status: int, error: type[EmbeddingError], words: str
 ) -> None:
     hub.statuses = [status]
@@ -225,12 +225,12 @@ def test_a_refusal_is_told_at_once(
     assert getattr(caught.value, "retry_after", 7) == 7
 
 
-def test_a_hub_that_stumbles_is_asked_again(hub: ModelHub, tmp_path: Path) -> None:
+def test_a_hub_that_fails_briefly_is_retried(hub: ModelHub, tmp_path: Path) -> None:
     hub.statuses = [503, 500]
     assert get(hub, tmp_path).read_bytes() == CONTENT
 
 
-def test_a_hub_that_stays_down_is_given_up(hub: ModelHub, tmp_path: Path) -> None:
+def test_a_hub_that_keeps_failing_is_given_up(hub: ModelHub, tmp_path: Path) -> None:
     hub.statuses = [503] * 50
     with pytest.raises(ServiceFailed, match="503"):
         get(hub, tmp_path)
@@ -255,7 +255,7 @@ def test_without_network_one_line_says_what_to_do(tmp_path: Path) -> None:
     assert "\n" not in text
 
 
-def test_no_error_tells_the_signed_address(hub: ModelHub, tmp_path: Path) -> None:
+def test_no_error_shows_the_signed_url(hub: ModelHub, tmp_path: Path) -> None:
     hub.cuts = [0] * 20
     with pytest.raises(EmbeddingUnreachable) as caught:
         get(hub, tmp_path)
@@ -273,7 +273,7 @@ def test_a_cache_that_cannot_be_written_is_named(hub: ModelHub, tmp_path: Path) 
         get(hub, tmp_path)
 
 
-def test_progress_tells_size_rate_and_time_left(hub: ModelHub, tmp_path: Path) -> None:
+def test_progress_shows_size_rate_and_time_left(hub: ModelHub, tmp_path: Path) -> None:
     hub.seconds_per_piece = 0.02
     seen: list[DownloadProgress] = []
     get(hub, tmp_path, report=seen.append)
@@ -287,7 +287,7 @@ def test_progress_tells_size_rate_and_time_left(hub: ModelHub, tmp_path: Path) -
 
 
 @pytest.mark.thorough
-def test_two_who_want_it_fetch_it_once(hub: ModelHub, tmp_path: Path) -> None:
+def test_two_processes_download_the_file_once(hub: ModelHub, tmp_path: Path) -> None:
     hub.seconds_per_piece = 0.01
     code = (
         "import sys; from memory.embeddings.model_files import download_model; "
@@ -300,7 +300,7 @@ def test_two_who_want_it_fetch_it_once(hub: ModelHub, tmp_path: Path) -> None:
     assert len(hub.downloads()) == 1
 
 
-def test_whoever_waits_for_another_ones_download_can_be_stopped(hub: ModelHub, tmp_path: Path) -> None:
+def test_waiting_for_another_process_s_download_can_be_stopped(hub: ModelHub, tmp_path: Path) -> None:
     hub.seconds_per_piece = 0.05
     over = threading.Event()
     first = threading.Thread(target=_quietly, args=(hub, tmp_path, over))

@@ -68,7 +68,7 @@ def key_of(choice: ProviderChoice) -> str:
         ),
     ],
 )
-def test_auto_takes_the_first_that_can_be_had(
+def test_auto_chooses_the_first_available_provider(
     local: bool, without: tuple[str, ...], chat: ChatProviderAccess | None, name: str, reason: str
 ) -> None:
     environment = {key: value for key, value in ALL_KEYS.items() if key.partition("_")[0] not in without}
@@ -78,7 +78,7 @@ def test_auto_takes_the_first_that_can_be_had(
     assert (choice.provider, choice.reason) == (name, reason)
 
 
-def test_none_is_none_whatever_is_there() -> None:
+def test_none_disables_vectors_whatever_is_available() -> None:
     choice = decide(provider="none", local=True, environment=ALL_KEYS, chat=CHAT)
 
     assert (choice.provider, choice.options) == ("none", None)
@@ -110,7 +110,7 @@ def test_a_sections_key_goes_to_the_sections_address() -> None:
     assert (choice.options.base_url, choice.options.api_key) == ("https://proxy.example/v1", "proxy key")
 
 
-def test_a_section_of_another_name_counts_where_it_is_the_very_service() -> None:
+def test_a_section_of_another_name_counts_if_it_is_the_same_service() -> None:
     sections = {
         "router": ProviderSection("openai", "https://openrouter.ai/api/v1", "router key"),
         "google": ProviderSection("gemini", "", "google key"),
@@ -121,7 +121,7 @@ def test_a_section_of_another_name_counts_where_it_is_the_very_service() -> None
     assert (choice.provider, choice.reason) == ("gemini", "gemini: a key is in providers.google")
 
 
-def test_what_is_set_wins_over_defaults() -> None:
+def test_settings_override_defaults() -> None:
     choice = decide(
         provider="openai", base_url="http://127.0.0.1:1/v1/", model="bge-m3", dimensions=1024, environment={}
     )
@@ -133,7 +133,7 @@ def test_what_is_set_wins_over_defaults() -> None:
 
 
 @pytest.mark.parametrize("name", ["openai", "gemini", "voyage", "zhipu", "ollama"])
-async def test_defaults_are_the_tables(name: str) -> None:
+async def test_defaults_come_from_the_provider_table(name: str) -> None:
     choice = decide(provider=name)
     provider = open_provider(choice)
     assert provider
@@ -146,7 +146,7 @@ async def test_defaults_are_the_tables(name: str) -> None:
     await provider.close()
 
 
-def test_the_chat_provider_without_one_is_none() -> None:
+def test_llm_without_a_chat_provider_is_none() -> None:
     choice = decide(provider="llm")
 
     assert choice.provider == "none"
@@ -179,7 +179,7 @@ def test_the_chat_providers_address_and_key_are_used() -> None:
         (ChatProviderAccess("ollama", "https://ollama.example/v1"), "ollama", ""),
     ],
 )
-def test_whoever_chats_is_asked_for_its_own_embedding_model(
+def test_a_chat_provider_s_default_embedding_model_is_used(
     provider: str, chat: ChatProviderAccess, name: str, model: str
 ) -> None:
     choice = decide(provider=provider, chat=chat)
@@ -191,7 +191,7 @@ def test_whoever_chats_is_asked_for_its_own_embedding_model(
 
 @pytest.mark.parametrize("provider", ["auto", "llm"])
 @pytest.mark.parametrize("host", ["api.deepseek.com", "api.groq.com", "api.x.ai", "api.together.xyz"])
-def test_of_who_has_no_usual_embedding_model_it_is_said_what_to_set(provider: str, host: str) -> None:
+def test_without_a_default_embedding_model_the_reason_says_what_to_set(provider: str, host: str) -> None:
     choice = decide(provider=provider, chat=ChatProviderAccess("mine", f"https://{host}/v1", "k"))
 
     assert (choice.provider, choice.options) == ("none", None)
@@ -203,7 +203,7 @@ def test_of_who_has_no_usual_embedding_model_it_is_said_what_to_set(provider: st
     assert (named.provider, named.options.model) == ("llm", "own")
 
 
-def test_a_server_that_is_set_is_asked_for_its_own_model_and_shown_no_key_of_another_host() -> None:
+def test_a_configured_server_gets_its_own_model_and_no_other_host_s_key() -> None:
     mistral = decide(provider="llm", base_url="https://api.mistral.ai/v1/", chat=CHAT)
     ollama = decide(provider="llm", base_url="http://localhost:11434/v1")
     same_host = decide(provider="llm", base_url="https://gateway.example/vectors/v1", chat=CHAT)
@@ -223,7 +223,7 @@ def test_a_server_that_is_set_is_asked_for_its_own_model_and_shown_no_key_of_ano
     )
 
 
-def test_a_model_that_is_set_is_asked_of_ollama_as_it_is() -> None:
+def test_a_configured_model_is_requested_from_ollama_unchanged() -> None:
     choice = decide(model="bge-m3", chat=OLLAMA)
 
     assert choice.options
@@ -280,7 +280,7 @@ def test_a_fallback_may_have_a_model_of_its_own() -> None:
     assert primary.options.model == "text-embedding-3-large"
 
 
-def test_a_chat_provider_that_is_the_first_one_already_is_no_fallback() -> None:
+def test_the_first_provider_is_not_its_own_fallback_as_chat_provider() -> None:
     primary = decide(chat=OLLAMA)
     choice = choose_fallback(
         EmbeddingSettings(fallback="llm"), primary, sections={}, environment={}, chat=OLLAMA
@@ -296,7 +296,7 @@ def test_a_fallback_is_another_provider(fallback: str) -> None:
     assert fall_back(primary, fallback=fallback).provider == "none"
 
 
-def test_keys_are_not_in_what_is_printed() -> None:
+def test_keys_are_not_in_the_repr() -> None:
     choice = decide(provider="openai", api_key=SecretStr("very-secret"))
 
     assert "very-secret" not in repr(choice)
@@ -305,7 +305,7 @@ def test_keys_are_not_in_what_is_printed() -> None:
     )
 
 
-def test_a_server_of_ones_own_needs_no_key_and_is_not_shown_that_of_the_service() -> None:
+def test_a_self_hosted_server_needs_no_key_and_never_gets_the_service_s() -> None:
     own = {"openai": ProviderSection("openai", "http://localhost:1234/v1")}
     choice = choose_provider(
         EmbeddingSettings(provider="openai"),

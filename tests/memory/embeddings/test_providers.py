@@ -78,7 +78,7 @@ async def test_an_unknown_length_is_known_after_the_first_answer(open_at: Open) 
 
 
 @pytest.mark.parametrize("name", ["openai", "llm", "zhipu"])
-async def test_openai_language(name: str, server: EmbeddingServer, open_at: Open) -> None:
+async def test_openai_api(name: str, server: EmbeddingServer, open_at: Open) -> None:
     await open_at(name).embed(["a", "b"], purpose="query")
 
     [asked] = server.requests
@@ -98,7 +98,7 @@ async def test_openai_language(name: str, server: EmbeddingServer, open_at: Open
         ("bge-m3", 1536, None),
     ],
 )
-async def test_dimensions_are_sent_where_asked_for_and_known_to_the_model(
+async def test_dimensions_are_sent_if_set_and_supported_by_the_model(
     model: str, dimensions: int, sent: int | None, server: EmbeddingServer, open_at: Open
 ) -> None:
     server.dimensions["openai"] = 3072 if model.endswith("large") else 1536
@@ -113,7 +113,7 @@ async def test_dimensions_are_sent_where_asked_for_and_known_to_the_model(
 @pytest.mark.parametrize(
     ("purpose", "task"), [("query", "RETRIEVAL_QUERY"), ("document", "RETRIEVAL_DOCUMENT")]
 )
-async def test_gemini_language(purpose: Purpose, task: str, server: EmbeddingServer, open_at: Open) -> None:
+async def test_gemini_api(purpose: Purpose, task: str, server: EmbeddingServer, open_at: Open) -> None:
     [vector, _] = await open_at("gemini").embed(["a", "b"], purpose=purpose)
 
     [asked] = server.requests
@@ -137,7 +137,7 @@ async def test_gemini_models_may_be_named_with_their_prefix(server: EmbeddingSer
     assert server.requests[0].dimensions == 1536
 
 
-async def test_gemini_of_the_second_generation_is_told_the_task_in_the_text(
+async def test_second_generation_gemini_gets_the_task_in_the_text(
     server: EmbeddingServer, open_at: Open
 ) -> None:
     provider = open_at("gemini", model="gemini-embedding-2")
@@ -152,7 +152,7 @@ async def test_gemini_of_the_second_generation_is_told_the_task_in_the_text(
 
 
 @pytest.mark.parametrize("purpose", ["query", "document"])
-async def test_voyage_language(purpose: Purpose, server: EmbeddingServer, open_at: Open) -> None:
+async def test_voyage_api(purpose: Purpose, server: EmbeddingServer, open_at: Open) -> None:
     await open_at("voyage").embed(["a"], purpose=purpose)
     await open_at("voyage", dimensions=256).embed(["a"], purpose=purpose)
 
@@ -165,7 +165,7 @@ async def test_voyage_language(purpose: Purpose, server: EmbeddingServer, open_a
     assert server.requests[1].body["output_dimension"] == 256
 
 
-async def test_ollama_language(server: EmbeddingServer, open_at: Open) -> None:
+async def test_ollama_api(server: EmbeddingServer, open_at: Open) -> None:
     await open_at("ollama").embed(["a"], purpose="query")
     await open_at("ollama", dimensions=256).embed(["a"], purpose="document")
 
@@ -193,7 +193,7 @@ async def test_a_server_without_base64_is_asked_for_numbers(
     assert len(server.requests) == (4 if how == "refused" else 3)
 
 
-async def test_a_bad_text_does_not_cost_base64(server: EmbeddingServer, open_at: Open) -> None:
+async def test_a_bad_text_does_not_switch_off_base64(server: EmbeddingServer, open_at: Open) -> None:
     server.refused_texts.add("bad")
     provider = open_at("openai")
     with pytest.raises(RequestRefused):
@@ -204,7 +204,7 @@ async def test_a_bad_text_does_not_cost_base64(server: EmbeddingServer, open_at:
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
-async def test_a_wrong_key_is_told_with_its_mend_and_without_the_key(
+async def test_a_wrong_key_is_reported_with_the_fix_and_without_the_key(
     name: str, server: EmbeddingServer, open_at: Open
 ) -> None:
     wrong = "wrong-0123456789"
@@ -220,7 +220,7 @@ async def test_a_wrong_key_is_told_with_its_mend_and_without_the_key(
 
 
 @pytest.mark.parametrize("name", ["openai", "gemini", "voyage", "zhipu"])
-async def test_without_a_key_nobody_is_asked(name: str, server: EmbeddingServer, open_at: Open) -> None:
+async def test_without_a_key_no_request_is_made(name: str, server: EmbeddingServer, open_at: Open) -> None:
     with pytest.raises(KeyRejected, match=f"{name} has no key: check memory.embedding.api_key or .*_API_KEY"):
         await open_at(name, key="").embed(["a"], purpose="query")
 
@@ -228,7 +228,7 @@ async def test_without_a_key_nobody_is_asked(name: str, server: EmbeddingServer,
 
 
 @pytest.mark.parametrize("key", ["schlüssel-123456", "two words", "line\nbreak"])
-async def test_a_key_that_can_be_none_is_told(key: str, server: EmbeddingServer, open_at: Open) -> None:
+async def test_an_invalid_key_is_reported(key: str, server: EmbeddingServer, open_at: Open) -> None:
     with pytest.raises(KeyRejected) as caught:
         await open_at("openai", key=key).embed(["a"], purpose="query")
 
@@ -237,16 +237,14 @@ async def test_a_key_that_can_be_none_is_told(key: str, server: EmbeddingServer,
 
 
 @pytest.mark.parametrize("end", ["", "/", "/v1", "/v1/", "/api", "/api/"])
-async def test_ollama_is_asked_by_its_address_with_or_without_a_path(
-    end: str, server: EmbeddingServer
-) -> None:
+async def test_ollama_s_address_may_have_a_path(end: str, server: EmbeddingServer) -> None:
     at = server.base_url("ollama") + end
     options = ProviderOptions("ollama", model="nomic-embed-text", base_url=at, mends=error_fixes("ollama"))
     async with closing(open_ollama(options)) as provider:
         await provider.embed(["a"], purpose="query")
 
 
-async def test_an_unknown_ollama_model_is_told_with_its_mend(open_at: Open) -> None:
+async def test_an_unknown_ollama_model_is_reported_with_the_fix(open_at: Open) -> None:
     with pytest.raises(ModelUnknown, match=r"run `ollama pull other`$"):
         await open_at("ollama", model="other").embed(["a"], purpose="query")
 
@@ -268,7 +266,7 @@ async def test_an_unknown_ollama_model_is_told_with_its_mend(open_at: Open) -> N
         ("ollama", 400, "", RequestRefused),
     ],
 )
-async def test_a_services_own_codes_are_understood(
+async def test_a_services_own_error_codes_are_mapped(
     name: str, status: int, code: str, kind: type[Exception], server: EmbeddingServer, open_at: Open
 ) -> None:
     server.always(fails(status, "room 402 is not billing", code=code))
@@ -279,7 +277,7 @@ async def test_a_services_own_codes_are_understood(
     assert type(caught.value) is kind
 
 
-async def test_geminis_own_way_to_say_when(server: EmbeddingServer, open_at: Open) -> None:
+async def test_geminis_retry_delay_is_read(server: EmbeddingServer, open_at: Open) -> None:
     server.enqueue(fails(429))
 
     with pytest.raises(LimitReached) as caught:
@@ -364,7 +362,7 @@ def installed(server: EmbeddingServer) -> EmbeddedOllama:
         (["qwen3:latest", "my-own-embedder:v2"], "my-own-embedder:v2"),
     ],
 )
-async def test_of_ollamas_models_one_for_embeddings_is_taken(
+async def test_an_installed_embedding_model_of_ollama_is_chosen(
     installed: EmbeddedOllama, server: EmbeddingServer, names: list[str], model: str
 ) -> None:
     server.installed = names
@@ -395,7 +393,7 @@ async def test_ollama_without_an_embedding_model_says_how_to_get_one_and_finds_i
         assert provider.model == "bge-m3"
 
 
-async def test_a_model_that_was_removed_from_ollama_gives_way_to_another_one(
+async def test_a_model_removed_from_ollama_is_replaced_by_another(
     installed: EmbeddedOllama, server: EmbeddingServer
 ) -> None:
     server.installed = ["nomic-embed-text:latest", "all-minilm:latest"]
@@ -411,7 +409,7 @@ async def test_a_model_that_was_removed_from_ollama_gives_way_to_another_one(
 
 
 @pytest.mark.parametrize("answer", ["[]", "{}", '{"models": null}', '{"models": [1, {"size": 2}]}'])
-async def test_a_list_of_models_that_is_none_is_no_model(
+async def test_an_invalid_list_of_models_means_no_model(
     installed: EmbeddedOllama, server: EmbeddingServer, answer: str
 ) -> None:
     server.tags = answer
@@ -435,7 +433,7 @@ async def test_a_list_of_models_that_is_none_is_no_model(
         ("ollama", "/elsewhere"),
     ],
 )
-async def test_a_path_that_the_service_does_not_have_is_refused_and_said(
+async def test_a_path_unknown_to_the_service_is_reported(
     name: str, path: str, server: EmbeddingServer, open_at: Open
 ) -> None:
     provider = open_at(name, base_url=server.base_url("") + path)

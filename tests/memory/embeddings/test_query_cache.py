@@ -5,7 +5,7 @@ SMALL = ModelId("openai", "small", 3)
 LARGE = ModelId("openai", "large", 3)
 
 
-def test_a_query_is_known_for_the_model_that_made_its_vector() -> None:
+def test_a_query_is_cached_only_for_the_model_that_embedded_it() -> None:
     cache = QueryCache()
     cache.put(SMALL, "tea", b"one")
     cache.put(LARGE, "tea", b"two")
@@ -15,7 +15,7 @@ def test_a_query_is_known_for_the_model_that_made_its_vector() -> None:
     assert cache.get(ModelId("openai", "small", 4), "tea") is None
 
 
-def test_a_thousand_queries_are_kept_and_the_one_unasked_for_longest_goes() -> None:
+def test_a_thousand_queries_are_kept_and_the_least_recently_used_is_evicted() -> None:
     cache = QueryCache()
     for number in range(MOST_QUERIES):
         cache.put(SMALL, f"query {number}", b"v")
@@ -27,7 +27,7 @@ def test_a_thousand_queries_are_kept_and_the_one_unasked_for_longest_goes() -> N
     assert cache.get(SMALL, "query 1") is None
 
 
-def test_nothing_of_a_query_but_its_vector_stays_and_that_can_be_forgotten() -> None:
+def test_only_a_query_s_vector_is_kept_and_can_be_cleared() -> None:
     cache = QueryCache()
     cache.put(SMALL, "where are my secret papers", b"v")
     assert "secret" not in repr(vars(cache))

@@ -29,7 +29,7 @@ def test_base64_and_numbers_give_the_same_vector() -> None:
     assert to_unit_vector(packed(numbers)) == to_unit_vector(numbers)
 
 
-def test_what_has_length_one_already_stays_as_it_is_to_the_bit() -> None:
+def test_a_vector_of_length_one_is_unchanged_to_the_bit() -> None:
     vector = to_unit_vector([1.0, 2.0, -3.0])
 
     assert to_unit_vector(base64.b64encode(vector).decode()) == vector
@@ -68,7 +68,7 @@ def test_any_numbers_but_zeros_get_length_one(numbers: list[float]) -> None:
         (packed([0.0]), "zeros"),
     ],
 )
-def test_what_is_no_vector_is_refused(item: object, words: str) -> None:
+def test_an_invalid_vector_is_refused(item: object, words: str) -> None:
     with pytest.raises(ResponseUnusable, match=words):
         to_unit_vector(item)
 
@@ -78,12 +78,12 @@ def test_a_vector_for_each_text() -> None:
         to_unit_vectors([[1.0]], count=2, dimensions=1)
 
 
-def test_all_vectors_have_the_length_that_was_asked_for() -> None:
+def test_all_vectors_must_have_the_requested_dimensions() -> None:
     with pytest.raises(ResponseUnusable, match="vectors of 2 numbers instead of 3"):
         to_unit_vectors([[1.0, 0.0]], count=1, dimensions=3)
 
 
-def test_where_the_length_is_not_known_the_first_vector_tells() -> None:
+def test_unknown_dimensions_are_taken_from_the_first_vector() -> None:
     assert len(to_unit_vectors([[1.0, 0.0], [0.0, 1.0]], count=2, dimensions=0)) == 2
     with pytest.raises(ResponseUnusable, match="vectors of 1 numbers instead of 2"):
         to_unit_vectors([[1.0, 0.0], [1.0]], count=2, dimensions=0)

@@ -114,7 +114,7 @@ QUERIES = (
 )
 
 
-def test_every_chunk_with_a_word_is_proposed_where_few_have_one(tables: SqliteTables) -> None:
+def test_with_few_matches_every_matching_chunk_is_proposed(tables: SqliteTables) -> None:
     add(tables, {"a.md": ["the passport", "nothing"], "b.md": ["a boiler", "passport and boiler"]})
     assert asked(tables, "passport boiler") == {("a.md", 0), ("b.md", 0), ("b.md", 1)}
     assert asked(tables, "nowhere") == set()
@@ -134,7 +134,7 @@ def test_frequencies_and_total_are_exact_after_edits(tables: SqliteTables) -> No
     assert propose(tables, parse_query("absent"), most=10).total == proposal.total
 
 
-def test_the_best_are_those_of_fts5_where_words_are_few(tables: SqliteTables) -> None:
+def test_with_few_matches_the_ranking_is_that_of_fts5(tables: SqliteTables) -> None:
     choose = random.Random(4)
     words = [f"word{n}" for n in range(30)]
     add(
@@ -154,7 +154,7 @@ def test_the_best_are_those_of_fts5_where_words_are_few(tables: SqliteTables) ->
         assert {row for row, score in best.items() if score_band(score) > last} <= set(proposed)
 
 
-def test_equals_are_chosen_by_path_and_place_and_not_by_who_came_first(tables: SqliteTables) -> None:
+def test_ties_are_broken_by_path_and_position_not_by_insertion_order(tables: SqliteTables) -> None:
     add(tables, {f"{n:03}.md": ["passport", "passport"] for n in reversed(range(150))})
     assert asked(tables, "passport", most=3) == {("000.md", 0), ("000.md", 1), ("001.md", 0)}
 
@@ -180,7 +180,7 @@ def one_memory_in_three_ways() -> Iterator[tuple[SqliteTables, SqliteTables, Sql
 @pytest.mark.thorough
 @pytest.mark.usefixtures("small_thresholds")
 @pytest.mark.parametrize("query", QUERIES)
-def test_another_order_of_coming_gives_the_same_chunks(
+def test_insertion_order_does_not_change_the_chunks(
     one_memory_in_three_ways: tuple[SqliteTables, SqliteTables, SqliteTables], query: str
 ) -> None:
     for most in (*range(1, 13), 20, 39):
@@ -192,7 +192,7 @@ def test_another_order_of_coming_gives_the_same_chunks(
 
 
 @pytest.mark.usefixtures("small_thresholds")
-def test_common_words_are_found_where_they_stand_together(tables: SqliteTables) -> None:
+def test_common_words_are_found_close_together(tables: SqliteTables) -> None:
     filler = " ".join(["and of"] * 40)
     apart = f"garden {filler} kitchen {filler} summer {filler}"
     add(tables, {f"{n}.md": [apart] for n in range(100)})
@@ -203,7 +203,7 @@ def test_common_words_are_found_where_they_stand_together(tables: SqliteTables) 
 
 
 @pytest.mark.usefixtures("small_thresholds")
-def test_of_common_words_that_stand_together_the_more_often_win(tables: SqliteTables) -> None:
+def test_more_frequent_common_words_close_together_win(tables: SqliteTables) -> None:
     add(tables, {f"{n}.md": ["garden kitchen summer"] for n in range(100)})
     add(tables, {"often.md": ["garden kitchen summer garden kitchen summer"]})
     add(tables, {"far.md": [f"garden kitchen summer {'of ' * 200} garden kitchen summer"]})
@@ -222,13 +222,13 @@ def test_a_rare_word_chooses_and_common_ones_only_rank(tables: SqliteTables) -> 
 
 
 @pytest.mark.usefixtures("small_thresholds")
-def test_common_words_that_never_meet_are_found_all_the_same(tables: SqliteTables) -> None:
+def test_common_words_that_are_never_close_are_still_found(tables: SqliteTables) -> None:
     add(tables, {f"{word}{n}.md": [word] for word in ("garden", "kitchen", "summer") for n in range(100)})
     assert len(asked(tables, "garden kitchen summer")) == 10
 
 
 @pytest.mark.usefixtures("small_thresholds")
-def test_two_common_words_suffice_where_no_chunk_holds_three(tables: SqliteTables) -> None:
+def test_two_common_words_suffice_if_no_chunk_contains_three(tables: SqliteTables) -> None:
     add(
         tables,
         {f"{n}.md": ["garden kitchen" if n < 15 else "summer" if n % 2 else "garden"] for n in range(200)},
@@ -287,7 +287,7 @@ def test_frequencies_are_exact_however_common_a_word_is(
             }
 
 
-def test_words_of_fts5s_own_language_are_words(tables: SqliteTables) -> None:
+def test_fts5_operators_are_searched_as_words(tables: SqliteTables) -> None:
     add(tables, {"a.md": ["and or not near"], "b.md": ["other"]})
     terms = [Term((word,)) for word in ("and", "or", "not", "near")]
     assert places(tables, propose(tables, terms, most=5)) == {("a.md", 0)}

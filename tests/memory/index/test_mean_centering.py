@@ -23,7 +23,7 @@ def cone(count: int, *, dimensions: int = 24, seed: int = 1) -> list[Vector]:
     return [unit([choose.gauss(0.8, 1) for _ in range(dimensions)]) for _ in range(count)]
 
 
-def test_it_is_the_cosine_of_what_is_left_without_the_mean() -> None:
+def test_the_result_is_the_cosine_after_subtracting_the_mean() -> None:
     vectors = cone(40)
     common = mean_vector(vectors)
     assert common
@@ -41,7 +41,7 @@ def test_it_is_the_cosine_of_what_is_left_without_the_mean() -> None:
             assert apart == pytest.approx(float(left[one] @ left[other]), abs=1e-5)
 
 
-def test_what_is_unlike_is_about_0_and_the_same_is_1() -> None:
+def test_dissimilar_vectors_are_about_0_and_equal_ones_1() -> None:
     vectors = cone(300)
     common = mean_vector(vectors)
     assert common
@@ -56,7 +56,7 @@ def test_what_is_unlike_is_about_0_and_the_same_is_1() -> None:
     assert apart[0] == pytest.approx(1, abs=1e-5)
 
 
-def test_few_vectors_take_little_from_each_other() -> None:
+def test_the_mean_of_few_vectors_counts_little() -> None:
     [one, *_] = cone(1)
     alone, twice = mean_vector([one]), mean_vector([one, one])
     assert alone
@@ -69,12 +69,12 @@ def test_few_vectors_take_little_from_each_other() -> None:
         assert common.apart(0.0, of_first=1.0, of_second=0.0) < 0
 
 
-def test_vectors_with_nothing_in_common_are_left_as_they_are() -> None:
+def test_vectors_without_a_common_mean_are_unchanged() -> None:
     assert mean_vector([]) is None
     assert mean_vector([unit([3, 4]), unit([-3, -4])]) is None
 
 
-def test_a_vector_that_is_the_mean_is_like_nothing() -> None:
+def test_a_vector_equal_to_the_mean_is_similar_to_nothing() -> None:
     [one] = cone(1)
     assert MeanVector(one, 1.0).apart(1.0, of_first=1.0, of_second=1.0) == 0
     assert MeanVector(one, 1.0).apart(0.5, of_first=1.0, of_second=0.5) == 0

@@ -37,7 +37,7 @@ def test_a_service_takes_numpy() -> None:
     assert opened(lasting=True) == ("numpy", "", "False")  # the first search imports it
 
 
-def test_what_is_missing_is_named() -> None:
+def test_a_missing_extension_is_named() -> None:
     assert opened(lasting=False, missing=("sqlite_vec",)) == ("numpy", "sqlite-vec is not installed", "False")
 
 

@@ -42,7 +42,7 @@ def recall(
 
 
 @pytest.mark.thorough
-def test_hardly_anything_is_overlooked(file: VectorFile) -> None:
+def test_recall_is_nearly_complete(file: VectorFile) -> None:
     vectors = clustered_vectors(BLOCK_VECTORS + 3000, 384)
     file.add(vectors)
     queries = unit(vectors[::700] + 0.05 * random_vectors(len(vectors[::700]), 384, seed=3))
@@ -52,7 +52,7 @@ def test_hardly_anything_is_overlooked(file: VectorFile) -> None:
 
 
 @pytest.mark.thorough
-def test_bits_that_came_bit_by_bit_find_as_much(file: VectorFile) -> None:
+def test_recall_stays_the_same_with_incremental_updates(file: VectorFile) -> None:
     """Across the border of a block, and with the mean recomputed in between."""
     vectors = clustered_vectors(BLOCK_VECTORS + 3000, 384)
     nearest = BinaryVectorSearcher()
@@ -74,7 +74,7 @@ def test_bits_that_came_bit_by_bit_find_as_much(file: VectorFile) -> None:
     assert recall(nearest, file, vectors, vectors[::900], 10) >= 0.99
 
 
-def test_what_is_left_after_a_great_clearing_is_found(file: VectorFile) -> None:
+def test_vectors_left_after_many_deletions_are_found(file: VectorFile) -> None:
     vectors = clustered_vectors(BLOCK_VECTORS + 3000, 64)
     texts = file.add(vectors)
     nearest = BinaryVectorSearcher()
@@ -87,7 +87,7 @@ def test_what_is_left_after_a_great_clearing_is_found(file: VectorFile) -> None:
     assert nearest.memory_bytes() < held / 1.5
 
 
-def test_what_no_note_uses_any_more_is_not_held_and_is_back_once_one_does(file: VectorFile) -> None:
+def test_unused_vectors_are_dropped_and_return_when_used_again(file: VectorFile) -> None:
     vectors = clustered_vectors(6000, 64)
     texts = file.add(vectors)
     nearest = BinaryVectorSearcher()
@@ -114,7 +114,7 @@ def test_what_no_note_uses_any_more_is_not_held_and_is_back_once_one_does(file: 
 
 
 @pytest.mark.thorough
-def test_a_log_that_is_written_on_and_on_makes_it_no_larger(file: VectorFile) -> None:
+def test_a_growing_log_does_not_grow_the_cache(file: VectorFile) -> None:
     """Each line gives the log's last segment another vector, and the previous one is unused."""
     nearest = BinaryVectorSearcher()
     vectors = clustered_vectors(20_000, 64)
@@ -128,7 +128,7 @@ def test_a_log_that_is_written_on_and_on_makes_it_no_larger(file: VectorFile) ->
 
 
 @pytest.mark.thorough
-def test_as_little_is_held_as_promised(file: VectorFile) -> None:
+def test_memory_use_is_as_small_as_documented(file: VectorFile) -> None:
     """48 bytes of bits and 16 of ids for 384 dimensions, in blocks of 16,384."""
     few = CACHED_VECTOR_BYTES // (4 * 384)
     vectors = clustered_vectors(2 * BLOCK_VECTORS, 384)

@@ -36,31 +36,31 @@ class Texts:
         return [note for note, _, _ in found]
 
 
-def test_where_the_edge_goes_through_equals_the_path_decides() -> None:
+def test_ties_at_the_limit_are_decided_by_path() -> None:
     texts = Texts(0.9, *[0.5] * 20, 0.1)
     assert texts.places(3) == [0, 20, 19]
     assert texts.asked == [4, 8, 16, 32]
 
 
-def test_where_it_does_not_one_more_than_wanted_is_asked_for() -> None:
+def test_without_ties_at_the_limit_one_extra_text_is_read() -> None:
     texts = Texts(0.9, 0.8, 0.7, 0.6)
     assert texts.places(2) == [0, 1]
     assert texts.asked == [3]
 
 
-def test_fewer_than_wanted_are_all_but_those_that_are_not_alike() -> None:
+def test_with_fewer_texts_than_wanted_all_similar_ones_are_returned() -> None:
     assert Texts(0.2, 0.9).places(10, least=0.3) == [1]
     assert Texts().places(10) == []
 
 
 @pytest.mark.parametrize("most", [0, -1])
-def test_where_none_is_wanted_nothing_is_asked(most: int) -> None:
+def test_with_a_limit_of_0_nothing_is_searched(most: int) -> None:
     texts = Texts(0.9, 0.9)
     assert texts.places(most) == []
     assert texts.asked == []
 
 
-def test_every_place_of_a_text_counts() -> None:
+def test_every_occurrence_of_a_text_counts() -> None:
     def standing(texts: Collection[int]) -> Iterable[TextLocation]:
         return [
             TextLocation(text, path, (note, 3, 4), None, 0)
@@ -72,7 +72,7 @@ def test_every_place_of_a_text_counts() -> None:
     assert found == [(8, 3, 4), (7, 3, 4), (8, 3, 4)]
 
 
-def test_what_all_have_in_common_is_taken_off_for_ranking_but_not_for_being_found() -> None:
+def test_the_mean_is_subtracted_for_ranking_but_not_for_the_threshold() -> None:
     question = pack_vector(array("f", [1.0, 0.0]))
     likeness = VectorQuery(ModelId("fake", "small", 2), question, limit=3, min_similarity=0.5)
     assert compute_similarities(likeness, None, {1: (0.5,), 2: (0.4,)}) == {

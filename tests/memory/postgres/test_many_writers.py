@@ -29,7 +29,7 @@ def index_all(folder: Path, private: Path, url: str) -> dict[str, object]:
 
 
 @pytest.mark.thorough
-def test_nothing_is_lost_or_doubled_and_the_index_is_as_if_built_anew(
+def test_nothing_is_lost_or_duplicated_and_the_index_equals_a_rebuilt_one(
     tmp_path: Path, postgres: PostgresServer, database: str
 ) -> None:
     writers = Writers(tmp_path, database, seed=3)
@@ -46,7 +46,7 @@ def test_nothing_is_lost_or_doubled_and_the_index_is_as_if_built_anew(
         )
 
 
-def test_a_lease_held_twice_is_seen() -> None:
+def test_a_lease_held_twice_is_detected() -> None:
     first, again = Span("a", 1, "p", 0.0, 2.0), Span("a", 1, "p", 8.0, 9.0)
     assert find_faults(group_epochs([first, again, Span("a", 2, "q", 9.5, 12.0)])) == []
     # They never overlap, but an earlier holder that returns no longer holds the lease.

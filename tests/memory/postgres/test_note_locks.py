@@ -62,7 +62,7 @@ def end_sessions(postgres: PostgresServer, *, of: str) -> None:
     )
 
 
-def test_a_note_that_one_instance_holds_no_other_one_writes(start: Start) -> None:
+def test_a_note_locked_by_one_instance_is_written_by_no_other(start: Start) -> None:
     here, there = start("here"), start("there")
     with here.notes.held("a.md"):
         with pytest.raises(
@@ -82,7 +82,7 @@ def test_spellings_and_other_mounts_of_a_note_share_its_lock(start: Start, tmp_p
         there.notes.append("u\u0308nited.md", "- late", title="T")
 
 
-def test_who_waits_has_the_lock_as_soon_as_it_is_free(start: Start) -> None:
+def test_a_waiting_instance_gets_the_lock_as_soon_as_it_is_free(start: Start) -> None:
     here, there = start("here"), start("there", wait=10)
     began = time.monotonic()
     with here.notes.held("a.md"):
@@ -97,9 +97,7 @@ def test_who_waits_has_the_lock_as_soon_as_it_is_free(start: Start) -> None:
     assert time.monotonic() - began < 5
 
 
-def test_locks_that_were_closed_open_no_connection_again(
-    start: Start, postgres: PostgresServer, database: str
-) -> None:
+def test_closed_locks_open_no_connection(start: Start, postgres: PostgresServer, database: str) -> None:
     here = start("here")
     here.notes.append("a.md", "- one", title="T")
     here.locks.close()
@@ -116,7 +114,7 @@ def test_locks_that_were_closed_open_no_connection_again(
         time.sleep(0.02)
 
 
-def test_nothing_is_changed_by_who_has_lost_its_lock(
+def test_an_instance_that_lost_its_lock_changes_nothing(
     start: Start, postgres: PostgresServer, database: str
 ) -> None:
     here = start("here")
@@ -139,9 +137,7 @@ def test_nothing_is_changed_by_who_has_lost_its_lock(
     assert (here.folder / "a.md").read_text() == "# T\n\n- two\n"
 
 
-def test_a_session_that_has_grown_old_is_opened_anew(
-    start: Start, postgres: PostgresServer, database: str
-) -> None:
+def test_an_expired_session_is_reopened(start: Start, postgres: PostgresServer, database: str) -> None:
     here = start("here")
     for number in range(3):
         here.notes.append("a.md", f"- {number}", title="T")
@@ -149,7 +145,7 @@ def test_a_session_that_has_grown_old_is_opened_anew(
         end_sessions(postgres, of=database)
 
 
-def test_a_pooler_that_parts_transactions_is_told_apart(
+def test_a_pooler_in_transaction_mode_is_detected(
     start: Start, postgres: PostgresServer, database: str
 ) -> None:
     here = start("here")
@@ -164,7 +160,7 @@ def test_a_pooler_that_parts_transactions_is_told_apart(
 
 
 @pytest.mark.thorough
-def test_while_the_server_is_away_notes_are_added_to_and_not_changed(tmp_path: Path) -> None:
+def test_while_the_server_is_unreachable_notes_can_only_be_appended_to(tmp_path: Path) -> None:
     postgres = PostgresServer()
     here = Instance(tmp_path, "here", postgres.url())
     try:
@@ -186,7 +182,7 @@ def test_while_the_server_is_away_notes_are_added_to_and_not_changed(tmp_path: P
 
 
 @pytest.mark.thorough
-def test_a_server_that_hangs_holds_nobody_up_for_long(tmp_path: Path) -> None:
+def test_a_hanging_server_does_not_block_for_long(tmp_path: Path) -> None:
     postgres = PostgresServer()
     here = Instance(tmp_path, "here", postgres.url())
     try:
@@ -206,7 +202,9 @@ def test_a_server_that_hangs_holds_nobody_up_for_long(tmp_path: Path) -> None:
         postgres.close()
 
 
-def test_who_comes_back_too_late_finds_its_draft_gone(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_instance_that_returns_too_late_finds_its_draft_removed(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its host hung before the rename; meanwhile its locks were released, and another instance wrote."""
     monkeypatch.setattr("memory.notes.lock_file", lambda fd, path: None)
     here, there = start("here"), start("there")
@@ -231,7 +229,7 @@ def test_who_comes_back_too_late_finds_its_draft_gone(start: Start, monkeypatch:
     assert [path.name for path in here.folder.iterdir()] == ["a.md"]
 
 
-def test_what_a_dead_instance_left_beside_a_note_goes_with_the_next_write(start: Start) -> None:
+def test_a_dead_instance_s_draft_is_removed_by_the_next_write(start: Start) -> None:
     here, there = start("here"), start("there")
     here.notes.append("a.md", "- one", title="T")
     with here.notes.held("a.md") as note:
@@ -243,7 +241,7 @@ def test_what_a_dead_instance_left_beside_a_note_goes_with_the_next_write(start:
     assert sorted(path.name for path in here.folder.iterdir()) == [".note-ffffffff-0123456789abcdef", "a.md"]
 
 
-def test_who_cannot_ask_for_the_lock_keeps_to_that_of_the_file(start: Start) -> None:
+def test_without_the_lock_server_the_file_s_own_lock_is_respected(start: Start) -> None:
     here = start("here")
     away = start("away", url="postgresql://nobody@127.0.0.1:9/nowhere", wait=0.2)
     here.notes.append("a.md", "- one", title="T")
@@ -261,7 +259,7 @@ def test_who_cannot_ask_for_the_lock_keeps_to_that_of_the_file(start: Start) -> 
     assert (here.folder / "a.md").read_text() == "# T\n\n- edited\n- two\n"
 
 
-def test_a_lock_on_a_file_is_not_waited_for_without_end(tmp_path: Path) -> None:
+def test_waiting_for_a_file_lock_times_out(tmp_path: Path) -> None:
     file = tmp_path / "a.md"
     file.write_text("x")
     one, two = os.open(file, os.O_RDWR), os.open(file, os.O_RDWR)

@@ -70,7 +70,7 @@ async def listening(
         await asyncio.wait([task])
 
 
-async def test_what_others_announce_is_told_at_once_and_our_own_is_not(server: Server) -> None:
+async def test_changes_by_others_are_reported_at_once_and_our_own_are_not(server: Server) -> None:
     async with listening(server) as (heard, news):
         assert news.state.listening
         await asyncio.to_thread(change, server, by="me")
@@ -79,14 +79,14 @@ async def test_what_others_announce_is_told_at_once_and_our_own_is_not(server: S
         assert await heard.within(10) == 1, "it looks by itself after a minute"
 
 
-async def test_what_nobody_announced_is_noticed_by_its_number(server: Server) -> None:
+async def test_an_unannounced_change_is_noticed_by_its_number(server: Server) -> None:
     async with listening(server, poll=0.1) as (heard, _):
         await asyncio.to_thread(change, server, by=None)
         assert await heard.within(2) == 1
         assert await heard.within(0.3) == 0
 
 
-async def test_what_was_rolled_back_is_told_to_nobody(server: Server) -> None:
+async def test_a_rolled_back_change_is_not_announced(server: Server) -> None:
     def fail() -> None:
         with suppress(ZeroDivisionError), server.transaction() as connection:
             notify_change(connection, "another")
@@ -97,7 +97,7 @@ async def test_what_was_rolled_back_is_told_to_nobody(server: Server) -> None:
         assert await heard.within(0.3) == 0
 
 
-async def test_a_lost_session_is_opened_again_and_what_was_missed_is_told(
+async def test_a_lost_session_is_reopened_and_missed_changes_are_reported(
     server: Server, postgres: PostgresServer, database: str
 ) -> None:
     async with listening(server) as (heard, news):
@@ -114,7 +114,7 @@ async def test_a_lost_session_is_opened_again_and_what_was_missed_is_told(
 
 
 @pytest.mark.thorough
-async def test_while_the_server_is_away_it_says_why_and_goes_on_after() -> None:
+async def test_while_the_server_is_unreachable_the_state_says_why() -> None:
     postgres = PostgresServer()
     server = Server(postgres.url())
     try:

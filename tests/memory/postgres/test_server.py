@@ -46,19 +46,19 @@ def test_a_block_that_raises_leaves_nothing_behind(server: Server) -> None:
     assert one(server, "SELECT count(*) FROM t") == 0
 
 
-def test_nothing_waits_for_ever(server: Server) -> None:
+def test_no_connection_waits_forever(server: Server) -> None:
     assert one(server, "SHOW statement_timeout") == "2min"
     assert one(server, "SHOW lock_timeout") == "10s"
     assert one(server, "SHOW TimeZone") == "UTC"
 
 
-def test_what_the_address_says_counts_before_our_own(database: str) -> None:
+def test_parameters_in_the_url_override_our_defaults(database: str) -> None:
     server = Server(f"{database}?application_name=mine")
     assert one(server, "SHOW application_name") == "mine"
     server.close()
 
 
-def test_where_nobody_listens_it_says_why_and_does_not_ask_again_at_once(
+def test_an_unreachable_server_is_reported_and_not_retried_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("memory.postgres.server.REST_SECONDS", 600.0)
@@ -80,14 +80,14 @@ def test_where_nobody_listens_it_says_why_and_does_not_ask_again_at_once(
     server.close()
 
 
-def test_where_encryption_is_asked_for_nothing_is_said_in_the_clear(database: str) -> None:
+def test_if_encryption_is_required_nothing_is_sent_unencrypted(database: str) -> None:
     server = Server(f"{database}?sslmode=verify-full&sslrootcert=system")
     with pytest.raises(ServerUnreachable, match="server does not support SSL, but SSL was required"):
         one(server, "SELECT 1")
     server.close()
 
 
-def test_a_wrong_name_is_told(postgres: PostgresServer) -> None:
+def test_a_wrong_database_name_is_reported(postgres: PostgresServer) -> None:
     server = Server(postgres.url("nowhere"))
     with pytest.raises(IndexUnavailable, match='/nowhere: database "nowhere" does not exist; create it'):
         one(server, "SELECT 1")
@@ -142,7 +142,7 @@ def sessions(postgres: PostgresServer) -> int:
     return int(postgres.execute(sql)[0][0] or 0)
 
 
-def test_a_statement_that_takes_long_is_not_cut_while_the_server_is_at_it(database: str) -> None:
+def test_a_long_statement_is_not_cut_while_the_server_works(database: str) -> None:
     server = Server(database, silent_seconds=0.2)
     assert one(server, "SELECT count(pg_sleep(0.7))") == 1
     with server.session() as connection:
@@ -155,7 +155,7 @@ def test_a_statement_that_takes_long_is_not_cut_while_the_server_is_at_it(databa
     server.close()
 
 
-def test_a_server_that_lets_nobody_in_for_a_moment_goes_on_with_what_it_is_at(database: str) -> None:
+def test_a_statement_survives_while_the_server_refuses_connections(database: str) -> None:
     import psycopg
 
     looks: list[int] = []
@@ -171,7 +171,7 @@ def test_a_server_that_lets_nobody_in_for_a_moment_goes_on_with_what_it_is_at(da
     assert len(looks) > 1
 
 
-def test_behind_a_pooler_nothing_is_cut_that_takes_long_either(database: str) -> None:
+def test_a_long_statement_behind_a_pooler_is_not_cut(database: str) -> None:
     """A pooler reports its own numbers for the server's processes."""
     key_data = re.compile(rb"(?s)(?<=K\x00\x00\x00\x0c).{4}")
     with lossy(database, change=lambda data: key_data.sub(b"\0\0\0\1", data)) as (through, _):
@@ -184,7 +184,7 @@ def test_behind_a_pooler_nothing_is_cut_that_takes_long_either(database: str) ->
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", ["transaction", "session"])
-def test_a_server_that_hangs_in_the_middle_of_a_statement_is_waited_for_no_longer(how: str) -> None:
+def test_a_server_that_hangs_during_a_statement_is_given_up(how: str) -> None:
     postgres = PostgresServer()
     server = Server(postgres.url(), silent_seconds=0.5)
     try:
@@ -216,7 +216,7 @@ def sleep_in(
 
 
 @pytest.mark.thorough
-def test_an_answer_that_got_lost_is_not_waited_for(database: str) -> None:
+def test_a_lost_response_is_given_up(database: str) -> None:
     with lossy(database) as (through, lose):
         server = Server(through, silent_seconds=0.3)
         with pytest.raises(ServerUnreachable, match="no answer for 1 seconds: it is at nothing"):
@@ -267,12 +267,12 @@ def lossy(
                     each.close()
 
 
-def test_a_table_that_is_gone_means_a_broken_index(server: Server) -> None:
+def test_a_missing_table_means_a_corrupted_index(server: Server) -> None:
     with pytest.raises(IndexCorrupted, match="nothing_here"):
         one(server, "SELECT 1 FROM nothing_here")
 
 
-def test_each_step_is_done_once_however_many_come(database: str) -> None:
+def test_each_migration_runs_once_with_many_instances(database: str) -> None:
     steps = ["CREATE TABLE commonplace.a (n integer)", "INSERT INTO commonplace.a VALUES (1)"]
     servers = [Server(database) for _ in range(4)]
     faults: list[IndexUnavailable] = []
@@ -300,7 +300,7 @@ def test_each_step_is_done_once_however_many_come(database: str) -> None:
         server.close()
 
 
-def test_who_may_create_nothing_is_told_what_to_grant(postgres: PostgresServer, database: str) -> None:
+def test_a_user_without_rights_is_told_what_to_grant(postgres: PostgresServer, database: str) -> None:
     postgres.execute("DROP ROLE IF EXISTS poor")
     postgres.execute("CREATE ROLE poor LOGIN")
     server = Server(database.replace("postgres@", "poor@"))
@@ -309,7 +309,7 @@ def test_who_may_create_nothing_is_told_what_to_grant(postgres: PostgresServer, 
     server.close()
 
 
-def test_keys_fit_and_differ() -> None:
+def test_lock_keys_fit_64_bits_and_differ() -> None:
     keys = {lock_key(kind, name) for kind in ("note", "lease") for name in ("a", "b", "ä", "\udcff")}
     assert len(keys) == 8
     assert all(-(2**63) <= key < 2**63 for key in keys)

@@ -150,7 +150,7 @@ def old(file: Path) -> Path:
     return file
 
 
-def test_what_one_has_indexed_the_other_one_finds_and_does_not_index(here: Desk, there: Desk) -> None:
+def test_notes_indexed_by_one_instance_are_found_by_the_other(here: Desk, there: Desk) -> None:
     write_notes(here.folder, 5)
     assert here.sync().added == 5
     assert there.sync().added == 0
@@ -158,7 +158,7 @@ def test_what_one_has_indexed_the_other_one_finds_and_does_not_index(here: Desk,
     assert here.claims() == 0
 
 
-def test_a_search_waits_for_a_note_that_another_one_is_just_indexing(
+def test_a_search_waits_for_a_note_that_another_instance_is_indexing(
     here: Desk, there: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.sync.PATIENCE_SECONDS", 20.0)
@@ -185,7 +185,7 @@ def test_a_search_waits_for_a_note_that_another_one_is_just_indexing(
     assert here.claims() == 0
 
 
-def test_many_notes_that_others_are_at_are_not_waited_for(
+def test_a_search_does_not_wait_for_many_notes_claimed_by_others(
     here: Desk, there: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.sync.PATIENCE_SECONDS", 20.0)
@@ -201,14 +201,14 @@ def test_many_notes_that_others_are_at_are_not_waited_for(
     assert (here.sync().added, here.claims()) == (20, 0)
 
 
-def test_a_note_that_cannot_be_read_is_given_back(here: Desk, there: Desk) -> None:
+def test_the_claim_on_an_unreadable_note_is_released(here: Desk, there: Desk) -> None:
     (here.folder / "large.md").write_bytes(b"x" * (16 * 1024 * 1024 + 1))
     for desk in (here, there):
         assert [problem.path for problem in desk.sync().problems] == ["large.md"]
         assert desk.claims() == 0
 
 
-def test_a_sync_that_breaks_off_gives_back_what_it_has_claimed(here: Desk) -> None:
+def test_an_aborted_sync_releases_its_claims(here: Desk) -> None:
     class Broken(Notes):
         def load(self, path: str) -> LoadedNote:
             raise ZeroDivisionError
@@ -219,9 +219,7 @@ def test_a_sync_that_breaks_off_gives_back_what_it_has_claimed(here: Desk) -> No
     assert here.claims() == 0
 
 
-def test_a_claim_that_ran_out_is_not_relied_on(
-    here: Desk, there: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_expired_claim_is_not_relied_on(here: Desk, there: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its host slept while it read a note; meanwhile another instance indexed a newer version."""
     monkeypatch.setattr("memory.sync._RENEW_SECONDS", 0.0)
     note = here.folder / "a.md"
@@ -248,7 +246,7 @@ def test_a_claim_that_ran_out_is_not_relied_on(
     assert here.claims() == 0
 
 
-def test_an_index_is_not_emptied_where_the_shared_folder_is_not_there(here: Desk, there: Desk) -> None:
+def test_an_index_is_not_emptied_if_the_shared_folder_is_missing(here: Desk, there: Desk) -> None:
     write_notes(here.folder, EMPTIED_NOTES)
     here.sync()
     unmounted = Notes(here.folder.parent / "nothing", private=here.folder.parent / "here", shared=here.locks)
@@ -263,9 +261,7 @@ def test_an_index_is_not_emptied_where_the_shared_folder_is_not_there(here: Desk
     assert there.found("parcel") == set()
 
 
-def test_nor_where_something_was_noted_in_the_folder_that_is_not_the_shared_one(
-    here: Desk, there: Desk
-) -> None:
+def test_an_index_is_not_emptied_if_the_unmounted_folder_has_a_note(here: Desk, there: Desk) -> None:
     write_notes(here.folder, EMPTIED_NOTES + 1)
     here.sync()
     unmounted = here.folder.parent / "unmounted"
@@ -280,7 +276,7 @@ def test_nor_where_something_was_noted_in_the_folder_that_is_not_the_shared_one(
     assert here.sync().removed == EMPTIED_NOTES - 1
 
 
-def test_one_of_few_notes_may_go(here: Desk) -> None:
+def test_one_of_few_notes_may_be_deleted(here: Desk) -> None:
     write_notes(here.folder, 1)
     here.sync()
     (here.folder / "note-00000.md").unlink()
@@ -301,7 +297,7 @@ def test_instances_share_the_work_of_a_new_index(tmp_path: Path, database: str) 
 
 
 @pytest.mark.thorough
-def test_the_work_of_one_who_dies_is_done_by_the_others(tmp_path: Path, database: str) -> None:
+def test_the_work_of_a_dead_instance_is_done_by_the_others(tmp_path: Path, database: str) -> None:
     write_notes(tmp_path / "memory", 1_000)
     indexers = [Indexer(tmp_path, name, database) for name in "abc"]
     desk = Desk(tmp_path, "desk", database)
@@ -318,7 +314,7 @@ def test_the_work_of_one_who_dies_is_done_by_the_others(tmp_path: Path, database
 
 
 @pytest.mark.thorough
-def test_a_search_finds_at_once_what_a_process_was_killed_at(tmp_path: Path, database: str) -> None:
+def test_a_search_finds_at_once_the_notes_claimed_by_a_killed_process(tmp_path: Path, database: str) -> None:
     write_notes(tmp_path / "memory", 3)
     command = "index.claim([f'note-{n:05}.md' for n in range(3)]); print(flush=True); time.sleep(60)"
     process = subprocess.Popen(
@@ -340,9 +336,7 @@ def test_a_search_finds_at_once_what_a_process_was_killed_at(tmp_path: Path, dat
     desk.close()
 
 
-def test_who_asks_for_notes_that_are_being_indexed_neither_waits_nor_stands_in_the_way(
-    here: Desk, there: Desk
-) -> None:
+def test_claiming_notes_that_are_being_indexed_neither_waits_nor_blocks(here: Desk, there: Desk) -> None:
     """Some of them have only a new timestamp, some new text."""
     write_notes(here.folder, 200)
     here.sync()

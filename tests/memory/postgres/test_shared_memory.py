@@ -72,7 +72,7 @@ async def open_memory(tmp_path: Path, database: str, embeddings: EmbeddingServer
         yield open_it
 
 
-async def test_what_one_notes_the_other_one_finds(open_memory: Open) -> None:
+async def test_a_note_written_by_one_memory_is_found_by_the_other(open_memory: Open) -> None:
     here, there = open_memory("here"), open_memory("there")
     await here.write("the umbrella is on the shelf")
     assert [hit.path for hit in (await there.search("umbrella")).hits] == ["2026-11-21.md"]
@@ -81,7 +81,7 @@ async def test_what_one_notes_the_other_one_finds(open_memory: Open) -> None:
     assert [hit.path for hit in (await here.search("suitcase")).hits] == ["2026-11-21.md"]
 
 
-async def test_a_whole_sync_waits_for_what_others_are_at(open_memory: Open, tmp_path: Path) -> None:
+async def test_a_whole_sync_waits_for_notes_claimed_by_others(open_memory: Open, tmp_path: Path) -> None:
     here, there = open_memory("here"), open_memory("there")
     for number in range(30):
         (tmp_path / "shared" / f"{number}.md").write_text(f"- parcel {number}")
@@ -99,7 +99,7 @@ async def test_a_whole_sync_waits_for_what_others_are_at(open_memory: Open, tmp_
     assert (await here.status()).files == 30
 
 
-async def test_news_reach_a_memory_that_watches_nothing(
+async def test_notifications_reach_a_memory_without_a_watcher(
     open_memory: Open, embeddings: EmbeddingServer
 ) -> None:
     """The other one has no model: what it indexes is embedded here, without a search or a scan of the folder."""
@@ -122,7 +122,7 @@ def changes(database: str) -> object:
         return db.execute(CHANGES).fetchone()
 
 
-async def test_vectors_of_a_text_are_made_by_one_of_them(
+async def test_each_text_is_embedded_by_one_memory_only(
     open_memory: Open, embeddings: EmbeddingServer, tmp_path: Path, database: str
 ) -> None:
     memories = [open_memory(name, embeds=True) for name in ("here", "there", "elsewhere")]
@@ -152,7 +152,7 @@ async def test_vectors_of_a_text_are_made_by_one_of_them(
         await asyncio.wait(running)
 
 
-async def test_vectors_that_somebody_died_at_are_made_by_another_one(
+async def test_texts_claimed_by_a_dead_instance_are_embedded_by_another(
     open_memory: Open, embeddings: EmbeddingServer, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.embedding_backfill.OTHERS_REST", 0.2)

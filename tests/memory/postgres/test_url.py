@@ -21,7 +21,7 @@ from memory.postgres.url import find_passwords, format_url, parse_postgres_url
         ("postgresql:///notes?host=/run/pg", "postgresql:///notes?host=/run/pg", ()),
     ],
 )
-def test_it_is_shown_without_what_is_secret(address: str, shown: str, secrets: tuple[str, ...]) -> None:
+def test_a_url_is_shown_without_secrets(address: str, shown: str, secrets: tuple[str, ...]) -> None:
     assert parse_postgres_url(address) == address
     assert format_url(address) == shown
     assert find_passwords(address) == secrets
@@ -30,7 +30,7 @@ def test_it_is_shown_without_what_is_secret(address: str, shown: str, secrets: t
 @pytest.mark.parametrize(
     "wrong", ["http://db/x", "postgresql://", "db/x", "postgresql://a b/x", "host=x dbname=y"]
 )
-def test_what_is_none_is_told(wrong: str) -> None:
+def test_an_invalid_url_is_refused(wrong: str) -> None:
     with pytest.raises(ValueError, match="postgresql://user@host/database"):
         parse_postgres_url(wrong)
 
@@ -38,7 +38,7 @@ def test_what_is_none_is_told(wrong: str) -> None:
 @pytest.mark.parametrize(
     "secret", ["sec%ret", "100%", "p@ssw0rd", "pa/ssw0rd", "12/34", "se?cr3t", "12?cr3t", "a&b?c=d", "%00x"]
 )
-def test_a_password_that_would_be_taken_apart_is_refused_and_not_shown(secret: str) -> None:
+def test_an_ambiguous_password_is_refused_and_not_shown(secret: str) -> None:
     for address in (f"postgresql://me:{secret}@db/notes", f"postgresql://db/notes?x={secret}&y"):
         with pytest.raises(ValueError, match="%40") as refused:
             parse_postgres_url(address)
@@ -54,11 +54,11 @@ def test_a_password_that_would_be_taken_apart_is_refused_and_not_shown(secret: s
         "postgresql://me@%2Frun%2Fpg/notes",
     ],
 )
-def test_what_the_library_takes_is_not_refused(address: str) -> None:
+def test_a_url_that_libpq_accepts_is_not_refused(address: str) -> None:
     from psycopg.conninfo import conninfo_to_dict
 
     assert conninfo_to_dict(parse_postgres_url(address))
 
 
-def test_none_is_fine() -> None:
+def test_an_empty_url_is_accepted() -> None:
     assert parse_postgres_url("") == ""

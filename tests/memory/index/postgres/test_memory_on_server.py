@@ -50,7 +50,7 @@ def mortal() -> Iterator[PostgresServer]:
         yield server
 
 
-async def test_what_is_written_is_found_and_told(tmp_path: Path, database: str) -> None:
+async def test_a_written_note_is_found_and_counted_in_the_status(tmp_path: Path, database: str) -> None:
     write(tmp_path, house="# House\n\n- the boiler is blue\n", trip="- three nights in Oslo\n")
     async with opened(tmp_path, database) as memory:
         assert await paths(memory, "boiler") == ["house.md"]
@@ -69,7 +69,7 @@ async def test_what_is_written_is_found_and_told(tmp_path: Path, database: str) 
 
 
 @pytest.mark.thorough
-def test_the_command_fills_a_new_database_and_without_the_url_all_is_as_before(
+def test_the_command_fills_a_new_database_and_without_the_url_the_file_is_used(
     tmp_path: Path, database: str
 ) -> None:
     commonplace = Commonplace(tmp_path)
@@ -93,7 +93,7 @@ def test_the_command_fills_a_new_database_and_without_the_url_all_is_as_before(
 
 
 @pytest.mark.thorough
-async def test_without_its_server_the_files_are_searched_and_indexing_goes_on_when_it_is_back(
+async def test_without_the_server_files_are_searched_and_indexing_resumes_later(
     tmp_path: Path, mortal: PostgresServer
 ) -> None:
     write(tmp_path, house="- the boiler is blue\n")
@@ -132,9 +132,7 @@ async def until_answered(now: Callable[[], float], memory: Memory) -> None:
 
 
 @pytest.mark.thorough
-async def test_a_server_that_is_halted_holds_nobody_up_for_long(
-    tmp_path: Path, mortal: PostgresServer
-) -> None:
+async def test_a_halted_server_does_not_block_for_long(tmp_path: Path, mortal: PostgresServer) -> None:
     write(tmp_path, house="- the boiler is blue\n")
     url = f"{mortal.url()}?connect_timeout=2"
     async with opened(tmp_path, url) as memory:
@@ -151,7 +149,7 @@ async def test_a_server_that_is_halted_holds_nobody_up_for_long(
 
 
 @pytest.mark.thorough
-async def test_a_server_that_is_halted_in_the_middle_holds_nobody_up_for_long(
+async def test_a_server_halted_during_a_statement_does_not_block_for_long(
     tmp_path: Path, mortal: PostgresServer
 ) -> None:
     """Its connections stay open, and nothing is received on them."""
@@ -174,7 +172,7 @@ async def test_a_server_that_is_halted_in_the_middle_holds_nobody_up_for_long(
 
 
 @pytest.mark.thorough
-async def test_the_oldest_server_that_is_tried_does_as_well(tmp_path: Path) -> None:
+async def test_the_oldest_supported_server_works(tmp_path: Path) -> None:
     if not find_programs(16):
         pytest.skip(NEEDS)
     write(tmp_path, house="# House\n\n- the boiler is blue\n", trip="- three nights in Oslo, 护照\n")

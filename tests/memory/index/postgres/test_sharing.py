@@ -66,7 +66,7 @@ def digests(index: PostgresIndex) -> dict[str, str]:
     return {path: known.digest for path, known in index.known().items()}
 
 
-def test_whoever_has_other_settings_than_others_that_are_active_is_told_so(open_index: Open) -> None:
+def test_an_instance_with_other_settings_than_active_ones_is_refused(open_index: Open) -> None:
     one = open_index("kitchen")
     one.write_batch([note("a.md", "- passport")])
     with pytest.raises(
@@ -76,7 +76,7 @@ def test_whoever_has_other_settings_than_others_that_are_active_is_told_so(open_
     assert digests(one) == {"a.md": "- passport"}
 
 
-def test_whoever_is_alone_begins_anew_with_other_settings(
+def test_a_single_instance_recreates_the_index_with_other_settings(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
     open_index("kitchen").write_batch([note("a.md", "- passport")])
@@ -93,14 +93,14 @@ def test_whoever_is_alone_begins_anew_with_other_settings(
     assert digests(open_index("study", HERE)) == {}
 
 
-def test_a_process_that_has_ended_is_in_nobody_s_way(open_index: Open) -> None:
+def test_an_ended_process_blocks_nobody(open_index: Open) -> None:
     before = open_index()
     before.write_batch([note("a.md", "- passport")])
     before.close()
     assert digests(open_index("study", THERE)) == {}
 
 
-def test_a_running_instance_notices_that_another_one_has_begun_anew(open_index: Open) -> None:
+def test_a_running_instance_notices_a_recreated_index(open_index: Open) -> None:
     one, other = open_index("kitchen"), open_index("study")
     one.write_batch([note("a.md", "- passport")])
     before = other.identity()
@@ -109,7 +109,7 @@ def test_a_running_instance_notices_that_another_one_has_begun_anew(open_index: 
     assert digests(other) == {}
 
 
-def test_a_claim_keeps_others_off_until_it_is_applied_or_given_back(open_index: Open) -> None:
+def test_a_claim_excludes_others_until_the_write_or_the_release(open_index: Open) -> None:
     one, other = open_index(), open_index()
     assert set(one.claim(["a.md", "b.md", "c.md"])) == {"a.md", "b.md", "c.md"}
     assert set(other.claim(["b.md", "c.md", "d.md"])) == {"d.md"}
@@ -119,7 +119,7 @@ def test_a_claim_keeps_others_off_until_it_is_applied_or_given_back(open_index: 
     assert set(other.claim(["a.md", "b.md", "c.md"])) == {"a.md", "b.md", "c.md"}
 
 
-def test_whoever_has_lost_a_claim_overwrites_nothing(
+def test_an_instance_that_lost_a_claim_overwrites_nothing(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
     slow, quick = open_index(), open_index()
@@ -140,7 +140,7 @@ def test_claims_end_with_their_index(open_index: Open, database: str) -> None:
     assert set(open_index().claim(["a.md"])) == {"a.md"}
 
 
-def test_what_a_dead_process_has_claimed_is_free_at_once(
+def test_a_dead_process_s_claims_are_free_at_once(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
     dead, other = open_index(), open_index()
@@ -158,9 +158,7 @@ def test_what_a_dead_process_has_claimed_is_free_at_once(
     assert set(dead.claim(["a.md", "d.md"])) == {"d.md"}
 
 
-def test_a_session_that_only_the_server_takes_for_alive_is_in_nobody_s_way(
-    open_index: Open, database: str
-) -> None:
+def test_a_session_that_only_seems_alive_to_the_server_blocks_nobody(open_index: Open, database: str) -> None:
     index, other = open_index(), open_index()
     with closing(Server(database)) as server:
         lost = LivenessLock(server)
@@ -183,7 +181,7 @@ def end_presence(postgres: PostgresServer, database: str, *, but: PostgresIndex)
     )
 
 
-async def test_a_service_that_is_idle_is_still_one_that_uses_the_index(
+async def test_an_idle_service_still_counts_as_active(
     database: str, postgres: PostgresServer, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.index.postgres.active_instances.SEEN_EVERY", 0.1)
@@ -204,7 +202,7 @@ async def test_a_service_that_is_idle_is_still_one_that_uses_the_index(
     assert digests(open_index("garden")) == {"a.md": "- passport"}
 
 
-async def test_whoever_is_refused_the_index_leaves_no_sign_of_using_it(
+async def test_a_refused_instance_is_not_recorded_as_active(
     database: str, postgres: PostgresServer, open_index: Open
 ) -> None:
     open_index("kitchen").write_batch([note("a.md", "- passport")])
@@ -236,7 +234,7 @@ def holds(postgres: PostgresServer, text: bytes) -> bool:
     return any(text in file.read_bytes() for file in (postgres.data / "base").glob("*/*") if file.is_file())
 
 
-def test_what_is_purged_is_in_no_file_of_a_table(open_index: Open, postgres: PostgresServer) -> None:
+def test_purged_text_is_in_no_table_file(open_index: Open, postgres: PostgresServer) -> None:
     index = open_index()
     forget_a_line(index)
     assert holds(postgres, b"xylophag")
@@ -244,7 +242,7 @@ def test_what_is_purged_is_in_no_file_of_a_table(open_index: Open, postgres: Pos
     assert not holds(postgres, b"xylophag")
 
 
-def test_what_somebody_may_still_read_is_not_said_to_be_purged(
+def test_text_that_a_reader_may_still_see_is_not_reported_as_purged(
     open_index: Open, database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.index.postgres.purge.READERS_SECONDS", 0.2)
@@ -262,7 +260,7 @@ def test_what_somebody_may_still_read_is_not_said_to_be_purged(
 
 
 @pytest.mark.parametrize("where", ["there", "in another database"])
-def test_what_somebody_writes_meanwhile_keeps_is_not_said_to_be_purged(
+def test_text_kept_by_a_running_writer_is_not_reported_as_purged(
     where: str, open_index: Open, database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.index.postgres.purge.READERS_SECONDS", 0.2)
@@ -278,7 +276,7 @@ def test_what_somebody_writes_meanwhile_keeps_is_not_said_to_be_purged(
     assert not holds(postgres, b"xylophag")
 
 
-def test_who_began_to_read_while_it_was_removed_may_still_see_it(
+def test_a_reader_that_began_during_the_removal_may_still_see_the_text(
     database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.index.postgres.purge.READERS_SECONDS", 0.2)
@@ -319,7 +317,7 @@ def test_the_server_keeps_no_samples_of_notes(
     assert not holds(postgres, b"xylophag")
 
 
-def test_nobody_waits_long_for_a_purge_that_has_to_wait(
+def test_a_waiting_purge_does_not_block_others_for_long(
     open_index: Open, database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.index.postgres.purge.LOCK_SECONDS", 0.2)
@@ -337,7 +335,7 @@ def test_nobody_waits_long_for_a_purge_that_has_to_wait(
     assert not holds(postgres, b"xylophag")
 
 
-def test_a_note_that_was_indexed_after_the_look_is_not_restamped(open_index: Open) -> None:
+def test_a_note_indexed_after_the_read_is_not_restamped(open_index: Open) -> None:
     one, other = open_index(), open_index()
     one.write_batch([note("a.md", "- old")])
     one.stamps()
@@ -373,7 +371,7 @@ def test_a_user_without_rights_is_told_which_are_missing(
     postgres.execute("DROP ROLE guest")
 
 
-def test_text_that_postgresql_has_no_place_for_is_kept_all_the_same(open_index: Open, database: str) -> None:
+def test_text_with_characters_that_postgresql_rejects_is_indexed(open_index: Open, database: str) -> None:
     odd = note("a.md", "- nul \0 here")
     index = open_index()
     index.write_batch([replace(odd, digest="odd", fault="half \ud800 of it")])
@@ -383,7 +381,7 @@ def test_text_that_postgresql_has_no_place_for_is_kept_all_the_same(open_index: 
     assert read_server_contents(database).keys() == {"a.md"}
 
 
-def test_words_that_are_too_long_or_too_many_are_no_hindrance(open_index: Open) -> None:
+def test_too_long_or_too_many_words_are_accepted(open_index: Open) -> None:
     index = open_index()
     long, many = "x" * 5000, " ".join(f"w{n}" for n in range(150_000))
     passages = split_passages("- one", most_tokens=400)
@@ -395,7 +393,7 @@ def test_words_that_are_too_long_or_too_many_are_no_hindrance(open_index: Open) 
     assert len(index.candidates([Term(("w77",))], most=1).runs) == 1
 
 
-def test_vectors_longer_than_pgvector_keeps_are_refused_with_the_mend(open_index: Open) -> None:
+def test_vectors_too_long_for_pgvector_are_refused_with_the_fix(open_index: Open) -> None:
     index, model = open_index(), ModelId("fake", "long", 16_001)
     index.write_batch([note("a.md", "- passport")])
     [text] = index.list_unembedded(model, most=1)
@@ -403,12 +401,12 @@ def test_vectors_longer_than_pgvector_keeps_are_refused_with_the_mend(open_index
         index.store_vectors(model, {text.digest: bytes(4 * 16_001)})
 
 
-def test_nothing_is_asked_before_it_is_needed(tmp_path: Path) -> None:
+def test_no_request_is_made_before_it_is_needed(tmp_path: Path) -> None:
     with closing(Server("postgresql://nobody@127.0.0.1:1/none")) as server:
         PostgresIndex(server, fingerprint=HERE).close()
 
 
-def test_instances_share_the_making_of_vectors(open_index: Open, database: str) -> None:
+def test_instances_share_the_embedding_of_texts(open_index: Open, database: str) -> None:
     one, other = open_index(), open_index()
     one.write_batch([note("a.md", "\n".join(f"- line {n} of many" for n in range(9)))])
     mine = one.list_unembedded(MODEL, most=4)
@@ -429,7 +427,7 @@ def unit(choose: random.Random, size: int) -> Vector:
     return array("f", [each / length for each in numbers]).tobytes()
 
 
-def test_a_service_finds_by_signs_in_memory_what_the_server_finds(open_index: Open, database: str) -> None:
+def test_binary_search_in_memory_finds_what_the_server_finds(open_index: Open, database: str) -> None:
     pytest.importorskip("numpy")
     choose = random.Random(9)
     index = open_index()
@@ -453,7 +451,7 @@ def test_a_service_finds_by_signs_in_memory_what_the_server_finds(open_index: Op
                 assert service.candidates([], most=5, likeness=asked) == expected
 
 
-def test_words_propose_what_they_do_in_a_file(open_index: Open, tmp_path: Path) -> None:
+def test_words_propose_the_same_chunks_as_in_a_file(open_index: Open, tmp_path: Path) -> None:
     choose = random.Random(3)
     words = [f"w{n}" for n in range(200)]
     shares = [1 / (n + 1) for n in range(200)]
@@ -470,7 +468,7 @@ def test_words_propose_what_they_do_in_a_file(open_index: Open, tmp_path: Path) 
             assert index.candidates(terms, most=4) == in_file.candidates(terms, most=4)
 
 
-def test_changes_of_words_are_added_up_when_there_are_many(
+def test_many_changes_of_word_counts_are_merged(
     open_index: Open, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.index.postgres.notes.MOST_UNMERGED", 5)
@@ -482,7 +480,7 @@ def test_changes_of_words_are_added_up_when_there_are_many(
     assert list(found.values()) == [5, 0, 1]
 
 
-def test_a_shadow_that_has_lost_its_connection_changes_nothing_and_is_in_nobody_s_way(
+def test_a_shadow_that_lost_its_connection_changes_nothing_and_blocks_nobody(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
     index = open_index()
@@ -506,7 +504,9 @@ def test_a_shadow_that_has_lost_its_connection_changes_nothing_and_is_in_nobody_
 
 
 @pytest.mark.thorough
-def test_many_who_write_the_same_notes_at_once_leave_what_one_would(open_index: Open, database: str) -> None:
+def test_concurrent_writers_of_the_same_notes_leave_the_result_of_one(
+    open_index: Open, database: str
+) -> None:
     paths = [f"{n}.md" for n in range(12)]
     faults: list[BaseException] = []
 
