@@ -1,13 +1,13 @@
-"""Pure: the groups in which somebody says something, as the settings name them."""
+"""The groups of a sender, in the form that the access settings use; no I/O."""
 
 from adapters.discord.incoming import ReceivedMessage
 
 
 def access_groups(said: ReceivedMessage) -> tuple[str, ...]:
-    """`GUILD`, `GUILD/#CHANNEL` and `GUILD/@ROLE`, each for what is said in that guild alone.
+    """Return `GUILD`, `GUILD/#CHANNEL` and `GUILD/@ROLE` for the guild of a message.
 
-    Nothing for what is said where two people talk, whatever roles they have elsewhere. What is said in a thread is
-    said in the channel that it belongs to as well.
+    Return nothing for a direct message, whatever roles its sender has elsewhere. A thread's message also belongs to
+    its parent channel.
     """
     if not said.guild:
         return ()
@@ -15,6 +15,6 @@ def access_groups(said: ReceivedMessage) -> tuple[str, ...]:
     return (
         str(said.guild),
         *(f"{said.guild}/#{channel}" for channel in channels),
-        # Everybody there has the role that has the guild's own number.
+        # Everyone has the role whose id is the guild's.
         *(f"{said.guild}/@{role}" for role in said.roles or () if role != said.guild),
     )

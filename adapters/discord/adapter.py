@@ -1,4 +1,4 @@
-"""Discord as a channel."""
+"""The Discord channel."""
 
 import asyncio
 import logging
@@ -61,29 +61,29 @@ log = logging.getLogger(__name__)
 
 DISCORD = CHANNEL
 COMMANDS_TASK = "discord commands"
-"""The task that makes them known, as owners read of it."""
+"""Name of the task that registers the commands, as shown to owners."""
 CHATS_KEPT = 10_000
 GONE_SECONDS = 10.0
-"""For so long nothing is tried in a chat where nothing could be said; what is to be said waits."""
+"""Seconds during which a chat that refused a message is not tried again; replies to it wait."""
 
 LOOK_SECONDS = 10.0
-"""How long to wait for Discord to say whether a message still exists; after that the message is answered."""
+"""Seconds to wait for Discord to say whether a message still exists; after that the message is answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiscordTimes:
-    """How long Discord is waited for; seconds."""
+    """Durations in seconds."""
 
     call: float = CALL_SECONDS
     pauses: Sequence[float] = PAUSES
-    """Before a call is made again that failed on its way."""
+    """Before each retry of a call that failed in transit."""
     settle: float = SETTLE_SECONDS
-    """After the first words of a reply, until it is shown in part."""
+    """After the first words of a reply, before it is shown in part."""
     receiving: Waiting = field(default_factory=Waiting)
 
 
 class DiscordAdapter:
-    """The bot that has one token."""
+    """The bot of one token."""
 
     def __init__(
         self,
@@ -102,18 +102,17 @@ class DiscordAdapter:
         since: datetime | None = None,
         supervisor: Supervisor | None = None,
     ) -> None:
-        """`people`: owners, and others who were let in; `sources`: what can be picked while a command is filled in.
+        """Store the parts. `people`: owners and others with access; `sources`: values for autocomplete.
 
-        `threads`: what is said to the bot in a channel is answered in a thread of its own. `withdraw` is called with
-        each message that is deleted. `is_ours`: whether the bot
-        is this process's just now; where it is not, nothing is asked of Discord. `since`: until when another
-        instance has answered. `supervisor` keeps the commands up to date and opens direct conversations, and knows if
-        that fails.
+        `threads`: answer messages in a channel in a new thread each. `withdraw` is called with each deleted
+        message. `is_ours` returns whether this process holds the bot; otherwise nothing is sent to Discord.
+        `since`: until when another instance has answered. `supervisor` runs command registration and opens direct
+        channels.
         """
         patience = patience or DiscordTimes()
         self._supervisor = supervisor or Supervisor()
         self.threads = threads
-        """As above; it can be changed while the adapter runs."""
+        """May be changed while the adapter runs."""
         self._accept: AcceptMessage = _refuse_for_now
         self._health = ChannelHealth("starting")
         self._client: discord.Client | None = None
@@ -150,37 +149,36 @@ class DiscordAdapter:
         self._shown = ShownMessages()
         self._beside = BackgroundTasks()
         self._latest: OrderedDict[str, str] = OrderedDict()
-        """The id of the latest message of each chat."""
+        """Id of the latest message by chat."""
         self._gone: dict[str, float] = {}
-        """Chats in which nothing can be said, which the log knows of; and when that was tried last."""
+        """Chats that refused a message, which was logged, and when each was last tried."""
 
     @property
     def name(self) -> str:
-        """The channel's name."""
         return DISCORD
 
     @property
     def health(self) -> ChannelHealth:
-        """How the channel fares just now."""
+        """The channel's current health, including a problem with the commands."""
         problem = self._registration.problem
         if self._health.state != "up" or not problem:
             return self._health
         return ChannelHealth("up", "; ".join(filter(None, [self._health.detail, problem])))
 
     def serves(self, chat: ChatId) -> bool:
-        """Tell whether a chat is one of Discord's."""
+        """Return whether a chat belongs to Discord."""
         return chat.channel == DISCORD and chat.name.removeprefix(PERSON).isdecimal()
 
     def home_of(self, person: PersonId) -> ChatId | None:
-        """The direct conversation with a person, whether there is one already or not."""
+        """Return the direct chat with a person, even if Discord has not opened it yet."""
         return direct_chat(person) if person.id.isdecimal() else None
 
     async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
-        """Get a file that somebody sent."""
+        """Download a received file. Raises AttachmentLost and ChannelFault."""
         await self._connection.fetch(attachment, write, most=most)
 
     async def close(self) -> None:
-        """Leave off what goes on beside."""
+        """Stop background tasks."""
         await self._interactions.close()
         self._beside.cancel()
         await self._beside.wait()
@@ -188,7 +186,7 @@ class DiscordAdapter:
     # -- receiving ------------------------------------------------------------------------------------------
 
     async def run(self, accept: AcceptMessage) -> None:
-        """Receive until cancelled, however long Discord cannot be reached, or knows the token not."""
+        """Receive until cancelled, even while Discord is unreachable or rejects the token."""
         self._accept = accept
         await self._connection.run(self._accept_message)
 
@@ -199,7 +197,7 @@ class DiscordAdapter:
         return await self._accept(message)
 
     async def is_withdrawn(self, message: IncomingMessage) -> bool:
-        """Ask Discord whether a message is still there, where it may have been deleted while nobody heard of it."""
+        """Ask Discord whether a message that may have been deleted unnoticed is gone; False if it does not answer."""
         number = message.edit_of or message.id
         if not (number.isdigit() and self._connection.may_be_deleted(int(number))):
             return False
@@ -212,11 +210,11 @@ class DiscordAdapter:
         except MessageGone:
             return True
         except (ApiRefused, ChannelFault, TimeoutError) as error:
-            log.debug("discord: it cannot be seen whether a message is still there: %s", error)
+            log.debug("discord: could not check whether a message still exists: %s", error)
         return False
 
     async def _find_channel(self, message: IncomingMessage) -> int:
-        """The channel in which a message stands."""
+        """Return the channel of a message."""
         name = message.chat.name
         if name.startswith(PERSON):
             return await self._directs.channel_of(name.removeprefix(PERSON))
@@ -224,7 +222,7 @@ class DiscordAdapter:
 
     def _remember_message(self, message: IncomingMessage) -> None:
         chat = message.chat.name
-        if message.id.isdigit():  # neither an edit nor a command or press
+        if message.id.isdigit():  # neither an edit nor an interaction
             self._latest[chat] = message.id
             self._latest.move_to_end(chat)
             while len(self._latest) > CHATS_KEPT:
@@ -235,7 +233,7 @@ class DiscordAdapter:
 
     def _prepare_client(self, client: discord.Client) -> None:
         if self._client is None and client.user:
-            log.info("on Discord as %s", one_line(str(client.user)))
+            log.info("connected to Discord as %s", one_line(str(client.user)))
         self._client = client
         self._interactions.listen(client)
         if self._registering:
@@ -247,13 +245,13 @@ class DiscordAdapter:
     # -- showing --------------------------------------------------------------------------------------------
 
     async def render(self, reply: Reply) -> None:
-        """Show a reply as it grows; one that nobody can be shown any more is done with."""
+        """Show a reply as it grows; drop it if its chat is gone for good. Raises ChannelFault."""
         from adapters.discord.reply_streamer import (
-            ReplyStreamer,  # brings the reading of Markdown, of no use before
+            ReplyStreamer,  # loads the Markdown parser, needed only here
         )
 
         answerable = parse_handle(reply.to.handle) if reply.to else None
-        # Whoever calls the bot again and again where it may not speak brings no ban upon it.
+        # Discord bans bots that keep trying where they may not speak.
         wait = self._gone.get(reply.chat.name, -inf) + GONE_SECONDS - time.monotonic()
         if wait > 0 and not answerable:
             raise ChannelFault("nothing could be said there a moment ago", retry_after=wait)
@@ -275,13 +273,13 @@ class DiscordAdapter:
             self._gone.pop(reply.chat.name, None)
         except ChatGone as gone:
             self._record_gone(reply.chat, str(gone), is_command=answerable is not None)
-        except ApiRefused as refused:  # even that it cannot be shown
-            log.error("nothing of a reply can be shown in %s: %s", reply.chat, one_line(str(refused)))
+        except ApiRefused as refused:  # even the error text was refused
+            log.error("cannot show a reply in %s: %s", reply.chat, one_line(str(refused)))
 
     async def _choose_target(
         self, reply: Reply, answerable: InteractionHandle | None
     ) -> tuple[ReplyTarget, Sequence[str], Callable[[], Awaitable[OtherTarget]]]:
-        """Where a reply is shown, which messages show it already, and where it goes on if that comes to its end."""
+        """Return where to show a reply, the messages that show it already, and where to continue if that ends."""
         message, shown = reply.to, reply.shown
         if message and any(each.startswith(DIRECT) for each in shown):
             return (
@@ -291,7 +289,7 @@ class DiscordAdapter:
             )
         if message is None or answerable is None:
             return ChannelTarget(self._calls, await self._reply_channel(reply)), shown, _raise_gone
-        if answerable.replaces:  # what is chosen takes the place of what was to be chosen from
+        if answerable.replaces:  # the chosen answer replaces the buttons
             shown = shown or (str(answerable.buttons),)
         return (
             await self._interaction_target(reply, message, answerable, is_begun=bool(shown)),
@@ -316,7 +314,7 @@ class DiscordAdapter:
     async def _fallback_target(
         self, reply: Reply, message: IncomingMessage, answerable: InteractionHandle
     ) -> OtherTarget:
-        """Where the answer to a command is told that cannot be told as such: in private what was private."""
+        """Return where to answer a command that expired: privately if the command was private."""
         if answerable.private:
             channel = await self._directs.channel_of(message.sender.id)
             return OtherTarget(ChannelTarget(self._calls, channel), is_direct=True)
@@ -332,12 +330,12 @@ class DiscordAdapter:
         return int(name)
 
     def _reply_to(self, reply: Reply, place: ReplyTarget) -> int | None:
-        """What a reply is put to: in rooms the message; where two people talk, only if something came in between."""
+        """Return the message to reply to: always in rooms; in direct chats only if others came in between."""
         message = reply.to
         if message is None or find_thread_channel(message) not in (
             None,
             place.number,
-        ):  # its thread begins with it
+        ):  # its thread starts with it
             return None
         number = message.id.partition(".")[0]
         if not number.isdigit():
@@ -347,12 +345,12 @@ class DiscordAdapter:
         return None
 
     def _record_gone(self, chat: ChatId, why: str, *, is_command: bool) -> None:
-        # A command is answered where nothing may be written, too: this says nothing of the chat.
+        # Commands are answered even where the bot may not write, so this says nothing about the chat.
         if is_command:
-            log.warning("a command in %s cannot be answered any more: %s", chat, one_line(why))
+            log.warning("a command in %s can no longer be answered: %s", chat, one_line(why))
             return
         if chat.name not in self._gone:
-            log.warning("nothing can be said in %s any more: %s", chat, one_line(why))
+            log.warning("cannot send messages in %s: %s", chat, one_line(why))
         self._gone[chat.name] = time.monotonic()
 
 

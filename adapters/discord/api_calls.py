@@ -1,4 +1,4 @@
-"""Calls to Discord: each again where that helps and the library does not, and what a refusal means as a type."""
+"""Calls to Discord, with retries that the library lacks, and refusals as exceptions."""
 
 import asyncio
 import logging
@@ -15,50 +15,50 @@ from bot.messages import ChannelFault
 log = logging.getLogger(__name__)
 
 CALL_SECONDS = 75.0
-"""For a whole call; the library waits within it, for a minute at most, where Discord wants to be left alone."""
+"""For a whole call, including up to a minute that the library waits for a rate limit."""
 PAUSES = (0.5, 2.0)
-"""Seconds before a call is made again that failed on its way."""
+"""Seconds before each retry of a call that failed in transit."""
 LONGEST_HOLD = 30.0
-"""Seconds that Discord may want to be left alone without the reply being put off."""
+"""Longest rate limit in seconds that is waited for; after a longer one the reply is put off."""
 WRONG_TOKEN_HOLD = 60.0
 
 Result = TypeVar("Result")
 
 
 class ApiRefused(Exception):
-    """Base of what Discord refuses for good; the text is Discord's own word for it."""
+    """Base class of permanent refusals; the text is Discord's."""
 
 
 class ChatGone(ApiRefused):
-    """Nothing can be said in this channel any more: deleted, closed, forbidden to see or to write."""
+    """The channel no longer accepts messages: deleted, closed, or forbidden to the bot."""
 
 
 class MessageGone(ApiRefused):
-    """The message that was to be edited or deleted is not there, or is nobody's to edit."""
+    """The message to be edited or deleted is missing or not the bot's."""
 
 
 class ThreadArchived(ApiRefused):
-    """The thread was put away; whoever writes in it opens it again, whoever edits must do so before."""
+    """The thread is archived; a new message reopens it, but an edit does not."""
 
 
 class InteractionExpired(ApiRefused):
-    """A command or press cannot be answered as such any more."""
+    """The interaction can no longer be answered."""
 
 
 class ReplyRefused(ApiRefused):
-    """What it was to reply to may not be replied to, or is not there."""
+    """The message to reply to is missing or may not be replied to."""
 
 
 class TooLong(ApiRefused):
-    """The text has more characters than Discord takes."""
+    """The text exceeds Discord's limit."""
 
 
 class ContentBlocked(ApiRefused):
-    """The rules of a server forbid what the text says."""
+    """A server's rules forbid the content."""
 
 
 class ApiCalls:
-    """What the bot asks of Discord. Raises Refused, and ChannelFault where it may work later."""
+    """Makes the bot's calls to Discord."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class ApiCalls:
         call_seconds: float = CALL_SECONDS,
         budget: InvalidRequestLimit | None = None,
     ) -> None:
-        """`client` gives the one that is logged in, or raises ChannelFault."""
+        """Store the parts. `client` returns the logged-in client, or raises ChannelFault."""
         self._client = client
         self._pauses = pauses
         self._call_seconds = call_seconds
@@ -77,7 +77,10 @@ class ApiCalls:
     async def make(
         self, call: Callable[[discord.Client], Awaitable[Result]], *, again: bool = True
     ) -> Result:
-        """Make a call, once more or twice where it failed on its way; it must do no harm when it is done twice."""
+        """Make a call that is safe to repeat, and retry it if it failed in transit.
+
+        Raises ApiRefused for permanent refusals, and ChannelFault if a later call may work.
+        """
         pauses = list(self._pauses) if again else []
         while True:
             try:
@@ -100,9 +103,9 @@ class ApiCalls:
             raise translate_error(error) from error
         except discord.RateLimited as error:
             raise ChannelFault(describe_error(error), retry_after=error.retry_after) from error
-        except aiohttp.ClientResponseError as error:  # which would tell the address, and with it a token
+        except aiohttp.ClientResponseError as error:  # its text holds the URL, and with it a token
             raise ChannelFault(describe_error(error)) from None
-        except (aiohttp.ClientError, OSError) as error:  # TimeoutError, too
+        except (aiohttp.ClientError, OSError) as error:  # includes TimeoutError
             raise ChannelFault(describe_error(error)) from error
         except (RuntimeError, AttributeError) as error:
             if not client.is_closed():
@@ -118,16 +121,16 @@ class ApiCalls:
 _MEANINGS: dict[type[ApiRefused], tuple[int, ...]] = {
     ChatGone: (
         10003,  # channel
-        10004,  # guild
+        10004,  # user
         10013,  # user
         40058,  # a forum itself
-        50001,  # may not see it
-        50007,  # a person who takes no direct messages
-        50008,  # nothing is written there
-        50013,  # may not write there
+        50001,  # not visible to the bot
+        50007,  # a person who accepts no direct messages
+        50008,  # a channel without text
+        50013,  # not writable for the bot
         50033,  # no such person
-        50278,  # a person in no guild with the bot
-        160005,  # a thread that is locked
+        50278,  # a person who shares no guild with the bot
+        160005,  # a locked thread
     ),
     MessageGone: (10008, 50005, 50021, 50162),
     ThreadArchived: (50083,),
@@ -141,7 +144,7 @@ _SLOWMODE_CODES = (20016, 20022, 20028)
 
 
 def translate_error(error: discord.HTTPException) -> Exception:
-    """What an error of the library's is to us."""
+    """Return our exception for an error of the library."""
     said = error.text.strip() or str(error.status)
     if kind := _BY_CODE.get(error.code):
         return kind(said)
@@ -149,7 +152,7 @@ def translate_error(error: discord.HTTPException) -> Exception:
         return ChannelFault(describe_error(error), retry_after=_retry_after(error))
     if error.status == 401:
         return ChannelFault(describe_error(error), retry_after=WRONG_TOKEN_HOLD)
-    if error.status >= 500 or not error.code:  # without a code it is somebody in between who answers
+    if error.status >= 500 or not error.code:  # without a code, the answer is a proxy's
         return ChannelFault(describe_error(error))
     if error.code == _INVALID_FORM:
         if "In message_reference" in said:

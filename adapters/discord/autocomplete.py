@@ -1,4 +1,4 @@
-"""What is offered while somebody fills in a command: only to those who may use it, and no more than it would tell."""
+"""Suggestions while a person fills in a command, limited to what that person may see."""
 
 import asyncio
 import re
@@ -22,12 +22,12 @@ COMPLETED_OPTIONS = {
     ("correct", "place"),
     ("reminders", "number"),
 }
-"""Commands and their options that are completed."""
+"""Options that are completed, as (command, option)."""
 MAX_SUGGESTIONS = 25
 LABEL_CHARS = 100
 VALUE_CHARS = 100
 NOTES_SECONDS = 5.0
-"""For so long a list of notes is good: every key that is pressed asks anew."""
+"""Seconds to cache the list of notes: every key press asks for suggestions."""
 AUTO = "auto"
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}\.md")
@@ -40,20 +40,20 @@ class PartialCommand:
 
     command: str
     option: str = ""
-    """The one that is written in just now."""
+    """The option in focus."""
     begun: str = ""
-    """What stands in it."""
+    """Its current text."""
     others: Mapping[str, str] = field(default_factory=dict)
-    """What stands in the others, by name."""
+    """Texts of the other options, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Something that can be picked."""
+    """A value to pick."""
 
     label: str
     value: str
-    """What stands in the option then."""
+    """Text for the option."""
 
 
 async def _empty_trash() -> Sequence[TrashItem]:
@@ -62,20 +62,20 @@ async def _empty_trash() -> Sequence[TrashItem]:
 
 @dataclass(frozen=True, slots=True)
 class AutocompleteSources:
-    """Where that is known which can be picked."""
+    """Where the suggested values come from."""
 
     models: Callable[[], Sequence[str]]
-    """The names of all that can answer."""
+    """Return the names of all models."""
     notes: Callable[[], Awaitable[Iterable[str]]]
-    """The paths of all notes."""
+    """Return the paths of all notes."""
     reminders: Callable[[ChatId], Awaitable[Sequence[ReminderRow]]]
-    """What is to come in a chat, the nearest first."""
+    """Return a chat's pending reminders, the next first."""
     removed: Callable[[], Awaitable[Sequence[TrashItem]]] = _empty_trash
-    """What is in the trash, the newest first."""
+    """Return the trash, newest first."""
 
 
 class Autocomplete:
-    """Tells what can be picked. Who may not use a command is offered nothing, as if there were nothing."""
+    """Finds suggestions; a person who may not use a command gets none."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Autocomplete:
         standing: Callable[[ReceivedMessage], Awaitable[Standing]],
         memory_is_open: Callable[[IncomingMessage], Awaitable[bool]],
     ) -> None:
-        """`standing`: how far whoever types is trusted; `memory_is_open`: whether the memory may be used there."""
+        """Store the parts. `standing`: the sender's trust level; `memory_is_open`: whether a chat may use the memory."""
         self._sources = sources
         self._commands = commands
         self._standing = standing
@@ -95,7 +95,7 @@ class Autocomplete:
         self._listing = asyncio.Lock()
 
     async def offers(self, said: ReceivedMessage, typed: PartialCommand) -> list[Suggestion]:
-        """What can be picked, the likeliest first. Raises what the sources raise."""
+        """Return suggestions, most likely first. Raises what the sources raise."""
         standing = await self._standing(said)
         usable = {command.name: command for command in commands_for(standing, self._commands)}
         command = usable.get(typed.command)
@@ -150,7 +150,7 @@ class Autocomplete:
     async def _suggest_reminders(
         self, said: ReceivedMessage, typed: PartialCommand, standing: Standing
     ) -> list[Suggestion]:
-        """By number or words; of several numbers in a row the last one is completed."""
+        """Suggest reminders by number or words; completes the last of several numbers."""
         before, _, last = typed.begun.rpartition(" ")
         if not all(each.strip("#,").isdecimal() for each in before.split()):
             before, last = "", typed.begun
@@ -164,11 +164,11 @@ class Autocomplete:
 
 
 def _filter_suggestions(offers: Iterable[Suggestion], begun: str) -> list[Suggestion]:
-    """Those in which it stands that was begun, at the beginning first; no more than can be shown."""
+    """Return matching suggestions, prefix matches first, up to `MAX_SUGGESTIONS`."""
     wanted = begun.strip().casefold()
     ranked: tuple[list[Suggestion], ...] = ([], [], [])
     for offer in offers:
-        # A note's path that is cut would be another note's.
+        # A note's path cut short could name another note.
         if not 0 < len(offer.value) <= VALUE_CHARS:
             continue
         label = offer.label.casefold()

@@ -1,4 +1,4 @@
-"""Choices as buttons below a message; what one says is its custom id, and comes back when it is pressed."""
+"""Choices as buttons below a message; a button's custom id returns as text when pressed."""
 
 from collections.abc import Iterable
 
@@ -9,22 +9,22 @@ from bot.messages import Choice
 from bot.sanitize import one_line
 
 MOST_BUTTONS = 25
-"""Five rows of five are all that Discord shows below a message."""
+"""Discord shows at most five rows of five below a message."""
 LABEL_CHARS = 80
 SAYS_CHARS = 100
 
 
 def make_buttons(choices: Iterable[Choice]) -> View | None:
-    """The buttons for these choices; None where there is none. To be called within a running loop.
+    """Return buttons for the choices, or None if there are none; needs a running event loop.
 
-    The library keeps no track of them: a press comes as an interaction, by whatever process it was offered.
+    The library does not track them: a press arrives as an interaction, whichever process offered the buttons.
     """
     view = View(timeout=None)
     said: set[str] = set()
     for choice in choices:
         if len(said) == MOST_BUTTONS:
             break
-        # Discord refuses the whole message where two say the same.
+        # Discord rejects a message with duplicate custom ids.
         if choice.says in said or not choice.label.strip() or not 0 < len(choice.says) <= SAYS_CHARS:
             continue
         said.add(choice.says)

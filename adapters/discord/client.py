@@ -1,4 +1,4 @@
-"""The library's client: one connection to Discord, that tells a listener what happens, in order."""
+"""The library's client: one connection to Discord that reports events to a listener, in order."""
 
 import logging
 from collections.abc import Callable, Collection, Mapping
@@ -14,59 +14,59 @@ from adapters.discord.response_timeouts import install_response_limits
 log = logging.getLogger(__name__)
 
 LONGEST_HOLD = 60.0
-"""Seconds that the library waits for a rate limit to end, before it raises RateLimited."""
+"""Seconds that the library waits for a rate limit before it raises RateLimited."""
 
 
 class GatewayListener(Protocol):
-    """What is told of what happens. Each of these only notes it, so that nothing waits and the order is kept."""
+    """Receives events; each method only records one, so that nothing blocks and the order is kept."""
 
     def connected(self, client: discord.Client, shard: int) -> None:
-        """A session begins: what was said before it is not told any more."""
+        """A new session began: Discord does not send earlier messages."""
         ...
 
     def resumed(self, shard: int) -> None:
-        """A session goes on: nothing was missed."""
+        """A session was resumed without missing events."""
         ...
 
     def disconnected(self, shard: int) -> None:
-        """The connection is gone; the library tries to get it back."""
+        """The connection was lost; the library tries to reconnect."""
         ...
 
     def guild_available(self, guild: discord.Guild) -> None:
-        """A guild can be heard from now on."""
+        """A guild became available."""
         ...
 
     def guild_unavailable(self, guild: discord.Guild) -> None:
-        """A guild cannot be heard for now."""
+        """A guild became unavailable."""
         ...
 
     def guilds_known(self, shard: int) -> None:
-        """All guilds of a shard that can be heard have been told."""
+        """All available guilds of a shard were reported."""
         ...
 
     def said(self, message: discord.Message) -> None:
-        """There is a message."""
+        """A message was posted."""
         ...
 
     def edited(self, message: discord.Message) -> None:
-        """A message is another one now."""
+        """A message was edited."""
         ...
 
     def deleted(self, channel: int, messages: Collection[int]) -> None:
-        """Messages are not there any more."""
+        """Messages were deleted."""
         ...
 
     def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
-        """The library stumbled over an event."""
+        """The library failed to parse an event."""
         ...
 
     async def identify(self, *, initial: bool) -> None:
-        """A session is about to begin; raises where it must not."""
+        """A session is about to start; raises if it must not."""
         ...
 
 
 def make_intents() -> discord.Intents:
-    """What Discord is to tell of: guilds, messages in them, direct messages; what is privileged is asked for apart."""
+    """Return the intents for guilds, their messages and direct messages; privileged ones are requested separately."""
     wanted = discord.Intents.none()
     wanted.guilds = True
     wanted.guild_messages = True
@@ -84,12 +84,11 @@ def open_client(
     hello_within: float,
     is_ours: Callable[[], bool] = lambda: True,
 ) -> discord.Client:
-    """Give a client that has asked nothing yet; it serves for one login.
+    """Return a client, not yet connected, for one login.
 
-    `guilds_within`: seconds after the last guild that Discord told of until all are taken to be known;
-    `heartbeat_within`: seconds without a sign of life until a connection is taken to be dead; `openings` paces
-    new ones, and `hello_within` is how many seconds one may stay silent at first. While the bot is not
-    `is_ours`, every request fails with a ConnectionError.
+    `guilds_within`: seconds after the last reported guild until all count as known. `heartbeat_within`: seconds of
+    silence until a connection counts as dead. `openings`: delays between new connections. `hello_within`: seconds
+    that a new connection may be silent. While `is_ours` is false, every request fails with a ConnectionError.
     """
     silence_logs()
     options: dict[str, Any] = {
@@ -112,13 +111,13 @@ def open_client(
 
 
 def may_read_all(client: discord.Client) -> bool:
-    """Whether Discord gives this application the text of messages that do not mention it; known after the login."""
+    """Return whether the application gets the text of messages that do not mention it; known after login."""
     flags = client.application_flags
     return flags.gateway_message_content or flags.gateway_message_content_limited
 
 
 def _make_trace(is_ours: Callable[[], bool]) -> aiohttp.TraceConfig:
-    """Stop what another instance is to do now before it leaves: all that the library asks of Discord comes by here."""
+    """Return a trace that stops all the library's requests while another instance has the bot."""
 
     async def ask(*_: object) -> None:
         if not is_ours():
@@ -137,7 +136,7 @@ class _SingleClient(discord.Client):
         await self.listener.identify(initial=initial)
 
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        if not self.is_closed():  # the library goes on to tell of things, without a loop to do it in
+        if not self.is_closed():  # the library still dispatches events after its loop is closed
             super().dispatch(event, *args, **kwargs)
 
 
@@ -146,9 +145,9 @@ class _ShardedClient(_SingleClient, discord.AutoShardedClient):
 
 
 def _install_events(client: discord.Client, listener: GatewayListener, *, begun: Callable[[], None]) -> None:
-    """Have events told. Each runs in a task of its own, but those begin in order, and end before they wait.
+    """Register event handlers. Each runs in its own task, but they start in order and finish before awaiting.
 
-    `begun` is called with each session that begins or goes on.
+    `begun` is called with each new or resumed session.
     """
 
     async def on_shard_connect(shard: int) -> None:
@@ -198,9 +197,9 @@ def _install_events(client: discord.Client, listener: GatewayListener, *, begun:
         listener.deleted(payload.channel_id, payload.message_ids)
 
     async def on_error(event: str, *_: object, **__: object) -> None:
-        log.exception("Discord: what came as %s could not be handled", event)
+        log.exception("Discord: could not handle the event %s", event)
 
-    # Where there are shards, the library tells only once that all of them are ready, never after a new session of one.
+    # With shards, the library's own events fire only when all are ready, and not for one shard's new session.
     is_sharded = isinstance(client, discord.AutoShardedClient)
     for told in (
         *((on_shard_connect, on_shard_resumed, on_shard_disconnect, on_shard_ready) if is_sharded else ()),

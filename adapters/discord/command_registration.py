@@ -1,4 +1,4 @@
-"""The slash commands, made known to Discord: only where they are others than it knows already."""
+"""Register the slash commands with Discord, only where they differ from what was registered."""
 
 import asyncio
 import hashlib
@@ -20,7 +20,7 @@ from bot.sanitize import one_line
 log = logging.getLogger(__name__)
 
 PAUSES = (5.0, 30.0, 120.0, 600.0, 1800.0)
-"""Seconds before Discord is asked again where it could not be reached; the last one again and again."""
+"""Seconds before each retry while Discord is unreachable; the last one repeats."""
 MISSING_ACCESS = 50001
 NO_SCOPE = (
     "the slash commands cannot be shown in the server {guild}: the bot was added to it without the scope "
@@ -34,9 +34,9 @@ _EVERYWHERE = 0
 
 
 class CommandRegistration:
-    """Sets all commands by one call, for all guilds and direct messages, or for some guilds alone.
+    """Sets all commands with one call, for everywhere or for certain guilds only.
 
-    What was set is known from earlier starts, for each application. What Discord refuses is logged, and a `problem`.
+    What was set is stored per application. Refusals by Discord are logged and reported as a `problem`.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class CommandRegistration:
         pauses: Sequence[float] = PAUSES,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`guilds`: those to which the commands are shown, and nowhere else; none for everywhere."""
+        """Store the parts. `guilds`: the only ones to show the commands in; empty for everywhere."""
         self.problem = ""
-        """Why they are not shown as they should be: one line with the mend in it."""
+        """Why the commands are not shown as they should be, with the remedy, in one line."""
         self._store = store
         self._commands = commands
         self._guilds = guilds
@@ -59,9 +59,9 @@ class CommandRegistration:
         self._told = ""
 
     async def register(self, client: discord.Client) -> None:
-        """Set what is not set yet, and take away what is shown elsewhere; to be called once it is logged in.
+        """Set commands that have changed, and remove those shown elsewhere; call it after login.
 
-        Returns when that is done, will not be, or the client is closed; may be called again after it failed. Raises
+        Returns when that is done or refused, or the client is closed; may be called again after a failure. Raises
         StateFault.
         """
         application = client.application_id
@@ -83,7 +83,7 @@ class CommandRegistration:
                 await self._store.put(f"{prefix}{place}", "")
 
     async def _set_commands(self, client: discord.Client, place: int, payload: list[dict[str, Any]]) -> bool:
-        """Set all commands of a place; tell whether that is done."""
+        """Set all commands of a guild or of everywhere; return whether that is done."""
         application, http = client.application_id or 0, http_client(client)
         pauses = list(self._pauses)
         while not client.is_closed():
@@ -103,7 +103,7 @@ class CommandRegistration:
             except RuntimeError:
                 if not client.is_closed():
                     raise
-                return False  # closed while it asked
+                return False  # closed during the call
             else:
                 self._told = ""
                 return True
@@ -115,9 +115,9 @@ class CommandRegistration:
     def _handle_refusal(
         self, application: int, place: int, payload: list[dict[str, Any]], error: discord.HTTPException
     ) -> bool:
-        """Tell why Discord does not take them; true where there is nothing left to be done."""
+        """Record why Discord refused; return whether nothing is left to do."""
         if place != _EVERYWHERE and not payload and error.status in (403, 404):
-            return True  # the bot is not there any more, and neither are its commands
+            return True  # the bot has left the guild, and its commands are gone
         if isinstance(error, discord.Forbidden) and error.code == MISSING_ACCESS:
             self.problem = NO_SCOPE.format(guild=place, application=application)
         else:
@@ -126,7 +126,7 @@ class CommandRegistration:
         return False
 
     def _log_once(self, problem: str) -> None:
-        """Log it once, not for each time that it is tried again."""
+        """Log a problem once, not with each retry."""
         if problem != self._told:
             log.warning("Discord: %s", one_line(problem))
         self._told = problem

@@ -1,4 +1,4 @@
-"""The connection to Discord: opened, held, and made anew where it cannot be held, for as long as it takes."""
+"""The connection to Discord: opened, kept, and opened again for as long as it takes."""
 
 import asyncio
 import logging
@@ -45,10 +45,10 @@ log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 5.0
 CANCEL_SECONDS = 1.0
-"""Before a task that goes on is cancelled once more."""
+"""Before a task that continues is cancelled again."""
 SESSIONS_AT_ONCE = 10
 SESSIONS_WITHIN = 600.0
-"""So many sessions may be begun in so many seconds: a thousand a day are allowed, then Discord resets the token."""
+"""At most this many sessions in this many seconds: after a thousand a day, Discord resets the token."""
 CONNECTION_ERRORS = (
     discord.DiscordException,
     aiohttp.ClientError,
@@ -62,27 +62,27 @@ CONNECTION_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class ConnectionTimes:
-    """How long Discord is waited for; seconds."""
+    """Durations in seconds."""
 
     waits: ReconnectTimes = field(default_factory=ReconnectTimes)
     pauses: ReceiveTimes = field(default_factory=ReceiveTimes)
     client: float = 20.0
-    """For a connection, where something is to be asked of Discord."""
+    """Wait for a connection before a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionEvents:
-    """Who is told what, beside the assistant. None of them waits, none may raise."""
+    """Callbacks besides the assistant's; they must neither block nor raise."""
 
     health: Callable[[ChannelHealth], None]
     opened: Callable[[discord.Client], None] = lambda _: None
-    """A client, before it connects: for what must hear its events, such as a tree of commands."""
+    """Gets a client before it connects, to register event handlers."""
     ready: Callable[[discord.Client], None] = lambda _: None
-    """A session has begun, and all its guilds are known; again with each new one, and for each shard."""
+    """A session began and its guilds are known; called for each session of each shard."""
 
 
 class GatewayConnection:
-    """The bot that has one token, on Discord."""
+    """The Gateway connection of one token's bot."""
 
     def __init__(
         self,
@@ -97,11 +97,10 @@ class GatewayConnection:
         since: datetime | None = None,
         supervisor: Supervisor | None = None,
     ) -> None:
-        """`people`: owners, and others who were let in: Discord tells no bot where they wrote to it meanwhile.
+        """Store the parts. `people`: owners and others with access, as Discord does not list direct channels.
 
-        `withdraw` is called with each message that is deleted. `is_ours`: whether the bot is this process's
-        just now; `since`: until when another instance has answered. `supervisor` opens direct conversations, and knows
-        if that fails.
+        `withdraw` is called with each deleted message. `is_ours` returns whether this process holds the bot;
+        `since`: until when another instance has answered. `supervisor` opens direct channels.
         """
         self._supervisor = supervisor or Supervisor()
         self._is_ours = is_ours
@@ -120,7 +119,7 @@ class GatewayConnection:
         self._lost = asyncio.Event()
         self._back = asyncio.Event()
         self._begun: deque[float] = deque()
-        """When sessions began."""
+        """Start times of sessions."""
         self._sessions_left = 1000
         self._shards = 1
         self._reads_all = False
@@ -129,15 +128,15 @@ class GatewayConnection:
 
     @property
     def reads_all_messages(self) -> bool:
-        """Whether the bot is given the text of messages that do not mention it, as in its own threads."""
+        """Whether the bot gets the text of messages that do not mention it, such as in its own threads."""
         return self._reads_all
 
     def may_be_deleted(self, message: int) -> bool:
-        """Whether a message may be gone without our having been told of it."""
+        """Return whether a message may have been deleted without an event reaching us."""
         return self._receiver is None or self._receiver.may_be_deleted(message)
 
     async def client(self) -> discord.Client:
-        """The client that is logged in, waited for a while. Raises ChannelFault."""
+        """Return the logged-in client, after waiting for a while. Raises ChannelFault."""
         try:
             async with asyncio.timeout(self._patience.client):
                 while True:
@@ -149,11 +148,11 @@ class GatewayConnection:
             raise ChannelFault("Discord cannot be reached") from error
 
     async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
-        """Get a file that somebody sent. Raises AttachmentLost, ChannelFault."""
+        """Download a received file. Raises AttachmentLost and ChannelFault."""
         await fetch_file(attachment, write, most=most, api_base=self._api_base, client=self.client)
 
     async def run(self, accept: AcceptMessage) -> None:
-        """Receive until cancelled, however long Discord cannot be reached, or knows the token not."""
+        """Receive until cancelled, even while Discord is unreachable or rejects the token."""
         receiver = self._receiver = Receiver(
             accept,
             self._store,
@@ -173,7 +172,7 @@ class GatewayConnection:
             self._receiver = None
             await receiver.close()
 
-    # -- one connection after the other ---------------------------------------------------------------------
+    # -- connecting -----------------------------------------------------------------------------------------
 
     async def _stay_connected(self, receiver: Receiver) -> None:
         while True:
@@ -183,15 +182,15 @@ class GatewayConnection:
             except CONNECTION_ERRORS as expected:
                 error = expected
             except Exception as unexpected:
-                log.exception("Discord: the connection has failed")
+                log.exception("Discord: the connection failed")
                 error = unexpected
-            if is_intent_off(error):  # switched off since the login told that it was on
+            if is_intent_off(error):  # switched off since login
                 self._is_text_refused = True
                 receiver.set_text_hidden(True)
             await asyncio.sleep(self._condition.record_failure(error))
 
     async def _connect(self, receiver: Receiver) -> None:
-        """One client from its login to its end: none serves for a second one."""
+        """Use a new client from login to close; a client cannot be reused."""
         check_library()
         answer = self._condition.answer_seconds
         async with asyncio.timeout(answer):
@@ -226,7 +225,7 @@ class GatewayConnection:
             await _close_client(client)
 
     async def _stay_open(self, client: discord.Client, gateway: GatewayInfo) -> None:
-        """Be connected until that ends, or the library does not get it back."""
+        """Stay connected until the connection ends or the library fails to restore it."""
         self._back.clear()
         self._lost.set()
         connecting = asyncio.create_task(client.connect())
@@ -238,7 +237,7 @@ class GatewayConnection:
             try:
                 connecting.result()
             except AttributeError as error:
-                # The library stumbles over a first connection that fails: what failed stands behind its own error.
+                # The library fails on a first connection that fails; the cause is its error's context.
                 if not has_connected(client) and isinstance(error.__context__, CONNECTION_ERRORS):
                     raise error.__context__ from None
                 if not has_connected(client) and is_reconnect_request(error.__context__):
@@ -246,14 +245,14 @@ class GatewayConnection:
                 raise
         finally:
             pending = {connecting, watching}
-            while pending:  # with several shards the library may take a cancellation for one of its own
+            while pending:  # with several shards the library may swallow a cancellation
                 for task in pending:
                     task.cancel()
                 _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
             await asyncio.gather(connecting, watching, return_exceptions=True)
 
     async def _watch_connection(self) -> None:
-        """Tell of a connection that is lost for more than a moment; raise ConnectionLost where it stays so."""
+        """Report a connection lost for more than a moment; raise ConnectionLost if it stays lost."""
         while True:
             await self._lost.wait()
             if not await self._reconnects_within(self._waits.told):
@@ -267,25 +266,25 @@ class GatewayConnection:
                 await self._back.wait()
         return self._back.is_set()
 
-    # -- what the client tells ------------------------------------------------------------------------------
+    # -- events of the client -------------------------------------------------------------------------------
 
     def mark_connected(self) -> None:
-        """Note that Discord can be heard."""
+        """Note that the connection works."""
         self._lost.clear()
         self._back.set()
         self._condition.record_success()
 
     def mark_disconnected(self) -> None:
-        """Note that it cannot, for now."""
+        """Note that the connection is lost for now."""
         self._back.clear()
         self._lost.set()
 
     def ready(self, client: discord.Client) -> None:
-        """Tell that all guilds are known."""
+        """Report that all guilds are known."""
         self._told.ready(client)
 
     async def identify(self, *, initial: bool) -> None:
-        """Let a session begin, unless there were too many of them."""
+        """Allow a session to start. Raises TooManySessions if there were too many."""
         now = time.monotonic()
         while self._begun and now - self._begun[0] > SESSIONS_WITHIN:
             self._begun.popleft()
@@ -298,7 +297,7 @@ class GatewayConnection:
 
 
 class _ConnectionListener:
-    """What a client tells, given to those whom it concerns."""
+    """Passes a client's events to the connection and the receiver."""
 
     def __init__(self, connection: GatewayConnection, receiver: Receiver) -> None:
         self._connection = connection
@@ -349,7 +348,7 @@ async def _close_client(client: discord.Client) -> None:
     try:
         async with asyncio.timeout(CLOSE_SECONDS):
             await client.close()
-    except Exception as error:  # noqa: BLE001 - whatever it is, the next connection does not depend on it
+    except Exception as error:  # noqa: BLE001 - the next connection does not depend on it
         log.debug("discord: closing failed: %s", type(error).__name__)
         await http_client(client).close()
     finally:

@@ -1,4 +1,4 @@
-"""How receiving fares: told once when it begins to fail, once when it is well again; how long to wait meanwhile."""
+"""Health of the connection: failures and recoveries are each logged once; also how long to wait meanwhile."""
 
 import asyncio
 import logging
@@ -41,9 +41,9 @@ SHARDS_REQUIRED = (
 SESSIONS_USED_UP = "Discord lets the bot connect no more just now, since it has done so too often"
 CONNECTION_LOST = "Discord cannot be reached: the connection was lost"
 LOG_AFTER_FAILURES = 2
-"""Failures in a row: a single one is everyday life, and mends itself within a second."""
+"""Consecutive failures before one is logged: a single one is common and passes within a second."""
 LONGEST_REFUSAL = 86_400.0
-"""Seconds for which Discord is left alone that wants that; then it may say so again."""
+"""Longest wait in seconds that Discord may impose at once; it may then repeat it."""
 AUTHENTICATION_FAILED = 4004
 SHARD_CODES = (4010, 4011)
 VERSION_CODES = (4012, 4013)
@@ -52,51 +52,51 @@ INTENTS_CODE = 4014
 
 @dataclass(frozen=True, slots=True)
 class ReconnectTimes:
-    """Seconds."""
+    """Durations in seconds."""
 
     first: float = 1.0
-    """After a first failure; each further one in a row doubles it."""
+    """After the first failure; doubled by each consecutive one."""
     short: float = 4.0
-    """The longest in the first minute of failures: who writes then is not to wait long."""
+    """Maximum in the first minute of failures, so that nobody who writes then waits long."""
     longest: float = 300.0
     answer: float = 8.0
-    """For an answer, or for the gateway's first word, in the first minute of failures."""
+    """For an answer, or the gateway's first message, in the first minute of failures."""
     refused: float = 600.0
-    """Between tries where Discord will not have us as we are: token, version, shards."""
+    """Between attempts while Discord rejects our token, version or shards."""
     told: float = 15.0
-    """Of a lost connection; the library takes most of them up again sooner."""
+    """Until a lost connection is reported; the library restores most sooner."""
     given_up: float = 180.0
-    """For which the library tries to take a lost connection up again; then a new one is made."""
+    """Until the library stops restoring a lost connection, and a new one is opened."""
     settled: float = 60.0
-    """A connection that has lasted so long was a good one: what fails then is a first failure."""
+    """After this long a connection was good, and the next failure counts as the first."""
     call: float = 60.0
-    """For what is asked before the connection."""
+    """For calls before the connection."""
     guilds: float = 2.0
-    """After the last guild that Discord told of, at the beginning of a connection."""
+    """After the last guild that Discord reported at the start of a connection."""
     heartbeat: float = 60.0
-    """For a sign of life."""
+    """For a heartbeat."""
     identify: float = 5.0
-    """Between two beginnings of a session, as Discord wants it."""
+    """Between two session starts, as Discord requires."""
 
 
 class ConnectionLost(Exception):
-    """The connection is gone, and the library has not got it back in time."""
+    """The connection was lost, and the library did not restore it in time."""
 
     def __init__(self) -> None:
         super().__init__(CONNECTION_LOST)
 
 
 class TooManySessions(Exception):
-    """Discord counts how often a bot connects anew, and resets the token of one that does so too often."""
+    """Too many new sessions; Discord resets the token of a bot that continues."""
 
     def __init__(self, seconds: float = 0.0) -> None:
-        """`seconds`: after which more is allowed; 0 where that is not known."""
+        """Store the wait. `seconds`: until more sessions are allowed; 0 if unknown."""
         super().__init__(SESSIONS_USED_UP)
         self.seconds = seconds
 
 
 class ConnectionHealth:
-    """What is told of how receiving fares, to whoever asks and in the log."""
+    """Tracks the connection's health, and reports changes to a callback and to the log."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class ConnectionHealth:
         token: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock`: seconds that only grow."""
+        """Store the parts. `clock`: monotonic seconds."""
         self._report = report
         self._waits = waits
         self._token = token
@@ -117,16 +117,16 @@ class ConnectionHealth:
         self._well_since: float | None = None
 
     def record_success(self) -> None:
-        """Note that Discord can be heard."""
+        """Note that the connection works."""
         if self._down:
-            log.info("Discord: well again")
+            log.info("Discord: connected again")
         self._down = ""
         if self._well_since is None:
             self._well_since = self._clock()
         self._report(ChannelHealth("up", self._hampered))
 
     def hampered(self, detail: str) -> None:
-        """Note what is wrong while all else is well, in one line with the mend; "" for nothing."""
+        """Set a problem that leaves the connection working, with its remedy, in one line; "" for none."""
         detail = self._remove_token(detail)
         if detail and detail != self._hampered:
             log.warning("%s", _log_line(detail))
@@ -136,11 +136,11 @@ class ConnectionHealth:
                 self._report(ChannelHealth("up", detail))
 
     def record_loss(self) -> None:
-        """Note that the connection is gone for longer than a moment."""
+        """Note that the connection has been lost for more than a moment."""
         self._report_once(CONNECTION_LOST, is_network=True)
 
     def record_failure(self, error: BaseException) -> float:
-        """Note a failure that needs a new connection; tell how many seconds to wait before it."""
+        """Note a failure that needs a new connection; return the seconds to wait before it."""
         if self._well_since is not None and self._clock() - self._well_since >= self._waits.settled:
             self._backoff.record_success()
         self._well_since = None
@@ -152,12 +152,12 @@ class ConnectionHealth:
 
     @property
     def answer_seconds(self) -> float:
-        """How long to wait for an answer of which all that follows depends."""
+        """Seconds to wait for an answer that everything else depends on."""
         return min(self._waits.answer, self._waits.call) if self._backoff.is_recent else self._waits.call
 
     def _report_once(self, detail: str, *, is_network: bool) -> None:
         detail = self._remove_token(detail)
-        # Another reason is told where it has another mend, not where a network fails in ever new ways.
+        # A new problem is reported if its remedy differs, but not each new kind of network error.
         if not self._down or (detail != self._down and not is_network):
             log.warning("%s", _log_line(detail))
         self._down = detail
@@ -178,7 +178,7 @@ class ConnectionHealth:
 
 
 def is_wrong_token(error: BaseException) -> bool:
-    """Whether Discord refused the token."""
+    """Return whether Discord rejected the token."""
     return (
         isinstance(error, LoginFailure)
         or (isinstance(error, HTTPException) and error.status == 401)
@@ -187,7 +187,7 @@ def is_wrong_token(error: BaseException) -> bool:
 
 
 def is_refused(error: BaseException) -> bool:
-    """Whether it will not get better by itself."""
+    """Return whether the error is permanent until something is changed."""
     codes = (*SHARD_CODES, *VERSION_CODES)
     return (
         isinstance(error, LibraryChanged)
@@ -197,14 +197,14 @@ def is_refused(error: BaseException) -> bool:
 
 
 def is_intent_off(error: BaseException) -> bool:
-    """Whether what was asked for is switched off for this application."""
+    """Return whether a requested intent is switched off for this application."""
     return isinstance(error, PrivilegedIntentsRequired) or (
         isinstance(error, ConnectionClosed) and error.code == INTENTS_CODE
     )
 
 
 def describe_error(error: BaseException) -> str:
-    """A failure in one line, with the mend where there is one."""
+    """Describe an error in one line, with its remedy if there is one."""
     if is_wrong_token(error):
         return UNKNOWN_BOT
     if is_intent_off(error):
@@ -228,7 +228,7 @@ def describe_error(error: BaseException) -> str:
             return "Discord cannot be reached: it does not answer"
         case GatewayNotFound():
             return "Discord cannot be reached: it does not tell where to connect"
-        case aiohttp.ClientResponseError():  # its own words hold the address, with what opens a file or a command
+        case aiohttp.ClientResponseError():  # its text holds the URL, which may grant access to a file or command
             return f"Discord cannot be reached: {error.status} {error.message}"
         case aiohttp.ClientError() | OSError():
             said = str(error).replace(" ssl:default", "") or type(error).__name__
@@ -237,7 +237,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _discord_message(error: HTTPException) -> str:
-    """What Discord says, without the page of a proxy, which says nothing to anybody."""
+    """Return Discord's message without a proxy's HTML page."""
     reason = getattr(error.response, "reason", "") or ""
     text = "" if "<" in error.text else error.text.strip()
     return " ".join(filter(None, [str(error.status), text or reason]))
@@ -248,5 +248,5 @@ def _is_network(error: BaseException) -> bool:
 
 
 def _log_line(detail: str) -> str:
-    """In the log, where other channels tell of themselves too."""
+    """Start a log line with Discord's name."""
     return detail if detail.startswith("Discord") else f"Discord: {detail}"

@@ -1,4 +1,4 @@
-"""Direct conversations by person: Discord tells where they are when it is asked to open one."""
+"""Channel ids of direct conversations, which Discord returns only when asked to open one."""
 
 from contextlib import suppress
 from typing import Any
@@ -13,7 +13,7 @@ from bot.state.database import StateFault
 
 
 class DirectChannels:
-    """The channels of direct conversations."""
+    """The channels of direct conversations, cached and stored."""
 
     def __init__(self, calls: ApiCalls, store: ChannelStore) -> None:
         self._calls = calls
@@ -21,7 +21,7 @@ class DirectChannels:
         self._channels: dict[str, int] = {}
 
     async def channel_of(self, person: str) -> int:
-        """Where a person is written to; opened where it was not. Raises Gone, ChannelFault."""
+        """Return the channel of a person, opening it if needed. Raises ChatGone and ChannelFault."""
         if channel := self._channels.get(person):
             return channel
         channel = await self._find_noted(person) or await self._open(person)

@@ -1,4 +1,4 @@
-"""Files that somebody sent: fetched when wanted, by an address that Discord lets die after a day."""
+"""Download received files when needed, by URLs that expire after a day."""
 
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
@@ -15,11 +15,11 @@ PIECE_BYTES = 65_536
 SECONDS = 60.0
 EXPIRED = (401, 403, 404, 410)
 DISCORD_HOSTS = ("discordapp.com", "discordapp.net", "discord.com")
-"""Where Discord keeps files."""
+"""Domains where Discord stores files."""
 
 
 class _UrlExpired(Exception):
-    """The address is not known any more, or none that files of Discord have."""
+    """The URL has expired or is not Discord's."""
 
 
 async def fetch_file(
@@ -30,9 +30,9 @@ async def fetch_file(
     api_base: str,
     client: Callable[[], Awaitable[discord.Client]],
 ) -> None:
-    """Get a file of `most` bytes at most, piece by piece. Raises AttachmentLost, ChannelFault, OSError.
+    """Download a file of at most `most` bytes in chunks. Raises AttachmentLost, ChannelFault and OSError.
 
-    `client` gives one that is logged in; it is asked for only where the address has died.
+    `client` returns a logged-in client; it is only called if the URL has expired.
     """
     if attachment.size > most:
         raise _too_large_error(most)
@@ -58,7 +58,7 @@ async def _download(address: str, write: WriteChunk, *, most: int, api_base: str
         raise _UrlExpired
     timeout = aiohttp.ClientTimeout(total=SECONDS)
     async with (
-        # Not unpacked: a piece that was packed could be a thousand times as large.
+        # Not decompressed: a chunk could grow a thousandfold.
         aiohttp.ClientSession(
             timeout=timeout, auto_decompress=False, headers={"Accept-Encoding": "identity"}
         ) as session,
@@ -76,9 +76,9 @@ async def _download(address: str, write: WriteChunk, *, most: int, api_base: str
 
 
 def is_discord_url(address: str, *, api_base: str) -> bool:
-    """Whether files are kept there: at Discord's own hosts, or at that of `api_base`, which may be a proxy.
+    """Return whether the URL belongs to Discord or to the host of `api_base`, which may be a proxy.
 
-    What such a proxy says is not to lead us to other machines of this network.
+    This keeps such a proxy from leading us to other machines in this network.
     """
     try:
         parts, base = urlsplit(address), urlsplit(api_base)
@@ -90,7 +90,7 @@ def is_discord_url(address: str, *, api_base: str) -> bool:
 
 
 async def _refresh_url(client: discord.Client, handle: AttachmentHandle) -> str:
-    """Ask for the message again: Discord tells a new address with it."""
+    """Fetch the message again for a new URL."""
     if not handle.message:
         raise _UrlExpired
     channel = client.get_partial_messageable(handle.channel)

@@ -1,4 +1,4 @@
-"""Where Discord's gateway is, and how often a bot may connect to it: asked before the library connects."""
+"""Fetch the Gateway's address and connection limits before the library connects."""
 
 import asyncio
 import json
@@ -13,27 +13,27 @@ from adapters.discord.response_timeouts import read_answer
 
 ANSWER_BYTES = 1 << 16
 MOST_SHARDS = 256
-"""Connections at once; each has a thread. A bot that needs more is in half a million servers."""
+"""Maximum connections at once, each with a thread; a bot that needs more is in half a million servers."""
 LONGEST_WAIT = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayInfo:
-    """What Discord tells a bot that is about to connect."""
+    """Discord's answer to a bot that wants to connect."""
 
     address: str
     shards: int = 1
-    """In how many connections at once."""
+    """Number of concurrent connections."""
     sessions: int = 1000
-    """How many more sessions may be begun today."""
+    """Sessions left for today."""
     reset_after: float = 0.0
-    """Seconds until there are more of them."""
+    """Seconds until the session limit is reset."""
 
 
 async def fetch_gateway(api_base: str, token: str) -> GatewayInfo:
-    """Ask an API at `api_base`, without a slash at its end, for its gateway.
+    """Fetch the Gateway from the API at `api_base` (without a slash at the end).
 
-    Raises LoginFailure, RateLimited, GatewayNotFound, aiohttp.ClientError, TimeoutError.
+    Raises LoginFailure, RateLimited, GatewayNotFound, aiohttp.ClientError and TimeoutError.
     """
     async with aiohttp.ClientSession(headers={"User-Agent": "DiscordBot (commonplace, 1)"}) as session:
         plain, mine = await asyncio.gather(
@@ -77,7 +77,7 @@ def _parse_count(value: object, otherwise: int, *, most: int = 10**9) -> int:
 
 def _parse_seconds(text: str) -> float:
     try:
-        # `max` and `min` in this order also turn NaN into a number.
+        # This order of `max` and `min` also replaces NaN.
         return max(0.0, min(LONGEST_WAIT, float(text)))
     except ValueError:
         return 0.0

@@ -1,4 +1,4 @@
-"""What was said while the bot could not hear it: in which channels, and page by page."""
+"""Read messages that the bot missed: which channels have some, and their pages."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from adapters.discord.private_api import http_client
 
 DIRECT_SINCE = timedelta(days=14)
 ROOMS_SINCE = timedelta(days=3)
-"""Nobody waits for an answer to what was said longer ago. The inbox must know messages for longer than either."""
+"""Age after which messages are no longer answered. The inbox must remember messages for longer than either."""
 PAGE = 100
-"""Messages that Discord gives at once."""
+"""Maximum messages per page at Discord."""
 TRANSIENT_ERRORS = (
     aiohttp.ClientError,
     OSError,
@@ -25,38 +25,38 @@ TRANSIENT_ERRORS = (
     discord.HTTPException,
     RuntimeError,
 )
-"""What may be better in a while. RuntimeError: the library's connection was closed meanwhile."""
+"""Errors that may pass. RuntimeError: the library's connection was closed meanwhile."""
 
 ReadableChannel = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.Thread
 
 
 class HistoryUnreadable(Exception):
-    """Discord does not give the history of a channel, now or later."""
+    """Discord refuses to show a channel's history."""
 
     def __init__(self, *, is_gone: bool = False) -> None:
-        """`is_gone`: the channel itself is not there any more."""
+        """Store the reason. `is_gone`: the channel no longer exists."""
         super().__init__()
         self.is_gone = is_gone
 
 
 @dataclass(frozen=True, slots=True)
 class MissedChannel:
-    """A channel in which something was said."""
+    """A channel with unread messages."""
 
     channel: int
     name: str
     after: int
-    """The message up to which all is taken in."""
+    """Id of the last message that was accepted."""
     is_readable: bool
-    """Whether the bot may read what was said there."""
+    """Whether the bot may read the channel's history."""
 
 
 def find_missed(guild: discord.Guild, mark_of: Callable[[int], int]) -> list[MissedChannel]:
-    """Tell in which channels and open threads something was said that the bot could see, by what the guild tells.
+    """Return the guild's visible channels and open threads with messages newer than the marks.
 
-    Nothing of before the bot came there counts.
+    Messages from before the bot joined do not count.
     """
-    me: discord.Member | None = guild.me  # None where Discord has not told of it
+    me: discord.Member | None = guild.me  # None if Discord did not report it
     came = time_snowflake(me.joined_at) if me and me.joined_at else 0
     found: list[MissedChannel] = []
     for channel in (*guild.channels, *guild.threads):
@@ -76,13 +76,16 @@ def _permissions(channel: Any, me: discord.Member | None) -> discord.Permissions
         return None
     try:
         permissions = channel.permissions_for(me)
-    except discord.ClientException:  # a thread whose channel is not known
+    except discord.ClientException:  # a thread whose channel is unknown
         return None
     return permissions if isinstance(permissions, discord.Permissions) else None
 
 
 async def find_channel(client: discord.Client, channel: int, *, is_direct: bool) -> Any:
-    """What a history is read from; asks Discord where it is not known. Raises CannotRead, and those of PASSING."""
+    """Return the channel to read from, asking Discord if it is unknown.
+
+    Raises HistoryUnreadable and TRANSIENT_ERRORS.
+    """
     if is_direct:
         return client.get_partial_messageable(channel, type=ChannelType.private)
     if known := client.get_channel(channel):
@@ -96,7 +99,7 @@ async def find_channel(client: discord.Client, channel: int, *, is_direct: bool)
 
 
 async def find_member(guild: discord.Guild, person: int) -> discord.Member | None:
-    """Ask for a member of a guild; None for who is none, or no longer. Raises those of PASSING."""
+    """Fetch a member of a guild; None if there is no such member. Raises TRANSIENT_ERRORS."""
     try:
         return await guild.fetch_member(person)
     except discord.HTTPException as error:
@@ -106,9 +109,9 @@ async def find_member(guild: discord.Guild, person: int) -> discord.Member | Non
 
 
 async def read_page(client: discord.Client, channel: int, after: int) -> Sequence[dict[str, Any]]:
-    """The next messages of a channel as they come, the oldest first: so that one that is bad is no harm to others.
+    """Return the next raw messages of a channel, oldest first; raw, so that one bad message harms no others.
 
-    Raises CannotRead, and those of PASSING.
+    Raises HistoryUnreadable and TRANSIENT_ERRORS.
     """
     try:
         raw: Any = await http_client(client).logs_from(channel, PAGE, after=after)
@@ -120,5 +123,5 @@ async def read_page(client: discord.Client, channel: int, after: int) -> Sequenc
 
 
 def oldest_message(*, is_direct: bool) -> int:
-    """The number of a message before which nothing is answered any more."""
+    """Return the message id before which nothing is answered any more."""
     return time_snowflake(datetime.now(UTC) - (DIRECT_SINCE if is_direct else ROOMS_SINCE))

@@ -1,4 +1,4 @@
-"""Pure: one message of Discord → what was said, in our words."""
+"""Convert a Discord message to an incoming message; no I/O."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -14,37 +14,37 @@ from bot.sanitize import one_line
 
 CHANNEL = "discord"
 PERSON = "@"
-"""Before a person's number, in the name of the chat with them."""
+"""Prefix of a person's id in the name of their direct chat."""
 TEXT_MESSAGE_TYPES = (MessageType.default, MessageType.reply)
-"""The kinds of message that somebody writes; all others Discord writes itself."""
+"""Message types that people write; Discord itself creates all others."""
 QUOTED_CHARS = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedMessage:
-    """Somebody wrote, or changed what they had written."""
+    """A message, or an edit of one."""
 
     message: IncomingMessage
     is_hidden: bool = False
-    """Whether it is meant for the bot, and Discord keeps from the bot what it says."""
+    """Whether it is meant for the bot but Discord hides its text."""
     in_thread: bool = False
     guild: int = 0
-    """Where it was said; 0 for a direct conversation."""
+    """The message's guild; 0 for a direct message."""
     parent: int | None = None
-    """The channel that the thread belongs to in which it was said."""
+    """The parent channel if it was sent in a thread."""
     roles: tuple[int, ...] | None = None
-    """The sender's roles in the guild; None where they are not told, as in a direct conversation."""
+    """The sender's roles in the guild; None if unknown, such as in a direct message."""
     last_edit: str = ""
-    """The id that the edit has or would have which made the message what it is; "" where there was none."""
+    """The id that the message's last edit has or would have; "" if never edited."""
 
 
 def read_message(message: discord.Message, me: int) -> ReceivedMessage | None:
-    """Tell what was said; None for what is of no interest here. `me` is the bot's own id."""
+    """Convert a message; None if it is irrelevant. `me` is the bot's own id."""
     return _read_any(message, me, id=str(message.id))
 
 
 def read_edit(message: discord.Message, me: int) -> ReceivedMessage | None:
-    """Tell what somebody put in a message's place; None where only Discord added a preview."""
+    """Convert an edited message; None if only Discord added a preview."""
     if message.edited_at is None:
         return None
     return _read_any(message, me, id=_make_edit_id(message), edit_of=str(message.id))
@@ -55,27 +55,27 @@ def _make_edit_id(message: discord.Message) -> str:
 
 
 def channel_chat(channel: int) -> ChatId:
-    """Each channel and thread is a chat."""
+    """Return the chat of a channel or thread."""
     return ChatId(CHANNEL, str(channel))
 
 
 def direct_chat(person: PersonId) -> ChatId:
-    """The direct conversation with a person; it is named before Discord has opened it, and alike for every bot."""
+    """Return the direct chat with a person; the same for every bot, and known before Discord opens it."""
     return ChatId(CHANNEL, f"{PERSON}{person.id}")
 
 
 def person_id(user: int) -> PersonId:
-    """A person, by number."""
+    """Return the person with this id."""
     return PersonId(CHANNEL, str(user))
 
 
 def display_name(user: discord.User | discord.Member) -> str:
-    """What people call somebody there."""
+    """Return the name that people see."""
     return one_line(strip_surrogates(user.display_name))
 
 
 def channel_title(channel: object, guild: discord.Guild | None) -> str:
-    """What people call a channel: `#general · Guild`; "" for a direct conversation."""
+    """Return a channel's title, such as `#general · Guild`; "" for a direct channel."""
     if guild is None:
         return ""
     name = _clean_line(getattr(channel, "name", ""))
@@ -103,7 +103,7 @@ def _read_any(message: discord.Message, me: int, *, id: str, edit_of: str = "") 
     is_called = any(user.id == me for user in message.mentions) or mentions_bot(message.content, names)
     addressed = not in_room or is_called or is_reply_to_me or is_mine
     if not (text or contents):
-        if in_room and not is_called:  # as it also is where Discord keeps all of it from us
+        if in_room and not is_called:  # the same as when Discord hides everything
             incoming = _make_message(message, id=id, edit_of=edit_of, text="", addressed=addressed)
             return ReceivedMessage(incoming, is_hidden=True) if addressed else None
         text = phrases.SENT_SOMETHING
@@ -116,7 +116,7 @@ def _read_any(message: discord.Message, me: int, *, id: str, edit_of: str = "") 
         addressed=addressed,
         contents=Contents(attachments=contents.attachments + quoted_contents.attachments),
         quoted=quoted,
-        # Discord does not tell who had written what is passed on.
+        # Discord does not say who wrote a forwarded message.
         forwarded_from=phrases.SENT_BY_SOMEBODY if is_forward else "",
     )
     in_thread = isinstance(message.channel, discord.Thread)
@@ -179,7 +179,7 @@ def _make_names(message: discord.Message, me: int) -> MentionNames:
 
 
 def _find_replied_to(message: discord.Message) -> discord.Message | None:
-    """What somebody replies to, where it is still there; not what is passed on."""
+    """Return the message replied to, if it still exists; forwards do not count."""
     reference = message.reference
     if reference is None or reference.type is not MessageReferenceType.reply:
         return None
@@ -189,7 +189,7 @@ def _find_replied_to(message: discord.Message) -> discord.Message | None:
 def _read_quoted(
     replied_to: discord.Message | None, names: MentionNames, *, mine: bool
 ) -> tuple[Quoted | None, Contents]:
-    """What is replied to, and what came along with that, as far as somebody can look at it."""
+    """Return the quoted message and its readable attachments."""
     if replied_to is None:
         return None, Contents()
     contents = Contents() if mine else read_contents(replied_to)
@@ -209,12 +209,12 @@ def _read_quoted(
 
 
 def read_roles(author: discord.User | discord.Member) -> tuple[int, ...] | None:
-    """Tell somebody's roles, that of everybody among them; None where only the person is known."""
+    """Return the sender's role ids, including everyone's; None if only the user is known."""
     return tuple(role.id for role in author.roles) if isinstance(author, discord.Member) else None
 
 
 def find_parent(channel: object) -> int | None:
-    """The channel that a thread belongs to; None for what is no thread."""
+    """Return the parent channel of a thread; None for other channels."""
     return channel.parent_id if isinstance(channel, discord.Thread) else None
 
 

@@ -1,4 +1,4 @@
-"""Pure: what comes along with a message of Discord: what can be fetched, and what is told in words."""
+"""Attachments and other contents of a Discord message; no I/O."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from bot.messages import Attachment, AttachmentKind
 from bot.sanitize import one_line
 
 UNSEEN_PICTURES = ("image/svg+xml", "image/vnd.djvu")
-"""Called images, but text or pages."""
+"""Called images, but made of text or pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """All but the text of a message."""
+    """Everything but the text of a message."""
 
     words: str = ""
     attachments: tuple[Attachment, ...] = ()
@@ -28,11 +28,11 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class AttachmentHandle:
-    """Where an attachment is had: its address, which dies after a day, and the message that tells a new one."""
+    """How to download an attachment: a URL that expires after a day, and the message that has a new one."""
 
     channel: int
     message: int
-    """0 for what came with a command: Discord keeps no message of it."""
+    """0 for a command's attachment, for which Discord keeps no message."""
     attachment: int
     address: str
 
@@ -41,14 +41,14 @@ class AttachmentHandle:
 
     @classmethod
     def parse(cls, text: str) -> "AttachmentHandle":
-        """Read `channel/message/attachment address`; raise ValueError where it is none."""
+        """Parse `channel/message/attachment address`. Raises ValueError."""
         numbers, _, address = text.partition(" ")
         channel, message, attachment = map(int, numbers.split("/"))
         return cls(channel, message, attachment, address)
 
 
 def read_contents(message: discord.Message) -> Contents:
-    """Tell what comes along with a message, also what it passes on."""
+    """Return a message's contents, including those it forwards."""
     files = [*message.attachments, *(one for each in message.message_snapshots for one in each.attachments)]
     stickers = [*message.stickers, *(one for each in message.message_snapshots for one in each.stickers)]
     words = [
@@ -63,14 +63,14 @@ def read_contents(message: discord.Message) -> Contents:
 def read_attachments(
     files: Iterable[discord.Attachment], *, channel: int, message: int
 ) -> tuple[Attachment, ...]:
-    """Tell how files are fetched later; `message` is 0 where they came with a command."""
+    """Return the attachments with their handles; `message` is 0 for a command's."""
     return tuple(
         _read_attachment(file, AttachmentHandle(channel, message, file.id, file.url)) for file in files
     )
 
 
 def read_embeds(message: discord.Message) -> str:
-    """What a program has put into a frame, where it has said nothing else."""
+    """Return the embeds' text, for messages of programs without other text."""
     lines = [
         part for embed in message.embeds if embed.type == "rich" for part in (embed.title, embed.description)
     ]
@@ -90,7 +90,7 @@ def _read_attachment(file: discord.Attachment, handle: AttachmentHandle) -> Atta
 
 
 def _file_name(file: discord.Attachment) -> str:
-    """As its sender called it: Discord keeps only plain letters in the file's name, and the rest apart."""
+    """Return the sender's file name: Discord keeps only plain letters in `filename`, and the rest in `title`."""
     suffix = PurePosixPath(file.filename).suffix
     if not file.title:
         return strip_surrogates(file.filename)

@@ -1,1 +1,1 @@
-"""Several instances of the service beside each other: who of them does what, agreed on by leases."""
+"""Coordination between instances of the service: leases decide which instance does what."""

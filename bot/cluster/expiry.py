@@ -1,4 +1,4 @@
-"""Pure: when a lease that somebody holds may be taken from him, as far as can be known from afar."""
+"""Decide when another holder's lease may be taken, from what can be seen remotely; no I/O."""
 
 from collections.abc import Iterable
 
@@ -7,16 +7,17 @@ from bot.cluster.lease_table import LeaseRow
 from bot.cluster.times import LeaseTimes
 
 MAX_CLOCK_JUMP = 1.0
-"""Seconds by which two looks may find the server's clock to differ from ours, before it counts as set."""
+"""Difference in seconds between two comparisons of the server's clock with ours that counts as the clock having been
+set."""
 
 
 class ExpiryWatch:
-    """What one process has seen of all leases, and since when, by its own clock.
+    """What one process has seen of every lease, and since when, by its own clock.
 
-    A lease may be taken where nobody has it; or where it was not renewed for as long as it lives, either by the
-    server's clock, or by ours from the first look on that found it as it is. The latter is what counts where the
-    server's clock was set, and where the holder may go on beyond its fence, since it knew of nobody who waits
-    (`strict` is false): it had all that time to come back and hear of us.
+    A lease may be taken if nobody holds it, or if it was not renewed for its whole life. Its life is measured by
+    the server's clock, or by ours from when we first saw the lease in its current state. Only our clock counts if
+    the server's clock was set. It is also the only one if the holder may continue past its fence because it knew of
+    nobody waiting (`strict` is false): the holder then had all that time to reconnect and learn of us.
     """
 
     def __init__(self, us: Instance, times: LeaseTimes) -> None:
@@ -26,15 +27,18 @@ class ExpiryWatch:
         self._in_touch_since: float | None = None
         self._last = 0.0
         self._ahead: tuple[float, float] | None = None
-        """By how much the server's clock is ahead of ours, at least and at most."""
+        """Minimum and maximum seconds by which the server's clock is ahead of ours."""
         self._mistrusted_until = float("-inf")
 
     def mark_unreachable(self) -> None:
-        """The server did not answer."""
+        """Note that the server did not answer."""
         self._in_touch_since = None
 
     def find_expired(self, rows: Iterable[LeaseRow], *, begun: float, ended: float) -> set[str]:
-        """Take in what was asked at `begun` and answered at `ended`, by our clock; give what may be taken now."""
+        """Record `rows`, and return the names of the leases that may be taken now.
+
+        The rows were queried at `begun` and received at `ended`, by our clock.
+        """
         rows = list(rows)
         if self._in_touch_since is None or begun - self._last > self._life / 2:
             self._in_touch_since = ended

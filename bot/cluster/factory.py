@@ -1,4 +1,4 @@
-"""From the settings to the leases, and to who stands in for others."""
+"""Open the leases and the takeovers as the settings say."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -28,7 +28,10 @@ log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def open_leases(settings: "Settings", supervisor: "Supervisor") -> AsyncIterator[tuple[Leases, Lease]]:
-    """Begin to hold leases, with that of the workspace; on connections of their own, so that no search delays them."""
+    """Start holding leases, that of the workspace first, on separate connections that no search delays.
+
+    Raises CannotStart if the private folder cannot be used.
+    """
     private = settings.private_folder
     try:
         instance = load_instance(private, name=settings.instance.name)
@@ -46,7 +49,7 @@ async def open_leases(settings: "Settings", supervisor: "Supervisor") -> AsyncIt
 
 
 def open_takeovers(settings: "Settings", leases: Leases, supervisor: "Supervisor") -> Takeovers:
-    """Who goes on with the conversations of others that have died; to be entered."""
+    """Build the takeovers of dead instances' conversations; the caller enters them."""
 
     def notes(folder: Path) -> str:
         return foreign_notes_problem(settings.memory_folder, folder / settings.memory.path)

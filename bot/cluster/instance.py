@@ -1,4 +1,4 @@
-"""Who this instance is to the others, and what it remembers of them in `.commonplace/instance.json`."""
+"""The identity of this instance, and what it remembers of others in `.commonplace/instance.json`."""
 
 import json
 import logging
@@ -21,29 +21,29 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One process of the service."""
+    """One process of the service, as the others see it."""
 
     name: str
-    """What people call it: the setting, or the host's name."""
+    """The name that people see: the setting, or the host's name."""
     id: str
-    """Of this process alone, and never again: a copy of a workspace on another host is another holder."""
+    """Unique to this process and never reused: a copied workspace on another host is a different holder."""
     workspace: str
-    """Which workspace it serves; stays over restarts."""
+    """Id of the workspace that it serves; stable over restarts."""
 
 
 @dataclass(frozen=True, slots=True)
 class _InstanceFile:
-    """What the file holds."""
+    """Content of the file."""
 
     workspace: str
     company: bool | None
-    """None: not known yet."""
+    """Whether another instance was ever seen; None if not known yet."""
 
 
 def load_instance(private: Path, *, name: str = "") -> Instance:
-    """Say who we are; `private` is the workspace's `.commonplace`, where the id is made at the first time.
+    """Return this process's identity; create the workspace's id in `private` (`.commonplace`) at the first start.
 
-    Raises OSError where that can be neither read nor written.
+    Raises OSError if the file can be neither read nor written.
     """
     from socket import gethostname
 
@@ -51,7 +51,7 @@ def load_instance(private: Path, *, name: str = "") -> Instance:
     if kept is None:
         kept = _InstanceFile(token_hex(16), company=None)
         if os.path.lexists(private / INSTANCE_FILE):
-            log.warning("%s cannot be understood: it is made anew, with another id", private / INSTANCE_FILE)
+            log.warning("%s is not valid; writing a new one with a new id", private / INSTANCE_FILE)
             _write(private, kept)
         else:
             kept = _write_first(private, kept)
@@ -59,7 +59,7 @@ def load_instance(private: Path, *, name: str = "") -> Instance:
 
 
 def workspace_id(private: Path) -> str:
-    """The id of the workspace whose `.commonplace` this is, ours or another's; "" where it has none. Never raises."""
+    """Return the id of the workspace whose `.commonplace` this is, or "" if it has none. Never raises."""
     try:
         kept = _read(private)
     except OSError:
@@ -68,7 +68,7 @@ def workspace_id(private: Path) -> str:
 
 
 def known_peers(private: Path) -> bool | None:
-    """Whether this workspace ever saw another instance beside its own; None before it has met the server once."""
+    """Return whether this workspace ever saw another instance; None before its first contact with the server."""
     try:
         kept = _read(private)
     except OSError:
@@ -77,20 +77,20 @@ def known_peers(private: Path) -> bool | None:
 
 
 def remember_peers(private: Path, company: bool) -> None:
-    """Note whether there is another instance; that there was one is never forgotten. Raises OSError."""
+    """Record whether there are other instances; True is never reset. Raises OSError."""
     kept = _read(private)
     if kept and not kept.company and kept.company != company:
         _write(private, _InstanceFile(kept.workspace, company))
 
 
 def _read(private: Path) -> _InstanceFile | None:
-    """What is kept; None where there is nothing, or nothing that can be understood. Raises OSError."""
+    """Return the file's content, or None if it is missing or invalid. Raises OSError."""
     try:
         with (private / INSTANCE_FILE).open("rb") as file:
             found = json.loads(file.read(MAX_FILE_BYTES))
     except FileNotFoundError:
         return None
-    except ValueError:  # also what is no UTF-8
+    except ValueError:  # or not UTF-8
         return None
     match found:
         case {"id": str(workspace), "company": bool() | None as company} if _ID.fullmatch(workspace):
@@ -99,13 +99,13 @@ def _read(private: Path) -> _InstanceFile | None:
 
 
 def _write_first(private: Path, kept: _InstanceFile) -> _InstanceFile:
-    """Write it unless another process was quicker; give what is there then."""
+    """Write the file unless another process was faster; return what it holds now."""
     with open_private_folder(private) as folder, _write_draft(kept, folder) as draft:
         try:
             os.link(draft, INSTANCE_FILE, src_dir_fd=folder, dst_dir_fd=folder)
         except FileExistsError:
             return _read(private) or kept
-        except PermissionError:  # a file system without links
+        except PermissionError:  # a file system without hard links
             os.rename(draft, INSTANCE_FILE, src_dir_fd=folder, dst_dir_fd=folder)
         sync_folder(folder)
     return kept
@@ -119,7 +119,7 @@ def _write(private: Path, kept: _InstanceFile) -> None:
 
 @contextmanager
 def _write_draft(kept: _InstanceFile, folder: int) -> Iterator[str]:
-    """Write it under a name of its own in the open folder; gone at the end, unless it was renamed."""
+    """Write to a temporary name in the open folder; it is removed at the end unless the caller renamed it."""
     name = f"{INSTANCE_FILE}.{token_hex(4)}.new"
     text = json.dumps({"id": kept.workspace, "company": kept.company})
     write_new(name, f"{text}\n".encode(), folder=folder)

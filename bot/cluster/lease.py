@@ -1,4 +1,4 @@
-"""One lease, as this process sees it: whether it is held is read from the clock, and asks nobody."""
+"""One lease as this process sees it; whether it is held depends on the clock alone, without I/O."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,26 +9,27 @@ from bot.cluster.lease_table import LeaseRow
 from bot.cluster.times import boot_time
 
 POLL_SECONDS = 1.0
-"""So often at least who waits for a loss looks at the clock: a machine that slept has not counted its timers on."""
+"""Maximum seconds between two looks at the clock while waiting for a loss: timers do not advance while a machine
+sleeps."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseState:
-    """A lease as last seen on the server, for status; times by the server's clock, in UTC."""
+    """A lease as last seen on the server, for status; times are UTC by the server's clock."""
 
     name: str
     holder: str
-    """The name of the instance that holds it; "" nobody."""
+    """Name of the instance that holds it; "" for nobody."""
     since: datetime | None
-    """When its last holder got it; None where it was never held."""
+    """When its last holder took it; None if it was never held."""
     until: datetime | None
-    """When it ends, or has ended, if it is not renewed; None where it was given up, or never held."""
+    """When it ends or ended without renewal; None if it was given up or never held."""
     ours: bool
-    """Whether this very process holds it now."""
+    """Whether this process holds it now."""
 
 
 class Lease:
-    """A lease that this process wants. Made by `Leases.want`; what it tells may be asked in any thread."""
+    """A lease that this process wants, made by `Leases.want`; its properties may be read in any thread."""
 
     def __init__(
         self,
@@ -39,7 +40,7 @@ class Lease:
         leave: "LeaveToOthers | None" = None,
         clock: Callable[[], float] = boot_time,
     ) -> None:
-        """Not held yet. `holder_name`: what we are called."""
+        """Start without holding it. `holder_name`: the name of this instance."""
         self.name = name
         self.leave = leave
         self._holder_name = holder_name
@@ -47,7 +48,7 @@ class Lease:
         self._clock = clock
         self._fence = 0.0
         self._tenure = 0
-        """How often it was lost: it may be ours again before who waits for that comes to look."""
+        """Number of losses: the lease may be ours again before a waiting task runs."""
         self._token = 0
         self._seen: LeaseRow | None = None
         self._is_free = False
@@ -55,43 +56,42 @@ class Lease:
 
     @property
     def is_held(self) -> bool:
-        """Whether it is ours at this very moment. Asks the clock alone: false from the fence on, whatever hangs."""
+        """Whether this process holds it now; compares the clock with the fence and never blocks."""
         return self._clock() < self._fence
 
     @property
     def is_free(self) -> bool:
-        """Whether nobody held it when the server was last seen; then it is ours soon, unless `leave` says otherwise."""
+        """Whether nobody held it when last seen; this process takes it next unless `leave` says otherwise."""
         return self._is_free
 
     @property
     def token(self) -> int:
-        """Grows with each change of holder; 0 where it was never seen."""
+        """Number that grows with each change of holder; 0 if the lease was never seen."""
         return self._token
 
     @property
     def holder(self) -> str:
-        """The name of the instance that has it, as last seen; "" nobody."""
+        """Name of the instance that holds it, as last seen; "" for nobody."""
         if self.is_held:
             return self._holder_name
         return self._seen.holder_name if self._seen and not self._is_free else ""
 
     @property
     def last_workspace(self) -> str:
-        """The id of the workspace that holds it, or held it last; "" where it was never held."""
+        """Id of the workspace that holds it or held it last; "" if it was never held."""
         return self._seen.workspace if self._seen else ""
 
     @property
     def epoch(self) -> int:
-        """Another number after each loss, also one that ended before anybody looked; only to be compared."""
+        """Number that changes with each loss, even one too short to be noticed; only for comparison."""
         return self._tenure
 
     async def wait_until_held(self) -> None:
-        """Wait until it is held."""
         while not self.is_held:
             await self._changed.wait()
 
     async def wait_until_lost(self) -> None:
-        """Wait until it is not held any more, if only for a moment."""
+        """Wait until it is lost, if only for a moment."""
         tenure = self._tenure
         while self._tenure == tenure and (left := self._fence - self._clock()) > 0:
             try:
@@ -100,26 +100,26 @@ class Lease:
                 continue
 
     async def give_up(self) -> None:
-        """Let go of it at once, want it no longer, and have the others told. Never raises."""
+        """Release it at once, stop wanting it and notify the other instances. Never raises."""
         await self._give_up(self)
 
-    # -- for who keeps it -----------------------------------------------------------------------------------
+    # -- for `Leases` ----------------------------------------------------------------------------------------
 
     @property
     def is_known(self) -> bool:
-        """Whether the server has ever told of it."""
+        """Whether the server has ever reported it."""
         return self._seen is not None
 
     def update(self, row: LeaseRow, *, free: bool) -> None:
-        """Take in what the server tells of it, and whether it could be taken."""
+        """Record the server's row, and whether the lease may be taken."""
         self._seen, self._token, self._is_free = row, row.token, free
 
     def hold_until(self, *, until: float, token: int | None = None) -> None:
-        """Hold it until then, by the clock."""
+        """Hold it until `until`, by the clock."""
         was_held = self.is_held
-        if self._fence and not was_held:  # it ran out, if only for a moment: as when the machine slept
+        if self._fence and not was_held:  # expired, if only for a moment, such as while the machine slept
             self._tenure += 1
-        # The token first: whoever sees in another thread that it is held sees by which token.
+        # The token first: a thread that sees the lease as held must also see its token.
         self._token = self._token if token is None else token
         self._fence = until
         if was_held != self.is_held:
@@ -127,7 +127,7 @@ class Lease:
             self._notify()
 
     def drop(self) -> None:
-        """Hold it no longer, from this moment on."""
+        """Stop holding it now."""
         if self._fence:
             self._fence = 0.0
             self._tenure += 1
@@ -139,4 +139,4 @@ class Lease:
 
 
 LeaveToOthers = Callable[[Lease], bool]
-"""Whether a lease that could be taken is left to somebody else for now."""
+"""Return whether a lease that could be taken is left to another process for now."""

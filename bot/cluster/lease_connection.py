@@ -1,4 +1,4 @@
-"""A session on the server in a thread of its own, that can be cut where the server does not answer."""
+"""A database session in its own thread, which can be aborted when the server does not answer."""
 
 import asyncio
 import socket
@@ -21,14 +21,14 @@ Work = Callable[["Session"], object]
 
 
 class LeaseConnection:
-    """Asks the server one thing after the other; after the first fault it is of no use any more.
+    """Sends one query after another to the server; unusable after the first error.
 
-    The thread may hang, with a server that neither answers nor hangs up, and then nobody waits for it. What it had
-    asked may still be done by the server at any later time.
+    The thread may hang if the server neither answers nor hangs up; nothing waits for it then. The server may still
+    carry out at any later time what was sent.
     """
 
     def __init__(self, server: Server, *, on_news: Callable[[], None]) -> None:
-        """Open it in the background. `on_news` is called in the loop when the server tells something unasked."""
+        """Open the session in the background; `on_news` is called in the event loop when a notification arrives."""
         self._server = server
         self._on_news = on_news
         self._loop = asyncio.get_running_loop()
@@ -41,11 +41,14 @@ class LeaseConnection:
         self._fault: Exception | None = None
         self.is_open = True
         self.ended = asyncio.Event()
-        """Set once the thread is through."""
+        """Set when the thread has ended."""
         threading.Thread(target=self._serve, name="leases", daemon=True).start()
 
     async def run(self, work: "Callable[[Session], Answer]", *, seconds: float) -> Answer:
-        """Have the thread do this; raise MemoryFault where it cannot be done, or takes longer than that."""
+        """Run `work` in the thread and return its result.
+
+        Raises MemoryFault if that fails or takes longer than `seconds`.
+        """
         if not self.is_open:
             raise self._fault or ServerUnreachable(f"{self._server.shown} does not answer")
         answer: asyncio.Future[Answer] = self._loop.create_future()
@@ -69,7 +72,7 @@ class LeaseConnection:
         return given
 
     def abort(self) -> None:
-        """Hang up, whatever is under way."""
+        """Hang up at once, even during a query."""
         self.is_open, self._is_cut = False, True
         self._listen(False)
         self._jobs.put(None)
@@ -79,13 +82,13 @@ class LeaseConnection:
                     self._wire.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Hang up once what was asked is answered."""
+        """Hang up once all queries are answered."""
         self.is_open = False
         self._listen(False)
         self._jobs.put(None)
 
     def _listen(self, wanted: bool) -> None:
-        """Have the loop look for what comes unasked; the thread must not be reading then."""
+        """Start or stop watching the socket for notifications; the thread must not be reading meanwhile."""
         if wanted != self._listens and self._wire:
             self._listens = wanted
             if wanted:
@@ -94,11 +97,11 @@ class LeaseConnection:
                 self._loop.remove_reader(self._wire)
 
     def _read_notifications(self) -> None:
-        self._listen(False)  # until somebody has read it
+        self._listen(False)  # until the next query has read them
         self._on_news()
 
     def _serve(self) -> None:
-        """The thread: open the session, and do what is asked of it, until the first fault."""
+        """Open the session and run jobs until the first error; runs in the thread."""
         waiting: asyncio.Future[Any] | None = None
         try:
             with self._server.session() as session:
@@ -109,7 +112,7 @@ class LeaseConnection:
                 while (job := self._jobs.get()) and not self._is_cut:
                     work, waiting = job
                     self._resolve(waiting, work(session), None)
-        except Exception as error:  # noqa: BLE001 - told to who asked
+        except Exception as error:  # noqa: BLE001 - reported to the caller
             self._fail_pending(waiting, error)
         finally:
             with self._cutting:
@@ -139,5 +142,5 @@ class LeaseConnection:
             else:
                 waiting.set_result(given)
 
-        with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed, so nobody waits
             self._loop.call_soon_threadsafe(tell)

@@ -1,7 +1,7 @@
-"""The leases on the server: all of their SQL. Each function is one statement, so that nobody holds a lock and pauses.
+"""All SQL for the leases on the server. Each function is one statement, so no process pauses while it holds a lock.
 
-What a process says may arrive late: over a connection that it has given up on long ago. So all that it says bears a
-number of its own (`beat`) that only grows, and what is older than what was done already does nothing.
+A statement may arrive late, over a connection that its sender gave up on. Each one therefore carries the sender's
+growing number (`beat`), and does nothing if a newer one was done before.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SCHEMA_PART = "leases"
 RELEASED_CHANNEL = "commonplace_leases"
-"""The channel on which it is told that a lease is free."""
+"""PostgreSQL channel on which a released lease is announced."""
 STATEMENT_MS = 10_000
 
 MIGRATIONS = (
@@ -44,7 +44,7 @@ MIGRATIONS = (
     )
     """,
 )
-"""`workspace`: of who holds it, or held it last. `strict`: its holder knows that others wait, and ends at its fence."""
+"""`workspace`: of the present or last holder. `strict`: the holder knows that others wait, and stops at its fence."""
 
 _TABLES_EXIST = "SELECT to_regclass('commonplace.migrations'), to_regclass('commonplace.leases')"
 _PREPARE = f"""
@@ -127,11 +127,11 @@ _RELEASE = """
 
 @dataclass(frozen=True, slots=True)
 class LeaseRow:
-    """A lease as the server has it; what was renewed by the same statement shows its new end."""
+    """A lease as stored; a lease renewed by the same statement shows its new end."""
 
     name: str
     holder: str
-    """The id of a process; "" where it was given up, or never taken."""
+    """Id of a process; "" if the lease was given up or never taken."""
     holder_name: str
     workspace: str
     token: int
@@ -141,22 +141,22 @@ class LeaseRow:
     until: datetime | None
     expired: bool
     renewed: bool
-    """Whether it is ours, from now on anew."""
+    """Whether this statement renewed it for us."""
     wanted: bool
     """Whether another process waits for it."""
     company: bool
-    """Whether an instance of another workspace holds it, or waits for it."""
+    """Whether an instance of another workspace holds it or waits for it."""
     clock: float
-    """The server's, when it was read: seconds since 1970."""
+    """The server's clock when the row was read, in seconds since 1970."""
 
 
 def prepare(session: "Session") -> None:
-    """Make the tables where they are missing, and listen for leases that become free."""
+    """Create missing tables, and listen for released leases."""
     session.execute(_PREPARE.encode())
     there = session.execute(_TABLES_EXIST).fetchone()
     found = None
     if there and None not in there:
-        # Asked without a lock: who pauses with one in hand would keep all others from the server.
+        # Without a lock: a process that pauses while it holds one would block all others.
         found = session.execute(
             "SELECT done FROM commonplace.migrations WHERE part = %s", (SCHEMA_PART,)
         ).fetchone()
@@ -167,7 +167,7 @@ def prepare(session: "Session") -> None:
 
 
 def want(session: "Session", us: Instance, names: Collection[str], *, seconds: float) -> None:
-    """Write down that we wait for these, for so long; leases that nobody ever heard of are there from then on."""
+    """Record for `seconds` that we wait for these leases; create the rows of unknown ones."""
     session.execute(_WANT, {"me": us.id, "workspace": us.workspace, "names": sorted(names), "want": seconds})
 
 
@@ -180,9 +180,9 @@ def renew(
     alone: Collection[str],
     seconds: float,
 ) -> list[LeaseRow]:
-    """Renew those of `names` that are ours, for so long; give all leases there are.
+    """Renew our leases among `names` for `seconds`; return all leases.
 
-    `alone`: those that we may go on with beyond the fence where nobody waits for them.
+    `alone`: those that we may keep past the fence if nobody waits for them.
     """
     values = {
         "me": us.id,
@@ -198,7 +198,7 @@ def renew(
 def take(
     session: "Session", us: Instance, rows: Sequence[LeaseRow], *, beat: int, seconds: float
 ) -> dict[str, int]:
-    """Take those that are still as they were seen; give the tokens of what is ours now, by name."""
+    """Take the leases that are unchanged since `rows` was read; return the tokens of those taken, by name."""
     values = {
         "me": us.id,
         "name": us.name,
@@ -213,7 +213,7 @@ def take(
 
 
 def release(session: "Session", us: Instance, names: Collection[str], *, beat: int) -> None:
-    """Let go of those that are ours, want none of them, and tell who listens."""
+    """Release our leases among `names`, stop waiting for them, and notify listeners."""
     session.execute(
         _RELEASE, {"me": us.id, "names": sorted(names), "beat": beat, "channel": RELEASED_CHANNEL}
     )
@@ -226,8 +226,8 @@ _LIST_HELD = """
 
 
 def list_held(session: "Session") -> list[tuple[str, str, datetime, datetime]]:
-    """Name, holder's name, since when and until when, of each lease that somebody holds; changes nothing."""
+    """Return name, holder's name, start and end of each held lease; changes nothing."""
     there = session.execute("SELECT to_regclass('commonplace.leases')").fetchone()
-    if there is None or there[0] is None:  # nobody has been here yet
+    if there is None or there[0] is None:  # no service has started yet
         return []
     return session.execute(_LIST_HELD.encode()).fetchall()

@@ -1,4 +1,4 @@
-"""A channel that one instance at a time has: opened, heard and spoken on only while its lease is held."""
+"""A channel that one instance at a time serves: open only while its lease is held."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ from bot.tasks import is_being_cancelled
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.5
-"""Between two looks at who has the channel."""
+"""Seconds between two looks at who holds the channel."""
 
 Result = TypeVar("Result")
 
@@ -39,10 +39,10 @@ OpenAdapter = Callable[[Ownership], AbstractAsyncContextManager[Adapter]]
 
 
 class LeasedChannel:
-    """An Adapter around another, which is there while the lease is held; an async context manager.
+    """An Adapter around another one that is open while the lease is held; an async context manager.
 
-    Nothing is shown, taken in or fetched from the moment on at which the lease is not ours any more: replies are tried
-    again later, reminders wait. Leaving it closes the channel, then gives the lease up.
+    Nothing is shown, accepted or fetched once the lease is lost: replies are retried later, and reminders wait.
+    Leaving the context closes the channel, then gives up the lease.
     """
 
     def __init__(
@@ -56,10 +56,10 @@ class LeasedChannel:
         problem: Callable[[], str] = lambda: "",
         stood_in_for: Callable[[], str] = lambda: "",
     ) -> None:
-        """`take_up` goes on with what was left here, before anything new is heard.
+        """Store the parts. `take_up` resumes unfinished work before the first new message.
 
-        `problem`: why nobody can tell who has the lease. `stood_in_for`: the workspace for which a process of ours has
-        it; "" where none has.
+        `problem`: why the holder of the lease is unknown, or "". `stood_in_for`: the workspace for which a takeover
+        process of ours holds the lease, or "".
         """
         self._name = name
         self._lease = lease
@@ -71,7 +71,7 @@ class LeasedChannel:
         self._adapter: Adapter | None = None
         self._opened = AsyncExitStack()
         self._working: set[asyncio.Future[Any]] = set()
-        """What is being shown or fetched: it ends with the lease."""
+        """Renderings and fetches in progress; cancelled with the lease."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -82,7 +82,7 @@ class LeasedChannel:
         await self.close()
 
     async def close(self) -> None:
-        """Close the channel, then let another instance have it at once."""
+        """Close the channel, then release its lease for the other instances."""
         await self._close_adapter()
         await self._lease.give_up()
 
@@ -90,12 +90,11 @@ class LeasedChannel:
 
     @property
     def name(self) -> str:
-        """The channel's name."""
         return self._name
 
     @property
     def health(self) -> ChannelHealth:
-        """How the channel fares; of one that another instance has, which one that is."""
+        """The channel's health; names the holder if another instance has the channel."""
         if adapter := self._check_held():
             return adapter.health
         if self._lease.is_held or not (self._lease.is_known or self._problem()):
@@ -108,31 +107,31 @@ class LeasedChannel:
         return ChannelHealth("standby", phrases.HELD_BY.format(holder=holder) if holder else "")
 
     def serves(self, chat: ChatId) -> bool:
-        """Tell whether the chat is one of the channel's, and the channel ours."""
+        """Return whether the chat belongs to the channel and this instance holds it."""
         adapter = self._check_held()
         return adapter is not None and adapter.serves(chat)
 
     def home_of(self, person: PersonId) -> ChatId | None:
-        """As the adapter tells; None while the channel is another's."""
+        """Return the adapter's answer; None while another instance holds the channel."""
         adapter = self._check_held()
         return adapter.home_of(person) if adapter else None
 
     async def receive(self, path: str, headers: Mapping[str, str], body: bytes) -> int:
-        """What the platform brings to one of the channel's addresses; 503 while another instance has it."""
+        """Pass a webhook request to the adapter; return the HTTP status, 503 while another instance has the channel."""
         adapter = self._check_held()
         hooks = {hook.path: hook for hook in getattr(adapter, "hooks", ())}
         return await hooks[path].receive(headers, body) if path in hooks else 503
 
     async def render(self, reply: Reply) -> None:
-        """Show a reply; raises ChannelFault as soon as the channel is another's."""
+        """Show a reply. Raises ChannelFault, also when the channel is lost meanwhile."""
         await self._run_while_held(lambda adapter: adapter.render(reply))
 
     async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
-        """Get an attachment's content, as the adapter does."""
+        """Fetch an attachment through the adapter. Raises ChannelFault, also when the channel is lost meanwhile."""
         await self._run_while_held(lambda adapter: adapter.fetch(attachment, write, most=most))
 
     async def is_withdrawn(self, message: IncomingMessage) -> bool:
-        """Return what the adapter tells, if it can tell; raises ChannelFault as soon as the channel is another's."""
+        """Return whether the message was deleted, if the adapter can tell. Raises ChannelFault if the lease is lost."""
 
         async def asked(adapter: Adapter) -> bool:
             return isinstance(adapter, TracksWithdrawals) and await adapter.is_withdrawn(message)
@@ -140,16 +139,16 @@ class LeasedChannel:
         return await self._run_while_held(asked)
 
     async def run(self, accept: AcceptMessage) -> None:
-        """Be a standby and serve, in turns, until cancelled, or until the channel itself has ended."""
+        """Alternate between standby and serving until cancelled or until the adapter ends."""
 
         async def take_in(message: IncomingMessage) -> bool:
-            if not self._lease.is_held:  # whoever has the channel is told of it too
+            if not self._lease.is_held:  # the platform also delivers it to the holder
                 raise NotAccepted(phrases.NOT_OURS)
             return await accept(message)
 
         while True:
             await self._wait()
-            log.info("%s: ours", self._name)
+            log.info("%s: this instance serves it now", self._name)
             tenure = self._lease.epoch
             lost = asyncio.ensure_future(self._lease.wait_until_lost())
             running = asyncio.ensure_future(self._serve(take_in))
@@ -164,24 +163,21 @@ class LeasedChannel:
                 for task in (lost, running):
                     task.cancel()
                 await asyncio.gather(lost, running, return_exceptions=True)
-            log.warning(
-                "%s: another instance has it, or may have it, from now on; this one is silent", self._name
-            )
+            log.warning("%s: lease lost; another instance may serve it now, so this one stops", self._name)
             await self._close_adapter()
 
     async def _wait(self) -> None:
-        """Wait until the lease is held."""
         is_told = False
         while not self._lease.is_held:
             self._before.observe(self._lease)
             if not is_told and (holder := self._lease.holder):
                 is_told = True
-                log.info("%s: standby, %s has it", self._name, holder)
+                log.info("%s: standby, %s serves it", self._name, holder)
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_SECONDS):
                     await self._lease.wait_until_held()
 
-    # -- one time of serving --------------------------------------------------------------------------------
+    # -- serving --------------------------------------------------------------------------------------------
 
     async def _serve(self, accept: AcceptMessage) -> None:
         duty = Ownership(lambda: self._lease.is_held, self._before.answered_until())
@@ -190,7 +186,7 @@ class LeasedChannel:
         await self._adapter.run(accept)
 
     async def _close_adapter(self) -> None:
-        """Stop all that is on its way, and close the adapter."""
+        """Cancel work in progress and close the adapter."""
         self._adapter = None
         for each in self._working:
             each.cancel()
@@ -198,7 +194,7 @@ class LeasedChannel:
         try:
             await self._opened.aclose()
         except Exception:
-            log.exception("%s: closing broke off", self._name)
+            log.exception("%s: closing failed", self._name)
 
     def _check_held(self) -> Adapter | None:
         return self._adapter if self._lease.is_held else None

@@ -1,7 +1,7 @@
-"""The leases of this process: one heartbeat for all of them.
+"""The leases of this process, kept by one heartbeat.
 
-Nobody but the heartbeat speaks to the server. What it has heard is put down in each `Lease`, which ends by the clock
-where nothing more is heard. docs/architecture.md says why it is sound; its SQL is in `lease_table`.
+Only the heartbeat talks to the server. It writes what it learns into each `Lease`, which ends by the clock if
+nothing more is heard. docs/architecture.md explains why this is safe; `lease_table` has the SQL.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bot.cluster.lease_table import Session
 
 REST_SECONDS = 0.02
-"""Between two rounds at least, whoever tells how much."""
+"""Minimum seconds between two rounds, however many changes are announced."""
 
 Answer = TypeVar("Answer")
 
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _ServerAnswer:
-    """What the server has answered to one question, and when that was, by our clock."""
+    """The server's answer to a query, and our clock before and after it."""
 
     begun: float
     ended: float
@@ -45,10 +45,10 @@ class _ServerAnswer:
 
 
 class Leases:
-    """Holds, renews and takes leases while it is entered; an async context manager. Leaving gives up all of them.
+    """Holds, renews and takes leases while entered; an async context manager. Leaving gives all of them up.
 
-    A lease ends `fence` seconds after the beginning of its last renewal. It is gone on with beyond that only where the
-    server cannot be asked, and where it had told that nobody else waits for the lease.
+    A lease ends `fence` seconds after the start of its last renewal. It is kept longer only if the server cannot be
+    reached and last reported that nobody else waits for the lease.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class Leases:
         clock: Callable[[], float] = boot_time,
         supervisor: Supervisor | None = None,
     ) -> None:
-        """`private`: the workspace's `.commonplace`, where it is remembered whether there are others."""
+        """Store the parts. `private`: the workspace's `.commonplace`, where known peers are recorded."""
         self.instance = instance
         self.problem = ""
-        """Why the server cannot be asked; "" while it can."""
+        """Why the server cannot be reached; "" while it can."""
         self._server = server
         self._private = private
         self._times = times or LeaseTimes()
@@ -74,16 +74,16 @@ class Leases:
         self._chronicle = LeaseEvents(instance)
         self._leases: dict[str, Lease] = {}
         self._releasing: set[str] = set()
-        """Given up, which the server may not know yet."""
+        """Given up here; the server may not know yet."""
         self._released = asyncio.Event()
-        """Set, and replaced, when the server has been told."""
+        """Set and replaced when the server has been told."""
         self._wanted_at: dict[str, float] = {}
-        """When it was last written down that we wait for them."""
+        """When each wait was last recorded on the server."""
         self._quiet: set[str] = set()
-        """Ours, with nobody else waiting: the server is told that we may go on with them beyond the fence."""
+        """Ours, with nobody waiting: the server is told that we may keep them past the fence."""
         self._lasting: set[str] = set()
-        """Of those, what we do go on with, since the server knows. Never is a lease among them that it takes for
-        strict: others could take it. So it is out before anything else is told."""
+        """The part of `_quiet` that we do keep, since the server knows. It must never contain a lease that the server
+        has as strict, which others could take; so a lease leaves this set before anything else is sent."""
         self._rows: Sequence[LeaseRow] = ()
         self._beat = 0
         self._company: bool | None = None
@@ -113,9 +113,9 @@ class Leases:
             await _wait_for_end(line, self._times.leaving)
 
     def want(self, name: str, *, leave: LeaveToOthers | None = None) -> Lease:
-        """Try to hold it from now on, until it is given up; the same `Lease` where it is wanted already.
+        """Try to hold a lease until it is given up; return the existing `Lease` if it is already wanted.
 
-        `leave` is asked before a lease is taken: where it says yes, the lease is left to somebody else this time.
+        `leave` is asked before each take; if it returns true, the lease is left to another process this time.
         """
         found = self._leases.get(name)
         if found is None:
@@ -130,7 +130,7 @@ class Leases:
         return found
 
     def snapshot(self) -> Sequence[LeaseState]:
-        """Every lease as last seen, by name; asks nobody."""
+        """Return every lease as last seen, by name; no I/O."""
         held = {name for name, lease in self._leases.items() if lease.is_held}
         seen = {row.name for row in self._rows}
         states = [
@@ -143,7 +143,7 @@ class Leases:
         return sorted(states, key=lambda state: state.name)
 
     def status(self) -> InstanceStatus:
-        """How this instance stands to the others, as last seen; asks nobody."""
+        """Return the status of this instance among the others, as last seen; no I/O."""
         return InstanceStatus(self.instance.name, self.problem, self.snapshot())
 
     async def _release_lease(self, lease: Lease) -> None:
@@ -156,10 +156,13 @@ class Leases:
             try:
                 await asyncio.wait_for(released.wait(), self._times.leaving)
             except TimeoutError:
-                log.info("%s: the others will see by its end that it was given up", lease.name)
+                log.info(
+                    "%s: the server was not told of the release; others must wait for it to expire",
+                    lease.name,
+                )
 
     def _drop(self, name: str, lease: Lease) -> None:
-        """Hold it no longer, and want it no longer; what the server has to know is done in the next round."""
+        """Stop holding and wanting it; the next round tells the server."""
         lease.drop()
         del self._leases[name]
         self._release(name)
@@ -182,7 +185,7 @@ class Leases:
             except MemoryFault as error:
                 self._handle_failure(begun, str(error))
             except Exception as error:
-                log.exception("leases could not be renewed; the next try follows")
+                log.exception("could not renew leases; trying again")
                 self._handle_failure(begun, f"a fault of the program ({type(error).__name__}), see the log")
             else:
                 if answered:
@@ -202,10 +205,7 @@ class Leases:
             return
 
     async def _run_round(self, *, leaving: bool) -> bool:
-        """Tell the server what we have given up, renew what is ours, see what there is, and take what is free.
-
-        Whether there was anything to ask it for.
-        """
+        """Release, renew, read and take leases in one round; return whether the server was queried."""
         if leaving and not (self._releasing and self._line):
             return False
         for name in self._releasing & self._leases.keys():  # given up, and wanted again
@@ -246,7 +246,7 @@ class Leases:
         unwritten: list[str],
         alone: frozenset[str],
     ) -> _ServerAnswer:
-        """In the thread."""
+        """Run the round's statements; runs in the connection's thread."""
         if releasing:
             release(session, self.instance, releasing, beat=beat - 1)
         if unwritten:
@@ -256,7 +256,7 @@ class Leases:
         return _ServerAnswer(begun, self._clock(), rows)
 
     def _names_to_write(self) -> list[str]:
-        """What we wait for, and what the server does not know of, or would forget soon."""
+        """Return the leases we wait for that the server does not know about or would forget soon."""
         now = self._clock()
         return [
             name
@@ -266,17 +266,17 @@ class Leases:
         ]
 
     def _update(self, told: _ServerAnswer, alone: frozenset[str]) -> list[LeaseRow]:
-        """Put down what was told; give what could be taken."""
+        """Record the answer; return the rows that could be taken."""
         free = self._watch.find_expired(told.rows, begun=told.begun, ended=told.ended)
         self._rows = told.rows
         self._chronicle.log_changes(told.rows, free=free)
         candidates = []
         for row in told.rows:
             lease = self._leases.get(row.name)
-            if row.name in self._releasing:  # given up while we asked
+            if row.name in self._releasing:  # given up while the query ran
                 continue
             if lease is None:
-                if row.holder == self.instance.id:  # taken by what we asked long ago, and had given up on
+                if row.holder == self.instance.id:  # taken by a late query that we had given up on
                     self._releasing.add(row.name)
                     self._wake.set()
                 continue
@@ -288,7 +288,7 @@ class Leases:
             else:
                 self._drop_lease(lease)
         for name in self._leases.keys() - {row.name for row in told.rows}:
-            if self._leases[name].is_known:  # the table was emptied, or is another's
+            if self._leases[name].is_known:  # the table was emptied or belongs to another server
                 self._drop_lease(self._leases[name])
                 self._wake.set()
         return candidates
@@ -297,7 +297,7 @@ class Leases:
         lease.hold_until(until=until, token=row.token)
         if row.wanted:
             if row.name in self._quiet:
-                self._wake.set()  # the sooner the others know that we know, the sooner they may rely on the fence
+                self._wake.set()  # others may rely on the fence as soon as they see that we know of them
             self._quiet.discard(row.name)
             self._lasting.discard(row.name)
             return
@@ -313,11 +313,11 @@ class Leases:
         try:
             return lease.leave(lease)
         except Exception:
-            log.exception("nobody knows whether to leave %s to somebody else; it is taken", lease.name)
+            log.exception("could not decide whether to leave %s to another process; taking it", lease.name)
             return False
 
     async def _take_leases(self, candidates: list[LeaseRow]) -> None:
-        for row in candidates:  # the server takes it for strict from here on
+        for row in candidates:  # the server has it as strict from here on
             self._release(row.name)
         wanted = {row.name: self._leases[row.name] for row in candidates}
         self._beat += 1
@@ -336,7 +336,7 @@ class Leases:
             else:
                 self._drop_lease(lease)
         if taken:
-            self._wake.set()  # to see, and to have seen, whether anybody waits
+            self._wake.set()  # to learn whether anybody waits
 
     def _drop_lease(self, lease: Lease) -> None:
         self._quiet.discard(lease.name)
@@ -344,7 +344,7 @@ class Leases:
         lease.drop()
 
     def _handle_failure(self, begun: float, problem: str) -> None:
-        """The server was not asked with success: go on with what nobody else waits for."""
+        """Keep the leases that nobody else waits for after a failed query."""
         self._set_problem(problem)
         self._watch.mark_unreachable()
         self._chronicle.mark_unreachable()
@@ -352,7 +352,7 @@ class Leases:
         for name, lease in self._leases.items():
             if name in self._releasing:
                 continue
-            if not lease.is_known and self._company is False:  # at a start, as if it had been ours before
+            if not lease.is_known and self._company is False:  # at startup, as if it had been ours before
                 self._lasting.add(name)
             if name in self._lasting:
                 lease.hold_until(until=begun + self._times.fence)

@@ -1,4 +1,4 @@
-"""What this process does among the instances that share a memory, by leases; and what is told of them."""
+"""What this process does among the instances that share a memory, as its leases decide."""
 
 import shutil
 from collections.abc import Callable, Iterable
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 EPOCH_PREFIX = "lease-"
 LEASED_JOBS = {REINDEX: "schedule", BACKUP: "backup"}
-"""What one instance does for all, with the lease's name."""
+"""Jobs that one instance does for all, with the names of their leases."""
 
 
 class Membership:
-    """Holds on to the leases of one house: channels and jobs."""
+    """The leases of one workspace session: its channels and jobs."""
 
     def __init__(
         self, leases: "Leases", stand_ins: "Takeovers", workspace: Lease, *, jobs: Iterable[str] = LEASED_JOBS
     ) -> None:
-        """Want the jobs from now on: those that are done here; `leases` is entered, and `workspace` held."""
+        """Start wanting the leases of `jobs`; `leases` is entered and `workspace` held."""
         self.workspace = workspace
         self._tenure = workspace.epoch
         self._leases = leases
@@ -39,17 +39,17 @@ class Membership:
 
     @property
     def is_uninterrupted(self) -> bool:
-        """Whether the workspace was ours all the time; else this house is over, even if it is ours once more."""
+        """Whether the workspace was held without a gap since the start; after a gap this session is over."""
         return self.workspace.is_held and self.workspace.epoch == self._tenure
 
     async def close(self) -> None:
-        """Leave the jobs to others, once the channels are closed."""
+        """Give the jobs up once the channels are closed."""
         self._stand_ins.forget_leases()
         for lease in self._jobs.values():
             await lease.give_up()
 
     def lock_folder(self, folder: Path) -> Path:
-        """A folder for locks that nobody has who held the workspace before, below one that all processes share."""
+        """Return a folder for locks below `folder` that no earlier holder of the workspace uses; delete older ones."""
         ours = folder / f"{EPOCH_PREFIX}{self.workspace.token}"
         for each in folder.glob(f"{EPOCH_PREFIX}*/"):
             if each != ours:
@@ -57,7 +57,7 @@ class Membership:
         return ours
 
     def status(self) -> InstanceStatus:
-        """As last seen; asks nobody."""
+        """Return the instances' status as last seen; no I/O."""
         known = self._leases.status()
         return replace(known, stands_in=tuple(self._takeovers(known)))
 
@@ -68,9 +68,9 @@ class Membership:
                 yield Takeover(channel, lease.last_workspace, folder.name, since.get(lease.name))
 
     def other_holder(self, job: str) -> str:
-        """Who else does a job; "" where this instance does, for all or for itself.
+        """Return the name of the other instance that does a job; "" if this one does.
 
-        It does as well where nobody can tell who does: twice is better than not at all.
+        This instance also does it if the holder is unknown: twice is better than never.
         """
         lease = self._jobs.get(job)
         return "" if lease is None or lease.is_held or self._leases.problem else lease.holder
@@ -83,7 +83,7 @@ class Membership:
         opens: OpenAdapter,
         take_up: "Callable[[], Awaitable[None]]",
     ) -> LeasedChannel:
-        """A channel that this process has while it holds the lease for its bot; to be entered."""
+        """Return a channel that this process serves while it holds the bot's lease; the caller enters it."""
         before = PreviousHolder(
             channel_lease_name(name, token),
             workspace=self._leases.instance.workspace,
@@ -109,13 +109,13 @@ class Membership:
 
 
 def foreign_notes_problem(ours: Path, theirs: Path) -> str:
-    """Why the notes in another workspace are not those that are shared; "" where they are."""
+    """Return why another workspace does not hold the shared notes; "" if it does."""
     try:
         if ours.samefile(theirs):
             return ""
         names = {each.name for each in ours.glob("*.md")}
         if not names or any((theirs / name).is_file() for name in names):
-            return ""  # mounted in two ways
+            return ""  # the same folder, mounted in two ways
     except OSError as error:
         return f"{theirs} cannot be used ({error.strerror or error})"
     return f"{theirs} does not hold the notes that are shared: mount them there too"

@@ -1,4 +1,4 @@
-"""What an adapter is told that is opened because its channel has become this instance's."""
+"""What an adapter is told about its right to the channel when it is opened."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """By default that of who shares its channels with nobody."""
+    """The right to a channel; by default that of an instance that shares no channels."""
 
     is_ours: Callable[[], bool] = lambda: True
-    """Whether the channel still is; to be asked before anything leaves."""
+    """Return whether the channel is still ours; checked before anything is sent."""
     since: datetime | None = None
-    """Until when another workspace has answered there; None where that was this one, or nobody."""
+    """Until when another workspace may have answered there; None if it was this one or nobody."""

@@ -1,4 +1,4 @@
-"""Who had a channel before this instance, and until when it may have answered there."""
+"""Who held a channel before this instance, and until when it may have answered there."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -7,11 +7,11 @@ from bot.cluster.lease import Lease, LeaseState
 from bot.cluster.times import LeaseTimes
 
 CLOCK_SLACK = timedelta(seconds=2)
-"""What two clocks may differ by, and what was heard at the last moment."""
+"""Allowance for the difference of two clocks, and for messages received at the last moment."""
 
 
 class PreviousHolder:
-    """Looked at for as long as the lease is not ours, and asked once it is."""
+    """Observes a lease until it is ours, and then says until when the previous holder answered."""
 
     def __init__(
         self,
@@ -22,7 +22,7 @@ class PreviousHolder:
         times: LeaseTimes | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`name`: the lease's; `workspace`: the id of ours; `states` gives all leases as last seen."""
+        """Store the parts. `name`: the lease's; `workspace`: our id; `states` returns all leases as last seen."""
         self._name = name
         self._ours = workspace
         self._states = states
@@ -32,7 +32,7 @@ class PreviousHolder:
         self._until: datetime | None = None
 
     def observe(self, lease: Lease) -> None:
-        """Note who has the lease, or had it last."""
+        """Record who holds the lease or held it last."""
         if lease.is_held:
             return
         self._workspace = lease.last_workspace
@@ -40,13 +40,14 @@ class PreviousHolder:
         self._until = until or self._until
 
     def answered_until(self) -> datetime | None:
-        """From when on nobody may have answered; None where it was this very workspace, or nobody knows.
+        """Return until when another workspace answered; None if it was this workspace or is unknown.
 
-        Whoever died did so after its last renewal, and what it may have answered in between is answered once more.
+        A holder that died did so after its last renewal; messages it may have answered after that are answered
+        again.
         """
         if self._workspace in ("", self._ours) or self._until is None:
             return None
         now = self._now()
-        if now < self._until:  # it was given up, not left to run out
+        if now < self._until:  # given up, not expired
             return now - CLOCK_SLACK
         return self._until - self._life - CLOCK_SLACK

@@ -1,4 +1,4 @@
-"""Which instance does what, for a process that is none of them: asked once, and nothing is changed."""
+"""Read once which instance does what, from a process that is none of them; changes nothing."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ ANSWER_SECONDS = 3.0
 
 
 async def read_status(settings: "Settings") -> InstanceStatus | None:
-    """How the instances stand, or why that is not known; None without `index.url`."""
+    """Return the instances' status, or the problem that prevents reading it; None without `index.url`."""
     if not settings.index.url.get_secret_value():
         return None
     try:
@@ -28,7 +28,7 @@ async def read_status(settings: "Settings") -> InstanceStatus | None:
 
 
 def read_held_leases(settings: "Settings") -> Sequence[LeaseState]:
-    """Each lease that somebody holds; blocks. Raises MemoryFault where the server of `index.url` cannot be asked."""
+    """Return each held lease; blocks. Raises MemoryFault if the server of `index.url` cannot be queried."""
     check_library()
     server = Server(settings.index.url.get_secret_value(), name="commonplace status", most=1)
     try:

@@ -1,4 +1,4 @@
-"""Pure: how an instance stands to the others, and what leases are called, for programs and for people."""
+"""The status of the instances, and names of leases for programs and for people; no I/O."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,38 +12,38 @@ if TYPE_CHECKING:
     from bot.cluster.lease import LeaseState
 
 SHOWN_ID_CHARS = 4
-"""Letters of an id."""
+"""Number of an id's characters that are shown."""
 JOB_PREFIX = "job:"
-"""With which the names of jobs' leases begin."""
+"""Prefix of the names of jobs' leases."""
 
 
 @dataclass(frozen=True, slots=True)
 class Takeover:
-    """A channel that a second process of this instance serves, for the workspace of one that has died."""
+    """A channel that a takeover process of this instance serves for the workspace of a dead one."""
 
     channel: str
     workspace: str
-    """Its id."""
+    """The workspace's id."""
     folder: str
-    """Its name here."""
+    """Name of the workspace's folder on this machine."""
     since: datetime | None
-    """Aware; None where that is not known yet."""
+    """Aware; None if not known yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceStatus:
-    """How this instance stands to the others, as last seen."""
+    """The status of the instances, as one of them or an observer last saw it."""
 
     name: str
-    """"" for who only looks on."""
+    """Name of this instance; "" for an observer."""
     problem: str = ""
-    """Why nobody can tell what the others do; "" where that can be told."""
+    """Why the status of the others is unknown; "" if it is known."""
     leases: "Sequence[LeaseState]" = ()
-    """All there are, of all instances, by name."""
+    """All leases of all instances, by name."""
     stands_in: Sequence[Takeover] = ()
 
     def holder(self, lease: "LeaseState", now: datetime) -> str | None:
-        """Who has a lease: "" for nobody, None where that is not known. `now` is aware."""
+        """Return who holds a lease: "" for nobody, None if unknown. `now` is aware."""
         if lease.ours:
             return lease.holder
         if self.problem:
@@ -52,17 +52,17 @@ class InstanceStatus:
 
 
 def channel_lease_name(channel: str, token: str) -> str:
-    """What the lease of a bot is called: the token itself goes nowhere."""
+    """Return the name of a bot's lease; holds a hash instead of the token."""
     return f"channel:{channel}:{hashlib.sha256(token.encode()).hexdigest()[:16]}"
 
 
 def workspace_lease_name(workspace: str) -> str:
-    """What the lease of a workspace is called, by the workspace's id."""
+    """Return the name of a workspace's lease; `workspace` is its id."""
     return f"workspace:{workspace}"
 
 
 def format_lease_name(name: str) -> str:
-    """What people call what is leased: `Telegram`, `backup`, `workspace 3f2a`."""
+    """Return a lease's name for people, such as `Telegram`, `backup` or `workspace 3f2a`."""
     kind, _, what = name.partition(":")
     if kind == "channel":
         channel, _, bot = what.partition(":")

@@ -1,4 +1,4 @@
-"""Going on with the conversations of an instance that has died: a process of its own serves its workspace here."""
+"""Take over the conversations of a dead instance: a separate process serves its workspace here."""
 
 import asyncio
 import logging
@@ -20,16 +20,16 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
 QUICK_SECONDS = 60.0
-"""A stand-in that ends before that has failed."""
+"""A takeover process that ends sooner than this has failed."""
 MAX_FAILURES = 3
-"""In a row; then the channel is served from this instance's own workspace, without those conversations."""
+"""Failures in a row after which the channel is served from this instance's workspace, without the conversations."""
 FORGIVEN_SECONDS = 600.0
-"""After which it is tried once more."""
+"""Seconds after the last failure until a takeover is tried again."""
 UNNEEDED_SECONDS = 60.0
-"""For so long a stand-in may have nothing to do, as where the other has come back before it had begun."""
+"""Seconds that a takeover process may have nothing to do, such as when the other instance came back first."""
 STUCK_SECONDS = 60.0
-"""One that runs for so long, and has not taken what is free, does not come to it: as where the other lives, and wants
-that channel no longer."""
+"""Seconds after which a running process that has not taken a free lease is stopped; for example, the other instance
+may live but no longer want that channel."""
 STOP_SECONDS = 6.0
 PRIVATE_FOLDER = ".commonplace"
 
@@ -41,16 +41,16 @@ class _TakeoverProcess:
     process: Process | None = None
     begun: float = 0.0
     failures: list[float] = field(default_factory=list)
-    """When it failed, in a row."""
+    """Times of its failures in a row."""
     needed_at: float = 0.0
     served_at: float = 0.0
-    """When it was last seen to have one of the leases."""
+    """When it was last seen to hold one of the leases."""
 
 
 class Takeovers:
-    """Keeps a process for each of some workspaces while its channels are nobody's; an async context manager.
+    """Runs a process for each of several workspaces while nobody else serves its channels; an async context manager.
 
-    Leaving ends them.
+    Leaving stops the processes.
     """
 
     def __init__(
@@ -63,10 +63,11 @@ class Takeovers:
         notes: Callable[[Path], str] = lambda _: "",
         supervisor: Supervisor | None = None,
     ) -> None:
-        """`folders`: workspaces of others; `name`: this instance's; `command` serves a workspace until told to leave.
+        """Store the parts. `folders`: workspaces of other instances; `name`: this instance's name.
 
-        `want` is told the id of each such workspace, so that whoever serves it knows that somebody waits for its end.
-        `notes` tells why the notes in such a workspace are not ours; "" where they are.
+        `command` returns the command line that serves a workspace until SIGTERM. `want` gets the id of each such
+        workspace, so that its holder learns that somebody waits. `notes` returns why the notes in such a workspace
+        are not ours; "" if they are.
         """
         self._want = want
         self._stand_ins = [_TakeoverProcess(folder, f"{name} for {folder.name}") for folder in folders]
@@ -90,21 +91,21 @@ class Takeovers:
         await asyncio.gather(*(_stop_process(each) for each in self._stand_ins))
 
     def serve_if_known(self, lease: Lease) -> None:
-        """Have a process see to this lease where one of the workspaces held it last."""
+        """Let a takeover process serve this lease if one of the workspaces held it last."""
         self._leases.append(lease)
 
     def forget_leases(self) -> None:
-        """See to none of the leases any more; what runs goes on for a while."""
+        """Forget all leases; running processes stop after a while."""
         self._leases.clear()
 
     def is_left_to_takeover(self, lease: Lease) -> bool:
-        """Whether a lease that is free is left to one of them."""
+        """Return whether a free lease is left to one of the takeover processes."""
         return not self._leaving and any(
             each.failures[MAX_FAILURES - 1 :] == [] for each in self._takeover_for(lease)
         )
 
     def served_folder(self, lease: Lease) -> Path | None:
-        """The folder of the workspace for which a process of ours has the lease; None where none has."""
+        """Return the folder of the workspace whose takeover process holds the lease; None if none does."""
         for each in self._stand_ins:
             if each.process and each.process.returncode is None and lease.holder == each.name:
                 return each.folder
@@ -119,9 +120,7 @@ class Takeovers:
     async def _supervise(self) -> None:
         while True:
             for each in self._stand_ins:
-                if workspace := workspace_id(
-                    each.folder / PRIVATE_FOLDER
-                ):  # there may be none before its first start
+                if workspace := workspace_id(each.folder / PRIVATE_FOLDER):  # none before its first start
                     self._want(workspace)
             for lease in self._leases:
                 for each in self._takeover_for(lease):
@@ -172,7 +171,7 @@ class Takeovers:
     async def _start_process(self, each: _TakeoverProcess) -> Process:
         return await asyncio.create_subprocess_exec(
             *self._command(each.folder),
-            stdin=PIPE,  # at whose end it leaves: this process may die without a word
+            stdin=PIPE,  # it leaves at end of input: this process may be killed
             stdout=DEVNULL,
             env=child_environment({"COMMONPLACE_INSTANCE__NAME": each.name}, secrets=True),
         )
@@ -188,7 +187,7 @@ class Takeovers:
 
 
 async def _stop_process(each: _TakeoverProcess) -> None:
-    """Tell it to leave, and wait for that; a running turn of it gets its time."""
+    """Ask the process to leave and wait for it, so that a running turn can finish."""
     process, each.process = each.process, None
     if process is None or process.returncode is not None:
         return
@@ -204,6 +203,6 @@ async def _stop_process(each: _TakeoverProcess) -> None:
 
 
 def takeover_command(config: Path | None, folder: Path) -> list[str]:
-    """The service once more, for another workspace: on the same settings, without HTTP."""
+    """Return the command that runs the service for another workspace, with the same settings and without HTTP."""
     arguments = ["--config", str(config)] if config else []
     return [sys.executable, "-P", "-m", "bot", "run", "--stand-in", "--workspace", str(folder), *arguments]

@@ -1,4 +1,4 @@
-"""Pure: how long a lease lives, how often it is renewed, and the clock that all of it is measured with."""
+"""Durations of leases, and the clock that measures them; no I/O."""
 
 import sys
 import time
@@ -7,28 +7,28 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LeaseTimes:
-    """All in seconds. `life` exceeds `fence` by more than the server's `REST_SECONDS`, and `fence` twice `opening`."""
+    """All in seconds. `life` exceeds `fence` by more than `REST_SECONDS`, and `fence` is over twice `opening`."""
 
     beat: float = 3.0
-    """Between two renewals of what is held."""
+    """Between two renewals of held leases."""
     look: float = 2.0
-    """Between two looks of who waits for a lease; whoever is released is told of at once."""
+    """Between two looks while waiting for a lease; releases are announced at once."""
     life: float = 15.0
-    """So long after its last renewal nobody else takes a lease."""
+    """After a lease's last renewal, nobody else takes it for this long."""
     fence: float = 12.0
-    """So long after the *beginning* of its last renewal a holder takes itself for one."""
+    """After the *start* of its last renewal, a holder counts on the lease for this long."""
     want: float = 60.0
-    """So long it is remembered that somebody waits for a lease; written anew after a third of it."""
+    """How long a recorded wait counts; recorded again after a third of that."""
     answer: float = 3.0
-    """A server that is silent for so long is asked anew, on another connection."""
+    """A server silent for this long is queried again on a new connection."""
     opening: float = 5.0
-    """The same for a connection that is opened."""
+    """The same while a connection is opened."""
     leaving: float = 2.0
-    """So long leaving waits for the server to hear of it."""
+    """How long leaving waits for the server to be told."""
 
 
 def boot_time() -> float:
-    """Seconds on a clock that nobody sets, and that goes on while the machine sleeps."""
+    """Return seconds on a clock that nobody can set, and that runs while the machine sleeps."""
     if sys.platform == "linux":
         return time.clock_gettime(time.CLOCK_BOOTTIME)
-    return time.monotonic()  # macOS stops it while it sleeps; a service there is for trying things out
+    return time.monotonic()  # stops during sleep on macOS, where a service is only for trials

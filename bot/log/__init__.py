@@ -1,4 +1,4 @@
-"""Log lines: for people in a terminal, as JSON elsewhere, and with no secret in them."""
+"""Logging: text for people in a terminal, JSON elsewhere, and no secrets in either."""
 
 from bot.log.context import log_context
 from bot.log.known_secrets import collect_secrets

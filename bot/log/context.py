@@ -1,4 +1,4 @@
-"""What is being worked on, so that its lines in the log can be told from those of others."""
+"""The work in progress, so that its log lines can be told apart from others."""
 
 import hashlib
 from base64 import b32encode
@@ -8,16 +8,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 KEY_LETTERS = 6
-"""Of an id: among the turns of a month hardly two have the same, and it can be read out."""
+"""Length of an id: rarely repeated among a month's turns, and short enough to read out."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogContext:
-    """A turn, a command, a job, a reminder or a call of a program."""
+    """A turn, command, job, reminder or call by a program."""
 
     id: str
     chat: str = ""
-    """`telegram:5`; "" where it belongs to none."""
+    """Such as `telegram:5`; "" if it belongs to no chat."""
 
 
 _NO_CONTEXT = LogContext("")
@@ -25,15 +25,15 @@ _context: ContextVar[LogContext] = ContextVar("work", default=_NO_CONTEXT)
 
 
 def current_context() -> LogContext:
-    """What this task is working on; its id is "" for nothing that is known."""
+    """Return what the current task works on; its id is "" if unknown."""
     return _context.get()
 
 
 @contextmanager
 def log_context(key: str, *, chat: object = "") -> Iterator[str]:
-    """Have all that is logged meanwhile bear an id, also by tasks and threads that are begun meanwhile; give it.
+    """Give all lines logged meanwhile an id, also those of tasks and threads started meanwhile; yield the id.
 
-    `key` names the work for ever: after a restart the same turn has the same id.
+    The id depends only on `key`: a turn has the same id after a restart.
     """
     work = LogContext(short_key(key), str(chat))
     token = _context.set(work)
@@ -44,6 +44,6 @@ def log_context(key: str, *, chat: object = "") -> Iterator[str]:
 
 
 def short_key(key: str) -> str:
-    """Six letters and digits, always the same for a key."""
+    """Return six letters and digits that depend only on `key`."""
     digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=5).digest()
     return b32encode(digest).decode().lower()[:KEY_LETTERS]

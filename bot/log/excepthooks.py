@@ -1,4 +1,4 @@
-"""What Python would print past the log: warnings, and errors that nobody has caught."""
+"""Log what Python would print to standard error: warnings and uncaught errors."""
 
 import asyncio
 import logging
@@ -14,9 +14,9 @@ log = logging.getLogger(__name__)
 
 
 def install_excepthooks() -> None:
-    """Have warnings and uncaught errors of this process go to the log; of the running event loop, if there is one.
+    """Log this process's warnings and uncaught errors, including those of the running event loop, if any.
 
-    An error that comes again and again is told once a minute.
+    An error that repeats is logged once a minute.
     """
     strays = _ExceptHooks()
     logging.captureWarnings(True)
@@ -25,7 +25,7 @@ def install_excepthooks() -> None:
     sys.unraisablehook = strays.on_unraisable
     try:
         asyncio.get_running_loop().set_exception_handler(strays.on_loop_error)
-    except RuntimeError:  # none is running
+    except RuntimeError:  # no loop is running
         return
 
 
@@ -33,7 +33,7 @@ def _log_uncaught(kind: type[BaseException], error: BaseException, trace: Traceb
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
         return
-    log.critical("nobody has caught an error", exc_info=(kind, error, trace))
+    log.critical("uncaught error", exc_info=(kind, error, trace))
 
 
 class _ExceptHooks:
@@ -41,19 +41,19 @@ class _ExceptHooks:
         self._repeats = Throttle()
 
     def on_thread_error(self, arguments: threading.ExceptHookArgs) -> None:
-        name = arguments.thread.name if arguments.thread else "that has ended"
+        name = arguments.thread.name if arguments.thread else "(ended)"
         error = arguments.exc_value or arguments.exc_type()
         if not isinstance(error, SystemExit):
-            self._log(f"the thread {name} broke", error)
+            self._log(f"thread {name} failed", error)
 
     def on_unraisable(self, unraisable: "sys.UnraisableHookArgs") -> None:
-        # Not the object's own form: of a coroutine or a message that may be all that is in it.
+        # Not repr(): that of a coroutine or message may contain private text.
         name = getattr(unraisable.object, "__qualname__", type(unraisable.object).__qualname__)
         told = unraisable.err_msg or "Exception ignored in"
         self._log(f"{told} {name}", unraisable.exc_value)
 
     def on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Like asyncio's own, but without the forms of tasks and callbacks: what these were called with is in them."""
+        """Log like asyncio's own handler, but without reprs of tasks and callbacks, which contain their arguments."""
         del loop
         message = str(context.get("message") or "an error in the event loop").partition("(")[0].rstrip()
         task = context.get("task") or context.get("future")
@@ -62,6 +62,6 @@ class _ExceptHooks:
         self._log(f"asyncio: {message}", error if isinstance(error, BaseException) else None, detail=name)
 
     def _log(self, message: str, error: BaseException | None, *, detail: str = "") -> None:
-        """`detail`: what may differ each time, such as a task's name."""
+        """Log an error unless it repeats too soon; `detail`: text that may differ each time, such as a task's name."""
         if (before := self._repeats.check((message, error_location(error) if error else ""))) is not None:
             log.error("%s%s%s", message, detail, before, exc_info=error)

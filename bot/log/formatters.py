@@ -1,4 +1,4 @@
-"""A record as a line: for people, or for programs."""
+"""Format records as lines: text for people, JSON for programs."""
 
 import json
 import logging
@@ -10,9 +10,9 @@ from memory.redaction import Redaction
 
 
 class TextFormatter(logging.Formatter):
-    """`2026-11-21 10:15:02 INFO bot.app: [k3f9a2] …`, on the clock of the machine; nothing in it drives a terminal.
+    """Format lines as `2026-11-21 10:15:02 INFO bot.app: [k3f9a2] …`, in local time, without terminal controls.
 
-    Of a marked process `INFO bot.app: (attic for cellar) [k3f9a2] …`.
+    Lines of a marked process read `INFO bot.app: (attic for cellar) [k3f9a2] …`.
     """
 
     def __init__(self, redaction: Redaction) -> None:
@@ -20,7 +20,7 @@ class TextFormatter(logging.Formatter):
         self._redaction = redaction
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line; further ones of a message are indented, so that none can pass for a record of its own."""
+        """Return the line; continuation lines are indented, so that none looks like a record of its own."""
         work = record_context(record)
         head = f"{self.formatTime(record, self.datefmt)} {record.levelname} {record.name}: "
         about = f"({mark}) " if (mark := record_mark(record)) else ""
@@ -28,13 +28,13 @@ class TextFormatter(logging.Formatter):
         message = record_message(record, self._redaction).replace("\n", "\n    ")
         trace = record_traceback(record, self._redaction)
         line = f"{head}{about}{message}" + (f"\n{trace}" if trace else "")
-        return self._redaction(strip_controls(line))  # the logger's name as well
+        return self._redaction(strip_controls(line))  # includes the logger's name
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line: `time` (ISO 8601, UTC), `level`, `logger`, `message`; if known `turn`, `chat`, `exception`.
+    """Format one object a line: `time` (ISO 8601, UTC), `level`, `logger`, `message`.
 
-    Of a marked process `instance` as well.
+    `turn`, `chat` and `exception` are added if known, and `instance` for a marked process.
     """
 
     def __init__(self, redaction: Redaction) -> None:
@@ -42,7 +42,7 @@ class JsonFormatter(logging.Formatter):
         self._redaction = redaction
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the line."""
         work = record_context(record)
         fields = {
             "time": _format_time(record.created),
@@ -56,7 +56,7 @@ class JsonFormatter(logging.Formatter):
         }
         told = {key: value for key, value in fields.items() if value or key == "message"}
         line = json.dumps(told, ensure_ascii=False)
-        # Some programs take these for the end of a line.
+        # Some programs treat these as line ends.
         return line.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 

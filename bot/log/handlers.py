@@ -1,4 +1,4 @@
-"""Where a line is written to."""
+"""Handlers that write log lines to standard error or to a shared file."""
 
 import fcntl
 import logging
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class StderrHandler(logging.Handler):
-    """Looks standard error up at each line: while somebody is typing, another stream stands in for it."""
+    """Looks up `sys.stderr` for each line, because the line editor replaces it while a person types."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -19,10 +19,10 @@ class StderrHandler(logging.Handler):
 
 
 class SharedFileHandler(logging.Handler):
-    """Adds each line to a file that other processes write to as well; made when there is one to write.
+    """Appends each line to a file that other processes also write to; the file is created with the first line.
 
-    Not logging's own rotating file: that keeps the file open, so that of two processes each goes on writing to one
-    that the other has put aside, and the next to rotate throws away what the first has written since.
+    The standard rotating handler keeps the file open: a second process would go on writing to the rotated file, and
+    the next rotation could delete those lines.
     """
 
     def __init__(self, path: Path, *, most_bytes: int, kept: int) -> None:
@@ -34,7 +34,7 @@ class SharedFileHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             line = (self.format(record) + "\n").encode("utf-8", "backslashreplace")
-            # For its owner alone, as the conversations are: it tells who talks when.
+            # Readable by its owner alone, like the conversations: it shows who talks when.
             fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:
                 os.write(fd, line)
@@ -46,7 +46,7 @@ class SharedFileHandler(logging.Handler):
             self.handleError(record)
 
     def _rotate(self, fd: int) -> None:
-        """Put the file aside, once: whoever else has come so far leaves it to us, or finds another file there."""
+        """Rotate the file once; a process that finds it locked or already rotated does nothing."""
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

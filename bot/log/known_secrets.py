@@ -1,4 +1,4 @@
-"""Which texts are secrets: those of the settings, and those in the environment."""
+"""Find texts that are secret, in the settings and in the environment."""
 
 import os
 from typing import TYPE_CHECKING
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from bot.config.settings import Settings
 
 SECRET_VARIABLES = ("HF_TOKEN", "PGPASSWORD")
-"""Secrets of the environment beside keys and the channels' tokens, whether they are used or not."""
+"""Environment variables besides API keys and channel tokens that hold secrets, used or not."""
 SECRET_SUFFIXES = ("_TOKEN", "_SECRET", "_PASSWORD", "_API_KEY")
-"""How the variables of others are named that hold a secret."""
+"""Name endings of other programs' variables that hold secrets."""
 MIN_OTHER_SECRET_CHARS = 8
-"""Letters: less may as well be `true`, which is to stay readable."""
+"""Minimum length in characters; shorter values may be words such as `true` that must stay readable."""
 
 
 def collect_secrets(settings: "Settings") -> list[str]:
-    """Every secret of the settings, and the keys in the environment that count too, for the log to blank out."""
+    """Return all secrets of the settings and the environment, which the log must redact."""
     from pydantic import BaseModel, SecretStr
 
     from memory.embeddings.provider_table import PROVIDERS
@@ -30,7 +30,8 @@ def collect_secrets(settings: "Settings") -> list[str]:
             case SecretStr():
                 secret = value.get_secret_value()
                 if secret.partition("://")[0].lower() in SCHEMES:
-                    # Without a password it is none, nor is the user, who is often called as the program is.
+                    # A URL without a password is not secret; neither is the user, often named like the
+                    # program.
                     found.extend((secret, *passwords) if (passwords := find_passwords(secret)) else ())
                 else:
                     found.extend((secret, find_url_password(secret)))

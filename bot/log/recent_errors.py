@@ -1,4 +1,4 @@
-"""What went wrong lately, kept in memory for the status page."""
+"""Recent errors and warnings, kept in memory for the status page."""
 
 import logging
 from collections import Counter, OrderedDict
@@ -17,24 +17,24 @@ MAX_ERRORS = 50
 
 @dataclass(frozen=True, slots=True)
 class RecentError:
-    """A warning, or worse."""
+    """A warning or a worse record."""
 
     at: datetime
-    """When it was told last; aware."""
+    """When it was last logged; aware."""
     level: str
     """`warning`, `error` or `critical`."""
     source: str
-    """Which part told it: its module."""
+    """Module that logged it."""
     text: str
-    """One line, with no secret in it."""
+    """One line without secrets."""
     turn: str
-    """The id of the turn or job that it came of last, as in the log; "" for none."""
+    """Id of the turn or job that last caused it, as in the log; "" for none."""
     times: int = 1
-    """How often it was told in a row of others."""
+    """How often it was logged."""
 
 
 class RecentErrors(logging.Handler):
-    """The last fifty that differ, whatever `log_level` says."""
+    """Keeps the last fifty distinct errors and warnings, whatever `log_level` is."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -42,17 +42,17 @@ class RecentErrors(logging.Handler):
         self._latest: OrderedDict[tuple[str, str, str], RecentError] = OrderedDict()
         self._counts: Counter[str] = Counter()
         self._guard = Lock()
-        """It is read in another thread than some write."""
+        """Reading and writing happen in different threads."""
 
     def set_redaction(self, redaction: Redaction) -> None:
-        """Blank out what this does."""
+        """Set the redaction to apply."""
         self._redaction = redaction
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a record; `logging` calls it, one thread at a time."""
+        """Keep a record; `logging` calls this from one thread at a time."""
         try:
             trouble = self._make_entry(record)
-        except Exception:  # noqa: BLE001 - as every handler, it takes nobody with it
+        except Exception:  # noqa: BLE001 - like every handler, it must not fail its caller
             self.handleError(record)
             return
         key = trouble.level, trouble.source, trouble.text
@@ -64,12 +64,12 @@ class RecentErrors(logging.Handler):
             self._counts[trouble.level] += 1
 
     def recent(self) -> tuple[RecentError, ...]:
-        """The latest first."""
+        """Return the errors, newest first."""
         with self._guard:
             return tuple(reversed(self._latest.values()))
 
     def counts(self) -> Mapping[str, int]:
-        """How many there were of each level since the start, repeats too."""
+        """Return how many records of each level there were since the start, including repeats."""
         with self._guard:
             return dict(self._counts)
 

@@ -1,4 +1,4 @@
-"""Records of the log, whoever makes them: what they say is harmless before any handler sees it."""
+"""Make all log records safe, whoever logs, before any handler sees them."""
 
 import logging
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from bot.sanitize import strip_controls
 from memory.redaction import Redaction
 
 _PREPARED = "commonplace_settled"
-"""The field of a record: no name that a library might want for one of its own."""
+"""Name of the record's attribute; unlikely to clash with a library's."""
 
 
 @dataclass(frozen=True, slots=True)
 class _PreparedRecord:
-    """What was seen to when a record was made; it need not be done again for each handler."""
+    """What was computed when the record was made, so that no handler repeats it."""
 
     message: str
     trace: str
@@ -25,10 +25,10 @@ class _PreparedRecord:
 
 
 def make_record_factory(redaction: Redaction, *, mark: str = "") -> Callable[..., logging.LogRecord]:
-    """What makes records, for `logging.setLogRecordFactory`.
+    """Return a factory for `logging.setLogRecordFactory`.
 
-    Message and traceback are settled here and not by one handler's formatter, so that no other handler shows more.
-    `mark`: which process it is, where another one writes to the same log.
+    It redacts message and traceback here rather than in a formatter, so that no other handler shows more. `mark`:
+    name of this process if others write to the same log.
     """
     return _RecordFactory(redaction, mark)
 
@@ -54,31 +54,31 @@ class _RecordFactory:
 
 
 def current_mark() -> str:
-    """What records made from now on are marked with."""
+    """Return the mark of new records."""
     records = logging.getLogRecordFactory()
     return records.mark if isinstance(records, _RecordFactory) else ""
 
 
 def record_message(record: logging.LogRecord, redaction: Redaction) -> str:
-    """What it says, without secrets and controls."""
+    """Return the message without secrets and control characters."""
     settled = _prepared_part(record)
     return settled.message if settled and settled.message is record.msg else _clean_message(record, redaction)
 
 
 def record_traceback(record: logging.LogRecord, redaction: Redaction) -> str:
-    """Its traceback, and the stack where that was asked for; "" for neither."""
+    """Return the traceback and the stack, if requested; "" for neither."""
     settled, trace = _prepared_part(record), _format_trace(record)
     return trace if settled and settled.trace == trace else redaction(strip_controls(trace))
 
 
 def record_context(record: logging.LogRecord) -> LogContext:
-    """What was worked on when it was made."""
+    """Return what was being worked on when the record was made."""
     settled = _prepared_part(record)
     return settled.work if settled else LogContext("")
 
 
 def record_mark(record: logging.LogRecord) -> str:
-    """Which process made it; "" where that need not be told."""
+    """Return the name of the process that made it; "" if unmarked."""
     settled = _prepared_part(record)
     return settled.mark if settled else current_mark()
 
@@ -89,10 +89,10 @@ def _prepared_part(record: logging.LogRecord) -> _PreparedRecord | None:
 
 
 def _clean_message(record: logging.LogRecord, redaction: Redaction) -> str:
-    """Controls go first: in the middle of a secret they would hide it, and a terminal drops them."""
+    """Remove controls before secrets: one inside a secret would hide it, and terminals drop them."""
     try:
         message = record.getMessage()
-    except Exception:  # noqa: BLE001 - whoever logs is not to fail by it
+    except Exception:  # noqa: BLE001 - logging must not fail its caller
         message = (
             f"{record.msg!s} (its arguments do not fit)" if isinstance(record.msg, str) else "a broken line"
         )

@@ -1,4 +1,4 @@
-"""Where log lines go, from which level on, and in which form."""
+"""Set up logging: destination, level and format."""
 
 import logging
 import sys
@@ -16,14 +16,14 @@ from memory.redaction import Redaction, set_redaction
 LogFormat = Literal["auto", "text", "json"]
 
 CHAT_LOG_BYTES = 5_000_000
-"""When it has grown to this, the file is called `….1` and a new one is begun."""
+"""Size at which the file is renamed to `….1` and a new one started."""
 MAX_CHAT_LOGS = 3
 VERBOSE_LOGGERS = ("httpcore", "httpx")
-"""Libraries that tell of every request at INFO, with its whole address, in which some services put the key."""
+"""Libraries that log every request at INFO with its full URL, which may contain an API key."""
 
 
 class Log:
-    """Where the lines of this process go; how they do can change."""
+    """The log of this process; its level and format can change."""
 
     def __init__(
         self, handler: logging.Handler, redaction: Redaction, *, troubles: RecentErrors | None = None
@@ -33,11 +33,11 @@ class Log:
         self._troubles = troubles
 
     def redact(self, secrets: Iterable[str]) -> None:
-        """Blank out these as well as those of before."""
+        """Also redact these secrets from now on."""
         self._redaction.add(secrets)
 
     def configure(self, *, level: str, format: LogFormat) -> None:  # noqa: A002
-        """Log from `level` on (a lower-case name), in this form."""
+        """Set the level (lower-case name) and the format."""
         as_json = format == "json" or (format == "auto" and self._is_for_programs)
         self._handler.setFormatter((JsonFormatter if as_json else TextFormatter)(self._redaction))
         least = logging.getLevelNamesMapping()[level.upper()]
@@ -50,9 +50,9 @@ class Log:
 
 
 def redact_logs(secrets: Iterable[str], *, mark: str = "") -> Redaction:
-    """Have nothing that is logged from now on hold these, whoever logs and wherever it goes, nor any text of a server.
+    """Remove these secrets, and texts of servers, from all records made from now on.
 
-    `mark`: which process this is, for every line of it for good, where another one writes to the same log.
+    `mark`: name of this process in all its lines if another one writes to the same log.
     """
     redaction = Redaction(secrets)
     set_redaction(redaction)
@@ -67,9 +67,9 @@ def log_to_stderr(
     secrets: Iterable[str] = (),
     troubles: RecentErrors | None = None,
 ) -> Log:
-    """Log for a service: every line from `level` on (a lower-case name) goes to standard error.
+    """Log to standard error from `level` (lower-case name) on, as a service.
 
-    `format` "auto" is text where a person sees it, else JSON. `troubles` are kept whatever the level is.
+    `format` "auto" is text on a terminal, else JSON. `troubles` keeps warnings whatever the level is.
     """
     return _install(StderrHandler(), level, format, secrets, troubles)
 
@@ -82,7 +82,7 @@ def log_to_file(
     secrets: Iterable[str] = (),
     troubles: RecentErrors | None = None,
 ) -> Log:
-    """Log where a person sits at the terminal: lines go to a small file, made when there is one to write.
+    """Log to a small file, created with the first line, while a person uses the terminal.
 
     `format` "auto" is text here.
     """
@@ -105,6 +105,6 @@ def _install(
     logging.getLogger().handlers = [handler, *([troubles] if troubles else [])]
     for name in VERBOSE_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
-    logging.raiseExceptions = False  # a log that cannot be written must not take the program with it
+    logging.raiseExceptions = False  # an unwritable log must not end the program
     install_excepthooks()
     return log

@@ -1,24 +1,24 @@
-"""What would be told again and again, told once a minute with how often it was left out."""
+"""Limit a repeating log line to one a minute, with the number left out."""
 
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 REPEAT_SECONDS = 60.0
-"""Between two lines about the same thing."""
+"""Seconds between two lines about the same thing."""
 MAX_TRACKED = 200
-"""Remembered; of more, those told longest ago are told anew."""
+"""Number of things remembered; those logged longest ago are forgotten first."""
 
 
 class Throttle:
-    """When each thing was last told, and how often it was left out since."""
+    """When each thing was last logged, and how often it was left out since."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._told: OrderedDict[Hashable, tuple[float, int]] = OrderedDict()
 
     def check(self, thing: Hashable) -> str | None:
-        """Return what to add to the line about it, such as " (41 more since the last line)"; None to tell nothing."""
+        """Return the suffix for a line, such as " (41 more since the last line)" or ""; None if it is left out."""
         now = self._clock()
         last, left_out = self._told.get(thing, (None, 0))
         if last is not None and now - last < REPEAT_SECONDS:

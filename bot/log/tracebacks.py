@@ -1,4 +1,4 @@
-"""Errors as the log tells them: what kind, and where; never what somebody wrote."""
+"""Format errors for the log: their type and location, never text written by users."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ from types import TracebackType
 from bot.sanitize import strip_controls
 
 OUR_PACKAGES = ("adapters", "bot", "memory")
-"""Whose exceptions say in their text what is wrong, in words of ours."""
+"""Packages whose exception texts we wrote ourselves."""
 TRUSTED_MODULES = {"builtins", "ssl", "socket", "asyncio.exceptions", "json.decoder"}
 TRUSTED_ERRORS = (
     ArithmeticError,
@@ -28,8 +28,8 @@ TRUSTED_ERRORS = (
     TypeError,
     UnicodeError,
 )
-"""Of Python itself, whose texts name parts of a program, files and addresses. Those of KeyError and ValueError quote
-what was wrong, and so do those of most libraries: that may be a piece of a message, and is left out."""
+"""Built-in errors whose texts name only code, files and addresses. KeyError, ValueError and most libraries' errors
+quote the bad value, which may be part of a message, so their texts are left out."""
 MAX_FRAMES = 60
 MAX_CAUSES = 8
 MAX_GROUP_ERRORS = 5
@@ -38,7 +38,7 @@ DURING_HANDLING = "\nDuring handling of the above exception, another exception o
 
 
 def error_location(error: BaseException) -> str:
-    """What kind of error, and where in the program: `KeyError in menu.py, register`."""
+    """Return an error's type and location, such as `KeyError in menu.py, register`."""
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next
@@ -48,7 +48,7 @@ def error_location(error: BaseException) -> str:
 
 
 def error_summary(error: BaseException) -> str:
-    """`TypeError: …`; the kind alone where the text may hold what somebody wrote."""
+    """Return `TypeError: …`, or only the type if the text may contain user data."""
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     is_ours = kind.__module__.partition(".")[0] in OUR_PACKAGES
@@ -56,18 +56,18 @@ def error_summary(error: BaseException) -> str:
         return name
     try:
         text = strip_controls(str(error)).strip()
-    except Exception:  # noqa: BLE001 - an error that cannot even be told
+    except Exception:  # noqa: BLE001 - an error whose str() fails
         return name
     return f"{name}: {text}".replace("\n", "\n    ") if text else name
 
 
 def format_traceback(error: BaseException) -> str:
-    """The way to an error and what it came of, like Python's own traceback, but with `error_summary` for its texts."""
+    """Return a traceback with its causes, like Python's own, but with `error_summary` as texts."""
     return "".join(_causes(error, set())).rstrip("\n")
 
 
 def _causes(error: BaseException, seen: set[int]) -> Iterator[str]:
-    """The first cause first."""
+    """Yield the formatted chain, the first cause first."""
     chain: list[tuple[str, BaseException]] = []
     link: str = ""
     following: BaseException | None = error
@@ -101,7 +101,7 @@ def _format_single(error: BaseException, seen: set[int]) -> Iterator[str]:
 
 def _format_frames(trace: TracebackType) -> Iterator[str]:
     frames = traceback.extract_tb(trace)
-    if len(frames) > MAX_FRAMES:  # the way in, and the place itself
+    if len(frames) > MAX_FRAMES:  # keep both ends
         half = MAX_FRAMES // 2
         yield from traceback.StackSummary.from_list(list(frames[:half])).format()
         yield f"  … {len(frames) - 2 * half} more …\n"

@@ -1,1 +1,1 @@
-"""What goes on by itself."""
+"""Background jobs of the service."""

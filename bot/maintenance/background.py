@@ -1,4 +1,4 @@
-"""What the service does by itself: notes are indexed and given vectors without a search; at night, a backup."""
+"""Background work of the service: indexing and embedding notes without a search, and nightly backups."""
 
 import asyncio
 import logging
@@ -20,31 +20,31 @@ from memory.memory import Memory
 log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 5.0
-"""Seconds after the start before jobs are thought of: none is due that soon, and people are to be answered first."""
+"""Seconds after the start before the scheduler is loaded: no job is due that soon, and messages come first."""
 
 REINDEX = "re-index"
 BACKUP = "backup"
 CLEANUP = "tidying up"
 
 MISSED_RUN_DELAY = timedelta(minutes=10)
-"""So long after the start a backup is made where that of a night was missed, as on a machine that is off then."""
+"""Delay after the start for a backup missed at night, such as on a machine that is switched off then."""
 
 
 @dataclass(frozen=True, slots=True)
 class NightlyJobs:
-    """What is done once a day, when the owner's clock shows `at`."""
+    """What runs once a day, when the owner's clock shows `at`."""
 
     at: time
     zone: tzinfo
     backups: Backups
     keep: int
-    """How many backups of nights are kept; 0 for none at all."""
+    """Number of nightly backups to keep; 0 for none."""
     tidy: Sequence[Callable[[], Awaitable[object]]] = ()
-    """Done one after the other; one that fails does not keep the next from its work."""
+    """Run one after another; a failure does not stop the next."""
 
 
 class Background:
-    """Works while it is entered; an async context manager, to be left before the memory is closed."""
+    """Runs background work while entered; an async context manager, to be left before the memory is closed."""
 
     def __init__(
         self,
@@ -57,9 +57,9 @@ class Background:
         supervisor: Supervisor | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`reindex_minutes`: None for no regular look at all notes; `nights`: None for nothing at night.
+        """Store the parts. `reindex_minutes`: None for no regular re-index; `nights`: None for no nightly jobs.
 
-        `elsewhere` tells which other instance does a job (REINDEX, BACKUP) for all; "" where this one does.
+        `elsewhere` returns which other instance does a job (REINDEX, BACKUP) for all; "" if this one does.
         """
         self._elsewhere = elsewhere
         self._memory = memory
@@ -75,7 +75,7 @@ class Background:
 
     @property
     def reindex(self) -> JobStatus | None:
-        """How the regular look at all notes fares, with the one at the start; None where there is none."""
+        """Status of the regular re-index, including the one at the start; None if there is none."""
         job = self._find_job(REINDEX)
         if job and job.elsewhere:
             return job
@@ -83,12 +83,12 @@ class Background:
 
     @property
     def backup(self) -> JobStatus | None:
-        """How the backup of the night fares; None where there is none."""
+        """Status of the nightly backup; None if there is none."""
         return self._find_job(BACKUP)
 
     @property
     def jobs(self) -> tuple[JobStatus, ...]:
-        """How all that is done regularly fares."""
+        """Status of all regular jobs."""
         return tuple(self.reindex or job if job.name == REINDEX else job for job in self._list_jobs())
 
     def _find_job(self, name: str) -> JobStatus | None:
@@ -118,7 +118,7 @@ class Background:
         if self._tasks:
             for task in self._tasks:
                 task.cancel()
-            self._memory.stop()  # else it would first index all that there is
+            self._memory.stop()  # otherwise it would index all notes first
             await asyncio.wait(self._tasks)
             self._tasks.clear()
         if self._schedule:
@@ -126,24 +126,24 @@ class Background:
             self._schedule = None
 
     async def _start(self) -> None:
-        """Index what was written while nobody watched; then keep the memory up to date."""
+        """Index notes changed while nothing ran, then keep the memory up to date."""
         try:
             await self._memory.sync()
             self._looked_at = self._now()
         except MemoryFault as error:
-            log.warning("the notes were not indexed at the start: %s", error)
+            log.warning("could not index the notes at startup: %s", error)
         self._tasks += [
             self._supervisor.start(name, work) for name, work in self._memory.background_tasks().items()
         ]
 
     async def _reindex(self) -> None:
         if self._elsewhere(REINDEX):
-            return  # what is changed here is noticed here all the same, by the watch and by each search
+            return  # changes here are noticed by the watcher and by each search
         try:
             await self._memory.sync()
-            await asyncio.to_thread(trim_heap)  # work on many notes leaves holes
+            await asyncio.to_thread(trim_heap)  # indexing many notes fragments the heap
         except MemoryFault:
-            if not self._leaving:  # else it was stopped by us, which is no failure
+            if not self._leaving:  # otherwise we stopped it, which is not a failure
                 raise
 
     def _add_nightly_jobs(self, schedule: Schedule, nights: NightlyJobs) -> None:
@@ -175,7 +175,7 @@ class Background:
             except (MemoryFault, StateFault) as fault:
                 faults.append(str(fault))
             except Exception as error:
-                log.exception("tidying up broke off in the middle")
+                log.exception("cleanup failed")
                 faults.append(_error_cause(error))
         if faults:
             raise JobFailed("; ".join(faults))

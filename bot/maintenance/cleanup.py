@@ -1,4 +1,4 @@
-"""What of state.db nobody will ask for again is let go of: never what was said."""
+"""Delete old rows of state.db that are no longer needed; conversations are never deleted."""
 
 from datetime import datetime, timedelta
 
@@ -6,17 +6,17 @@ from bot.state import documents, forgetting, inbox, model_history, note_effects,
 from bot.state.database import State, format_timestamp
 
 RETENTION_DAYS = 30
-"""How long is known what was done: so late no platform delivers a message again."""
+"""Days that finished work is remembered; no platform redelivers a message after that."""
 DOCUMENT_RETENTION_DAYS = 90
-"""How long somebody may still ask for a document to be filed that was sent."""
+"""Days that a sent document can still be saved."""
 MODEL_HOURS_RETENTION_DAYS = 8
-"""How long it is known how models fared hour by hour: a week, and the day on which this is looked at."""
+"""Days of hourly model statistics: a week and the current day."""
 
 
 async def clean_up(state: State, now: datetime) -> None:
-    """Forget ids of messages answered, notes written and reminders delivered long ago; yesterday's `/forget` too.
+    """Delete old ids of answered messages, written notes and delivered reminders, and yesterday's `/forget` requests.
 
-    What was done since the oldest open message came stays known: its turn may be resumed, however late.
+    Rows since the oldest open message are kept, as its turn may still be resumed.
     """
     before = format_timestamp(now - timedelta(days=RETENTION_DAYS))
     await state.change(lambda db: inbox.prune(db, before=before))

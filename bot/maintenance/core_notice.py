@@ -1,4 +1,4 @@
-"""Once a week, an owner is told that the core note is longer than what is always at hand."""
+"""Tell an owner once a week that the core note is too long to be always in context."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ NOTICE_KEY = "core-note "
 
 
 class CoreNotice:
-    """Tells of a long core note: in the private chat of the first owner who has one."""
+    """Sends a notice about a long core note to the private chat of the first owner who has one."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class CoreNotice:
         now: Callable[[], datetime],
         wake: Callable[[], None],
     ) -> None:
-        """`wake` is called when there is a notice to deliver."""
+        """Store the parts. `wake` is called when there is a notice to deliver."""
         self._memory = memory
         self._state = state
         self._access = access
@@ -43,9 +43,9 @@ class CoreNotice:
         self._wake = wake
 
     async def send(self) -> None:
-        """Tell an owner, unless one was told within a week. Raises MemoryFault, StateFault.
+        """Send the notice unless one was sent within a week. Raises MemoryFault and StateFault.
 
-        The notice, and that it was given, are one row in state.db.
+        One row in state.db holds both the notice and the fact that it was sent.
         """
         warning = await core_warning(self._memory)
         home = await self._find_home() if warning else None

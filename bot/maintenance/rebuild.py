@@ -1,4 +1,4 @@
-"""The index built anew because somebody asked: once, however many ask."""
+"""Rebuild the index on request; concurrent requests share one rebuild."""
 
 import asyncio
 import logging
@@ -16,17 +16,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RebuildResult:
-    """How the last one ended."""
+    """How the last rebuild ended."""
 
     at: datetime
     report: SyncReport | None
-    """None where it failed."""
+    """None if it failed."""
     problem: str = ""
-    """Why, in one line."""
+    """Why it failed, in one line; "" if it did not."""
 
 
 class IndexRebuilder:
-    """Rebuilds of the index, one at a time; whoever asks while one runs waits for that one."""
+    """Runs rebuilds of the index, one at a time; requests during a rebuild wait for that one."""
 
     def __init__(self, memory: Memory, *, now: Callable[[], datetime]) -> None:
         self._memory = memory
@@ -36,28 +36,28 @@ class IndexRebuilder:
 
     @property
     def is_running(self) -> bool:
-        """Whether the index is being built anew just now."""
+        """Whether a rebuild is running."""
         return self._running is not None
 
     @property
     def last(self) -> RebuildResult | None:
-        """How the last one ended; None where there was none since the start."""
+        """How the last rebuild ended; None if there was none since the start."""
         return self._last
 
     def start(self) -> None:
-        """Have the index built anew; returns at once, and `last` tells how it went."""
+        """Start a rebuild and return at once; `last` has its result."""
         if self._running is None:
             self._running = asyncio.create_task(self._memory.sync(rebuild=True), name="rebuilding")
             self._running.add_done_callback(self._on_done)
 
     async def run(self) -> SyncReport:
-        """Have the index built anew, and wait for it; it goes on where nobody waits any more. Raises MemoryFault."""
+        """Rebuild the index and wait; the rebuild continues if the caller is cancelled. Raises MemoryFault."""
         self.start()
         assert self._running is not None
         return await asyncio.shield(self._running)
 
     async def close(self) -> None:
-        """Let go of what runs; the memory ends it in its own time."""
+        """Cancel waiting for a running rebuild; the memory ends it in its own time."""
         if self._running is not None:
             self._running.cancel()
             await asyncio.wait([self._running])
@@ -72,5 +72,5 @@ class IndexRebuilder:
         elif isinstance(error, MemoryFault):
             self._last = RebuildResult(self._now(), None, str(error))
         else:
-            log.error("the rebuild of the index broke", exc_info=error)
+            log.error("rebuilding the index failed", exc_info=error)
             self._last = RebuildResult(self._now(), None, phrases.REBUILD_BROKE)

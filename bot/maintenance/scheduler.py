@@ -1,4 +1,4 @@
-"""Jobs that run again and again: a regular look at all notes, or what is done at night."""
+"""A scheduler for recurring jobs, such as the regular re-index and the nightly jobs."""
 
 import asyncio
 import logging
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CHECK_SECONDS = 30.0
-"""So late at most is a job noticed to be due after the machine has slept or its clock was changed."""
+"""Maximum delay in noticing a due job after the machine slept or its clock was changed."""
 
 MAX_OUTCOME_CHARS = 300
-"""Longest outcome of a job, in characters."""
+"""Maximum length of an outcome, in characters."""
 
 CLOSE_SECONDS = 0.8
-"""How long closing waits for jobs that it has cancelled."""
+"""Seconds that closing waits for the jobs it cancelled."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """One job of the schedule; times are ISO 8601 in UTC, empty where there is none."""
+    """A job's status; times are ISO 8601 in UTC, empty if there is none."""
 
     name: str
     minutes: float
-    """Between two runs; of a daily job about that."""
+    """Between two runs; for a daily job, about a day."""
     running: bool = False
     next_run: str = ""
     last_run: str = ""
-    """When it last began."""
+    """When it last started."""
     last_outcome: str = ""
-    """How it last ended: `ok`, or what went wrong in one line; empty before the first end."""
+    """How it last ended: `ok` or the error in one line; empty before the first end."""
     elsewhere: str = ""
-    """The instance that does it for all; empty where this one does."""
+    """The instance that does it for all; empty if this one does."""
 
 
 class JobFailed(Exception):
-    """A job could not do its work for a reason outside of it; the text is one line for people."""
+    """A job failed for an external reason; the text is one line for people."""
 
 
 DAY_MINUTES = 24 * 60.0
@@ -55,17 +55,17 @@ DAY_MINUTES = 24 * 60.0
 
 @dataclass(slots=True, eq=False)
 class _Job:
-    """One job, and what it needs to be scheduled."""
+    """A job with what is needed to schedule it."""
 
     status: JobStatus
     work: Callable[[], Awaitable[object]]
     new_trigger: "Callable[[], BaseTrigger]"
-    """Make the trigger, which counts from the moment at which it is made."""
+    """Return a new trigger, which counts from the moment of the call."""
     soon: datetime | None = None
-    """When it runs for the first time at the latest, where a run was missed."""
+    """Latest time of the first run, if a run was missed."""
 
     def first_due(self, trigger: "BaseTrigger", now: datetime) -> datetime:
-        """Return when it is due for the first time, in UTC: soon after a run was missed, else when `trigger` says."""
+        """Return the first due time in UTC: `soon` after a missed run, otherwise as `trigger` says."""
         due = _next_run(trigger, now)
         if self.soon is None or self.soon > due:
             return due
@@ -75,16 +75,16 @@ class _Job:
 
 
 def _next_run(trigger: "BaseTrigger", now: datetime) -> datetime:
-    """Return when a trigger fires next, seen from now; in UTC."""
+    """Return when a trigger fires next after `now`, in UTC."""
     due: datetime = trigger.get_next_fire_time(None, now)
     return due.astimezone(UTC)
 
 
 class Schedule:
-    """Runs jobs at intervals, or at a time of the day, while it is entered; an async context manager.
+    """Runs jobs at intervals or at a time of day while entered; an async context manager.
 
-    A job that fails is logged and runs again the next time; one that takes longer than its interval is not
-    started twice. A run that was missed, asleep or busy, is made up for once. Leaving cancels what runs.
+    A failed job is logged and runs again next time; a job longer than its interval is not started twice. A run
+    missed while asleep or busy is made up for once. Leaving cancels running jobs.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Schedule:
         supervisor: Supervisor | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`settle_seconds`: so long nothing is begun, nor what begins it loaded, while the service has better to do."""
+        """Store the parts. `settle_seconds`: delay before APScheduler is loaded and jobs start."""
         self._now = now
         self._settle_seconds = settle_seconds
         self._check_seconds = check_seconds
@@ -111,7 +111,7 @@ class Schedule:
     def _open(self) -> None:
         from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-        # It tells of each run at INFO, and with a traceback of what `_run` has told already.
+        # It logs each run at INFO, and repeats the tracebacks that `_run` has logged.
         logging.getLogger("apscheduler").setLevel(logging.ERROR)
         scheduler = AsyncIOScheduler(
             timezone=UTC, job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
@@ -122,7 +122,7 @@ class Schedule:
         self._scheduler = scheduler
 
     def _schedule_job(self, scheduler: "AsyncIOScheduler", job: _Job) -> None:
-        """Have APScheduler begin a job when it is due."""
+        """Add a job to APScheduler with its first due time."""
         name, trigger = job.status.name, job.new_trigger()
         first = job.first_due(trigger, self._now())
         scheduler.add_job(partial(self._run, job), trigger, id=name, name=name, next_run_time=first)
@@ -130,18 +130,23 @@ class Schedule:
     async def __aexit__(self, *_: object) -> None:
         if self._scheduler:
             self._scheduler.pause()
-        await asyncio.sleep(0)  # what was just started gets as far as `_run`, which knows how to end
+        await asyncio.sleep(0)  # lets jobs just started reach `_run`, which handles cancellation
         leaving = {self._clock, *self._running}
         self._clock.cancel()
         if self._scheduler:
-            self._scheduler.shutdown(wait=False)  # in the loop's next round; cancels what runs
+            self._scheduler.shutdown(
+                wait=False
+            )  # takes effect in the loop's next round; cancels running jobs
             await asyncio.sleep(0)
         still = (await asyncio.wait(leaving, timeout=CLOSE_SECONDS))[1]
         for task in still:
             log.warning("%s did not end within %g s", task.get_name(), CLOSE_SECONDS)
 
     def add_interval(self, minutes: float, job: Callable[[], Awaitable[object]], *, name: str) -> None:
-        """Run `job` each so many minutes, for the first time when they have passed. A name serves once."""
+        """Run `job` every `minutes`, first after that time. Names must be unique.
+
+        Raises ValueError for a name already in use.
+        """
 
         def trigger() -> "BaseTrigger":
             from apscheduler.triggers.interval import IntervalTrigger
@@ -161,11 +166,13 @@ class Schedule:
         last_run: datetime | None = None,
         soon: timedelta | None = None,
     ) -> None:
-        """Run `job` each day when a clock in `zone` shows `at`. A name serves once.
+        """Run `job` each day when a clock in `zone` shows `at`. Names must be unique.
 
-        `last_run`: when an earlier process ran it. With `soon`, a run that was missed since then is made up for so
-        long from now. Where a night's clock shows `at` twice it runs twice; where it skips `at`, an hour later, or at
-        a change at midnight the next day.
+        `last_run`: when an earlier process ran it. With `soon`, a run missed since then is made up for after that
+        time. On a night when the clock shows `at` twice the job runs twice; if the clock skips `at`, it runs an
+        hour later, or the next day if the clock changes at midnight.
+
+        Raises ValueError for a name already in use.
         """
 
         def trigger() -> "BaseTrigger":
@@ -185,7 +192,7 @@ class Schedule:
             self._schedule_job(self._scheduler, job)
 
     def list_jobs(self) -> tuple[JobStatus, ...]:
-        """How each job fares, in the order in which they were added."""
+        """Return the status of each job, in the order of adding."""
         return tuple(
             replace(job.status, next_run=_format_iso(due) if (due := self._run_when_due(job)) else "")
             for job in self._jobs.values()
@@ -202,7 +209,7 @@ class Schedule:
         return found
 
     async def _run(self, job: _Job) -> None:
-        """Run a job once. Nothing is raised from here: the scheduler would only log it once more."""
+        """Run a job once. Raises nothing: the scheduler would only log the error again."""
         task, name = asyncio.current_task(), job.status.name
         assert task is not None
         task.set_name(f"job {name}")
@@ -218,7 +225,7 @@ class Schedule:
             outcome = "ok"
         except asyncio.CancelledError:
             log.info("%s was stopped", name)
-        except (MemoryFault, JobFailed) as error:  # tells in one line what is wrong, and where
+        except (MemoryFault, JobFailed) as error:  # their text says what is wrong, in one line
             outcome = _error_line(error)
             log.warning("%s failed: %s; it runs again in %g minutes", name, outcome, self._minutes_left(job))
         except Exception as error:
@@ -229,14 +236,14 @@ class Schedule:
             job.status = replace(job.status, running=False, last_outcome=outcome)
 
     def _minutes_left(self, job: _Job) -> float:
-        """Of an interval, all of it; a daily job is due at a time, and some of its day may have passed."""
+        """Return the minutes to the next run: all of an interval, or the time left until a daily job is due."""
         minutes = job.status.minutes
         if minutes != DAY_MINUTES or (due := self._run_when_due(job)) is None:
             return minutes
         return round((due - self._now()).total_seconds() / 60)
 
     async def _follow_clock(self) -> None:
-        """Keep going by a clock that jumps: timers count while the machine is awake, jobs are due by the clock."""
+        """Keep jobs due by the clock, although timers stop during sleep and the clock may be changed."""
         if self._scheduler is None:
             await asyncio.sleep(self._settle_seconds)
             self._open()
@@ -248,22 +255,22 @@ class Schedule:
                 fresh, scheduled = job.new_trigger(), self._run_scheduled(job)
                 latest = _next_run(fresh, now)
                 if scheduled and scheduled.next_run_time > latest + timedelta(seconds=1):
-                    # The clock was set back: count from the time that it shows now.
+                    # The clock was set back: count from the new time.
                     scheduled.modify(trigger=fresh, next_run_time=latest)
             self._scheduler.wakeup()
 
 
 def _skip_missed(trigger: "BaseTrigger") -> "BaseTrigger":
-    """Return a trigger that asks another one for the next time from now on, whenever it fired last.
+    """Return a trigger that only asks `trigger` for the next time from now, ignoring its last run.
 
-    By themselves APScheduler's triggers give every run that a jump of the clock skipped: millions of them where a
-    machine without a battery for its clock gets the time after its start.
+    APScheduler's own triggers return every run that a clock change skipped: millions if a machine without a clock
+    battery gets the time after its start.
     """
     from apscheduler.triggers.base import BaseTrigger
 
     class FromNow(BaseTrigger):  # type: ignore[misc]
         def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime | None:
-            # Later than now, or it would fire again at once.
+            # Later than now, or it would fire twice.
             due: datetime | None = trigger.get_next_fire_time(None, now + timedelta(milliseconds=1))
             return due
 

@@ -1,1 +1,1 @@
-"""The composition root: everything opened by the settings, put together, run, and closed in reverse."""
+"""The composition root: open everything as the settings say, run it, and close it in reverse order."""

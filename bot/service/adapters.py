@@ -1,4 +1,4 @@
-"""The channels' adapters, by name: this module alone imports them, each where it is wanted."""
+"""Open the channels' adapters by name; the only module that imports them, each one lazily."""
 
 import sys
 from collections.abc import Sequence
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 OWNER_AT_TERMINAL = PersonId(TERMINAL, "owner")
 ALWAYS_OURS = Ownership()
-"""Of a channel that no other instance may have."""
+"""For a channel that no other instance can hold."""
 INPUT_HISTORY_FILE = "chat_history"
-"""What was typed in the terminal, for its line editor."""
+"""Input history of the terminal's line editor."""
 
 
 # -- the terminal -------------------------------------------------------------------------------------------
 
 
 def open_terminal(assistant: "Assistant", *, session: str, page: str = "") -> Adapter:
-    """Open the terminal as a channel: with a line editor where a person sits at it, else as plain lines.
+    """Return the terminal as a channel: a line editor if a person uses it, otherwise plain lines.
 
-    `page`: the address of the status page; "" where this process serves none.
+    `page`: the address of the status page; "" if this process serves none.
     """
     services, settings, chat = assistant.services, assistant.services.settings, ChatId(TERMINAL, session)
     if sys.stdin.isatty() and sys.stdout.isatty():
@@ -60,7 +60,7 @@ def open_terminal(assistant: "Assistant", *, session: str, page: str = "") -> Ad
 
 
 def banner(settings: "Settings", *, model: str, page: str = "") -> str:
-    """What a person at the terminal reads first: where the notes are, who answers, where the status page is."""
+    """Return the terminal's greeting: where the notes are, which model answers, where the status page is."""
     is_notebook = model == f"{BUILTIN_PROVIDER}/{BUILTIN_MODEL}"
     lines = [
         phrases.BANNER_NOTES.format(name=settings.agent.name, folder=settings.memory_folder),
@@ -72,31 +72,31 @@ def banner(settings: "Settings", *, model: str, page: str = "") -> str:
 
 
 def print_reply(text: str) -> None:
-    """Print one reply, as the terminal shows it."""
+    """Print one reply in the terminal's format."""
     from adapters.terminal import printing
 
     printing.print_reply(text)
 
 
 def forget_typed_input(private: Path, wanted: WordsToForget) -> int:
-    """Remove what is to be forgotten from what was typed in the terminal; tell how many inputs that were."""
+    """Delete matching inputs from the terminal's history; return how many were deleted."""
     from adapters.terminal import history
 
     return history.delete_lines(private / INPUT_HISTORY_FILE, wanted)
 
 
-# -- the others ---------------------------------------------------------------------------------------------
+# -- other channels -----------------------------------------------------------------------------------------
 
 
 def open_channel(
     section: "ChannelSettings", assistant: "Assistant", duty: Ownership = ALWAYS_OURS
 ) -> AbstractAsyncContextManager[Adapter]:
-    """Open a channel by its section; its platform may be out of reach."""
+    """Open the channel of a settings section; its platform may be unreachable."""
     opened: AbstractAsyncContextManager[Adapter] = import_module(section.opens).open_channel(assistant, duty)
     return opened
 
 
 def hook_paths(section: "ChannelSettings") -> Sequence[str]:
-    """Return where its platform brings what happens, whether the channel is open or not; none where it is asked."""
+    """Return the paths where the platform delivers events, even if the channel is closed; empty if it is polled."""
     paths: Sequence[str] = import_module(section.opens).hook_paths(section)
     return paths

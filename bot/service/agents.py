@@ -1,4 +1,4 @@
-"""Who answers: one agent with all tools, and one for those who may not use the memory."""
+"""Build the agents: one with all tools, and one for people who may not use the memory."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def build_agents(services: "Services", tools: Sequence[Tool] = ()) -> Agents:
-    """The one for those who may use the memory, and the guests' own, who hear nothing of the notes.
+    """Return the agent for people with access to the memory, and the guests' agent, which never sees notes.
 
-    `tools`: what a model may do beside all that there is anyway, where the memory is open.
+    `tools`: further tools for the former.
     """
     settings, memory, reminders = services.settings, services.memory, services.reminders
     limits, timezone, compactor = settings.limits, settings.zone.key, services.compactor

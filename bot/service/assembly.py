@@ -1,4 +1,4 @@
-"""The assistant, put together out of what is open already: nothing is opened here, and nothing runs yet."""
+"""Put the assistant together from parts that are already open; opens and runs nothing."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -47,16 +47,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AssistantTimes:
-    """How much goes on at once, and how long it is waited before something is tried again."""
+    """How much runs concurrently, and the delays before retries."""
 
     turns_at_once: int = MAX_CONCURRENT_TURNS
-    """Chats that are answered at the same time."""
+    """Number of chats answered concurrently."""
     delivery_pauses: Sequence[float] = RETRY_SECONDS
-    """Seconds after which a reply that could not be shown is tried again."""
+    """Seconds before each retry of a reply that could not be shown."""
     disk_pauses: Sequence[float] = DISK_FULL_RETRY_SECONDS
-    """Seconds after which a turn is tried again that state.db had no room for."""
+    """Seconds before each retry of a turn for which state.db had no room."""
     fetch_waits: Sequence[float] = RETRY_DELAYS
-    """Waits so many seconds until what came along with a message is fetched again."""
+    """Seconds before each retry of fetching an attachment."""
 
 
 def services_of(
@@ -76,11 +76,11 @@ def services_of(
     embedding: Embedding | None = None,
     troubles: RecentErrors | None = None,
 ) -> Services:
-    """Make what works on what is open.
+    """Make the services from the open parts.
 
-    `now` is on the owner's clock. `alone`: this is the service, which does what is to be done regularly. `post`: what
-    this process does among other instances. `forget_typed` removes lines from what was typed in the terminal.
-    `supervisor`: where long-lived tasks of this process run already.
+    `now` is on the owner's clock. `alone`: this process is the service, which does the regular jobs. `post`: its
+    membership among other instances. `forget_typed` deletes lines from the terminal's input history. `supervisor`:
+    an existing one that already runs tasks of this process.
     """
     settings = current.settings
     private, locks = settings.private_folder, settings.private_folder / "locks"
@@ -146,9 +146,9 @@ def services_of(
 def assemble(
     services: Services, *, tools: Sequence[Tool] = (), pace: AssistantTimes = AssistantTimes()
 ) -> Assistant:
-    """Put the assistant together; it follows the settings from here on, and is given channels later.
+    """Return the assistant, which follows the settings from now on; channels are added later.
 
-    `tools`: what a model may do beside all that there is anyway, where the memory is open.
+    `tools`: further tools where the memory is available.
     """
     answering = build_agents(services, tools)
     follow_settings(services, answering)
@@ -175,7 +175,7 @@ def _background(
     supervisor: Supervisor,
     now: Callable[[], datetime],
 ) -> Background:
-    """What goes on by itself; what is to be done regularly is left to the service."""
+    """Return the background work; only the service gets the regular jobs."""
     nights = NightlyJobs(
         settings.backup.time,
         settings.zone,

@@ -1,4 +1,4 @@
-"""The channels of this process: its own, or those that instances share, each for as long as its lease is held."""
+"""The channels of this process: its own, or shared ones that are each open while their lease is held."""
 
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -23,16 +23,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RunningChannels:
-    """What is open."""
+    """The open channels."""
 
     adapters: tuple[Adapter, ...] = ()
     hooks: "tuple[WebhookRoute, ...]" = ()
-    """Where platforms bring what happened there."""
+    """Webhook routes of the platforms."""
     leased: "tuple[LeasedChannel, ...]" = ()
-    """Those of the adapters that other instances may have."""
+    """Those of the adapters that other instances may take."""
 
     async def release(self) -> None:
-        """Close those that other instances wait for, and let them have them."""
+        """Close the leased channels and release them for other instances."""
         for channel in self.leased:
             await channel.close()
 
@@ -41,9 +41,9 @@ class RunningChannels:
 async def open_channels(
     assistant: Assistant, *, at_terminal: bool, page: str = "", post: "Membership | None" = None
 ) -> AsyncIterator[RunningChannels]:
-    """Open what is configured, and attach it to the assistant; `post`: where other instances may have it.
+    """Open the configured channels and attach them to the assistant.
 
-    `page`: the address of the status page, for somebody who sits at the terminal.
+    `post`: membership if other instances share the channels. `page`: the status page's address, for the terminal.
     """
     async with open_leased_channels(assistant, post) if post else open_own_channels(assistant) as channels:
         if at_terminal:
@@ -56,7 +56,7 @@ async def open_channels(
 
 @asynccontextmanager
 async def open_own_channels(assistant: Assistant) -> AsyncIterator[RunningChannels]:
-    """Open the channels that nobody else has."""
+    """Open the channels that no other instance shares."""
     adapters: list[Adapter] = []
     async with AsyncExitStack() as stack:
         for section in configured(assistant).values():
@@ -68,12 +68,12 @@ async def open_own_channels(assistant: Assistant) -> AsyncIterator[RunningChanne
 
 @asynccontextmanager
 async def open_leased_channels(assistant: Assistant, post: "Membership") -> AsyncIterator[RunningChannels]:
-    """Wait for the lease of each channel; what a platform brings is refused while another instance has it."""
+    """Open each channel while its lease is held; webhook requests are refused while another instance has it."""
 
     async def take_up() -> None:
         try:
             await assistant.resume()
-        except StateFault as fault:  # it is tried again and again
+        except StateFault as fault:  # retried later
             log.warning("%s", fault)
 
     async with AsyncExitStack() as stack:
@@ -94,7 +94,7 @@ def configured(assistant: Assistant) -> "Mapping[str, ChannelSettings]":
 
 
 def relay_hooks(channel: "LeasedChannel", paths: Sequence[str]) -> "Iterator[WebhookRoute]":
-    """Hand what comes at these paths to a channel, which knows whether it is there."""
+    """Yield routes that pass requests at these paths to a channel, which knows whether it is held."""
     from bot.web.webhooks import WebhookRoute
 
     for path in paths:

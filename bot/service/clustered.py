@@ -1,4 +1,4 @@
-"""The service as one of several instances: it serves while the workspace is its own, and is a standby otherwise."""
+"""The service as one of several instances: it serves while it holds the workspace, and is a standby otherwise."""
 
 import asyncio
 import logging
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 USUAL_START_SECONDS = 2.0
-"""Seconds within which the workspace is ours where nobody else has it."""
+"""Seconds within which this process gets the workspace if nobody else holds it."""
 
 
 async def serve_clustered(
     settings: Settings, sockets: Sequence[socket.socket], leaving: asyncio.Event, *, at_terminal: bool
 ) -> None:
-    """Serve the workspace while its lease is ours, each channel while its own is; be a standby otherwise."""
+    """Serve the workspace and each channel while its lease is held; otherwise be a standby."""
     from bot.cluster.factory import open_leases, open_takeovers
     from bot.cluster.membership import Membership
 
-    index_server(settings)  # asks nobody, but tells where its library is missing
+    index_server(settings)  # without I/O; raises if the library is missing
     jobs = (REINDEX, *((BACKUP,) if settings.backup.keep else ()))
     troubles, supervisor = RecentErrors(), Supervisor(now=settings.now)
     lines = start_log(settings, troubles, at_terminal=at_terminal)
@@ -57,17 +57,19 @@ async def serve_clustered(
                 ):
                     try:
                         await run_service(assistant, lines, sockets, over, at_terminal=at_terminal, post=post)
-                    finally:  # what was read anew counts in the next house too
+                    finally:  # the next session starts with the settings read last
                         settings = assistant.services.settings
             except StateFault:
-                if post.is_uninterrupted:  # else it is what refuses to be written by us now
+                if (
+                    post.is_uninterrupted
+                ):  # otherwise the database refused our writes because the lease is lost
                     raise
             is_kept = post.is_uninterrupted
             await post.close()
             if is_kept or leaving.is_set():
                 log.info("leaving")
                 return
-            log.warning("another instance may serve the workspace from now on: this one is a standby")
+            log.warning("workspace lease lost; another instance may serve it now, so this one is a standby")
 
 
 async def stand_by(
@@ -78,7 +80,7 @@ async def stand_by(
     leaving: asyncio.Event,
     supervisor: Supervisor,
 ) -> None:
-    """Wait until the workspace is ours, or until the program is to leave; say over HTTP that all is well."""
+    """Wait until the workspace is ours or the program should leave; report a healthy standby over HTTP."""
     from bot.web.standby import build_standby_app
 
     async with (
@@ -89,7 +91,7 @@ async def stand_by(
             async with asyncio.timeout(USUAL_START_SECONDS):
                 await over.wait()
                 return
-        log.info("standby: another process serves this workspace, or nobody can tell who does")
+        log.info("standby: another process serves this workspace, or its holder is unknown")
         token, proxies = settings.server.token.get_secret_value().strip(), settings.server.proxies
         app = build_standby_app(
             leases.status, token=token, proxies=proxies, task_failures=lambda: supervisor.failures
@@ -100,7 +102,7 @@ async def stand_by(
 
 @asynccontextmanager
 async def wait_for_any(*awaited: Coroutine[Any, Any, Any]) -> AsyncIterator[asyncio.Event]:
-    """Give an event that is set when the first of these has come to its end."""
+    """Yield an event that is set when the first of the coroutines ends."""
     event = asyncio.Event()
     tasks = [asyncio.ensure_future(each) for each in awaited]
     for task in tasks:

@@ -1,9 +1,9 @@
-"""How many files and connections this process may have open."""
+"""The limit on files and connections that this process may have open."""
 
 import resource
 
 WANTED_DESCRIPTORS = 8192
-"""Many systems start a program with 1,024, and allow it more if it asks."""
+"""Many systems start a program with 1,024 and allow more on request."""
 
 
 def raise_descriptor_limit() -> int:

@@ -1,4 +1,4 @@
-"""The HTTP server, on sockets that were opened before anything else."""
+"""The HTTP server, on sockets opened before anything else."""
 
 import logging
 import socket
@@ -17,11 +17,11 @@ log = logging.getLogger(__name__)
 
 
 def page_address(sockets: Sequence[socket.socket]) -> str:
-    """Return where the status page is reached from this machine; "" without a server."""
+    """Return the status page's address on this machine; "" without a server."""
     if not sockets:
         return ""
     host, port = sockets[0].getsockname()[:2]
-    if host in ("0.0.0.0", "::"):  # noqa: S104 - every address, this machine's own among them
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - all addresses, including this machine's
         host = "127.0.0.1"
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -30,7 +30,7 @@ def page_address(sockets: Sequence[socket.socket]) -> str:
 async def run_http_server(
     sockets: Sequence[socket.socket], services: "Services", hooks: "Sequence[WebhookRoute]"
 ) -> AsyncIterator[None]:
-    """Serve HTTP on sockets that are open already."""
+    """Serve HTTP on sockets that are already open."""
     from bot.web.app import build_web_app
 
     app = build_web_app(
@@ -44,7 +44,7 @@ async def run_http_server(
 async def serve_on_sockets(
     app: "Application", sockets: Sequence[socket.socket], *, proxies: "Sequence[Network]" = ()
 ) -> AsyncIterator[None]:
-    """Serve on sockets that are open already, and stay so for what is served on them next.
+    """Serve an app on sockets that are already open, and leave them open for the next app.
 
     `proxies`: networks of trusted proxies.
     """

@@ -1,4 +1,4 @@
-"""Which parts follow the settings while everything runs. What is not named here takes effect after a restart."""
+"""Which parts follow changed settings while running; all others need a restart."""
 
 import logging
 import os
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 def follow_settings(services: "Services", agents: "Agents") -> None:
-    """Have the assistant's parts go by the settings that count just now. Turns that run end as they began."""
+    """Make the assistant's parts follow the current settings; running turns finish with the old ones."""
     current, start, reader = services.current, services.settings, services.reader
 
     def rules(new: "Settings") -> None:
@@ -41,7 +41,7 @@ def follow_settings(services: "Services", agents: "Agents") -> None:
             log.warning("%s", told)
 
     def vectors(new: "Settings") -> tuple[str, ...]:
-        """Who makes them is chosen at the start, by the keys and addresses of chat providers too."""
+        """Check for a change that needs a restart: keys and addresses of chat providers also decide the embedding."""
         is_indirect = new.memory.embedding == start.memory.embedding
         return ("memory.embedding",) if is_indirect and is_different_embedding(start, new) else ()
 
@@ -49,7 +49,7 @@ def follow_settings(services: "Services", agents: "Agents") -> None:
         "models", "providers", take=lambda new: reconfigure_model(services.model, new, os.environ)
     )
     current.on_change("speech", "providers", take=speech)
-    current.on_change("agent")  # looked up for each turn
+    current.on_change("agent")  # read for each turn
     current.on_change("access", take=rules)
     current.on_change("limits", take=limits)
     current.on_change("attachments", take=lambda new: reader.renew(new.attachments))
@@ -59,7 +59,7 @@ def follow_settings(services: "Services", agents: "Agents") -> None:
 
 
 def follow_log_settings(current: LiveSettings, lines: Log) -> None:
-    """Have the log go by them; a secret is kept out of it from the moment on that it is read."""
+    """Make the log follow the settings; new secrets are redacted from the moment they are read."""
     current.on_read(lambda new: lines.redact(collect_secrets(new)))
     current.on_change(
         "log_level",

@@ -1,4 +1,4 @@
-"""All that the assistant stands on, opened in order by the settings, and closed in reverse."""
+"""Open everything the assistant needs, in order, and close it in reverse."""
 
 import os
 from collections.abc import AsyncIterator
@@ -37,12 +37,14 @@ async def open_assistant(
     troubles: RecentErrors | None = None,
     supervisor: Supervisor | None = None,
 ) -> AsyncIterator[Assistant]:
-    """Open the assistant and what it is made of.
+    """Open the assistant and all its parts.
 
-    `alone`: this is the service, which watches the notes and looks at all of them regularly. Others may run beside
-    it, and a note that two watch would be paid for twice. `lasting`: more than one message will come. `post`: what
-    this process does among other instances, where there may be any. `troubles`: where the log is begun already.
-    `supervisor`: where long-lived tasks run already.
+    `alone`: this process is the service, which watches the notes and re-indexes them regularly; a second watcher
+    would pay twice for each note. `lasting`: more than one message will come. `post`: this process's membership
+    among other instances. `troubles`: recent errors of a log already started. `supervisor`: an existing one that
+    already runs tasks.
+
+    Raises CannotStart if the private folder cannot be used or a restore is unfinished.
     """
     embedding = open_embedding_from_settings(settings)
     notes, private, now = settings.memory, settings.private_folder, settings.now
@@ -50,7 +52,7 @@ async def open_assistant(
         notes = notes.model_copy(update={"watch": notes.watch.model_copy(update={"enabled": False})})
     async with AsyncExitStack() as stack:
         try:
-            presence = stack.enter_context(ProcessLock(private / "locks"))  # from here on nothing is restored
+            presence = stack.enter_context(ProcessLock(private / "locks"))  # prevents restores from here on
         except OSError as error:
             reason = error.strerror or error
             raise CannotStart(f"{private} cannot be used ({reason}): mend that, or set workspace") from error

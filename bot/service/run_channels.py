@@ -1,4 +1,4 @@
-"""Channels that run, and all that goes on beside them, until the program is to leave."""
+"""Run the channels and the background tasks until the program should leave."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from bot.messages import Adapter
 log = logging.getLogger(__name__)
 
 SHUTDOWN_SECONDS = 5.0
-"""Seconds that running turns get to come to their end when the program is to leave."""
+"""Seconds that running turns get to finish when the program leaves."""
 
 
 async def run_channels(
@@ -23,10 +23,10 @@ async def run_channels(
     *,
     patience: Callable[[], float] = lambda: SHUTDOWN_SECONDS,
 ) -> None:
-    """Run every channel until all have ended or the program is to leave; without one, until it is to leave.
+    """Run the channels until all have ended or `leaving` is set; without channels, until `leaving` is set.
 
-    What an earlier run has left is gone on with first. What runs at the end gets its time. A channel that fails is
-    started again; only the terminal, behind which there may be nobody any more, ends the program with its error.
+    Unfinished work of an earlier run is resumed first. At the end, running turns get `patience()` seconds. A
+    channel that fails is restarted, except the terminal, whose user may be gone: its error ends the program.
     """
     services, supervisor = assistant.services, assistant.services.supervisor
     await assistant.resume()
@@ -53,5 +53,5 @@ async def run_channels(
             task.cancel()
         await asyncio.gather(told_to_leave, *running, *beside, return_exceptions=True)
         if not assistant.is_idle:
-            log.info("finishing what runs, within %.0f s", patience())
+            log.info("finishing running turns, within %.0f s", patience())
         await assistant.close(patience())

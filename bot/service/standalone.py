@@ -1,4 +1,4 @@
-"""The service, from the log's first line to its last: everything opened, channels run until it is to leave."""
+"""The service from its first log line to its last: open everything, and run the channels until it should leave."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 async def serve_standalone(
     settings: Settings, sockets: Sequence[socket.socket], leaving: asyncio.Event, *, at_terminal: bool
 ) -> None:
-    """Serve what nobody else has."""
+    """Serve a workspace that no other instance shares."""
     async with open_assistant(settings, alone=True) as assistant:
         lines = start_log(settings, assistant.services.troubles, at_terminal=at_terminal)
         await run_service(assistant, lines, sockets, leaving, at_terminal=at_terminal)
@@ -49,7 +49,7 @@ async def run_service(
     at_terminal: bool,
     post: "Membership | None" = None,
 ) -> None:
-    """Serve with what is open, until it is to leave; `post`: where other instances may have the channels."""
+    """Serve with an open assistant until `leaving` is set; `post`: membership if other instances share the channels."""
     services = assistant.services
     async with AsyncExitStack() as stack:
         follow_log_settings(services.current, lines)
@@ -66,19 +66,19 @@ async def run_service(
         if channels.adapters:
             log.info("channels: %s", ", ".join(adapter.name for adapter in channels.adapters))
         else:
-            log.info("no channel is configured: only HTTP is served")
+            log.info("no channel is configured; serving only HTTP")
         freeze_garbage_collector()
         await run_channels(channels.adapters, assistant, leaving, patience=partial(shutdown_seconds, post))
-        await channels.release()  # before all else ends: another instance waits for it
+        await channels.release()  # first of all: another instance waits for it
 
 
 def shutdown_seconds(post: "Membership | None") -> float:
-    """Seconds that running turns get to come to their end; none where another instance may serve the workspace."""
+    """Return the seconds that running turns get to finish; 0 if another instance may serve the workspace."""
     return SHUTDOWN_SECONDS if post is None or post.is_uninterrupted else 0.0
 
 
 def start_log(settings: Settings, troubles: RecentErrors, *, at_terminal: bool) -> Log:
-    """Begin to log: to standard error, or to a file where somebody talks there and no log is to come between."""
+    """Start logging to standard error, or to a file if a person uses the terminal."""
     if at_terminal and sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty():
         return log_to_file(
             settings.private_folder / "chat.log",
@@ -93,7 +93,7 @@ def start_log(settings: Settings, troubles: RecentErrors, *, at_terminal: bool) 
 
 
 def log_providers(services: Services) -> None:
-    """Say once who makes the vectors, and why; and that nobody writes down what is said aloud for want of a key."""
+    """Log which provider makes embeddings and why, and whether speech recognition lacks a key."""
     embedding = services.embedding
     log.info("embedding: %s", embedding.choice.reason)
     if embedding.fallback.provider != "none":
@@ -102,6 +102,6 @@ def log_providers(services: Services) -> None:
         log.warning("embedding: %s", embedding.error)
     settings, machine = services.settings, system_zone()
     if machine.problem and not settings.timezone:
-        log.warning("timezone is UTC, because this machine's cannot be used: %s", machine.problem)
+        log.warning("using UTC as the timezone; this machine's cannot be used: %s", machine.problem)
     if told := missing_key(settings, os.environ):
         log.warning("%s", told)

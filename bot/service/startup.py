@@ -1,4 +1,4 @@
-"""What is seen to before the service starts, so that it starts wholly or says in one line why not; and signals."""
+"""Checks before the service starts, so that it starts completely or fails with one line; and signals."""
 
 import asyncio
 import errno
@@ -18,34 +18,34 @@ from bot.config.settings import Settings
 from memory.disk import make_private_folder
 
 MAX_SHUTDOWN_SECONDS = 9.0
-"""Seconds after which the program leaves in any case, once it was told to."""
+"""Seconds after a request to leave until the program is ended in any case."""
 
 
 def stdin_is_a_channel() -> bool:
-    """Whether somebody may be talking there: a terminal of ours or a pipe, but no file and no /dev/null."""
+    """Return whether standard input may be a conversation: our terminal or a pipe, but not a file or /dev/null."""
     try:
         mode = os.fstat(0).st_mode
     except OSError:
         return False
     if os.isatty(0):
         return not _in_background()
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)  # some programs make their pipes of sockets
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)  # some programs use sockets as pipes
 
 
 def _in_background() -> bool:
-    """Whether another program has the terminal: to read from it would halt this one."""
+    """Return whether another program has the terminal; reading from it would stop this one."""
     try:
         return os.tcgetpgrp(0) != os.getpgrp()
-    except OSError:  # not the terminal of this session, so it halts nobody
+    except OSError:  # not this session's terminal, so reading does not stop us
         return False
 
 
 @contextmanager
 def hold_workspace(settings: Settings) -> Iterator[None]:
-    """Keep other services off the workspace, which would ask the same bots for the same messages.
+    """Lock the workspace against other services, which would poll the same bots.
 
-    With `index.url`, services settle between them who does what; they keep off those alone that have none. Raises
-    CannotStart.
+    With `index.url`, services share the workspace and coordinate by leases; the lock then only keeps off services
+    without it. Raises CannotStart.
     """
     from bot.process_lock import AlreadyRunning, hold_service_lock
 
@@ -66,7 +66,7 @@ def hold_workspace(settings: Settings) -> Iterator[None]:
 
 
 def check_folders(settings: Settings) -> None:
-    """Make the workspace's folders, and see that they can be written to; raise CannotStart otherwise."""
+    """Create the workspace's folders and check that they are writable. Raises CannotStart."""
     for folder in (settings.memory_folder, settings.private_folder):
         try:
             make_private_folder(folder.parent if folder == settings.memory_folder else folder)
@@ -89,9 +89,9 @@ def _cannot_use_folder(folder: Path, error: OSError) -> CannotStart:
 
 
 def check_channels(settings: Settings) -> None:
-    """See that a token out of the environment can be one, and that who may talk is of a channel that there is.
+    """Check tokens from the environment, and that access rules name existing channels. Raises CannotStart.
 
-    Raises CannotStart. Other tokens were checked before.
+    Tokens in the settings were checked earlier.
     """
     channels = settings.channels
     for section in channels.values():
@@ -108,10 +108,10 @@ def check_channels(settings: Settings) -> None:
 
 
 def freeze_garbage_collector() -> None:
-    """Have the collector look at what comes after the start alone, where it has not looked at anything yet.
+    """Exclude everything that exists now from garbage collection, and enable the collector.
 
-    What is open now stays until the end. While all of it is imported, the collector would go through it again and
-    again, which takes a fifth of the start's processor time, and finds next to nothing.
+    These objects live until the end. Collecting during the imports would take a fifth of the start's CPU time and
+    find almost nothing.
     """
     if not gc.isenabled():
         gc.freeze()
@@ -119,7 +119,7 @@ def freeze_garbage_collector() -> None:
 
 
 def stop_at_end_of_input() -> None:
-    """Leave as at a signal when standard input ends: whoever holds its other end has left, or died."""
+    """Leave as on SIGTERM when standard input ends: the process at its other end has left or died."""
     loop = asyncio.get_running_loop()
 
     def look() -> None:
@@ -135,14 +135,14 @@ def stop_at_end_of_input() -> None:
 
     try:
         loop.add_reader(0, look)
-    except OSError:  # a file or /dev/null: there is nobody
+    except OSError:  # a file or /dev/null, so nobody is there
         os.kill(os.getpid(), signal.SIGTERM)
 
 
 def stop_on_signals() -> asyncio.Event:
-    """Give an event that SIGTERM and SIGINT set; a second signal, or too much time, ends the program where it is.
+    """Return an event that SIGTERM and SIGINT set; a second signal or `MAX_SHUTDOWN_SECONDS` end the program at once.
 
-    Not the event loop's own handlers: those wait for it where it is held up by a log that nobody reads.
+    Does not use the event loop's signal handlers, which cannot run while the loop is blocked by an unread log.
     """
     leaving = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -153,7 +153,7 @@ def stop_on_signals() -> asyncio.Event:
         if told or loop.is_closed():
             os._exit(0)
         told = True
-        # A thread in the middle of long work would hold the program up; what is on disk can stand its end.
+        # A thread in long work would delay the exit; files on disk survive being interrupted.
         watchdog = threading.Timer(MAX_SHUTDOWN_SECONDS, os._exit, (0,))
         watchdog.daemon = True
         watchdog.start()
