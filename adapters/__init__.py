@@ -1,1 +1,1 @@
-"""Channels that people talk through, one module each."""
+"""Channels: one package per platform."""

@@ -1,4 +1,4 @@
-"""How long to wait before a service that failed is tried again: short for the first minute, longer after it."""
+"""Waits before retries: short in the first minute of an outage, longer afterwards."""
 
 import asyncio
 import random
@@ -7,43 +7,43 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 RECENT_SECONDS = 60.0
-"""Seconds after the first failure for which an outage counts as young, and waits stay short."""
+"""Seconds after the first failure during which an outage is recent and waits stay short."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackoffTimes:
-    """How waits grow; seconds."""
+    """Growth of the waits, in seconds."""
 
     first: float = 1.0
-    """After a first failure; each further one in a row doubles it."""
+    """After the first failure; doubled by each consecutive one."""
     short: float = 4.0
-    """The longest wait of a young outage. Later it is the same share of how long the outage lasts."""
+    """Maximum while an outage is recent; later it grows in proportion to the outage."""
     longest: float = 60.0
 
 
 class Backoff:
-    """Count failures in a row, and say how long to wait after each."""
+    """Counts consecutive failures and computes the wait after each."""
 
     def __init__(self, growth: BackoffTimes, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._growth = growth
         self._clock = clock
         self._since = 0.0
         self.failures = 0
-        """In a row."""
+        """Consecutive failures."""
 
     def record_success(self) -> None:
-        """Note that the service answered: what fails next is a first failure."""
+        """Record a success: the next failure counts as the first."""
         self.failures = 0
 
     def record_failure(self) -> None:
-        """Note a failure."""
+        """Record a failure."""
         if not self.failures:
             self._since = self._clock()
         self.failures += 1
 
     @property
     def is_recent(self) -> bool:
-        """Whether the outage, if there is one, has begun within the last minute."""
+        """Whether there is no outage or it began within the last minute."""
         return not self.failures or self._clock() - self._since < RECENT_SECONDS
 
     @property
@@ -55,11 +55,11 @@ class Backoff:
 
 
 def add_jitter(seconds: float) -> float:
-    """Lengthen a wait by up to a quarter, so that not all clients come back at the same moment."""
+    """Lengthen a wait by up to a quarter, so that clients do not return at the same moment."""
     return seconds * (1 + 0.25 * random.random())  # noqa: S311 - no secret
 
 
 async def wait_longer(backoff: Backoff) -> None:
-    """Note a failure, and wait before the next try."""
+    """Record a failure and wait before the next try."""
     backoff.record_failure()
     await asyncio.sleep(add_jitter(backoff.delay))

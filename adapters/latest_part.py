@@ -1,4 +1,4 @@
-"""The latest part of a reply, for who is slower than it grows."""
+"""Keep only the latest part of a reply, for a slow consumer."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ from bot.messages import ReplyPart
 
 
 class LatestPart:
-    """Reads the parts as they come; what was overtaken is skipped."""
+    """Reads parts as they come; only the latest is kept."""
 
     def __init__(self, parts: AsyncIterator[ReplyPart]) -> None:
         self.text = ""
@@ -25,7 +25,7 @@ class LatestPart:
         return part
 
     async def wait_for_change(self, patience: float | None = None) -> bool:
-        """Wait until there is more, or for `patience` seconds; false once all of it is there."""
+        """Wait up to `patience` seconds for a new part; return False once the reply is complete."""
         with suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 await self._news.wait()
@@ -34,14 +34,14 @@ class LatestPart:
         return not self.ended.done()
 
     def recheck(self) -> None:
-        """Have `wait_for_change` tell once more of what it has told already."""
+        """Make the next `wait_for_change` return at once."""
         self._news.set()
 
     async def last(self) -> ReplyPart | None:
-        """The last part; raises what the parts have raised."""
+        """Return the last part. Raises what the parts raised."""
         return await self.ended
 
     async def close(self) -> None:
-        """Let go of the parts: whoever made them may close them now."""
+        """Stop reading the parts; their producer may close them now."""
         self.ended.cancel()
         await asyncio.wait([self.ended])

@@ -1,4 +1,4 @@
-"""Replies of any length: rendered beside the event loop, sent as a file where they are too long to read in a chat."""
+"""Replies of any length: rendered outside the event loop, and sent as a file if too long for a chat."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -12,30 +12,31 @@ from bot import phrases
 from bot.messages import Sending
 
 Text = TypeVar("Text")
-"""What a channel sends text as."""
+"""A channel's type for a text message."""
 Render = Callable[[str], list[Text | FileMessage]]
 
 LONGEST_IN_CHAT = 20_000
-"""Characters of a reply, without code that is a file already, that are sent as messages: a quarter of an hour to read,
-ten messages of Discord's, five of Telegram's."""
+"""Maximum characters of a reply sent as messages, without code that is already a file: a quarter of an hour to read,
+ten messages on Discord, five on Telegram."""
 LONGEST_RENDERED = 30_000
-"""Characters of Markdown, code included, that are rendered whole; of more, the beginning alone. Rendering so many takes
-the event loop less than a tenth of a second at a time, since the thread and the collector of garbage share it."""
+"""Maximum characters of Markdown, including code, that are rendered completely; of longer replies only the beginning.
+The renderer's thread shares the interpreter lock and garbage collector with the event loop; this size delays the
+loop by less than a tenth of a second at a time."""
 MAX_INLINE_RENDER = 2_000
-"""Characters that are rendered on the event loop, which takes some milliseconds; more goes to a thread."""
+"""Maximum characters rendered on the event loop, which takes milliseconds; more goes to a thread."""
 FILE_BYTES = 8 << 20
-"""Of one file: Discord takes 10 MB, Telegram 50 MB."""
+"""Maximum size of a file: Discord takes 10 MB, Telegram 50 MB."""
 NAME = "reply"
 CUT_MARK = "cut-"
-"""Before the number of messages after which the sending was stopped."""
+"""Prefix of the number of messages after which sending was stopped."""
 BEGUN_MARK = "begun-"
-"""Before the number of messages of text that had been sent when the reply was whole."""
+"""Prefix of the number of text messages that were sent when the reply became complete."""
 
 
 class LongReply:
-    """What is remembered of one reply beside the ids of its messages, so that a retry shows the same ones again.
+    """State of one reply besides its message ids, so that a retry shows the same messages.
 
-    `marks` are kept among the ids, and read again after a restart.
+    `marks` are stored with the ids and read again after a restart.
     """
 
     def __init__(self, kept: Sequence[str], sending: Sending | None = None) -> None:
@@ -45,19 +46,19 @@ class LongReply:
 
     @property
     def is_cut(self) -> bool:
-        """Whether its sending was stopped."""
+        """Whether sending was stopped."""
         return self._cut_at is not None
 
     @property
     def marks(self) -> list[str]:
-        """What to keep behind the ids."""
+        """Marks to store after the ids."""
         numbers = ((CUT_MARK, self._cut_at), (BEGUN_MARK, self._begun))
         return [f"{mark}{number}" for mark, number in numbers if number is not None]
 
     def may_send(self, number: int, *, sent: int, messages: int) -> bool:
-        """Return False where the sending is stopped before the message `number`: then a note and a file come there.
+        """Return False if sending was stopped before message `number`: a note and a file follow instead.
 
-        `sent`: how many stand there already; `messages`: how many there are in all.
+        `sent`: number of messages already shown; `messages`: number of all messages.
         """
         if self._sending.is_stopped and not self.is_cut and number >= sent:
             self._cut_at = number
@@ -66,7 +67,7 @@ class LongReply:
         return True
 
     def begin_anew(self) -> None:
-        """Forget what stands somewhere else; what was stopped there stays so."""
+        """Forget the messages of another target; a stop stays in effect."""
         self._begun = None
         self._cut_at = 0 if self.is_cut else None
 
@@ -75,8 +76,8 @@ class LongReply:
     ) -> list[Text | FileMessage]:
         """Return the messages that show the whole reply.
 
-        `files`: whether files can be sent. `begun`: messages of text that have been sent. They stay, but only those
-        count that were there when the reply was first whole: later ones are the note.
+        `files`: whether files can be sent. `begun`: number of text messages already sent. They stay, but only those
+        sent before the reply was first complete count; later ones are the note.
         """
         before = begun if self._begun is None else self._begun
         messages = await render_whole(markdown, render, length, files=files, begun=before)
@@ -88,22 +89,22 @@ class LongReply:
 
 
 def message_ids(kept: Sequence[str]) -> list[str]:
-    """Return what is kept of a reply without the marks of `LongReply`."""
+    """Return the stored message ids without the marks of `LongReply`."""
     return [each for each in kept if not each.startswith((CUT_MARK, BEGUN_MARK))]
 
 
 async def render_part(markdown: str, render: Render[Text]) -> list[Text | FileMessage]:
-    """Return the messages of a reply that grows: of a long one, those of its beginning."""
+    """Return the messages of a growing reply; of a long one, those of its beginning."""
     return await _render_cached(markdown[:LONGEST_IN_CHAT], render)
 
 
 async def render_whole(
     markdown: str, render: Render[Text], length: Callable[[Text], int], *, files: bool, begun: int = 0
 ) -> list[Text | FileMessage]:
-    """Return the messages of a whole reply: of one that is too long for a chat, its beginning, a note, and a file.
+    """Return the messages of a whole reply; if it is too long for a chat, its beginning, a note and a file.
 
-    `files`: whether files can be sent; without them the beginning is as long as a chat takes it, and the note says
-    where the rest is. `begun`: messages of text that stand there already, which stay.
+    `files`: whether files can be sent; without them the beginning is as long as a chat allows, and the note says
+    where the rest is. `begun`: number of text messages already shown, which stay.
     """
     if len(markdown) <= LONGEST_RENDERED:
         messages = await _render_cached(markdown, render)
@@ -120,9 +121,9 @@ async def render_whole(
 def render_stopped(
     markdown: str, messages: Sequence[Text | FileMessage], render: Render[Text], sent: int, *, files: bool
 ) -> list[Text | FileMessage]:
-    """Return the messages of a reply whose sending was stopped after the first `sent` of them: a note, and a file.
+    """Return the messages of a reply stopped after the first `sent` ones: those, a note and a file.
 
-    Where no more than one is left, that one is sent: nothing would be shorter.
+    If only one message is left it is sent: nothing would be shorter.
     """
     if not _is_longer_than_note(len(messages) - sent):
         return list(messages)
@@ -131,7 +132,7 @@ def render_stopped(
 
 
 def split_into_files(markdown: str) -> list[FileMessage]:
-    """Return all of a reply as a Markdown file; as several where one would be too large for a channel."""
+    """Return the whole reply as a Markdown file, or several if one would be too large."""
     data = remove_unsendable(markdown).strip("\n").encode()
     pieces: list[str] = []
     while data:
@@ -165,6 +166,6 @@ async def _render_cached(markdown: str, render: Render[Text]) -> list[Text | Fil
 
 @cache
 def _render_executor() -> ThreadPoolExecutor:
-    # A single thread: several would take turns with the event loop, which then waits for all of them at each step. And
-    # not one of asyncio's own: notes and state.db are read and written in those.
+    # One thread: several would compete with the event loop for the interpreter lock. And not asyncio's own
+    # executor, which reads and writes notes and state.db.
     return ThreadPoolExecutor(1, "renderer")

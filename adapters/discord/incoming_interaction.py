@@ -1,4 +1,4 @@
-"""Pure: a command, a press of a button, or a command that is being filled in → what was said, in our words."""
+"""Convert commands, button presses and partial commands to incoming messages; no I/O."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ from bot.sanitize import one_line
 
 SLASH = "slash-"
 PRESS = "press-"
-"""What the ids of such messages begin with."""
+"""Prefixes of such messages' ids."""
 
 _MENTION = re.compile(r"<@!?(\d{1,20})>")
 _CHAT_INPUT = 1
@@ -39,24 +39,24 @@ _OPTIONS_WITH_PARTS = (AppCommandOptionType.subcommand.value, AppCommandOptionTy
 
 @dataclass(frozen=True, slots=True)
 class ReceivedInteraction:
-    """What somebody asks for by a command or a button, and how it is answered."""
+    """A command or button press, and how to answer it."""
 
     said: ReceivedMessage
     answerable: InteractionHandle
     is_anothers: bool = False
-    """Whether the button stands below an answer to somebody else, in a room."""
+    """Whether the button belongs to an answer for somebody else, in a room."""
 
 
 def read_interaction(
     interaction: discord.Interaction, commands: Mapping[str, Command]
 ) -> ReceivedInteraction | None:
-    """Tell what was asked for, by the line that one could write instead; None for what is none of ours.
+    """Convert an interaction to the command line a person could have typed; None if it is not for us.
 
-    `commands`: the table, by name. A command that is being filled in is told as if it had been sent.
+    `commands`: by name. A command still being filled in is converted as if it had been sent.
     """
     channel = interaction.channel
     if channel is None or interaction.context.private_channel:
-        return None  # where the bot is not, or cannot tell where it is
+        return None  # somewhere without the bot, or with an unknown guild
     if interaction.type is InteractionType.component:
         text = _read_press(interaction)
     elif interaction.type in (InteractionType.application_command, InteractionType.autocomplete):
@@ -78,7 +78,7 @@ def read_interaction(
         interaction.application_id,
         interaction.token,
         private=shown_to_one or (in_room and is_for_one),
-        # Where nobody knows for whom the buttons are, they may be for others too.
+        # Without a known owner, the buttons may be for others too.
         replaces=shown_to_one or is_own,
         buttons=shown.id if shown else 0,
     )
@@ -106,7 +106,7 @@ def read_interaction(
 
 
 def read_partial_command(interaction: discord.Interaction) -> PartialCommand:
-    """What stands so far in a command that is being filled in."""
+    """Return the command that is being filled in, as far as it is."""
     given = {option["name"]: str(option["value"]) for option in _read_options(interaction)}
     focused = next((option["name"] for option in _read_options(interaction) if option.get("focused")), "")
     begun = given.pop(focused, "")
@@ -114,7 +114,7 @@ def read_partial_command(interaction: discord.Interaction) -> PartialCommand:
 
 
 def _read_press(interaction: discord.Interaction) -> str:
-    """What a button says. What a program sends in its place may be anything: only a command is heard."""
+    """Return a button's command line; "" for anything else, as clients can send any custom id."""
     data = _interaction_data(interaction)
     says = strip_surrogates(str(data.get("custom_id", "")))
     is_button = data.get("component_type") == ComponentType.button.value
@@ -122,7 +122,7 @@ def _read_press(interaction: discord.Interaction) -> str:
 
 
 def _find_owner(shown: discord.Message) -> int | None:
-    """Whom a message of ours answers, as Discord tells it; None where it does not."""
+    """Return the person that our message answers; None if Discord does not say."""
     if shown.interaction_metadata:
         return shown.interaction_metadata.user.id
     replied_to = shown.reference.resolved if shown.reference else None
@@ -132,7 +132,7 @@ def _find_owner(shown: discord.Message) -> int | None:
 
 
 def _command_line(interaction: discord.Interaction, commands: Mapping[str, Command]) -> str:
-    """The command as one would write it: what was filled in, in the order of the table."""
+    """Return the command as typed text, with its options in the table's order."""
     if _interaction_data(interaction).get("type", _CHAT_INPUT) != _CHAT_INPUT:
         return ""
     name = _command_name(interaction)
@@ -160,7 +160,7 @@ def _format_value(interaction: discord.Interaction, option: str, value: str) -> 
         found = guild.get_channel_or_thread(channel) if guild else None
         return one_line(strip_surrogates(found.name)) if found else ""
 
-    # Nobody needs to be called by a command, so that the bot's own name is a word like others.
+    # A command needs no mention of the bot, so the bot's name stays in the text.
     return read_text(value, MentionNames(0, frozenset(), {}, role_name, channel_name))
 
 
@@ -180,7 +180,7 @@ def _command_name(interaction: discord.Interaction) -> str:
 
 
 def _read_options(interaction: discord.Interaction) -> Iterator[Mapping[str, Any]]:
-    """What was filled in, also of parts of a command, as an earlier version may have had them."""
+    """Yield the filled-in options, including those of subcommands that an earlier version may have had."""
     waiting = list(_interaction_data(interaction).get("options") or [])
     while waiting:
         option = waiting.pop(0)

@@ -1,4 +1,4 @@
-"""Pure: the text of a message of Discord as it is read: the bot's name gone, everything else by its name."""
+"""Convert a message's text: mentions of the bot are removed, other marks become names; no I/O."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 _MENTION_OR_CODE = re.compile(
-    # In code nothing is a mention, as Discord shows it: it is passed over.
+    # Code is matched first, as Discord shows no mentions in it.
     r"(?s:```.*?```)|``[^`]+``|`[^`\n]+`"
     r"|<(?:@!?(?P<user>\d{1,20})|@&(?P<role>\d{1,20})|\#(?P<channel>\d{1,20})|a?:(?P<emoji>\w+):\d+"
     r"|t:(?P<time>-?\d{1,13})(?::[A-Za-z])?|/(?P<command>[^:<>]+):\d+)>"
@@ -16,29 +16,29 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def strip_surrogates(text: str) -> str:
-    """`text` without half characters, which no file could hold."""
+    """Replace lone surrogates, which cannot be encoded as UTF-8."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 @dataclass(frozen=True, slots=True)
 class MentionNames:
-    """What stands behind the numbers in a text; "" for what nobody knows."""
+    """Names for the ids in a text; "" if unknown."""
 
     me: int
     my_roles: frozenset[int]
-    """Those that Discord made for the bot itself."""
+    """Roles that Discord made for the bot itself."""
     users: Mapping[int, str]
     roles: Callable[[int], str]
     channels: Callable[[int], str]
 
     def is_mine(self, mark: re.Match[str]) -> bool:
-        """Whether a mention is one of the bot."""
+        """Return whether a match mentions the bot."""
         if user := mark["user"]:
             return int(user) == self.me
         return bool(mark["role"]) and int(mark["role"]) in self.my_roles
 
     def read(self, mark: re.Match[str]) -> str:
-        """What people see in a mark's place."""
+        """Return the text that people see for a match."""
         match mark.lastgroup:
             case "user":
                 name = self.users.get(int(mark["user"]), "")
@@ -57,12 +57,12 @@ class MentionNames:
 
 
 def mentions_bot(text: str, names: MentionNames) -> bool:
-    """Whether the text mentions the bot."""
+    """Return whether the text mentions the bot."""
     return any(names.is_mine(mark) for mark in _find_mentions(text))
 
 
 def read_text(text: str, names: MentionNames) -> str:
-    """The text as a person would say it: the bot's name is gone where it only calls, marks are what they show."""
+    """Return the text as people see it, without mentions of the bot at its start and end."""
     text = strip_surrogates(text)
     start, end = _trim_bot_mentions(text, names)
     pieces: list[str] = []
@@ -79,7 +79,7 @@ def _find_mentions(text: str) -> list[re.Match[str]]:
 
 
 def _trim_bot_mentions(text: str, names: MentionNames) -> tuple[int, int]:
-    """Where the text begins and ends without the bot's name at its ends; all of it where nothing would be left."""
+    """Return the bounds of the text without the bot's mentions at its ends; the whole text if nothing else is left."""
     start, end = 0, len(text)
     mine = [(mark.start(), mark.end()) for mark in _find_mentions(text) if names.is_mine(mark)]
     for begin, stop in mine:

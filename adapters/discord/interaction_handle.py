@@ -1,4 +1,4 @@
-"""Pure: what is kept with a slash command or a press, so that it can be answered by any process."""
+"""The data stored with a command or button press so that any process can answer it; no I/O."""
 
 import json
 from dataclasses import dataclass, field
@@ -7,44 +7,44 @@ from datetime import datetime, timedelta
 from discord.utils import snowflake_time
 
 LIFETIME = timedelta(minutes=15)
-"""For so long Discord takes answers to it."""
+"""How long Discord accepts answers."""
 MARGIN = timedelta(seconds=20)
-"""Of that, what a call on its way may need, and clocks that differ."""
+"""Allowance for a call in transit and for differing clocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class InteractionHandle:
-    """A command or a press that Discord waits for to be answered; it is written as a message's `handle`.
+    """A command or press that waits for an answer; stored as a message's `handle`.
 
-    Its first answer is the webhook message `@original` of application and token: what is shown in the place of
-    "thinking …", or the message that holds the buttons.
+    Its first answer is the webhook message `@original` of application and token: the one that replaces "thinking
+    …", or the message with the buttons.
     """
 
     interaction: int
     application: int
     token: str = field(repr=False)
-    """Whoever has it can answer: never to be logged."""
+    """Grants the right to answer: never log it."""
     private: bool = False
-    """Whether nobody but who asked sees the answer. What is told another way must not be seen by others either."""
+    """Whether only the sender sees the answer. An answer sent another way must be private too."""
     replaces: bool = False
-    """Whether the answer takes the place of the message that holds the buttons."""
+    """Whether the answer replaces the message with the buttons."""
     buttons: int = 0
-    """The message that holds the buttons; 0 where none was pressed."""
+    """The message with the buttons; 0 for a command."""
 
     @property
     def until(self) -> datetime:
-        """From then on nothing can be answered with it; aware."""
+        """Time from which answers are no longer possible; aware."""
         return snowflake_time(self.interaction) + LIFETIME - MARGIN
 
     @property
     def written(self) -> str:
-        """As a handle."""
+        """The handle's text."""
         parts = [self.interaction, self.application, self.token, self.private, self.replaces, self.buttons]
         return json.dumps(parts, separators=(",", ":"))
 
 
 def parse_handle(handle: str) -> InteractionHandle | None:
-    """What a message's handle says; None where the message is neither a command nor a press of Discord's."""
+    """Parse a message's handle; None if the message is not an interaction of Discord."""
     try:
         parts = json.loads(handle)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Commands and presses as they come: taken in like any message, and acknowledged before Discord gives them up."""
+"""Accept commands and button presses, and acknowledge each one before Discord gives up on it."""
 
 import asyncio
 import logging
@@ -27,16 +27,16 @@ from memory.errors import MemoryFault
 log = logging.getLogger(__name__)
 
 ACKNOWLEDGE_SECONDS = 1.5
-"""Seconds after which a command is acknowledged that is not on disk yet; Discord gives it up after three."""
+"""Seconds after which a command not yet stored is acknowledged; Discord gives up after three."""
 CALL_SECONDS = 10.0
-"""For which an answer is tried to be given; after that nobody waits for it."""
+"""Seconds spent on sending an answer; after that nobody waits for it."""
 PAUSES = (0.2, 0.6)
-"""Seconds before an answer is sent again that failed on its way."""
+"""Seconds before each retry of an answer that failed in transit."""
 COMPLETE_SECONDS = 2.0
 COMPLETED_AT_ONCE = 8
-"""Of more, the rest is offered nothing; the next key that is pressed asks again."""
+"""Further requests get no suggestions; the next key press asks again."""
 AGAIN_SECONDS = 5.0
-"""A second press of the same button within this is the same one: the finger was quick, or the answer slow."""
+"""Seconds within which a second press of a button counts as the same one: a double click or a slow answer."""
 PRESSED_KEPT = 1000
 ACKNOWLEDGED_ALREADY = 40060
 TOO_LATE = 10062
@@ -45,7 +45,7 @@ SendAnswer = Callable[[], Awaitable[object]]
 
 
 class Interactions:
-    """Takes in what is asked for by commands and buttons, and answers what no Reply will answer."""
+    """Accepts commands and button presses, and answers those that get no Reply."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Interactions:
         complete_seconds: float = COMPLETE_SECONDS,
         pauses: Sequence[float] = PAUSES,
     ) -> None:
-        """`accept`: as of `bot.messages`, told of the sender's roles too."""
+        """Store the parts. `accept`: like AcceptMessage of `bot.messages`, but with the sender's roles."""
         self._accept = accept
         self._commands = {command.name: command for command in commands}
         self._completion = completion
@@ -68,15 +68,15 @@ class Interactions:
         self._pauses = pauses
         self._tasks = BackgroundTasks()
         self._unacknowledged: dict[str, asyncio.Event] = {}
-        """By message; an entry is gone once Discord was told, or once that is given up."""
-        self._lines: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
-        """One after another in each chat, as they came."""
+        """By message; removed once Discord was told or that was given up."""
+        self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
+        """One after another in each chat, in order of arrival."""
         self._completing = 0
         self._pressed: OrderedDict[tuple[int, PersonId, str], float] = OrderedDict()
-        """When each button was pressed last, by the message below which it stands."""
+        """Last press of each button, by message, person and command."""
 
     def listen(self, client: discord.Client) -> None:
-        """Hear of all that this client is told."""
+        """Register for the client's interactions."""
 
         async def on_interaction(interaction: discord.Interaction) -> None:
             self.handle(interaction)
@@ -84,14 +84,14 @@ class Interactions:
         client.event(on_interaction)
 
     def handle(self, interaction: discord.Interaction) -> None:
-        """Begin to see to one."""
+        """Start handling an interaction."""
         if interaction.type is InteractionType.autocomplete:
             self._tasks.start(self._autocomplete(interaction))
         elif interaction.type in (InteractionType.application_command, InteractionType.component):
             try:
                 asked = read_interaction(interaction, self._commands)
             except Exception:
-                log.exception("a command could not be read")
+                log.exception("could not read a command")
                 self._tasks.start(self._refuse(interaction, phrases.OUR_FAULT))
                 return
             if asked is None:
@@ -107,15 +107,15 @@ class Interactions:
             self._tasks.start(self._handle(interaction, asked))
 
     async def acknowledged(self, message: IncomingMessage) -> None:
-        """Wait until a command or press can be answered, or never will be: to be done before it is answered.
+        """Wait until an interaction is acknowledged or never will be; call this before answering it.
 
-        Of one that an earlier process has taken in nothing is known, and there is nothing to wait for.
+        Returns at once for one that an earlier process accepted, as nothing is known about it.
         """
         if waiting := self._unacknowledged.get(message.id):
             await waiting.wait()
 
     async def close(self) -> None:
-        """Leave off; what was accepted stays so."""
+        """Stop; accepted interactions stay accepted."""
         self._tasks.cancel()
         await self._tasks.wait()
 
@@ -140,20 +140,20 @@ class Interactions:
             self._set_acknowledged(message)
 
     async def _try_accept(self, said: ReceivedMessage) -> str:
-        """Have it taken in; "" where a Reply comes, else what is said instead: the same to all, whatever the reason."""
-        line = self._lines.setdefault(said.message.chat, asyncio.Lock())
+        """Accept an interaction; return "" if a Reply follows, otherwise a text that hides the reason."""
+        lock = self._locks.setdefault(said.message.chat, asyncio.Lock())
         try:
-            async with line:
+            async with lock:
                 return "" if await self._accept(said) else phrases.NO_ANSWER_HERE
         except NotAccepted as problem:
-            log.warning("a command of %s was not taken in: %s", said.message.chat, one_line(str(problem)))
+            log.warning("a command in %s was not accepted: %s", said.message.chat, one_line(str(problem)))
             return phrases.NOT_TAKEN_IN
         except Exception:
-            log.exception("a command of %s was not taken in", said.message.chat)
+            log.exception("a command in %s was not accepted", said.message.chat)
             return phrases.OUR_FAULT
 
     def _is_pressed_again(self, asked: ReceivedInteraction) -> bool:
-        """Note a press; tell whether it is the same as one just before."""
+        """Record a press; return whether it repeats the previous one."""
         if not asked.answerable.buttons:
             return False
         key, now = _press_key(asked), time.monotonic()
@@ -171,11 +171,11 @@ class Interactions:
             waiting.set()
 
     async def _refuse(self, interaction: discord.Interaction, text: str) -> None:
-        """Say something that only who asked sees, as the first answer."""
+        """Send a first answer that only the sender sees."""
         await self._send_answer(lambda: interaction.response.send_message(text, ephemeral=True))
 
     async def _send_answer(self, answer: SendAnswer) -> None:
-        """Give an answer, again where it failed on its way; what cannot be told is logged."""
+        """Send an answer with retries; a failure is logged."""
         fault: Exception = TimeoutError()
         with suppress(TimeoutError):
             async with asyncio.timeout(self._call_seconds):
@@ -184,21 +184,21 @@ class Interactions:
                         await answer()
                     except discord.HTTPException as error:
                         if error.code == ACKNOWLEDGED_ALREADY:
-                            return  # the first time it had arrived after all
+                            return  # the first attempt had arrived
                         fault = error
                         if error.status < 500 and error.status != 429:
                             break
-                    except Exception as error:  # noqa: BLE001 - such as a session that is closed for a new one
-                        fault = error  # whatever it is, what was asked for is taken in all the same
+                    except Exception as error:  # noqa: BLE001 - such as a session closed for a new one
+                        fault = error  # the interaction was accepted in any case
                     else:
                         return
                     if pause is not None:
                         await asyncio.sleep(pause)
         is_late = isinstance(fault, discord.HTTPException) and fault.code == TOO_LATE
         why = "it came too late" if is_late else describe_error(fault)
-        log.warning("a command could not be acknowledged: %s", one_line(why))
+        log.warning("could not acknowledge a command: %s", one_line(why))
 
-    # -- while somebody types -------------------------------------------------------------------------------
+    # -- autocomplete ---------------------------------------------------------------------------------------
 
     async def _autocomplete(self, interaction: discord.Interaction) -> None:
         offers: list[Suggestion] = []
@@ -207,14 +207,14 @@ class Interactions:
             try:
                 async with asyncio.timeout(self._complete_seconds):
                     offers = await self._make_suggestions(interaction)
-            except (StateFault, MemoryFault, OSError) as fault:  # TimeoutError, too
-                log.debug("nothing could be offered: %s", one_line(str(fault) or "it took too long"))
+            except (StateFault, MemoryFault, OSError) as fault:  # includes TimeoutError
+                log.debug("no suggestions: %s", one_line(str(fault) or "it took too long"))
             except Exception:
-                log.exception("nothing could be offered")
+                log.exception("could not make suggestions")
             finally:
                 self._completing -= 1
         choices = [Choice(name=offer.label, value=offer.value) for offer in offers]
-        with suppress(Exception):  # nobody would miss it
+        with suppress(Exception):  # suggestions are optional
             async with asyncio.timeout(self._complete_seconds):
                 await interaction.response.autocomplete(choices)
 
@@ -229,7 +229,7 @@ def _press_key(asked: ReceivedInteraction) -> tuple[int, PersonId, str]:
 
 
 async def _send_deferred(interaction: discord.Interaction, asked: ReceivedInteraction) -> None:
-    """Tell that the answer comes later: in a message of its own, or in the place of the one with the buttons."""
+    """Announce a later answer: in a new message, or in place of the one with the buttons."""
     answerable = asked.answerable
     await interaction.response.defer(
         ephemeral=answerable.private and not answerable.replaces, thinking=not answerable.replaces
@@ -237,7 +237,7 @@ async def _send_deferred(interaction: discord.Interaction, asked: ReceivedIntera
 
 
 async def _send_late(interaction: discord.Interaction, asked: ReceivedInteraction, text: str) -> None:
-    """Say something in the place of what was announced; beside the buttons, where they stay."""
+    """Send text in place of the announced answer; next to the buttons if those stay."""
     if asked.answerable.replaces:
         await interaction.followup.send(text, ephemeral=True)
     else:

@@ -1,6 +1,6 @@
-"""How much Discord has refused: an address from which too much comes that it must refuse is banned.
+"""Limit the requests that Discord rejects: it bans addresses that send too many.
 
-10,000 answers of 401, 403 or 429 in ten minutes are its limit:
+The limit is 10,000 responses of 401, 403 or 429 in ten minutes:
 https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
 """
 
@@ -11,11 +11,10 @@ from collections.abc import Callable
 COUNTED_STATUSES = (401, 403, 429)
 MAX_INVALID = 300
 WINDOW_SECONDS = 600.0
-"""Seconds."""
 
 
 class InvalidRequestLimit:
-    """Counts what was refused, and tells when it is time to ask nothing for a while."""
+    """Counts rejected requests, and says when to pause."""
 
     def __init__(
         self,
@@ -30,12 +29,12 @@ class InvalidRequestLimit:
         self._refused: deque[float] = deque(maxlen=most)
 
     def note(self, status: int) -> None:
-        """Note how Discord has answered."""
+        """Record the status of a response."""
         if status in COUNTED_STATUSES:
             self._refused.append(self._clock())
 
     def wait(self) -> float:
-        """Seconds for which nothing is to be asked; 0 for none."""
+        """Return the seconds to wait before the next request; 0 if none."""
         if len(self._refused) < self._most:
             return 0.0
         return max(self._refused[0] + self._within - self._clock(), 0.0)

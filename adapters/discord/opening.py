@@ -1,4 +1,4 @@
-"""Opens Discord as a channel."""
+"""Open the Discord channel."""
 
 import asyncio
 import warnings
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_channel(assistant: "Assistant", duty: Ownership) -> AsyncIterator["DiscordAdapter"]:
-    """Open Discord as a channel."""
+    """Open the Discord channel."""
     with warnings.catch_warnings():
-        # The library's own, on Python 3.11 and 3.12.
+        # The library's own warning on Python 3.11 and 3.12.
         warnings.filterwarnings("ignore", "'audioop' is deprecated")
         from adapters.discord.adapter import DISCORD, DiscordAdapter
         from adapters.discord.autocomplete import AutocompleteSources
@@ -65,6 +65,6 @@ async def open_channel(assistant: "Assistant", duty: Ownership) -> AsyncIterator
 
 
 def hook_paths(settings: DiscordSettings) -> Sequence[str]:
-    """Return none: Discord is listened to over a connection of ours."""
+    """Return no paths: Discord delivers events over our own connection."""
     del settings
     return ()

@@ -1,7 +1,7 @@
-"""Everything in discord.py that we use although it is not public: another version may lack it, so each start checks.
+"""All uses of discord.py's private API, which another version may lack; checked at each start.
 
-No other module reaches for what the library keeps to itself. Nothing is imported here before it is used, so that a
-library in which something is missing is told in one line.
+Only this module uses private names of the library. Nothing of the library is imported before it is used, so that a
+missing name is reported in one line.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from discord.webhook.async_ import AsyncWebhookAdapter
 
 TESTED = "2.7.1"
-"""The version that all of this was tried with."""
+"""The version that was tested."""
 CHANGED = (
     "discord.py {version} has no {missing}: install the version that Commonplace was tested with "
     "(pip install discord.py=={tested})"
@@ -69,7 +69,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "discord.webhook.async_:AsyncWebhookAdapter.delete_webhook_message": ("session",),
 }  # fmt: skip
-"""What each module must have, and which parameters it must take."""
+"""Required names by module, and the parameters that they must accept."""
 CLIENT_ATTRIBUTES = (
     "_connection._intents",
     "_connection.parsers",
@@ -81,44 +81,44 @@ CLIENT_ATTRIBUTES = (
     "http.ws_connect",
     "ws",
 )
-"""What each client must have."""
+"""Required attributes of each client."""
 
 
 MOST_BYTES = 8 << 20
-"""Of one payload over the gateway, and of one answer: several times what the largest server takes. Nobody else is
-served while it is read."""
+"""Largest Gateway payload and API response: several times what the largest server needs. Reading it blocks everything
+else."""
 MOST_IN_A_LIST = 5000
-"""Guilds, channels or members that an event may name: Discord tells one connection of half as many guilds."""
+"""Most guilds, channels or members in one event; Discord reports half as many guilds to a connection."""
 SHORTEST_BEAT, LONGEST_BEAT = 0.02, 300.0
-"""Seconds between two signs of life."""
+"""Bounds of the heartbeat interval in seconds."""
 STEADY_SECONDS = 5.0
-"""A session that ends sooner is no reason to begin the next one at once."""
+"""A session that ends sooner gives no reason to start the next one at once."""
 _END_OF_PACKED = b"\x00\x00\xff\xff"
 
 
 class LibraryChanged(Exception):
-    """The installed discord.py lacks something that we use; the text is one line with the mend in it."""
+    """The installed discord.py lacks a name that we use; the text is one line with the remedy."""
 
     def __init__(self, missing: str) -> None:
         super().__init__(CHANGED.format(version=discord.__version__, missing=missing, tested=TESTED))
 
 
 class UnreadableEventListener(Protocol):
-    """What is told of an event that the library could not read."""
+    """Receives events that the library could not parse."""
 
     def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
-        """The library stumbled over an event."""
+        """The library failed to parse an event."""
         ...
 
 
 def silence_logs() -> None:
-    """Keep the library from logging: it tells of everything with tracebacks, and of what somebody wrote."""
+    """Silence the library's logs, which contain tracebacks and users' messages."""
     logging.getLogger("discord").setLevel(logging.CRITICAL)
 
 
 def check_library() -> None:
-    """Raise LibraryChanged if the installed library lacks something that this module uses."""
-    silence_logs()  # it warns with each client of what voice would need
+    """Check the installed library for all private names. Raises LibraryChanged."""
+    silence_logs()  # each client warns about missing voice libraries
     for name, parameters in NAMES.items():
         found = _find_name(name)
         accepted = inspect.signature(found).parameters if parameters else {}
@@ -148,11 +148,11 @@ def _find_name(name: str) -> Any:
     return at
 
 
-# -- where it connects, and how soon again ------------------------------------------------------------------
+# -- endpoints and reconnecting -----------------------------------------------------------------------------
 
 
 def set_endpoints(api_base: str, gateway: str) -> None:
-    """Have all clients of this process ask `api_base` and connect to `gateway`: the library asks nobody where."""
+    """Set the API and Gateway addresses of all clients in this process; the library has no option for them."""
     from discord.gateway import DiscordWebSocket
     from discord.http import Route
 
@@ -163,11 +163,11 @@ def set_endpoints(api_base: str, gateway: str) -> None:
 def limit_reconnects(
     client: discord.Client, openings: BackoffTimes, *, hello_within: float
 ) -> Callable[[], None]:
-    """Open websockets at our own pace, instead of the library's, which waits for minutes after a few failures.
+    """Open websockets with our own backoff; the library's waits minutes after a few failures.
 
-    One over which the gateway says nothing for `hello_within` seconds has failed: the library would wait for a
-    minute. It connects at once to a gateway that has hung up before its first word, or before a session began,
-    without end. Return what is to be called when a session begins or goes on.
+    A connection without a message for `hello_within` seconds has failed; the library would wait a minute. The
+    library also reconnects at once, without end, if the Gateway hangs up before its first message or before a
+    session starts. Return a callback to be called when a session starts or resumes.
     """
     import discord.client as single
     import discord.shard as sharded
@@ -190,9 +190,9 @@ def limit_reconnects(
         begun_at = inf
         if backoff.failures:
             await asyncio.sleep(add_jitter(backoff.delay))
-        elif without_session.failures > 1:  # a first one is everyday life: a session that cannot go on
+        elif without_session.failures > 1:  # a single one is common: a session that cannot be resumed
             await asyncio.sleep(add_jitter(without_session.delay))
-        backoff.record_failure()  # until it is known better
+        backoff.record_failure()  # until the first message arrives
         async with asyncio.timeout(hello_within):
             socket: Any = await _connect(http, str(url), **options)
         receive = receive_bounded(socket, is_packed="compress=zlib-stream" in str(url))
@@ -202,7 +202,7 @@ def limit_reconnects(
             message = await receive(min(hello_within, timeout or hello_within))
             if message.type in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
                 backoff.record_success()
-                without_session.record_failure()  # until one has begun and lasted
+                without_session.record_failure()  # until a session has started and lasted
             return message
 
         socket.receive = receive_hello
@@ -213,7 +213,7 @@ def limit_reconnects(
 
 
 async def _connect(http: Any, url: str, *, compress: int = 0) -> aiohttp.ClientWebSocketResponse:
-    """Open a websocket as the library does, but with a bound for what comes over it."""
+    """Open a websocket as the library does, but with a size limit."""
     session: aiohttp.ClientSession = http._HTTPClient__session
     return await session.ws_connect(
         url,
@@ -231,10 +231,9 @@ Receive = Callable[..., Awaitable[aiohttp.WSMessage]]
 
 
 def receive_bounded(socket: aiohttp.ClientWebSocketResponse, *, is_packed: bool) -> Receive:
-    """Return what receives in place of a socket's own method: it unpacks as much as a payload may have, and ends there.
+    """Return a replacement for a socket's `receive` that limits the decompressed size.
 
-    Everybody else has a turn between two payloads: of those that have come already, the library reads one after the
-    other.
+    It also yields to other tasks between payloads, as the library reads all waiting ones without a pause.
     """
     receive = socket.receive
     unpacking = zlib.decompressobj()
@@ -264,7 +263,7 @@ def receive_bounded(socket: aiohttp.ClientWebSocketResponse, *, is_packed: bool)
 
 
 def _bound_heartbeats() -> None:
-    """Have signs of life sent in measure, whatever the gateway asks for, and by one thread of each connection."""
+    """Bound the interval of heartbeats, whatever the Gateway asks for, and keep one thread per connection."""
     import discord.gateway as gateway
 
     if gateway.KeepAliveHandler.__module__ != gateway.__name__:
@@ -272,9 +271,9 @@ def _bound_heartbeats() -> None:
 
     class BoundedHeartbeats(gateway.KeepAliveHandler):
         def __init__(self, *args: Any, ws: Any, interval: float | None = None, **options: Any) -> None:
-            if before := ws._keep_alive:  # the gateway has said hello once more
+            if before := ws._keep_alive:  # the Gateway sent a second hello
                 before.stop()
-            # `max` and `min` in this order also turn NaN into a number.
+            # This order of `max` and `min` also replaces NaN.
             interval = max(SHORTEST_BEAT, min(LONGEST_BEAT, interval or 0.0))
             super().__init__(*args, ws=ws, interval=interval, **options)
 
@@ -282,26 +281,26 @@ def _bound_heartbeats() -> None:
 
 
 class _NoDelay:
-    """In the place of the library's own waits."""
+    """Replaces the library's backoff."""
 
     def delay(self) -> float:
         return 0.0
 
 
 def is_reconnect_request(error: BaseException | None) -> bool:
-    """Whether an error is the library's own sign that it must connect once more."""
+    """Return whether an error is the library's signal to reconnect."""
     from discord.gateway import ReconnectWebSocket
 
     return isinstance(error, ReconnectWebSocket)
 
 
 def has_connected(client: discord.Client) -> bool:
-    """Whether a websocket of the client was ever opened."""
+    """Return whether the client ever opened a websocket."""
     return client.ws is not None
 
 
 def stop_heartbeats(client: discord.Client) -> None:
-    """End the heartbeat threads of connections that ended before their session began: the library forgets those."""
+    """End heartbeat threads that the library forgets: those of connections lost before their session started."""
     from discord.gateway import KeepAliveHandler
 
     for thread in threading.enumerate():
@@ -309,16 +308,16 @@ def stop_heartbeats(client: discord.Client) -> None:
             thread.stop()
 
 
-# -- what it is told, and what it tells ---------------------------------------------------------------------
+# -- events -------------------------------------------------------------------------------------------------
 
 
 def request_message_text(client: discord.Client) -> None:
-    """Ask for the text of all messages; to be done before it connects."""
+    """Request the text of all messages; call it before connecting."""
     client._connection._intents.message_content = True
 
 
 def guard_events(client: discord.Client, listener: UnreadableEventListener) -> None:
-    """Tell the listener of events that the library cannot read: each would end the connection, and come again."""
+    """Report events that the library cannot parse; each would end the connection and be sent again."""
     parsers = client._connection.parsers
     for event, parse in parsers.items():
         if event not in ("READY", "RESUMED"):
@@ -328,7 +327,7 @@ def guard_events(client: discord.Client, listener: UnreadableEventListener) -> N
 
 
 def _checked(parse: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Have a session that cannot begin fail as a connection does, so that the next one is paced."""
+    """Turn errors at a session's start into connection errors, so that the next attempt is delayed."""
 
     def checked(raw: Any) -> None:
         if _has_too_many(raw):
@@ -356,24 +355,24 @@ def _guard_parser(
             parse(raw)
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, it must not stop those that come after it
+        except Exception as error:  # noqa: BLE001 - one bad event must not stop later ones
             listener.unreadable(event, raw if isinstance(raw, Mapping) else {"data": raw}, error)
 
     return guarded
 
 
 def parse_message(client: discord.Client, channel: Any, raw: Mapping[str, Any]) -> discord.Message:
-    """A message as the library has it, of what the history holds. Raises whatever the library stumbles over."""
+    """Return the library's object for a raw message of a history. Raises what the library raises."""
     return discord.Message(state=client._connection, channel=channel, data=raw)  # type: ignore[arg-type]
 
 
 def parse_attachment(interaction: discord.Interaction, raw: Any) -> discord.Attachment:
-    """A file as the library has it, of what came with a command."""
+    """Return the library's object for a command's raw attachment."""
     return discord.Attachment(data=raw, state=interaction._state)
 
 
 def note_as_read(answer: aiohttp.ClientResponse, body: bytes) -> None:
-    """Have whoever asks for all of an answer be given this."""
+    """Store a response's body so that later reads return it."""
     answer._body = body
 
 
@@ -381,28 +380,28 @@ def note_as_read(answer: aiohttp.ClientResponse, body: bytes) -> None:
 
 
 def http_client(client: discord.Client) -> "HTTPClient":
-    """The library's calls to Discord, each of which is named in NAMES."""
+    """Return the library's API calls; each one used is listed in NAMES."""
     return client.http
 
 
 def webhook_adapter() -> "AsyncWebhookAdapter":
-    """The library's calls for the answer to a command or press."""
+    """Return the library's calls for answering interactions."""
     from discord.webhook.async_ import async_context
 
     return async_context.get()
 
 
 def parameters_class(**options: Any) -> "MultipartParameters":
-    """A message as the library's calls take it."""
+    """Return a message in the form of the library's calls."""
     from discord.http import handle_message_parameters
 
     return handle_message_parameters(**options)
 
 
 def fix_cancelled_limits(client: discord.Client) -> None:
-    """Mend a call that is cancelled while it waits for the end of a limit for all calls: all others would wait on.
+    """Release the global rate limit when a call waiting for it is cancelled; all others would wait forever.
 
-    Who goes on too early by that is only told of the limit once more.
+    A call that continues too early only meets the limit again.
     """
     http: Any = client.http
     ask = http.request

@@ -1,7 +1,7 @@
-"""How often replies that grow may be shown; how they end waits for nothing but Discord's own limits.
+"""Limit how often growing replies are updated; final messages only wait for Discord's own limits.
 
-Discord takes about five edits in five seconds in a channel, and fifty calls a second in all. The library heeds what it
-is told of that; the pace keeps it from ever having to, so that there is always room for the end of a reply.
+Discord allows about five edits in five seconds per channel and fifty calls a second overall. The library obeys the
+limits that Discord reports; this limiter stays below them, so that the end of a reply never has to wait.
 """
 
 import asyncio
@@ -9,14 +9,14 @@ from collections import OrderedDict
 
 CHANNEL_SECONDS = 1.25
 PER_SECOND = 20
-"""In all channels together."""
+"""Over all channels."""
 CHANNELS_KEPT = 1000
 SETTLE_SECONDS = 0.2
-"""After its first words a reply gets so long to come to its end, so that a short one is never seen in part."""
+"""Time to wait after a reply's first words, so that a short one is never shown in part."""
 
 
 class RateLimiter:
-    """Hands out turns: whoever asks in a channel has to wait for those who asked there before."""
+    """Grants turns in order of request per channel."""
 
     def __init__(self, *, channel_seconds: float = CHANNEL_SECONDS, per_second: float = PER_SECOND) -> None:
         self._channel_seconds = channel_seconds
@@ -25,18 +25,18 @@ class RateLimiter:
         self._all_free_at = 0.0
 
     async def wait_for_slot(self, channel: int) -> None:
-        """Wait until one step of a reply may be shown in a channel."""
+        """Wait until a step of a reply may be shown in the channel."""
         now = self._now()
         at = max(now, self._free_at.get(channel, now))
         self._record(channel, at + self._channel_seconds, now)
         await asyncio.sleep(at - now)
-        now = self._now()  # only now it is one of all, so that no channel waits for another's time
+        now = self._now()  # counted only now, so that no channel waits for another's turn
         at = max(now, self._all_free_at)
         self._all_free_at = at + self._seconds
         await asyncio.sleep(at - now)
 
     def pause(self, channel: int, seconds: float) -> None:
-        """Let no reply grow in a channel for some time."""
+        """Pause growing replies in a channel for `seconds`."""
         now = self._now()
         self._record(channel, max(self._free_at.get(channel, now), now + seconds), now)
 

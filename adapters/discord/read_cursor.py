@@ -1,4 +1,4 @@
-"""How far all that was said on Discord is taken in, kept so that what was missed can be told after a restart."""
+"""How far Discord's messages were read, stored so that missed ones are found after a restart."""
 
 import asyncio
 import logging
@@ -13,62 +13,62 @@ from bot.channel_store import ChannelStore
 log = logging.getLogger(__name__)
 
 UP_TO = "heard"
-"""The message up to which all is taken in, whatever its channel."""
+"""Key of the message id up to which everything was read, in any channel."""
 BEHIND = "behind:"
-"""… but not in these channels: up to which message it is there."""
+"""Channels read less far, each with its message id."""
 AWAY = "away:"
-"""… nor in these guilds, which cannot be heard for now: up to which message it is there."""
+"""Guilds unavailable for now and read less far, each with its message id."""
 DIRECT = "dm:"
-"""The direct conversation with each person, since Discord tells bots of none."""
+"""Direct channels by person, as Discord does not list them for bots."""
 THREAD = "thread:"
-"""Threads in which the bot was spoken to, with a message in each: Discord tells bots only of those that are open."""
+"""Threads where the bot was addressed, each with a message id: Discord lists only open threads."""
 
 SLACK = timedelta(seconds=5)
-"""Messages of the same moment do not always come in the order of their numbers."""
+"""Messages of the same moment may arrive out of order."""
 RECENT = 5000
-"""Some 1 MB. What is read again beyond them is found in the inbox, which takes in nothing twice."""
+"""About 1 MB. Older messages read again are recognized by the inbox."""
 MOST_DIRECT = 500
 THREADS_KEPT = timedelta(days=30)
 THREAD_NOTED_AGAIN = timedelta(days=1)
 
 
 class ReadCursor:
-    """One mark for all channels, and one more for each in which not all before it is taken in.
+    """One mark for all channels, and separate marks for channels that are behind it.
 
-    Numbers of messages hold the moment at which they were written, so that one mark serves all channels. It stays
-    where it was from the beginning of a session until it is known what was missed before that.
+    Message ids contain their time, so one mark serves all channels. It stays where it was at a session's start
+    until it is known what was missed before.
     """
 
     def __init__(
         self, store: ChannelStore, *, slack: timedelta = SLACK, since: datetime | None = None
     ) -> None:
-        """`since`: until when another instance has answered; nothing of before is for us."""
+        """Store the parts. `since`: until when another instance answered; earlier messages are not ours."""
         self._store = store
         self._since = time_snowflake(since) if since else 0
         self.slack = slack
-        """So much of what was heard last is not yet taken to be all that was said until then."""
+        """How far the mark stays behind the latest message."""
         self._mark = 0
         self._highest = 0
         self._unsettled: set[str] = set()
         self._saved_mark = 0
         self._saved: dict[str, int] = {}
-        """What is behind, by key."""
+        """Stored marks of what is behind, by key."""
         self.behind: dict[int, int] = {}
-        """Channels of an earlier process that nobody has looked at yet."""
+        """Channels left behind by an earlier process and not yet checked."""
         self.away: dict[int, int] = {}
-        """Guilds that cannot be heard."""
+        """Unavailable guilds."""
         self.direct: dict[str, int] = {}
-        """Direct conversations, by person."""
+        """Direct channels by person."""
         self.threads: dict[int, int] = {}
         self._recent: OrderedDict[str, None] = OrderedDict()
 
     async def load(self) -> None:
-        """Read what an earlier process has left. Raises StateFault."""
+        """Read the state of an earlier process. Raises StateFault."""
         self._mark = _parse_number(await self._store.get(UP_TO))
         if self._since > self._mark:
             self._mark = self._since
             await self._store.put(UP_TO, str(self._mark))
-        if not self._mark:  # the first time: nothing of before this is for us, and all from now on
+        if not self._mark:  # the first start: only messages from now on are ours
             self._mark = time_snowflake(_now())
             await self._store.put(UP_TO, str(self._mark))
         self._saved_mark = self._mark
@@ -97,49 +97,49 @@ class ReadCursor:
 
     @property
     def mark(self) -> int:
-        """The message up to which all is taken in."""
+        """Id of the message up to which everything was read."""
         if not self._unsettled and self._highest:
             self._mark = max(self._mark, message_id_before(self._highest, self.slack))
         return self._mark
 
     def see(self, message: int) -> None:
-        """Note that a message came, whoever wrote it."""
+        """Record that a message arrived, from anyone."""
         self._highest = max(self._highest, message)
 
     def begin(self, *parts: str) -> None:
-        """Until all `parts` are settled too, nobody knows what was missed from now on."""
+        """Hold the mark until all `parts` are settled."""
         self._mark = self.mark
         self._unsettled |= set(parts)
 
     def begin_anew(self, *parts: str) -> None:
-        """As `begin`, where of all that was to be settled before nothing more will be told."""
+        """Like `begin`, but drop all earlier parts, which nothing will settle any more."""
         self._mark = self.mark
         self._unsettled = set(parts)
 
     def settle(self, part: str) -> None:
-        """What was missed in one part is known now."""
+        """Record that it is known what was missed in a part."""
         self._unsettled.discard(part)
 
-    # -- what was taken in ----------------------------------------------------------------------------------
+    # -- messages -------------------------------------------------------------------------------------------
 
     def has_seen(self, message: str) -> bool:
-        """Whether a message was taken in by this process, not too long ago."""
+        """Return whether this process recently read a message."""
         return message in self._recent
 
     def mark_read(self, message: str) -> None:
-        """Note that a message was taken in."""
+        """Record that a message was read."""
         self._recent[message] = None
         if len(self._recent) > RECENT:
             self._recent.popitem(last=False)
 
     async def remember_direct(self, person: str, channel: int) -> None:
-        """Keep where a person talks with the bot. Raises StateFault."""
+        """Store a person's direct channel. Raises StateFault."""
         if self.direct.get(person) != channel:
             await self._store.put(f"{DIRECT}{person}", str(channel))
             self.direct[person] = channel
 
     async def remember_thread(self, thread: int, message: int) -> None:
-        """Keep that the bot was spoken to in a thread. Raises StateFault."""
+        """Store that the bot was addressed in a thread. Raises StateFault."""
         noted = self.threads.get(thread)
         if noted is None or snowflake_time(message) - snowflake_time(noted) > THREAD_NOTED_AGAIN:
             await self._store.put(f"{THREAD}{thread}", str(message))
@@ -148,10 +148,10 @@ class ReadCursor:
     # -- on disk --------------------------------------------------------------------------------------------
 
     async def save(self, pending: Mapping[int, int]) -> None:
-        """Put the marks on disk; `pending`: channels that are behind, and up to which message. Raises StateFault."""
+        """Store the marks; `pending`: channels that are behind, with their message ids. Raises StateFault."""
         mark = self.mark
         behind = self._merge_behind(pending)
-        # What is behind first: a crash in between may leave too much to be read again, never too little.
+        # What is behind first: after a crash too much may be read again, but never too little.
         await asyncio.gather(
             *(
                 self._store.put(key, str(message))
@@ -174,7 +174,7 @@ class ReadCursor:
 
 
 def message_id_before(message: int, span: timedelta) -> int:
-    """The number that a message would have that was written so much earlier."""
+    """Return the id of a message written `span` earlier."""
     return max(message - (int(span.total_seconds() * 1000) << 22), 0)
 
 

@@ -1,4 +1,4 @@
-"""Messages are taken in one after the other in each channel, first those that were missed; all channels at once."""
+"""Read each channel's messages in order, missed ones first; channels run concurrently."""
 
 import asyncio
 import json
@@ -51,42 +51,42 @@ from bot.tasks import BackgroundTasks
 log = logging.getLogger(__name__)
 
 MOST_WAITING = 200
-"""Messages of a channel that are held; the others are read from its history when their turn comes."""
+"""Messages held per channel; further ones are read from its history when they are due."""
 AT_ONCE = 4
-"""Histories that are read at the same time."""
+"""Histories read concurrently."""
 DELETED_KEPT = 1000
 NAMED = 3
-"""Channels that a line names."""
+"""Channels named in a log line."""
 NO_HISTORY = (
     "what was missed in {channels} cannot be read: give the bot the permission Read Message History there"
 )
 DIRECTS_TASK = "discord direct conversations"
-"""The task that opens them, as owners read of it."""
+"""Name of the task that opens them, as shown to owners."""
 GUILDS, SHARD_AWAY, DIRECTS = "guilds of {shard}", "{shard} is away", "direct conversations"
 
 
 @dataclass(frozen=True, slots=True)
 class ReceiveTimes:
-    """Seconds."""
+    """Durations in seconds."""
 
     first: float = 1.0
-    """Before what failed is tried again; each further failure doubles it."""
+    """Before the first retry; doubled by each further failure."""
     short: float = 4.0
-    """The longest in the first minute of failures."""
+    """Maximum in the first minute of failures."""
     longest: float = 60.0
     answer: float = 8.0
-    """For an answer, in the first minute of failures; later ten times as long."""
+    """For an answer in the first minute of failures; later ten times as long."""
     save: float = 3.0
-    """Between two times that it is noted how far all is taken in."""
+    """Between two saves of the read cursor."""
     slack: float = SLACK.total_seconds()
-    """So much of what was taken in is read again in a new session."""
+    """How much is read again in a new session."""
     shards_slack: float = 120.0
-    """… where there are shards: one may be dead for as long, before that is noticed, while the others hear on."""
+    """The same with shards: one may be dead this long before it is noticed, while others still receive."""
 
 
 @dataclass(frozen=True, slots=True)
 class _UnreadableMessage:
-    """A message that cannot be read."""
+    """A message that could not be parsed."""
 
     id: str
     raw: Mapping[str, Any]
@@ -98,15 +98,15 @@ class _ChannelQueue:
     channel: int
     is_direct: bool = False
     missed: int | None = None
-    """The message after which the history is to be read, before anything else."""
+    """Message id after which the history is to be read, before anything else."""
     read_again: bool = False
-    """Whether the history may hold more than what was read of it: something was left to it after that."""
+    """Whether the history may hold more than was read: messages were left to it after that."""
     waiting: deque[ReceivedMessage | _UnreadableMessage] = field(default_factory=deque)
     members: dict[int, discord.Member | None] = field(default_factory=dict)
-    """Those that were asked for, while there is something to take in."""
+    """Members already fetched while the queue is not empty."""
 
     def read_up_to(self) -> int | None:
-        """The message up to which all is taken in; None where nobody would have to read again."""
+        """Return the message id up to which everything was read; None if nothing needs to be read again."""
         if self.missed is not None:
             return self.missed
         numbers = [
@@ -118,11 +118,11 @@ class _ChannelQueue:
 
 
 AcceptMessage = Callable[[ReceivedMessage], Awaitable[bool]]
-"""As Accept of `bot.messages`, told of the sender's roles too."""
+"""Like AcceptMessage of `bot.messages`, but with the sender's roles."""
 
 
 class Receiver:
-    """Takes in what is said, each message at least once and in the order of its channel."""
+    """Accepts messages, each at least once and in the order of its channel."""
 
     def __init__(
         self,
@@ -136,11 +136,10 @@ class Receiver:
         since: datetime | None = None,
         supervisor: Supervisor | None = None,
     ) -> None:
-        """`people`: those with whom a direct conversation is opened, so that it is known where they write.
+        """Store the parts. `people`: persons whose direct channels are opened, to learn where they write.
 
-        `withdraw` is called with each message that is deleted; `hampered` is told what is wrong, in one line
-        with the mend, or "". `since`: until when another instance has answered. `supervisor` opens the direct
-        conversations, and knows if that fails.
+        `withdraw` is called with each deleted message. `hampered` gets the current problem with its remedy in one
+        line, or "". `since`: until when another instance has answered. `supervisor` opens the direct channels.
         """
         self._accept = accept
         self._store = store
@@ -149,13 +148,13 @@ class Receiver:
         self._pauses = pauses
         self._withdraw = withdraw
         self._deleted: OrderedDict[int, None] = OrderedDict()
-        """Messages that are gone, the latest of them."""
+        """Ids of the latest deleted messages."""
         self._told_from = sys.maxsize
-        """From which message on we are told of those that are deleted."""
+        """Message id from which on deletions are reported to us."""
         self._away: set[int] = set()
-        """Shards that cannot be heard."""
-        self._heard = ReadCursor(store, slack=timedelta(seconds=pauses.slack), since=since)
-        self._lanes: dict[int, _ChannelQueue] = {}
+        """Shards that are disconnected."""
+        self._cursor = ReadCursor(store, slack=timedelta(seconds=pauses.slack), since=since)
+        self._queues: dict[int, _ChannelQueue] = {}
         self._supervisor = supervisor or Supervisor()
         self._beside = BackgroundTasks()
         self._opening: asyncio.Task[None] | None = None
@@ -163,29 +162,29 @@ class Receiver:
         self._client: discord.Client | None = None
         self._session = 0
         self._session_mark = 0
-        """Up to which message all was taken in when the session began."""
+        """Message id up to which everything was read when the session started."""
         self._awaited: dict[int, int] = {}
-        """Guilds of which nothing was told yet in this session, with their shards."""
+        """Guilds not yet reported in this session, with their shards."""
         self._unknown: set[int] = set()
-        """Shards of which not all guilds are known yet."""
+        """Shards whose guilds are not all known yet."""
         self._held: list[discord.Message] = []
         self._unread: OrderedDict[int, str] = OrderedDict()
-        """Names of channels whose history is closed to the bot."""
+        """Names of channels whose history the bot may not read."""
         self._refusal = ""
         self._is_text_hidden = False
 
     async def load(self) -> None:
         """Read how far an earlier process came. Raises StateFault."""
-        await self._heard.load()
+        await self._cursor.load()
 
     async def keep_saving(self) -> None:
-        """Note now and then how far all is taken in, so that a crash costs no more than reading it again."""
+        """Save the cursor regularly, so that little is read again after a crash."""
         while True:
             await asyncio.sleep(self._pauses.save)
             await self._save()
 
     async def close(self) -> None:
-        """Leave off; what is not taken in yet is read again next time."""
+        """Stop; messages not yet accepted are read again next time."""
         self._beside.cancel()
         await self._beside.wait()
         await self._save()
@@ -193,33 +192,33 @@ class Receiver:
     async def _save(self) -> None:
         pending = {
             channel: up_to
-            for channel, lane in self._lanes.items()
-            if (up_to := lane.read_up_to()) is not None
+            for channel, queue in self._queues.items()
+            if (up_to := queue.read_up_to()) is not None
         }
         try:
-            await self._heard.save(pending)
+            await self._cursor.save(pending)
         except StateFault as fault:
             log.debug("discord: %s", fault)
 
-    # -- what happens ---------------------------------------------------------------------------------------
+    # -- events ---------------------------------------------------------------------------------------------
 
     def connected(self, client: discord.Client, shard: int) -> None:
-        """A session begins, and what was said before it is to be looked for."""
+        """A session started; look for messages missed before it."""
         if client is not self._client:
             self._client = client
             self._unknown = set(range(client.shard_count or 1))
             if len(self._unknown) > 1:
-                self._heard.slack = timedelta(seconds=self._pauses.shards_slack)
+                self._cursor.slack = timedelta(seconds=self._pauses.shards_slack)
             self._awaited.clear()
             self._away = set(self._unknown)
-            self._heard.begin_anew(*(GUILDS.format(shard=each) for each in self._unknown))
+            self._cursor.begin_anew(*(GUILDS.format(shard=each) for each in self._unknown))
         self._away.discard(shard)
         self._told_from = time_snowflake(datetime.now(UTC))
         self._unknown.add(shard)
         self._session += 1
-        self._heard.begin(GUILDS.format(shard=shard), DIRECTS)
-        self._heard.settle(SHARD_AWAY.format(shard=shard))
-        self._session_mark = self._heard.mark
+        self._cursor.begin(GUILDS.format(shard=shard), DIRECTS)
+        self._cursor.settle(SHARD_AWAY.format(shard=shard))
+        self._session_mark = self._cursor.mark
         self._awaited |= {guild.id: shard for guild in client.guilds if guild.shard_id == shard}
         self._unread.clear()
         self._report_problems()
@@ -229,76 +228,76 @@ class Receiver:
         self._opening = self._beside.start(self._supervisor.run(DIRECTS_TASK, opening))
 
     def disconnected(self, shard: int) -> None:
-        """A shard cannot be heard, while others may: what they hear tells nothing of how far all is taken in."""
+        """A shard is disconnected; messages of other shards then do not advance the mark."""
         self._away.add(shard)
-        self._heard.begin(SHARD_AWAY.format(shard=shard))
+        self._cursor.begin(SHARD_AWAY.format(shard=shard))
 
     def resumed(self, shard: int) -> None:
-        """A shard goes on where it was."""
+        """A shard resumed its session."""
         self._away.discard(shard)
-        self._heard.settle(SHARD_AWAY.format(shard=shard))
+        self._cursor.settle(SHARD_AWAY.format(shard=shard))
 
     def guild_available(self, guild: discord.Guild) -> None:
-        """Look for what was missed in a guild."""
+        """Look for messages missed in a guild."""
         self._awaited.pop(guild.id, None)
-        mark = min(self._heard.mark, self._heard.away.pop(guild.id, self._heard.mark))
+        mark = min(self._cursor.mark, self._cursor.away.pop(guild.id, self._cursor.mark))
         if mark:
-            behind = self._heard.behind
+            behind = self._cursor.behind
             for missed in find_missed(guild, lambda channel: behind.get(channel, mark)):
                 if missed.is_readable:
                     self._read_from(missed.channel, missed.after)
                 else:
                     self._record_unreadable(missed.channel, missed.name)
         for channel in (*guild.channels, *guild.threads):
-            self._heard.behind.pop(channel.id, None)
+            self._cursor.behind.pop(channel.id, None)
         self._release_waiting(guild.id)
 
     def guild_unavailable(self, guild: discord.Guild) -> None:
-        """A guild cannot be heard: from here on something may be missed in it."""
-        self._heard.away.setdefault(guild.id, self._heard.mark)
+        """A guild became unavailable; messages in it may be missed from here on."""
+        self._cursor.away.setdefault(guild.id, self._cursor.mark)
 
     def guilds_known(self, shard: int) -> None:
-        """What is left to look for stands in no guild: threads that are closed, direct conversations of before."""
+        """All guilds are known; now look in closed threads and known direct channels."""
         for guild in [guild for guild, its_shard in self._awaited.items() if its_shard == shard]:
-            self._heard.away.setdefault(guild, self._session_mark)
+            self._cursor.away.setdefault(guild, self._session_mark)
             del self._awaited[guild]
         self._release_waiting(None)
         self._unknown.discard(shard)
         if not self._unknown:
             self._read_remaining()
-        self._heard.settle(GUILDS.format(shard=shard))
+        self._cursor.settle(GUILDS.format(shard=shard))
 
     def _read_remaining(self) -> None:
-        client, mark = self._client, self._heard.mark
-        for guild in [guild for guild in self._heard.away if client and client.get_guild(guild) is None]:
-            del self._heard.away[guild]  # the bot is not in it any more
-        for channel, after in self._heard.behind.items():
+        client, mark = self._client, self._cursor.mark
+        for guild in [guild for guild in self._cursor.away if client and client.get_guild(guild) is None]:
+            del self._cursor.away[guild]  # the bot has left it
+        for channel, after in self._cursor.behind.items():
             self._read_from(channel, after)
-        self._heard.behind.clear()
+        self._cursor.behind.clear()
         if client and mark:
-            for thread in self._heard.threads:
+            for thread in self._cursor.threads:
                 if client.get_channel(thread) is None:
                     self._read_from(thread, mark)
 
     def said(self, message: discord.Message) -> None:
-        """Put a message behind the others of its channel."""
+        """Queue a new message behind the others of its channel."""
         guild = message.guild
         if guild and guild.id in self._awaited:
             self._held.append(message)
             return
-        self._heard.see(message.id)
+        self._cursor.see(message.id)
         self._enqueue(message.channel.id, self._parse(message, read_message))
 
     def edited(self, message: discord.Message) -> None:
-        """Put what somebody wrote in a message's place behind the others of its channel."""
+        """Queue an edited message behind the others of its channel."""
         if message.edited_at and time_snowflake(message.edited_at) < oldest_message(
             is_direct=message.guild is None
         ):
-            return  # told again since something else of it has changed: somebody has pinned it, or opened a thread
+            return  # reported for another change, such as a pin or a new thread
         self._enqueue(message.channel.id, self._parse(message, read_edit))
 
     def deleted(self, channel: int, messages: Collection[int]) -> None:
-        """Have messages left unanswered that are deleted before anything is begun for them."""
+        """Withdraw deleted messages that were not yet answered."""
         for message in messages:
             self._deleted[message] = None
             if len(self._deleted) > DELETED_KEPT:
@@ -306,34 +305,34 @@ class Receiver:
             self._beside.start(self._withdraw_from(channel, message))
 
     def may_be_deleted(self, message: int) -> bool:
-        """Whether a message may be gone without our having been told of it."""
+        """Return whether a message may have been deleted without an event reaching us."""
         return bool(self._away) or message < self._told_from
 
     async def _withdraw_from(self, channel: int, message: int) -> None:
-        """Tell the assistant, in each of the chats in which the message may wait."""
+        """Withdraw the message in each chat where it may be queued."""
         if self._withdraw is None:
             return
-        people = [person for person, direct in self._heard.direct.items() if direct == channel]
+        people = [person for person, direct in self._cursor.direct.items() if direct == channel]
         chats = [channel_chat(channel), *(direct_chat(person_id(int(person))) for person in people)]
         for chat in (
             *chats,
             channel_chat(message),
-        ):  # the last one: a thread of its own, to be opened by the answer
+        ):  # the last one: a thread that the answer would open
             await self._withdraw(chat, str(message))
 
     def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
-        """Set aside what the library could not read."""
+        """Set aside an event that the library could not parse."""
         if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE") and str(raw.get("channel_id", "")).isdigit():
             self._enqueue(
                 int(raw["channel_id"]),
                 _UnreadableMessage(str(raw.get("id", "")), raw, _error_location(error)),
             )
         else:
-            # Without the error's text: that may hold what somebody wrote.
-            log.error("Discord: %s cannot be read: %s", event, _error_location(error))
+            # Without the error's text, which may quote a message.
+            log.error("Discord: could not read the event %s: %s", event, _error_location(error))
 
     def _release_waiting(self, guild: int | None) -> None:
-        """Take in what was said in a guild, or anywhere, before it was known what was missed there."""
+        """Queue the held messages of a guild, or all of them, now that missed ones are known."""
         held, self._held = self._held, []
         for message in held:
             if guild is not None and (message.guild is None or message.guild.id != guild):
@@ -347,11 +346,11 @@ class Receiver:
         client = self._client
         try:
             said = read(message, client.user.id if client and client.user else 0)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it must not stop those that come after it
+        except Exception as error:  # noqa: BLE001 - one bad message must not stop later ones
             raw = {"id": str(message.id), "channel_id": str(message.channel.id), "content": message.content}
             return _UnreadableMessage(str(message.id), raw, _error_location(error))
         if said and said.is_hidden:
-            if client and not client.intents.message_content:  # else there was nothing that could be read
+            if client and not client.intents.message_content:  # otherwise the message had no text
                 self.set_text_hidden(True)
             return None
         return said if said and said.message.addressed else None
@@ -359,38 +358,38 @@ class Receiver:
     def _enqueue(self, channel: int, said: ReceivedMessage | _UnreadableMessage | None) -> None:
         if said is None:
             return
-        lane = self._lanes.get(channel)
-        if lane is None:
-            lane = self._start_worker(_ChannelQueue(channel))
+        queue = self._queues.get(channel)
+        if queue is None:
+            queue = self._start_worker(_ChannelQueue(channel))
         if isinstance(said, ReceivedMessage) and not said.message.in_room:
-            lane.is_direct = True
+            queue.is_direct = True
             mark = self._session_mark
-            if mark and not said.message.edit_of and channel not in self._heard.direct.values():
-                lane.missed = min(lane.missed or mark, mark)  # this may not be the first that somebody wrote
-        lane.waiting.append(said)
-        if len(lane.waiting) <= MOST_WAITING:
+            if mark and not said.message.edit_of and channel not in self._cursor.direct.values():
+                queue.missed = min(queue.missed or mark, mark)  # this may not be the person's first message
+        queue.waiting.append(said)
+        if len(queue.waiting) <= MOST_WAITING:
             return
-        up_to = lane.read_up_to()
-        if up_to is None:  # nothing but edits, of which the history tells no more than the latest
-            lane.waiting.popleft()
+        up_to = queue.read_up_to()
+        if up_to is None:  # only edits, of which the history has just the latest
+            queue.waiting.popleft()
         else:
-            lane.missed = up_to
-            lane.waiting.clear()
-            lane.read_again = True
+            queue.missed = up_to
+            queue.waiting.clear()
+            queue.read_again = True
 
     def _read_from(self, channel: int, after: int, *, is_direct: bool = False) -> None:
-        lane = self._lanes.get(channel)
-        if lane is None:
-            lane = self._start_worker(_ChannelQueue(channel))
-        lane.is_direct |= is_direct
-        lane.read_again = True
-        up_to = lane.read_up_to()
-        lane.missed = after if up_to is None else min(after, up_to)
+        queue = self._queues.get(channel)
+        if queue is None:
+            queue = self._start_worker(_ChannelQueue(channel))
+        queue.is_direct |= is_direct
+        queue.read_again = True
+        up_to = queue.read_up_to()
+        queue.missed = after if up_to is None else min(after, up_to)
 
-    def _start_worker(self, lane: _ChannelQueue) -> _ChannelQueue:
-        self._lanes[lane.channel] = lane
-        self._beside.start(self._run_queue(lane))
-        return lane
+    def _start_worker(self, queue: _ChannelQueue) -> _ChannelQueue:
+        self._queues[queue.channel] = queue
+        self._beside.start(self._run_queue(queue))
+        return queue
 
     def _new_backoff(self) -> Backoff:
         return Backoff(BackoffTimes(self._pauses.first, self._pauses.short, self._pauses.longest))
@@ -398,16 +397,16 @@ class Receiver:
     def _answer_seconds(self, backoff: Backoff) -> float:
         return self._pauses.answer * (1 if backoff.is_recent else 10)
 
-    # -- direct conversations -------------------------------------------------------------------------------
+    # -- direct channels ------------------------------------------------------------------------------------
 
     async def _open_directs(self, client: discord.Client, session: int) -> None:
-        """Look for what was missed in direct conversations, of which Discord tells nothing. Raises StateFault."""
-        mark = self._heard.mark
+        """Look for missed messages in direct channels, which Discord does not list. Raises StateFault."""
+        mark = self._cursor.mark
         if mark:
-            # One whose first message is still being taken in is not noted yet.
-            begun = {lane.channel for lane in self._lanes.values() if lane.is_direct}
-            for channel in {*self._heard.direct.values(), *begun}:
-                self._read_from(channel, self._heard.behind.pop(channel, mark), is_direct=True)
+            # A channel whose first message is still being accepted is not stored yet.
+            begun = {queue.channel for queue in self._queues.values() if queue.is_direct}
+            for channel in {*self._cursor.direct.values(), *begun}:
+                self._read_from(channel, self._cursor.behind.pop(channel, mark), is_direct=True)
         backoff = self._new_backoff()
         while session == self._session:
             try:
@@ -415,103 +414,101 @@ class Receiver:
                     await self._open_new_directs(client, mark)
                 break
             except TRANSIENT_ERRORS as error:
-                log.debug("discord: direct conversations cannot be opened: %s", type(error).__name__)
+                log.debug("discord: could not open direct channels: %s", type(error).__name__)
                 await wait_longer(backoff)
         if session == self._session:
-            self._heard.settle(DIRECTS)
+            self._cursor.settle(DIRECTS)
 
     async def _open_new_directs(self, client: discord.Client, mark: int) -> None:
         for person in await self._people():
-            if person.channel != CHANNEL or not person.id.isdecimal() or person.id in self._heard.direct:
+            if person.channel != CHANNEL or not person.id.isdecimal() or person.id in self._cursor.direct:
                 continue
             try:
                 channel = await client.create_dm(discord.Object(int(person.id)))
             except (discord.Forbidden, discord.NotFound):
                 continue
             except discord.HTTPException as error:
-                if error.status == 400:  # no such person, or one with whom bots cannot talk
+                if error.status == 400:  # no such person, or one that bots cannot write to
                     continue
                 raise
-            await self._heard.remember_direct(person.id, channel.id)
+            await self._cursor.remember_direct(person.id, channel.id)
             if mark:
                 self._read_from(channel.id, mark, is_direct=True)
 
     # -- one channel ----------------------------------------------------------------------------------------
 
-    async def _run_queue(self, lane: _ChannelQueue) -> None:
+    async def _run_queue(self, queue: _ChannelQueue) -> None:
         try:
-            while lane.missed is not None or lane.waiting:
+            while queue.missed is not None or queue.waiting:
                 try:
-                    await self._handle_waiting(lane)
+                    await self._handle_waiting(queue)
                 except Exception:
-                    log.exception(
-                        "Discord: what was said in %s could not be taken in", channel_chat(lane.channel)
-                    )
+                    log.exception("Discord: could not accept the messages in %s", channel_chat(queue.channel))
                     await asyncio.sleep(self._pauses.longest)
         finally:
-            if lane.missed is None and not lane.waiting:
-                del self._lanes[lane.channel]
+            if queue.missed is None and not queue.waiting:
+                del self._queues[queue.channel]
 
-    async def _handle_waiting(self, lane: _ChannelQueue) -> None:
-        if lane.missed is not None:
-            await self._read_missed(lane)
+    async def _handle_waiting(self, queue: _ChannelQueue) -> None:
+        if queue.missed is not None:
+            await self._read_missed(queue)
             return
-        first = lane.waiting[0]
-        await self._accept_one(lane, first)
-        if lane.waiting and lane.waiting[0] is first:
-            lane.waiting.popleft()
+        first = queue.waiting[0]
+        await self._accept_one(queue, first)
+        if queue.waiting and queue.waiting[0] is first:
+            queue.waiting.popleft()
 
-    async def _read_missed(self, lane: _ChannelQueue) -> None:
-        """Take in what the history of a channel holds; it is tried for as long as it may become better."""
+    async def _read_missed(self, queue: _ChannelQueue) -> None:
+        """Read a channel's history; retried until it works or is refused."""
         backoff = self._new_backoff()
-        while lane.missed is not None:
+        while queue.missed is not None:
             client = self._client
-            after = max(lane.missed, oldest_message(is_direct=lane.is_direct))
-            lane.read_again = False
+            after = max(queue.missed, oldest_message(is_direct=queue.is_direct))
+            queue.read_again = False
             try:
                 if client is None or client.is_closed():
                     raise ConnectionError
                 async with self._reading, limit_response_time(self._answer_seconds(backoff)):
-                    channel = await find_channel(client, lane.channel, is_direct=lane.is_direct)
-                    page = await read_page(client, lane.channel, after)
+                    channel = await find_channel(client, queue.channel, is_direct=queue.is_direct)
+                    page = await read_page(client, queue.channel, after)
             except HistoryUnreadable as error:
-                if not (error.is_gone or lane.is_direct):
-                    self._record_unreadable(lane.channel, "")
-                lane.missed = None
+                if not (error.is_gone or queue.is_direct):
+                    self._record_unreadable(queue.channel, "")
+                queue.missed = None
                 return
             except TRANSIENT_ERRORS as error:
-                log.debug("discord: a history cannot be read just now: %s", type(error).__name__)
+                log.debug("discord: could not read a history: %s", type(error).__name__)
                 await wait_longer(backoff)
                 continue
             backoff.record_success()
-            self._record_readable(lane.channel)
-            if not await self._accept_page(lane, client, channel, page):
-                continue  # a new session has begun: more may be missed than was known
-            if len(page) < PAGE and not lane.read_again:
-                lane.missed = None
+            self._record_readable(queue.channel)
+            if not await self._accept_page(queue, client, channel, page):
+                continue  # a new session started, and more may have been missed
+            if len(page) < PAGE and not queue.read_again:
+                queue.missed = None
 
     async def _accept_page(
-        self, lane: _ChannelQueue, client: discord.Client, channel: Any, page: Sequence[dict[str, Any]]
+        self, queue: _ChannelQueue, client: discord.Client, channel: Any, page: Sequence[dict[str, Any]]
     ) -> bool:
-        """Take in part of a history; false where it is to be read from another message on."""
+        """Accept a page of history; return False if reading must restart at another message."""
         for raw in page:
-            expected = lane.missed
+            expected = queue.missed
             said: ReceivedMessage | _UnreadableMessage | None
             try:
                 message = parse_message(client, channel, raw)
-            except Exception as error:  # noqa: BLE001 - as with those that come as they are written
+            except Exception as error:  # noqa: BLE001 - as for new messages
                 said = _UnreadableMessage(str(raw["id"]), raw, _error_location(error))
             else:
                 said = self._parse(message, read_message)
             if said is not None:
-                await self._accept_one(lane, said)
-            if lane.missed != expected:
+                await self._accept_one(queue, said)
+            if queue.missed != expected:
                 return False
-            lane.missed = int(raw["id"])
+            queue.missed = int(raw["id"])
         return True
 
-    async def _accept_one(self, lane: _ChannelQueue, said: ReceivedMessage | _UnreadableMessage) -> None:
-        """Hand a message to the assistant until it is safe there; nothing behind it overtakes it."""
+    async def _accept_one(self, queue: _ChannelQueue, said: ReceivedMessage | _UnreadableMessage) -> None:
+        """Retry until the assistant has stored a message; later ones wait."""
         backoff = self._new_backoff()
         while True:
             try:
@@ -519,72 +516,68 @@ class Receiver:
                     await self._set_aside(said)
                 elif _message_number(said) in self._deleted:
                     return
-                elif not self._heard.has_seen(said.message.id):
+                elif not self._cursor.has_seen(said.message.id):
                     async with limit_response_time(self._answer_seconds(backoff)):
-                        said_fully = await self._with_roles(lane, said)
-                    await self._pass_on(lane, said_fully)
+                        said_fully = await self._with_roles(queue, said)
+                    await self._pass_on(queue, said_fully)
             except (NotAccepted, StateFault) as refusal:
                 self._set_refusal(str(refusal))
                 await wait_longer(backoff)
             except TRANSIENT_ERRORS as error:
-                log.debug("discord: a member cannot be asked for just now: %s", type(error).__name__)
+                log.debug("discord: could not fetch a member: %s", type(error).__name__)
                 await wait_longer(backoff)
             else:
                 self._set_refusal("")
                 return
 
-    async def _with_roles(self, lane: _ChannelQueue, said: ReceivedMessage) -> ReceivedMessage:
-        """Ask for the sender's roles where they are not told, as in the history."""
+    async def _with_roles(self, queue: _ChannelQueue, said: ReceivedMessage) -> ReceivedMessage:
+        """Fetch the sender's roles if they are unknown, as in a history."""
         guild = self._client.get_guild(said.guild) if self._client else None
         if said.roles is not None or guild is None:
             return said
         person = int(said.message.sender.id)
-        if person not in lane.members:
-            lane.members[person] = await find_member(guild, person)
-        member = lane.members[person]
+        if person not in queue.members:
+            queue.members[person] = await find_member(guild, person)
+        member = queue.members[person]
         if member is None:
-            return replace(
-                said, guild=0, roles=()
-            )  # what counts for those in the guild counts for them no more
+            return replace(said, guild=0, roles=())  # the rules for members no longer apply to them
         return replace(
             said, roles=read_roles(member), message=replace(said.message, sender_name=display_name(member))
         )
 
-    async def _pass_on(self, lane: _ChannelQueue, said: ReceivedMessage) -> None:
+    async def _pass_on(self, queue: _ChannelQueue, said: ReceivedMessage) -> None:
         message = said.message
         try:
             await self._accept(said)
         except (NotAccepted, StateFault):
             raise
         except Exception as error:
-            raw = {"id": message.id, "channel_id": str(lane.channel), "content": message.text}
-            log.exception("Discord: a message is set aside, since taking it in failed: %s", message.id)
+            raw = {"id": message.id, "channel_id": str(queue.channel), "content": message.text}
+            log.exception("Discord: could not accept message %s; it is set aside", message.id)
             await self._set_aside(_UnreadableMessage(message.id, raw, _error_location(error)), is_told=True)
             return
-        self._heard.mark_read(message.id)
-        if _message_number(said) in self._deleted:  # while it was being taken in
-            await self._withdraw_from(lane.channel, _message_number(said))
-        if (
-            said.last_edit
-        ):  # told again whenever something else of the message changes, such as a thread below it
-            self._heard.mark_read(said.last_edit)
+        self._cursor.mark_read(message.id)
+        if _message_number(said) in self._deleted:  # deleted meanwhile
+            await self._withdraw_from(queue.channel, _message_number(said))
+        if said.last_edit:  # reported again for other changes of the message, such as a new thread
+            self._cursor.mark_read(said.last_edit)
         if not message.in_room:
-            await self._heard.remember_direct(message.sender.id, lane.channel)
+            await self._cursor.remember_direct(message.sender.id, queue.channel)
         elif said.in_thread and not message.edit_of:
-            await self._heard.remember_thread(lane.channel, int(message.id))
+            await self._cursor.remember_thread(queue.channel, int(message.id))
 
     async def _set_aside(self, bad: _UnreadableMessage, *, is_told: bool = False) -> None:
-        """Keep a message as it came, so that those behind it can be taken in."""
-        # As it reads, so that /forget finds in it what somebody said.
+        """Store a message as received, so that later ones can be accepted."""
+        # As plain text, so that /forget finds words in it.
         text = json.dumps(bad.raw, ensure_ascii=False, default=str).encode("utf-8", "replace").decode()
         if await self._store.keep_unreadable(bad.id, text, bad.reason) and not is_told:
-            # Without the error's text: that may hold what somebody wrote.
-            log.error("Discord: a message cannot be read and is set aside: %s, %s", bad.id, bad.reason)
+            # Without the error's text, which may quote a message.
+            log.error("Discord: could not read message %s; it is set aside: %s", bad.id, bad.reason)
 
-    # -- what is wrong --------------------------------------------------------------------------------------
+    # -- problems -------------------------------------------------------------------------------------------
 
     def set_text_hidden(self, is_hidden: bool) -> None:
-        """Note whether Discord has kept from the bot what somebody said to it."""
+        """Record whether Discord hides the text of messages to the bot."""
         if self._is_text_hidden != is_hidden:
             self._is_text_hidden = is_hidden
             self._report_problems()
@@ -614,12 +607,12 @@ class Receiver:
 
 
 def _message_number(said: ReceivedMessage) -> int:
-    """The platform's number of a message, or of the one that was edited."""
+    """Return the id of a message, or of the one that was edited."""
     return int(said.message.edit_of or said.message.id)
 
 
 def _error_location(error: Exception) -> str:
-    """What kind of error, and where in the program."""
+    """Return the error's type and location."""
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next

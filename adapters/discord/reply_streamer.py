@@ -1,4 +1,4 @@
-"""One reply on its way into a channel: shown as it grows, whole in the end."""
+"""Stream one reply into a channel: shown while it grows, complete at the end."""
 
 import asyncio
 import hashlib
@@ -43,43 +43,43 @@ OutgoingMessage = TextMessage | FileMessage
 log = logging.getLogger(__name__)
 
 TYPING_AFTER = 0.4
-"""Seconds after which a person is shown that an answer is on its way; most commands are quicker."""
+"""Seconds before the typing indicator is shown; most commands finish sooner."""
 TYPING_SECONDS = 8.0
-"""Discord shows it for ten."""
+"""Seconds between typing indicators; Discord shows one for ten."""
 AFTER_FAULT = 2.0
-"""Seconds in which a reply does not grow after Discord could not be reached."""
+"""Seconds that a reply does not grow after a failed call."""
 NONCE_LIFETIME = timedelta(minutes=2)
-"""How old a message may be so that its answer need not be looked for: for some minutes Discord knows a nonce."""
+"""Age of a message below which its answer need not be searched for: Discord remembers nonces for some minutes."""
 NONCE_DIGITS = 20
 FILE = "f"
-"""Before the id of a message that is a file, where ids are kept."""
+"""Mark before a stored id whose message is a file."""
 SHORTEST_LIMIT = 256
 
 
 @dataclass(frozen=True, slots=True)
 class SentPart:
-    """A message that shows a part of the reply."""
+    """A message that shows part of the reply."""
 
     id: int
     is_file: bool = False
     is_direct: bool = False
     text: TextMessage | None = None
-    """What stands there, where that is known."""
+    """Its content, if known."""
 
     @property
     def encoded(self) -> str:
-        """As its id is kept over a restart."""
+        """The message's id in stored form."""
         return f"{DIRECT if self.is_direct else ''}{FILE if self.is_file else ''}{self.id}"
 
     @classmethod
     def parse(cls, kept: str) -> "SentPart":
-        """A message of before the restart."""
+        """Parse a stored id."""
         marks = kept.rstrip("0123456789")
         return cls(int(kept[len(marks) :]), FILE in marks, DIRECT in marks)
 
 
 class ReplyStreamer:
-    """Shows one reply by messages that are edited."""
+    """Shows one reply in messages that it edits."""
 
     def __init__(
         self,
@@ -96,10 +96,10 @@ class ReplyStreamer:
         settle_seconds: float = SETTLE_SECONDS,
         sending: Sending | None = None,
     ) -> None:
-        """`answers`: the message that somebody waits for an answer to; `reply_to`: what the first one points to.
+        """Store the parts. `answers`: the message being answered; `reply_to`: what the first message replies to.
 
-        `elsewhere` raises Refused where there is no such place, and ChannelFault. `ours`: our messages of which it is
-        known what they show.
+        `elsewhere` returns another target, or raises ApiRefused or ChannelFault. `ours`: our messages whose content
+        is known.
         """
         self._place = place
         self._pace = pace
@@ -116,17 +116,17 @@ class ReplyStreamer:
         for sent in self._sent:
             ours.add(sent.id)
         self._taken_back: Counter[int] = Counter()
-        """How often a message of the reply was taken back, by its place: what comes there next is another one."""
+        """Number of messages deleted again at each position, so that the next one there gets a new nonce."""
         self._tried = ""
-        """The nonce of what was sent last, whether that arrived or not."""
+        """Nonce of the last message sent, whether it arrived or not."""
         self._is_looked_for = bool(self._sent)
         self._limit = LIMIT
         self._takes_files = True
         self._read: DefinitionCache = {}
-        """What was read of the text already."""
+        """Parsed link definitions of the text."""
 
     async def show(self, parts: AsyncIterator[ReplyPart]) -> None:
-        """Show it; raises Refused where nobody can be told any more, ChannelFault where that may work later."""
+        """Show the reply. Raises ApiRefused if that is impossible for good, ChannelFault if it may work later."""
         newest = LatestPart(parts)
         typing = asyncio.create_task(self._show_typing()) if self._answers else None
         try:
@@ -149,10 +149,10 @@ class ReplyStreamer:
             with suppress(ApiRefused):
                 await self._place.withdraw()
 
-    # -- while it grows -------------------------------------------------------------------------------------
+    # -- growing --------------------------------------------------------------------------------------------
 
     async def _wait_for_slot(self, newest: LatestPart) -> bool:
-        """Wait until a step may be shown; false where the reply came to its end before."""
+        """Wait until a step may be shown; return False if the reply ended before."""
         waiting = asyncio.create_task(self._pace.wait_for_slot(self._place.number))
         try:
             await asyncio.wait([waiting, newest.ended], return_when=asyncio.FIRST_COMPLETED)
@@ -161,9 +161,9 @@ class ReplyStreamer:
         return not newest.ended.done()
 
     async def _show_growth(self, text: str) -> float:
-        """Show what there is more of; what goes wrong here is made good in the end.
+        """Show the next step; return for how many seconds to pause after a failure.
 
-        Tells for how many seconds it is better left alone.
+        Failures are made good at the end.
         """
         try:
             await self._step(text)
@@ -179,11 +179,11 @@ class ReplyStreamer:
         return 0.0
 
     async def _step(self, text: str) -> None:
-        """Show the first thing that is not as it is to be."""
+        """Send or edit the first message that differs from its target content."""
         messages = await render_part(text, partial(render_preview, known=self._read))
         for number, message in enumerate(messages):
             if isinstance(message, FileMessage):
-                return  # only a whole one is sent
+                return  # files are only sent when complete
             if number == len(self._sent):
                 await self._send(message, growing=True)
                 return
@@ -198,7 +198,7 @@ class ReplyStreamer:
                 return
 
     async def _show_typing(self) -> None:
-        """Show that an answer is on its way, until there is some of it to be seen."""
+        """Show the typing indicator until part of the reply is visible."""
         await asyncio.sleep(TYPING_AFTER)
         while not any(each.text for each in self._sent):
             if self._place.shows_typing:
@@ -207,13 +207,13 @@ class ReplyStreamer:
                 except ApiRefused:
                     return
                 except ChannelFault:
-                    pass  # nobody would miss it
+                    pass  # the indicator is optional
             await asyncio.sleep(TYPING_SECONDS)
 
-    # -- in the end -----------------------------------------------------------------------------------------
+    # -- finishing ------------------------------------------------------------------------------------------
 
     async def _finish(self, part: ReplyPart) -> None:
-        """Have all of it stand there, whatever was shown before."""
+        """Make the complete reply stand there, whatever was shown before."""
         text, choices = part.text, part.choices
         while True:
             try:
@@ -229,7 +229,7 @@ class ReplyStreamer:
             except ApiRefused as refused:
                 if text in (phrases.HELD_BACK, phrases.NOT_SHOWN):
                     raise
-                log.error("a reply cannot be shown: Discord refused it: %s", one_line(str(refused)))
+                log.error("Discord refused a reply: %s", one_line(str(refused)))
                 text = phrases.HELD_BACK if isinstance(refused, ContentBlocked) else phrases.NOT_SHOWN
                 choices, self._limit = (), LIMIT
             else:
@@ -254,7 +254,7 @@ class ReplyStreamer:
                     continue
                 except (ChatGone, InteractionExpired, TooLong, ContentBlocked):
                     raise
-                except ApiRefused:  # deleted, or for a reason that nobody foresaw: it is said anew
+                except ApiRefused:  # deleted or refused: send it again
                     await self._delete_from(number)
             try:
                 await self._send(message, choices=offered)
@@ -263,13 +263,13 @@ class ReplyStreamer:
             except ApiRefused:
                 if not (is_file and self._takes_files):
                     raise
-                self._takes_files = False  # such as where files are not allowed: text may be
+                self._takes_files = False  # files may be forbidden there; text may work
                 await self._complete(text, choices)
                 return
         await self._delete_from(len(messages))
 
     async def _messages(self, text: str) -> list[OutgoingMessage]:
-        """The messages that show all of a reply; where its sending was stopped, a file takes the place of the rest."""
+        """Return the messages of the whole reply; if its sending was stopped, a file replaces the rest."""
         files = self._takes_files
         render = partial(render_messages, limit=self._limit, known=self._read, files=files)
         begun = sum(not each.is_file for each in self._sent)
@@ -292,13 +292,13 @@ class ReplyStreamer:
                 posted = await self._place.send(
                     message, nonce=self._nonce(), reply_to=reply_to, choices=choices, growing=growing
                 )
-            except MessageGone:  # one with this nonce was sent, and is deleted: Discord makes no second one
+            except MessageGone:  # a message with this nonce was deleted; Discord makes no second one
                 if is_last:
                     raise
                 self._taken_back[len(self._sent)] += 1
             else:
                 break
-        # What was sent first with this nonce stands there, which may have been less, and without buttons.
+        # An earlier message with this nonce may be there, with less text and no buttons.
         stands = isinstance(message, FileMessage) or (
             posted.content.strip() == message.content.strip() and not (was_tried and choices)
         )
@@ -308,7 +308,7 @@ class ReplyStreamer:
             await self._edit(len(self._sent) - 1, message, choices=choices)
 
     async def _find_sent(self, message: OutgoingMessage, reply_to: int | None) -> SentMessage | None:
-        """What an earlier process may have sent too long ago for its nonce to count; looked for once."""
+        """Search once for a message that an earlier process sent too long ago for its nonce to work."""
         answered, place = self._answers, self._place
         if self._is_looked_for or answered is None or not answered.id.isdigit():
             return None
@@ -330,7 +330,7 @@ class ReplyStreamer:
         return found
 
     def _nonce(self) -> str:
-        """Names the next message of this reply, for ever and in all processes."""
+        """Return the nonce of the reply's next message, the same in all processes."""
         number = len(self._sent)
         name = f"{self._key}|{number}|{self._taken_back[number]}|{self._is_direct}"
         return hashlib.sha256(name.encode()).hexdigest()[:NONCE_DIGITS]
@@ -353,7 +353,7 @@ class ReplyStreamer:
         await self._keep([*ids, *self._long.marks] if ids else ids)
 
     async def _delete_from(self, first: int) -> None:
-        """Delete what was sent from here on: something else stands in its place, or nothing."""
+        """Delete the messages from position `first` on."""
         while len(self._sent) > first:
             with suppress(ApiRefused):
                 await self._place.delete(self._sent[-1].id)
@@ -362,7 +362,7 @@ class ReplyStreamer:
             await self._keep_ids()
 
     async def _switch_target(self) -> None:
-        """Go on where it can still be shown; in private all of it is said anew."""
+        """Switch to another target; a private one gets the whole reply again."""
         elsewhere = await self._elsewhere()
         self._place = elsewhere.place
         if elsewhere.is_direct:

@@ -1,4 +1,4 @@
-"""Where a reply is shown: in a channel, or as the answer to a command or press."""
+"""Where a reply is shown: in a channel, or as the answer to an interaction."""
 
 import asyncio
 import io
@@ -40,11 +40,11 @@ log = logging.getLogger(__name__)
 NOBODY = discord.AllowedMentions.none()
 ORIGINAL = "@original"
 HISTORY_LIMIT = 100
-"""Messages in which one of our own is looked for."""
+"""Messages searched for one of our own."""
 MAX_SHOWN = 2000
-"""Some 0.3 MB. They are looked for among the latest of a channel."""
+"""About 0.3 MB. Only the latest messages of a channel are compared with them."""
 DIRECT = "d"
-"""Before the id of a message that is told in private beside its channel, where ids are kept."""
+"""Prefix of a stored message id that was sent privately instead of to the channel."""
 
 Result = TypeVar("Result")
 
@@ -58,13 +58,13 @@ class SentMessage:
 
 
 class ShownMessages:
-    """The messages of ours of which it is known what they show."""
+    """Ids of our messages whose content is known."""
 
     def __init__(self) -> None:
         self._ids: OrderedDict[int, None] = OrderedDict()
 
     def add(self, message: int) -> None:
-        """Note one."""
+        """Add a message."""
         self._ids[message] = None
         if len(self._ids) > MAX_SHOWN:
             self._ids.popitem(last=False)
@@ -74,12 +74,15 @@ class ShownMessages:
 
 
 class ReplyTarget(Protocol):
-    """Raises Refused, and ChannelFault where it may work later. `growing`: what fails is not tried again."""
+    """Where messages are shown. Raises ApiRefused, and ChannelFault if a later call may work.
+
+    `growing`: a failed call is not retried.
+    """
 
     number: int
-    """What Discord counts by how much is shown there."""
+    """Id by which Discord limits the rate."""
     shows_typing: bool
-    """Whether people see nothing there until it is shown that somebody types."""
+    """Whether a typing indicator is useful there."""
 
     async def send(
         self,
@@ -90,39 +93,39 @@ class ReplyTarget(Protocol):
         choices: Sequence[Choice] = (),
         growing: bool = False,
     ) -> SentMessage:
-        """Show a message; with the same nonce again within some minutes it is there once all the same."""
+        """Send a message; repeating it with the same nonce within some minutes makes no second one."""
         ...
 
     async def edit(
         self, message: int, text: "TextMessage", *, choices: Sequence[Choice] = (), growing: bool = False
     ) -> None:
-        """Put another text into a message, and these buttons below it."""
+        """Replace a message's text and buttons."""
         ...
 
     async def delete(self, message: int) -> None:
-        """Take a message back; one that is gone already is no error."""
+        """Delete a message, if it exists."""
         ...
 
     async def typing(self) -> None:
-        """Show for ten seconds that an answer is on its way."""
+        """Show the typing indicator for ten seconds."""
         ...
 
     async def withdraw(self) -> None:
-        """Take back what was announced, since nothing comes."""
+        """Remove the announcement of an answer, as none follows."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OtherTarget:
-    """Where a reply goes on that cannot be shown any more where it began."""
+    """Where a reply continues that can no longer be shown where it began."""
 
     place: ReplyTarget
     is_direct: bool
-    """Whether nothing of it stands there yet."""
+    """Whether the whole reply must be sent again."""
 
 
 class ChannelTarget:
-    """A channel, thread or direct conversation."""
+    """A channel, thread or direct channel."""
 
     shows_typing = True
 
@@ -162,7 +165,9 @@ class ChannelTarget:
             except ApiRefused as refused:
                 if growing or type(refused) is not ApiRefused or not (reply_to or choices):
                     raise
-                log.warning("a text is shown without what is around it: Discord refused it: %s", refused)
+                log.warning(
+                    "Discord refused the buttons or the reference of a reply; sending it without: %s", refused
+                )
                 reply_to, choices = None, ()
 
     async def edit(
@@ -184,7 +189,7 @@ class ChannelTarget:
     async def _call(
         self, call: Callable[[discord.Client], Awaitable[Result]], *, again: bool = True
     ) -> Result:
-        """Make a call, in a thread that was put away once it is opened again; one that is locked stays closed."""
+        """Make a call; reopen an archived thread and call again. A locked thread stays closed."""
         try:
             return await self._calls.make(call, again=again)
         except ThreadArchived:
@@ -197,18 +202,18 @@ class ChannelTarget:
         await self._calls.make(lambda client: http_client(client).send_typing(self.number), again=False)
 
     async def withdraw(self) -> None:
-        """Nothing is announced in a channel."""
+        """Do nothing: a channel has no announcement."""
 
     async def find(
         self, fits: Callable[[Mapping[str, Any]], bool], *, after: int, known: ShownMessages
     ) -> SentMessage | None:
-        """Look for a text of ours that was sent without being noted: the first behind a message that fits.
+        """Return the first message of ours after `after` that fits but was not recorded; None if there is none.
 
-        What is `known` shows something else.
+        Messages in `known` are skipped.
         """
         try:
             client, history = await self._calls.make(self._read_history(after))
-        except ApiRefused:  # closed to the bot: then there may be a second one, which is less bad than none
+        except ApiRefused:  # not readable: a second message is better than none
             return None
         me = str(client.user.id) if client.user else ""
         for raw in sorted(history, key=lambda each: int(each["id"])):
@@ -229,9 +234,9 @@ class ChannelTarget:
 
 
 class InteractionTarget:
-    """The answer to a command or press: first in the place of what was announced, then in further messages.
+    """The answer to an interaction: first in place of the announcement, then in further messages.
 
-    Raises Expired once its time is over.
+    Raises InteractionExpired when its time is over.
     """
 
     shows_typing = False
@@ -246,7 +251,7 @@ class InteractionTarget:
         known: ShownMessages,
         acknowledged: Callable[[], Awaitable[None]],
     ) -> None:
-        """`is_begun`: its first message shows something already. `channel`: the one that all others see it in.
+        """Store the parts. `is_begun`: its first message has content. `channel`: the channel where others see it.
 
         `acknowledged` returns when Discord was told that an answer will come.
         """
@@ -268,7 +273,7 @@ class InteractionTarget:
         choices: Sequence[Choice] = (),
         growing: bool = False,
     ) -> SentMessage:
-        del nonce, reply_to  # there is nothing like it
+        del nonce, reply_to  # interactions have neither
         if not self._is_begun:
             with suppress(MessageGone):
                 posted = await self._edit_message(ORIGINAL, message, choices, growing=growing)
@@ -311,7 +316,8 @@ class InteractionTarget:
         except ChannelFault as fault:
             if growing or fault.retry_after:
                 raise
-        # No nonce keeps it from being there twice, if only the answer was lost: where others see it, it can be seen.
+        # Webhooks have no nonce, and only the response may have been lost: search the channel if others see
+        # it.
         if self._channel:
             found = await self._channel.find(
                 lambda raw: is_beginning(raw["content"], message), after=self._latest, known=self._known
@@ -375,7 +381,7 @@ class InteractionTarget:
         await self._call(delete)
 
     async def typing(self) -> None:
-        """Discord itself shows that an answer is on its way."""
+        """Do nothing: Discord itself shows the indicator."""
 
     def _webhook(self, client: discord.Client) -> discord.Webhook:
         return discord.Webhook.partial(self._answerable.application, self._answerable.token, client=client)
@@ -390,14 +396,14 @@ class InteractionTarget:
             async with asyncio.timeout(left):
                 await self._acknowledged()
                 return await self._calls.make(call, again=again)
-        except ThreadArchived as error:  # whoever writes there as people do opens it again
+        except ThreadArchived as error:  # an ordinary message would reopen the thread
             raise InteractionExpired(str(error)) from error
         except TimeoutError as error:
             raise InteractionExpired("its time is over") from error
 
 
 class _NoRetrySession:
-    """A session in which the library asks nothing again that Discord may have done although it has failed."""
+    """A session that does not retry calls that Discord may have carried out despite an error."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
@@ -413,13 +419,13 @@ class _NoRetrySession:
 async def _send_with_choices(
     show: Callable[[Sequence[Choice]], Awaitable[None]], choices: Sequence[Choice], *, growing: bool
 ) -> None:
-    """Show something with buttons, and without where Discord takes offence at them: never nothing."""
+    """Show a message with buttons, or without them if Discord rejects them."""
     try:
         await show(choices)
     except ApiRefused as refused:
         if growing or type(refused) is not ApiRefused or not choices:
             raise
-        log.warning("a text is shown without its buttons: Discord refused it: %s", refused)
+        log.warning("Discord refused the buttons of a reply; sending it without: %s", refused)
         await show(())
 
 
@@ -431,7 +437,7 @@ def _message_parameters(
     is_private: bool = False,
     **options: Any,
 ) -> "MultipartParameters":
-    """A message as the library sends it: nobody is called by it, and no link unfolds below it."""
+    """Return the library's form of a message, without mentions or link previews."""
     from adapters.markdown.layout import FileMessage
 
     view = make_buttons(choices)
@@ -454,7 +460,7 @@ def _parse_message(raw: Any) -> SentMessage:
 
 
 def is_beginning(content: str, message: "Message") -> bool:
-    """Whether a text is the message, or what it may have been before it had grown."""
+    """Return whether a text is the message or an earlier, shorter state of it."""
     from adapters.discord.markdown.messages import TextMessage
 
     return (

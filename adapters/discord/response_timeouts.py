@@ -1,4 +1,4 @@
-"""Time out requests to Discord that are not answered, but not those that wait for a rate limit; bound the answers."""
+"""Time out unanswered requests to Discord but not those waiting for a rate limit; limit the size of answers."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,16 +12,16 @@ import aiohttp
 from adapters.discord.private_api import MOST_BYTES, note_as_read
 
 SWITCHED = 101
-"""The status of what becomes a websocket."""
+"""Status of a connection that becomes a websocket."""
 READ_SECONDS = 60.0
-"""For all of an answer."""
+"""For a whole answer."""
 PIECE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class _ResponseLimit:
     task: asyncio.Task[Any] | None
-    """Tasks that this one starts have the variable too, and go on without a limit."""
+    """Child tasks inherit the variable but are not limited."""
     timeout: asyncio.Timeout
     seconds: float
 
@@ -31,9 +31,9 @@ _LIMIT: ContextVar[_ResponseLimit | None] = ContextVar("discord_answer_limit", d
 
 @asynccontextmanager
 async def limit_response_time(seconds: float) -> AsyncIterator[None]:
-    """Raise TimeoutError if a request of this task gets no first byte of an answer within that time.
+    """Raise TimeoutError if a request of this task gets no first byte of an answer within `seconds`.
 
-    The library may wait between its tries: that is not limited here.
+    The library's waits between its tries are not limited.
     """
     async with asyncio.timeout(None) as timeout:
         token = _LIMIT.set(_ResponseLimit(asyncio.current_task(), timeout, seconds))
@@ -44,7 +44,7 @@ async def limit_response_time(seconds: float) -> AsyncIterator[None]:
 
 
 def install_response_limits(trace: aiohttp.TraceConfig) -> None:
-    """Have all requests with this trace keep to the limit of their task, and their answers to a size."""
+    """Apply the task's limit and a size limit to all requests with this trace."""
     trace.on_request_start.append(_start_limit)
     trace.on_request_end.append(_read)
     trace.on_request_end.append(_stop_limit)
@@ -57,14 +57,14 @@ async def _start_limit(*_: object) -> None:
 
 
 async def _read(_: object, __: object, told: aiohttp.TraceRequestEndParams) -> None:
-    """Read the whole answer, as far as it may go: the library would read on for as long as anything comes."""
+    """Read the whole answer up to a limit; the library would read without end."""
     answer = told.response
     if answer.status != SWITCHED:
         note_as_read(answer, await read_answer(answer, MOST_BYTES))
 
 
 async def read_answer(answer: aiohttp.ClientResponse, most: int) -> bytes:
-    """Read an answer's body of `most` bytes at most. Raises aiohttp.ClientPayloadError, TimeoutError."""
+    """Read a body of at most `most` bytes. Raises aiohttp.ClientPayloadError and TimeoutError."""
     body = bytearray()
     async with asyncio.timeout(READ_SECONDS):
         async for piece in answer.content.iter_chunked(PIECE):

@@ -1,4 +1,4 @@
-"""Pure: the table of slash commands as Discord takes it, described and with typed options."""
+"""The slash commands in the form of Discord's API, with descriptions and typed options; no I/O."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,29 +14,29 @@ MOST_COMMANDS = 100
 MOST_CHOICES = 25
 DESCRIPTION_CHARS = 100
 ONLY_CHOICES = {("pair", "guest"): ("guest",)}
-"""What the table leaves open, since a line may hold something else in its place; a form has a place for each."""
+"""Choices for options that are free text in the table: typed text may hold something else there."""
 
 FILES = {"remember": "file"}
-"""Commands that take a file, which in a message comes along with it; and what its option is called."""
+"""Commands with a file option, by its name; in a message the file is attached."""
 
 _CHAT_INPUT = 1
 _GUILD, _BOT_DM = 0, 1
-"""Where a command is offered."""
+"""Contexts in which a command is offered."""
 _GUILD_INSTALL = 0
 _NOBODY = "0"
-"""No set of permissions is enough: only administrators of the guild, and whom they let."""
+"""No permission is enough: only a guild's administrators, and those they allow."""
 
 
 def make_payload(commands: Sequence[Command], *, for_guild: bool = False) -> list[dict[str, Any]]:
-    """The body of the call that sets all commands at once; `for_guild`: of those of one guild alone.
+    """Return the body of the call that sets all commands; `for_guild`: for one guild only.
 
-    Of a table that is too long the first ones are taken; the others can still be written.
+    Commands above the limit are left out; they can still be typed.
     """
     return [_command_payload(command, for_guild=for_guild) for command in commands[:MOST_COMMANDS]]
 
 
 def shorten(text: str, most: int = DESCRIPTION_CHARS) -> str:
-    """A description on one line of at most `most` characters: whole parts of a sentence, else whole words."""
+    """Shorten a description to one line of at most `most` characters, at a clause or else at a word."""
     line = " ".join(text.split())
     if len(line) <= most:
         return line
@@ -48,7 +48,7 @@ def shorten(text: str, most: int = DESCRIPTION_CHARS) -> str:
 
 
 def _command_payload(command: Command, *, for_guild: bool) -> dict[str, Any]:
-    # Discord wants those first that must be given; which is whose place in the line is known by name.
+    # Discord requires the required options first; the command line is built by name.
     options = sorted(command.options, key=lambda option: not option.required)
     file = [_file_payload(FILES[command.name])] if command.name in FILES else []
     told: dict[str, Any] = {

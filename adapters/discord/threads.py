@@ -1,4 +1,4 @@
-"""Threads that answers open: what is said to the bot in a channel is gone on with below its message."""
+"""Threads opened by answers: a conversation started in a channel continues below its first message."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -12,17 +12,17 @@ from bot.messages import IncomingMessage
 from bot.sanitize import one_line
 
 IN = "in:"
-"""Begins the handle of a message that is answered in a thread of its own: in which channel it stands."""
+"""Prefix of the handle of a message answered in its own thread, followed by the channel's id."""
 NAME_CHARS = 80
 MINUTES: Final = 1440
-"""After a day in which nothing is said there, Discord puts it away; whoever writes in it opens it again."""
+"""Minutes without messages after which Discord archives the thread; a new message reopens it."""
 THREAD_EXISTS = 160004
 
 
 def assign_thread(message: IncomingMessage, client: discord.Client | None) -> IncomingMessage:
-    """A message as one of the thread that its answer will open, if one may be opened where it stands.
+    """Return the message as part of the thread that its answer will open, if the bot may open one.
 
-    Such a thread has the number of its message: so the conversation in it is known before there is one.
+    The thread gets the message's id, so its conversation is known in advance.
     """
     number = message.edit_of or message.id
     if not (message.in_room and message.addressed and number.isdigit()) or client is None:
@@ -37,17 +37,17 @@ def assign_thread(message: IncomingMessage, client: discord.Client | None) -> In
 
 
 def find_thread_channel(message: IncomingMessage | None) -> int | None:
-    """The channel of a message that is answered in a thread of its own; None for all others."""
+    """Return the channel of a message answered in its own thread; None for other messages."""
     number = message.handle.removeprefix(IN) if message and message.handle.startswith(IN) else ""
     return int(number) if number.isdigit() else None
 
 
 async def open_thread(calls: ApiCalls, message: IncomingMessage, channel: int) -> bool:
-    """Have the thread of a message; false where there can be none. Raises ChannelFault."""
+    """Open a message's thread, if needed; return False if Discord refuses. Raises ChannelFault."""
     name = one_line(message.text, limit=NAME_CHARS) or one_line(message.sender_name, limit=NAME_CHARS) or "…"
 
     async def start(client: discord.Client) -> None:
-        # Whoever starts one that is there already is told so, by an error that is none.
+        # Discord reports an existing thread as an error.
         number: Any = int(message.chat.name)
         try:
             await http_client(client).start_thread_with_message(

@@ -1,4 +1,4 @@
-"""Telegram as a channel."""
+"""The Telegram channel."""
 
 import asyncio
 import logging
@@ -55,30 +55,30 @@ log = logging.getLogger(__name__)
 
 TELEGRAM = "telegram"
 MENUS_TASK = "telegram menus"
-"""The task that keeps them up to date, as owners read of it."""
+"""Name of the task that keeps the menus up to date, as shown to owners."""
 PRESS = "press-"
 OFFICIAL_API = "https://api.telegram.org/"
 CHATS_KEPT = 10_000
 NOT_STARTED = "can't initiate conversation"
-"""What Telegram says where a person has never written to the bot."""
+"""Telegram's error for a person who has never written to the bot."""
 
 
 @dataclass(frozen=True, slots=True)
 class TelegramTimes:
-    """How long Telegram is waited for; seconds."""
+    """Durations in seconds."""
 
     call: float = CALL_SECONDS
     pauses: Sequence[float] = PAUSES
-    """Before a call is made again that failed on its way."""
+    """Before each retry of a call that failed in transit."""
     settle: float = SETTLE_SECONDS
-    """After the first words of a reply, until it is shown in part."""
+    """After the first words of a reply, before it is shown in part."""
     poll: int = POLL_SECONDS
     grace: float = ANSWER_SECONDS
     waits: ReconnectTimes = field(default_factory=ReconnectTimes)
 
 
 class TelegramAdapter:
-    """The bot that has one token. Its connection is open already, though nobody may have answered yet."""
+    """The bot of one token; its connection is open, but Telegram may not have answered yet."""
 
     def __init__(
         self,
@@ -94,9 +94,9 @@ class TelegramAdapter:
         patience: TelegramTimes | None = None,
         supervisor: Supervisor | None = None,
     ) -> None:
-        """`moved` is told the old and the new id of a group, and has noted it when it returns.
+        """Store the parts. `moved` gets the old and new id of a group, and returns when that is stored.
 
-        `supervisor` keeps the menus up to date, and knows if that fails.
+        `supervisor` runs the task of the menus.
         """
         self._bot = bot
         self._store = store
@@ -114,51 +114,50 @@ class TelegramAdapter:
         self._beside = BackgroundTasks()
         self._marks = Reactions(self._calls, self._beside)
         self._latest: OrderedDict[str, str] = OrderedDict()
-        """The id of the latest message of each chat."""
+        """Id of the latest message by chat."""
         self._gone: set[str] = set()
-        """Chats in which nothing can be said, and which the log knows of."""
+        """Chats where the bot cannot write, which was logged."""
         self._moves: dict[int, int] = {}
         self._presses = ButtonPresses()
 
     @property
     def name(self) -> str:
-        """The channel's name."""
         return TELEGRAM
 
     @property
     def health(self) -> ChannelHealth:
-        """How the channel fares just now."""
+        """The channel's current health."""
         return self._health
 
     @property
     def hooks(self) -> "Sequence[WebhookRoute]":
-        """What Telegram calls, where it does."""
+        """Webhook routes that Telegram calls; none when polling."""
         return self._webhook.hooks if self._webhook else ()
 
     def serves(self, chat: ChatId) -> bool:
-        """Tell whether a chat is one of Telegram's."""
+        """Return whether a chat belongs to Telegram."""
         return chat.channel == TELEGRAM
 
     def home_of(self, person: PersonId) -> ChatId | None:
-        """The private chat with a person has that person's id."""
+        """Return the private chat with a person, which has the person's id."""
         return ChatId(TELEGRAM, person.id) if person.id.isdecimal() else None
 
     def _open_webhook(self, settings: "TelegramSettings") -> "Webhook":
-        from adapters.telegram.webhook import Webhook  # brings aiohttp
+        from adapters.telegram.webhook import Webhook  # loads aiohttp
 
         return Webhook(self._bot, settings, report=self._set_health, waits=self._patience.waits)
 
     async def close(self) -> None:
-        """Leave off what goes on beside."""
+        """Stop background tasks."""
         self._beside.cancel()
         await self._beside.wait()
 
     # -- receiving ------------------------------------------------------------------------------------------
 
     async def run(self, accept: AcceptMessage) -> None:
-        """Receive until cancelled, however long Telegram cannot be reached, or knows the token not."""
+        """Receive until cancelled, even while Telegram is unreachable or rejects the token."""
         me = await self._fetch_identity()
-        log.info("on Telegram as @%s", me.username)
+        log.info("connected to Telegram as @%s", me.username)
         menus = self._beside.start(self._supervisor.run(MENUS_TASK, self._menus.register))
         try:
             await self._receive(me, accept)
@@ -193,7 +192,7 @@ class TelegramAdapter:
             )
 
     async def _fetch_identity(self) -> BotIdentity:
-        """Ask Telegram who this bot is, until it tells."""
+        """Ask Telegram who the bot is until it answers."""
         condition = ConnectionHealth(self._set_health, self._patience.waits, token=self._bot.token)
         while True:
             try:
@@ -203,7 +202,8 @@ class TelegramAdapter:
                             read_timeout=condition.answer_seconds(self._patience.call)
                         )
                 if type(me.id) is not int or not isinstance(me.username or "", str):
-                    # The library takes anything, and each message that is compared with it would be set aside.
+                    # The library checks no types, and every message compared with a bad id would be set
+                    # aside.
                     raise TelegramError("it does not tell who the bot is")
             except (TelegramError, TimeoutError) as error:
                 await asyncio.sleep(condition.record_failure(error))
@@ -214,7 +214,7 @@ class TelegramAdapter:
         self._health = health
 
     def _acknowledge(self, taken: AcceptedUpdate) -> None:
-        """Show that a message or a press was heard; nothing that must not be lost."""
+        """Show that a message or press was received; nothing important."""
         if taken.press:
             self._beside.start(self._ignore_failures(self._calls.answer_callback(taken.press, taken.toast)))
         message = taken.message
@@ -231,7 +231,7 @@ class TelegramAdapter:
             self._beside.start(self._register(message.sender))
             self._marks.received(message)
             if taken.press and message.in_room and self._presses.find_owner(message) is None:
-                # Its answer will not stand in its place, and a choice is made once.
+                # Its answer is a new message, and a choice is made once.
                 drop = self._calls.remove_buttons(Target.of(message.chat), int(message.handle))
                 self._beside.start(self._ignore_failures(drop))
 
@@ -240,7 +240,7 @@ class TelegramAdapter:
             await self._menus.register_for(person, await self._access.standing_of(person))
 
     async def _handle_move(self, old: ChatId, new: ChatId) -> None:
-        """Have all that is kept of a group go over to its new id."""
+        """Move everything stored about a group to its new id."""
         self._moves[Target.of(old).chat] = Target.of(new).chat
         await self._moved(old, new)
 
@@ -248,7 +248,7 @@ class TelegramAdapter:
         try:
             await self._moved(old, new)
         except StateFault as fault:
-            log.error("%s is %s now, and what is kept of it could not go over: %s", old, new, fault)
+            log.error("%s is now %s, but its stored data could not be moved: %s", old, new, fault)
 
     async def _handle_reach_change(self, reach: ReachChanged) -> None:
         if reach.closed:
@@ -259,9 +259,9 @@ class TelegramAdapter:
     # -- showing --------------------------------------------------------------------------------------------
 
     async def render(self, reply: Reply) -> None:
-        """Show a reply as it grows; one that nobody can be shown any more is done with."""
+        """Show a reply as it grows; drop it if its chat is gone for good. Raises ChannelFault."""
         from adapters.telegram.reply_streamer import (
-            ReplyStreamer,  # brings the reading of Markdown, of no use before
+            ReplyStreamer,  # loads the Markdown parser, needed only here
         )
 
         message = reply.to
@@ -269,9 +269,9 @@ class TelegramAdapter:
         place = Target(self._moves.get(place.chat, place.chat), place.thread)
         shown = reply.shown
         if not shown and message and not reply.in_passing and self._replaces_button_message(message):
-            shown = (message.handle,)  # what is chosen takes the place of what was to be chosen from
+            shown = (message.handle,)  # the chosen answer replaces the buttons
             if message.in_room:
-                await reply.keep(shown)  # after a restart it is not known any more whose that is
+                await reply.keep(shown)  # after a restart the owner of the buttons is unknown
         answered: list[str] = []
 
         async def keep(ids: Sequence[str]) -> None:
@@ -299,13 +299,15 @@ class TelegramAdapter:
         await self._marks.answered(reply.chat, answered)
 
     def _replaces_button_message(self, press: IncomingMessage) -> bool:
-        """Whether the answer to a press takes the place of the message with the button: of one's own, in a room."""
+        """Return whether the answer replaces the message with the button: always privately, in rooms only for its
+        owner.
+        """
         if not press.id.startswith(PRESS):
             return False
         return not press.in_room or self._presses.find_owner(press) == press.sender
 
     def _reply_to(self, reply: Reply) -> int | None:
-        """What a reply is put to: in rooms the message; where two people talk, only if something came in between."""
+        """Return the message to reply to: always in rooms; in private chats only if others came in between."""
         if reply.to is None:
             return None
         if reply.to.in_room or self._latest.get(reply.chat.name, reply.to.id) != reply.to.id:
@@ -321,14 +323,14 @@ class TelegramAdapter:
         if chat.name not in self._gone:
             self._gone.add(chat.name)
             if NOT_STARTED in why.lower():
-                log.warning("%s has not pressed Start yet, so nothing can be said there", chat)
+                log.warning("%s has not pressed Start yet, so the bot cannot send messages there", chat)
             else:
-                log.warning("nothing can be said in %s any more: %s", chat, one_line(why))
+                log.warning("cannot send messages in %s: %s", chat, one_line(why))
 
-    # -- what came along ------------------------------------------------------------------------------------
+    # -- attachments ----------------------------------------------------------------------------------------
 
     async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
-        """Get a file that somebody sent."""
+        """Download a received file. Raises AttachmentLost and ChannelFault."""
         size = 0
 
         async def write_bounded(piece: bytes) -> None:
@@ -346,31 +348,31 @@ class TelegramAdapter:
                 raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
             await self._download(file, write_bounded, most)
         except ApiRefused as refused:
-            if "too big" in str(refused).lower():  # Telegram gives bots no more than 20 MB
+            if "too big" in str(refused).lower():  # Telegram gives bots at most 20 MB
                 raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=20)) from refused
             raise AttachmentLost(phrases.ATTACHMENT_GONE) from refused
 
     async def _download(self, file: File, write: WriteChunk, most: int) -> None:
-        """Hand on what a file holds; of one on this computer no more than shows that it is more than `most`."""
+        """Pass on a file's content; of a file on this computer, at most enough to see that it exceeds `most`."""
         if not file.file_path:
             raise AttachmentLost(phrases.ATTACHMENT_GONE)
         path = Path(file.file_path)
         if path.is_absolute():
-            # Where a server of one's own has put it; Telegram's own names no files of ours.
+            # A path of a self-hosted Bot API server; Telegram's own server never names local files.
             if self._bot.base_file_url.startswith(OFFICIAL_API):
                 raise AttachmentLost(phrases.ATTACHMENT_GONE)
             await copy_file(path, write, most=most, token=self._bot.token)
             return
         address = file.file_path
-        if "://" not in address:  # the library has found one here that has its name by chance
+        if "://" not in address:  # the library found a local file of that name by chance
             address = f"{self._bot.base_file_url}/{address}"
         request = self._bot.request
         assert isinstance(request, AiohttpRequest)
-        # Once: what came of a first try would stand before the second. Who reads the file asks again for all of it.
+        # No retry: the first try's chunks are already written. The attachment reader fetches the file again.
         await self._calls.ask(lambda: request.download(address, write), again=False)
 
     async def _ignore_failures(self, call: Coroutine[Any, Any, None]) -> None:
-        """Make a call that is a courtesy: where it fails, nothing is lost."""
+        """Make an optional call; a failure is only logged at debug level."""
         try:
             await call
         except (ApiRefused, ChannelFault) as fault:
@@ -378,7 +380,7 @@ class TelegramAdapter:
 
 
 async def _collect_ids(parts: AsyncIterator[ReplyPart], answered: list[str]) -> AsyncIterator[ReplyPart]:
-    """Give the parts on, and put the ids of what they answer into `answered`."""
+    """Pass the parts on, and put the ids of the messages they answer into `answered`."""
     async for part in parts:
         if part.final:
             answered[:] = part.answers
@@ -386,6 +388,6 @@ async def _collect_ids(parts: AsyncIterator[ReplyPart], answered: list[str]) -> 
 
 
 def _message_number(message: IncomingMessage) -> int | None:
-    """Telegram's own number of a message; of a press, of the message that holds the button."""
+    """Return Telegram's message id; for a press, that of the message with the button."""
     number = message.handle if message.id.startswith(PRESS) else message.id.partition(".")[0]
     return int(number) if number.isdigit() else None

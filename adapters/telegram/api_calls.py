@@ -1,4 +1,4 @@
-"""Calls to the Bot API: each at its pace, again where that helps, and what a refusal means as a type."""
+"""Calls to the Bot API with rate limits and retries, and refusals as exceptions."""
 
 import asyncio
 import logging
@@ -37,29 +37,29 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CALL_SECONDS = 60.0
-"""For a whole call: a server that sends an answer byte by byte is not waited for without end."""
+"""For a whole call, so that a server answering byte by byte does not block it."""
 PAUSES = (0.5, 2.0)
-"""Seconds before a call is made again that failed on its way."""
+"""Seconds before each retry of a call that failed in transit."""
 LONGEST_HOLD = 30.0
-"""Seconds that Telegram may want to be left alone without the reply being put off."""
+"""Longest rate limit in seconds that is waited for; after a longer one the reply is put off."""
 
 Result = TypeVar("Result")
 
 
 class ApiRefused(Exception):
-    """Base of what Telegram refuses for good; the text is Telegram's own word for it."""
+    """Base class of permanent refusals; the text is Telegram's."""
 
 
 class ChatGone(ApiRefused):
-    """Nothing can be said in this chat any more: blocked, kicked, deleted, closed, forbidden to write."""
+    """The chat no longer accepts messages: blocked, kicked, deleted, closed, or forbidden to the bot."""
 
 
 class ThreadGone(ApiRefused):
-    """The topic is gone; the chat is not."""
+    """The topic is gone, but not the chat."""
 
 
 class ChatIdChanged(ApiRefused):
-    """The chat has another id now."""
+    """The chat has a new id."""
 
     def __init__(self, chat: int) -> None:
         super().__init__(f"the chat is {chat} now")
@@ -67,19 +67,19 @@ class ChatIdChanged(ApiRefused):
 
 
 class MessageGone(ApiRefused):
-    """The message that was to be edited or deleted is not there, or too old for it."""
+    """The message to be edited or deleted is missing or too old."""
 
 
 class TooLong(ApiRefused):
-    """The text has more characters than Telegram takes."""
+    """The text exceeds Telegram's limit."""
 
 
 class NotModified(ApiRefused):
-    """The message says that already."""
+    """The message already has that content."""
 
 
 class BadEntities(ApiRefused):
-    """The text's format was not understood."""
+    """The text's entities are invalid."""
 
 
 class UnknownMethod(ApiRefused):
@@ -92,7 +92,7 @@ class Target:
 
     chat: int
     thread: int | None = None
-    """A topic's number."""
+    """Id of a topic."""
 
     @property
     def is_private(self) -> bool:
@@ -101,18 +101,18 @@ class Target:
 
     @property
     def name(self) -> str:
-        """As in ChatId.name: `-100123`, `-100123/45`."""
+        """The form of ChatId.name: `-100123`, `-100123/45`."""
         return f"{self.chat}/{self.thread}" if self.thread else str(self.chat)
 
     @classmethod
     def of(cls, chat: ChatId) -> "Target":
-        """Read a chat's name; raise ValueError where it is none of Telegram's."""
+        """Parse a chat's name. Raises ValueError if it is not Telegram's."""
         name, _, thread = chat.name.partition("/")
         return cls(int(name), int(thread) if thread else None)
 
 
 class ApiCalls:
-    """What the bot asks of Telegram. Raises Refused, and ChannelFault where it may work later."""
+    """Makes the bot's calls. Raises ApiRefused, and ChannelFault if a later call may work."""
 
     def __init__(
         self,
@@ -127,11 +127,11 @@ class ApiCalls:
         self._pauses = pauses
         self._call_seconds = call_seconds
         self.has_drafts = True
-        """Whether drafts can be shown, as far as is known."""
+        """Whether the server supports drafts, as far as known."""
         self._courtesies_from = 0.0
-        """When Telegram can be bothered again with what nobody would miss."""
+        """Time from which optional calls are allowed again."""
 
-    # -- what is shown --------------------------------------------------------------------------------------
+    # -- messages -------------------------------------------------------------------------------------------
 
     async def send(
         self,
@@ -143,7 +143,7 @@ class ApiCalls:
         choices: Sequence[Choice] = (),
         growing: bool = False,
     ) -> int:
-        """Send a message, return its id. `growing`: its turn was waited for, and it is not tried again."""
+        """Send a message and return its id. `growing`: the rate limit was already waited for; no retries."""
 
         async def call(plain: bool) -> int:
             sent = await self._bot.send_message(
@@ -169,7 +169,7 @@ class ApiCalls:
         choices: Sequence[Choice] = (),
         growing: bool = False,
     ) -> None:
-        """Put another text into a message; the same once more is no error."""
+        """Replace a message's text and buttons; an unchanged one is not an error."""
 
         async def call(plain: bool) -> None:
             await self._bot.edit_message_text(
@@ -185,9 +185,9 @@ class ApiCalls:
             await self._send_formatted(call, place, growing=growing)
 
     async def draft(self, place: Target, draft: int, text: str, entities: Sequence["Entity"] = ()) -> None:
-        """Show a text for half a minute as one that is being written; only in private chats. `draft`: not 0.
+        """Show a text as being written for half a minute; only in private chats. `draft`: its id, not 0.
 
-        Its turn was waited for. Where this server has no drafts, `has_drafts` is false from then on.
+        The caller has waited for the rate limit. If the server has no drafts, `has_drafts` becomes False.
         """
 
         async def call(plain: bool) -> None:
@@ -198,18 +198,18 @@ class ApiCalls:
             await self._send_formatted(call, place, growing=True)
         except (ChatGone, ChatIdChanged, ThreadGone):
             raise
-        except (BadEntities, TooLong):  # a matter of this text
+        except (BadEntities, TooLong):  # specific to this text
             raise
         except ApiRefused as refused:
             if self.has_drafts:
-                log.info("replies grow by edits, since this server shows no drafts: %s", refused)
+                log.info("this server has no drafts; replies grow by edits: %s", refused)
             self.has_drafts = False
             raise
 
     async def send_file(
         self, place: Target, name: str, content: bytes, *, reply_to: int | None = None
     ) -> int:
-        """Send a file, return the message's id."""
+        """Send a file and return the message's id."""
 
         async def call() -> int:
             sent = await self._bot.send_document(
@@ -223,18 +223,18 @@ class ApiCalls:
         return await self._send_paced(call, place)
 
     async def delete(self, place: Target, message: int) -> None:
-        """Take a message back; one that is gone already is no error."""
+        """Delete a message, if it exists."""
         with suppress(MessageGone):
             await self.ask(lambda: self._bot.delete_message(place.chat, message))
 
-    # -- what is not a message ------------------------------------------------------------------------------
+    # -- other calls ----------------------------------------------------------------------------------------
 
     async def typing(self, place: Target) -> None:
-        """Show for five seconds that an answer is on its way."""
+        """Show the typing indicator for five seconds."""
         await self._try_once(lambda: self._bot.send_chat_action(place.chat, "typing", place.thread))
 
     async def react(self, place: Target, message: int, emoji: str = "") -> None:
-        """Put an emoji to a message; "" takes it away, which is tried again: else it would stay for ever."""
+        """Set the bot's reaction; "" removes it, with retries, as it would otherwise stay."""
         reaction = [ReactionTypeEmoji(emoji)] if emoji else []
 
         async def call() -> bool:
@@ -243,16 +243,16 @@ class ApiCalls:
         await (self._try_once(call) if emoji else self.ask(call))
 
     async def answer_callback(self, press: str, toast: str = "") -> None:
-        """Let the button that somebody pressed come to rest; `toast`: what they alone are told for a moment."""
+        """Confirm a button press; `toast`: a short text that only the sender sees."""
         await self.ask(lambda: self._bot.answer_callback_query(press, toast or None), again=False)
 
     async def remove_buttons(self, place: Target, message: int) -> None:
-        """Take the buttons off a message; one that has none is no error."""
+        """Remove a message's buttons, if it has any."""
         with suppress(MessageGone, NotModified):
             await self.ask(lambda: self._bot.edit_message_reply_markup(place.chat, message))
 
     async def ask(self, call: Callable[[], Awaitable[Result]], *, again: bool = True) -> Result:
-        """Make a call that shows nothing, once more or twice where it failed on its way."""
+        """Make a call that shows nothing, with retries if it failed in transit."""
         pauses = list(self._pauses) if again else []
         while True:
             try:
@@ -264,7 +264,7 @@ class ApiCalls:
                 await asyncio.sleep(wait)
 
     async def _try_once(self, call: Callable[[], Awaitable[object]]) -> None:
-        """Make a call that nobody would miss, once, and not while Telegram wants to be left alone with such."""
+        """Make an optional call once, unless Telegram limits the rate of such calls."""
         now = asyncio.get_running_loop().time()
         if now < self._courtesies_from:
             raise ChannelFault("Telegram has asked for patience", retry_after=self._courtesies_from - now)
@@ -274,7 +274,7 @@ class ApiCalls:
             self._courtesies_from = max(self._courtesies_from, now + fault.retry_after)
             raise
 
-    # -- how ------------------------------------------------------------------------------------------------
+    # -- sending --------------------------------------------------------------------------------------------
 
     async def _send_formatted(
         self,
@@ -283,22 +283,22 @@ class ApiCalls:
         *,
         growing: bool,
     ) -> Result:
-        """Show a text, and the text alone where Telegram takes offence at what is around it: never nothing."""
+        """Show a text with format and buttons, or as plain text if Telegram rejects them."""
         try:
             return await self._send_paced(lambda: call(False), place, growing=growing)
         except ApiRefused as refused:
             if growing or type(refused) not in (ApiRefused, BadEntities):
                 raise
-            log.warning("a text is shown without its format: Telegram refused it: %s", refused)
+            log.warning("Telegram refused the format of a reply; sending it as plain text: %s", refused)
             return await self._send_paced(lambda: call(True), place)
 
     async def _send_paced(
         self, call: Callable[[], Awaitable[Result]], place: Target, *, growing: bool = False
     ) -> Result:
-        """Make a call that shows something: at the pace of its chat, and again where that may help.
+        """Make a call that shows something, within the chat's rate limit and with retries.
 
-        A call whose answer was lost may have been carried out: what it says is then there twice, which is less bad
-        than not at all. A reply that grows is not tried again: there will be more of it.
+        A call whose answer was lost may have been carried out and is then shown twice, which is better than not at
+        all. A growing reply is not retried, as more follows.
         """
         pauses = list(self._pauses)
         while True:
@@ -308,7 +308,7 @@ class ApiCalls:
             except UnknownMethod as unknown:
                 if growing:
                     raise
-                # Each server knows how to send: this is somebody in between, such as a proxy that has just begun.
+                # Every server can send, so a proxy in between answered, such as one just starting.
                 raise ChannelFault(f"Telegram could not be reached: {unknown}") from unknown
             except ChannelFault as fault:
                 if fault.retry_after:
@@ -335,10 +335,10 @@ class ApiCalls:
 
 
 def translate_error(error: TelegramError) -> Exception:
-    """What an error of the library's is to us.
+    """Return our exception for an error of the library.
 
-    Telegram gives what it refuses no code of its own; the words are those of its server's source
-    (github.com/tdlib/telegram-bot-api) and of MTProto's errors, in capitals.
+    Telegram has no error codes for refusals; the texts are from its server's source
+    (github.com/tdlib/telegram-bot-api) and MTProto's errors, which are in capitals.
     """
     said = error.message
     match error:
@@ -348,7 +348,7 @@ def translate_error(error: TelegramError) -> Exception:
             return ChatIdChanged(error.new_chat_id)
         case Forbidden():
             return ChatGone(said)
-        case InvalidToken():  # of a call: 404; of a wrong token: 401
+        case InvalidToken():  # 404 for an unknown method, 401 for a wrong token
             return UnknownMethod(said) if "unauthorized" not in said.lower() else ChannelFault(said)
         case BadRequest():
             return _find_refusal(said)
@@ -359,7 +359,7 @@ def translate_error(error: TelegramError) -> Exception:
 
 
 _REFUSALS: Sequence[tuple[type[ApiRefused], Sequence[str]]] = (
-    (ApiRefused, ("reply_message_id_invalid",)),  # of a message that is sent; sent without, it is taken
+    (ApiRefused, ("reply_message_id_invalid",)),  # of a message being sent, which works without the reply
     (BadEntities, ("can't parse entities", "entity_", "entities_too_long", "can't find end of")),
     (TooLong, ("message is too long", "message_too_long", "text is too long")),
     (ThreadGone, ("message thread not found", "topic_deleted", "topic_id_invalid")),
@@ -424,7 +424,7 @@ def _to_library_entities(entities: Sequence["Entity"]) -> list[MessageEntity]:
 
 
 def _reply_parameters(message: int | None) -> ReplyParameters | None:
-    # Deleted meanwhile, it is no reason for not answering.
+    # A deleted message is no reason not to answer.
     return ReplyParameters(message, allow_sending_without_reply=True) if message else None
 
 

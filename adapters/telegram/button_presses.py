@@ -1,4 +1,4 @@
-"""Whose buttons stand below a message of a room, and which of them were pressed just now."""
+"""Owners of the buttons in rooms, and recent presses."""
 
 import time
 from collections import OrderedDict
@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from bot.messages import IncomingMessage, PersonId
 
 MESSAGES_KEPT = 2000
-"""Some 0.6 MB. Who presses a button below an older one is believed that it is theirs."""
+"""About 0.6 MB. A press below an older message counts as its owner's."""
 AGAIN_SECONDS = 5.0
-"""A second press within this is the same one: the finger was quick, or the answer slow."""
+"""Seconds within which a second press counts as the same one: a double click or a slow answer."""
 PRESSED_KEPT = 1000
 
 
 class ButtonPresses:
-    """Known as long as the program runs; after a restart it is not known whose an older message is."""
+    """Kept in memory only; after a restart the owners of older messages are unknown."""
 
     def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -22,7 +22,7 @@ class ButtonPresses:
         self._pressed: OrderedDict[tuple[str, str, PersonId, str], tuple[str, float]] = OrderedDict()
 
     def record_answer(self, chat: int, message: IncomingMessage | None, ids: Sequence[str]) -> None:
-        """Note to whom a room's messages are the answer; who writes as the group may be anybody."""
+        """Record whom a room's messages answer; anonymous senders are skipped."""
         if message is None or not message.in_room or not message.sender.id.isdecimal():
             return
         for each in ids:
@@ -32,20 +32,20 @@ class ButtonPresses:
             self._owners.popitem(last=False)
 
     def find_owner(self, press: IncomingMessage) -> PersonId | None:
-        """Who brought the message about below which somebody pressed; None where that is not known."""
+        """Return whom the message with the pressed button answers; None if unknown."""
         return self._owners.get((press.chat.name.partition("/")[0], press.handle))
 
     def is_anothers(self, press: IncomingMessage) -> bool:
-        """Whether the buttons are known not to be for whoever pressed."""
+        """Return whether the buttons are known to be for somebody else."""
         return self.find_owner(press) not in (None, press.sender)
 
     def is_repeated(self, press: IncomingMessage) -> bool:
-        """Whether the same person pressed the same button just before; the same press brought again is none."""
+        """Return whether the person pressed the button just before; a redelivered press does not count."""
         before, at = self._pressed.get(_press_key(press), (press.id, 0.0))
         return before != press.id and self._now() - at < AGAIN_SECONDS
 
     def record_press(self, press: IncomingMessage) -> None:
-        """Note a press that was taken in."""
+        """Record an accepted press."""
         self._pressed[_press_key(press)] = press.id, self._now()
         self._pressed.move_to_end(_press_key(press))
         while len(self._pressed) > PRESSED_KEPT:

@@ -1,4 +1,4 @@
-"""The menus of commands that Telegram shows: for everybody, in groups, and for each person who may do more."""
+"""Telegram's command menus: for everybody, for groups, and for each person with access."""
 
 import asyncio
 import hashlib
@@ -29,15 +29,15 @@ from bot.sanitize import one_line
 log = logging.getLogger(__name__)
 
 FOR_ALL = ("start", "help")
-"""Strangers see these too."""
+"""Shown to strangers too."""
 IN_GROUPS = ("help", "new", "stop", "retry", "status", "remind", "reminders")
-"""Whoever is in the group sees them, and what each may use is asked when it is used."""
+"""Shown to all members of a group; access is checked when a command is used."""
 MOST_PEOPLE = 500
-"""Where a bot is open to all, the others see what all see; /help tells them the rest."""
+"""In a bot open to all, further people see the menu for all; /help tells them the rest."""
 BETWEEN = 0.1
-"""Seconds between two calls: there is no hurry, and replies go first."""
+"""Seconds between two calls; replies have priority."""
 PAUSES = (5.0, 30.0, 120.0, 600.0, 1800.0)
-"""Seconds before a call is made again that Telegram could not take; the last one again and again."""
+"""Seconds before each retry of a call; the last one repeats."""
 
 _PREFIX = "menu:"
 _CHAT = "chat:"
@@ -46,9 +46,9 @@ _LANGUAGES = ("", *HELP)
 
 
 class CommandMenus:
-    """Sets what is not set yet, one call after another, beside whatever else goes on.
+    """Sets menus that are not up to date, one call after another.
 
-    What was set is known from earlier starts. What Telegram refuses is logged; what else fails is raised.
+    What was set is stored. Refusals by Telegram are logged; other errors are raised.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class CommandMenus:
         between: float = BETWEEN,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`owners`: as in the settings, of any channel."""
+        """Store the parts. `owners`: as in the settings, for any channel."""
         self.settled = asyncio.Event()
-        """Set while nothing is left to be done."""
+        """Set while no work is left."""
         self._bot = bot
         self._store = store
         self._commands = commands
@@ -75,16 +75,16 @@ class CommandMenus:
         self._wanted: deque[tuple[PersonId, Standing]] = deque()
         self._woken = asyncio.Event()
         self._seen: dict[PersonId, Standing] = {}
-        """What each was known to be when last seen."""
+        """Last known standing by person."""
         self._having: set[str] = set()
-        """Keys of the people who have a menu of their own."""
+        """Keys of people who have their own menu."""
         self._told = False
-        """Whether the log knows that something has to wait."""
+        """Whether a delay was logged."""
 
     async def register(self) -> None:
-        """Set the menus for everybody, for groups and for the owners, then for each new person; run until cancelled.
+        """Set the menus for everybody, groups and owners, then for each new person; runs until cancelled.
 
-        May be called again after it failed. Raises StateFault.
+        May be called again after a failure. Raises StateFault.
         """
         self._having = {key.removeprefix(_PREFIX) for key in await self._store.list_prefix(_PREFIX + _CHAT)}
         await self._set_menu("all", BotCommandScopeDefault(), self._find_commands(FOR_ALL))
@@ -99,18 +99,18 @@ class CommandMenus:
                 wanted = self._wanted.popleft()
                 try:
                     await self._set_for_person(*wanted)
-                except BaseException:  # cancelled too: `register` may be called again
+                except BaseException:  # also on cancellation: `register` may be called again
                     if all(person != wanted[0] for person, _ in self._wanted):
-                        self._wanted.append(wanted)  # at the end: it keeps no others waiting
+                        self._wanted.append(wanted)  # at the end, so that it delays no others
                     raise
             self.settled.set()
             await self._woken.wait()
 
     async def register_for(self, person: PersonId, standing: Standing) -> None:
-        """Have `register` see to somebody who has just written; nothing is waited for."""
+        """Queue a person who has just written for `register`; returns at once."""
         if standing is Standing.STRANGER:
             if _menu_key(person) not in self._having:
-                return  # however many they are, nothing is kept of them
+                return  # nothing is kept about strangers, however many there are
             self._seen.pop(person, None)
         elif self._seen.get(person) is standing:
             return
@@ -134,7 +134,7 @@ class CommandMenus:
                 self._having.discard(key)
 
     async def _set_menu(self, key: str, scope: BotCommandScope, commands: Sequence[Command]) -> bool:
-        """Set a menu in all languages, or take it away where it is empty; tell whether it is as it should be."""
+        """Set a menu in all languages, or delete an empty one; return whether it is up to date."""
         menu = {
             language: [(command.name, translated_help(command, language)) for command in commands]
             for language in _LANGUAGES
@@ -149,9 +149,9 @@ class CommandMenus:
             await self._store.put(_PREFIX + key, digest)
             self._told = False
         except ChatGone as gone:  # such as an owner who has not written to this bot yet
-            log.info("the menu for %s is not shown: %s", key, one_line(str(gone)))
+            log.info("could not set the menu for %s: %s", key, one_line(str(gone)))
         except ApiRefused as refused:
-            log.warning("the menu for %s is not shown: %s", key, one_line(str(refused)))
+            log.warning("could not set the menu for %s: %s", key, one_line(str(refused)))
         else:
             return True
         return False
@@ -166,7 +166,7 @@ class CommandMenus:
         return lambda: self._bot.set_my_commands(commands, scope, code)
 
     async def _call_until_accepted(self, call: Callable[[], Awaitable[bool]]) -> None:
-        """Make a call until Telegram takes it; raise Refused where it never will."""
+        """Make a call until Telegram accepts it. Raises ApiRefused."""
         pauses = list(PAUSES)
         while True:
             try:
@@ -180,7 +180,7 @@ class CommandMenus:
                 if not isinstance(reason, ChannelFault):
                     raise reason from error
                 if not self._told:
-                    log.warning("the menus of commands have to wait: %s", one_line(str(reason)))
+                    log.warning("setting the command menus later: %s", one_line(str(reason)))
                 self._told = True
                 await self._sleep(max(pauses[0], reason.retry_after))
                 if len(pauses) > 1:
@@ -193,7 +193,7 @@ class CommandMenus:
         return [known[name] for name in names if name in known]
 
     def _digest(self, menu: Mapping[str, Sequence[tuple[str, str]]]) -> str:
-        # With the bot's number, which is no secret: another bot has shown nothing yet.
+        # Includes the bot's id, which is not secret: another bot has no menus yet.
         number = self._bot.token.partition(":")[0]
         return hashlib.sha256(json.dumps([number, menu]).encode()).hexdigest()[:32]
 

@@ -1,4 +1,4 @@
-"""How receiving fares: told once when it begins to fail, once when it is well again; how long to wait meanwhile."""
+"""Health of receiving: failures and recoveries are each logged once; also how long to wait meanwhile."""
 
 import logging
 import time
@@ -29,36 +29,36 @@ OTHER_WEBHOOK = (
     "one another token (telegram.token)"
 )
 LOG_AFTER_FAILURES = 2
-"""Failures in a row: a single one is everyday life, and mends itself within a second."""
+"""Consecutive failures before one is logged: a single one is common and passes within a second."""
 FAST_RETRIES = 4
-"""Conflicts in a row that may well be with an older process of ours, which is about to end."""
+"""Consecutive conflicts that are probably with an older process of ours about to end."""
 _PAGE = ". Parsing the server response"
-"""What the library puts before the page of a proxy, which says nothing to anybody."""
+"""Text that the library puts before a proxy's HTML page."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReconnectTimes:
-    """Seconds."""
+    """Durations in seconds."""
 
     first: float = 1.0
-    """After a first failure; each further one in a row doubles it."""
+    """After the first failure; doubled by each consecutive one."""
     short: float = 4.0
-    """The longest in the first minute of failures: who writes then is not to wait long."""
+    """Maximum in the first minute of failures, so that nobody who writes then waits long."""
     longest: float = 60.0
     answer: float = 8.0
     """For the first byte of an answer, in the first minute of failures."""
     conflict: float = 180.0
-    """Between tries where another program has the token and does not go away."""
+    """Between attempts while another program keeps using the token."""
     token: float = 600.0
-    """Between tries where the token is not known."""
+    """Between attempts while the token is rejected."""
 
 
 class AddressRefused(TelegramError):
-    """Telegram does not take the address at which it is to bring its updates."""
+    """Telegram rejects the webhook address."""
 
 
 class ConnectionHealth:
-    """What is told of how receiving fares, to whoever asks and in the log."""
+    """Tracks the health of receiving, and reports changes to a callback and to the log."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class ConnectionHealth:
         token: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`clock`: seconds that only grow."""
+        """Store the parts. `clock`: monotonic seconds."""
         self._report = report
         self._waits = waits
         self._token = token
@@ -80,22 +80,22 @@ class ConnectionHealth:
         self._contested_until = 0.0
 
     def record_success(self, hampered: str = "") -> None:
-        """Note that Telegram can be heard; `hampered`: what is wrong all the same, in one line with the mend."""
+        """Note a success; `hampered`: a remaining problem with its remedy in one line."""
         self._backoff.record_success()
         if self._down and self._clock() < self._contested_until:
-            # Two programs with one token have their turns: each good answer is followed by another conflict.
+            # Two programs with one token take turns: a conflict follows each success.
             self._report(ChannelHealth("up", self._down))
             return
         hampered = self._remove_token(hampered)
         if hampered and hampered != self._hampered:
             log.warning("%s", _log_line(hampered))
         elif not hampered and (self._down or self._hampered):
-            log.info("Telegram: well again")
+            log.info("Telegram: connected again")
         self._conflicts, self._down, self._hampered = 0, "", hampered
         self._report(ChannelHealth("up", hampered))
 
     def record_failure(self, error: Exception) -> float:
-        """Note a failure; tell how many seconds to wait before the next try."""
+        """Note a failure; return the seconds to wait before the next attempt."""
         self._backoff.record_failure()
         is_conflict = isinstance(error, Conflict)
         self._conflicts += is_conflict
@@ -103,7 +103,7 @@ class ConnectionHealth:
             self._contested_until = self._clock() + 2 * self._waits.conflict
         detail = self._remove_token(describe_error(error))
         if max(self._backoff.failures, self._conflicts) >= LOG_AFTER_FAILURES or is_wrong_token(error):
-            # Another reason is told where it has another mend, not where a network fails in ever new ways.
+            # A new problem is reported if its remedy differs, but not each new kind of network error.
             if not self._down or (detail != self._down and not _is_network(error)):
                 log.warning("%s", _log_line(detail))
             self._down = detail
@@ -114,7 +114,7 @@ class ConnectionHealth:
         return one_line(remove_secrets(detail, [self._token]))
 
     def answer_seconds(self, grace: float) -> float:
-        """How many of `grace` seconds to wait for the first byte of an answer that is due at once."""
+        """Return how many of `grace` seconds to wait for the first byte of an answer that is due at once."""
         return min(grace, self._waits.answer) if self._backoff.is_recent else grace
 
     def _choose_wait(self, error: Exception) -> float:
@@ -132,7 +132,7 @@ class ConnectionHealth:
 
 
 def _log_line(detail: str) -> str:
-    """In the log, where other channels tell of themselves too."""
+    """Start a log line with Telegram's name."""
     return detail if detail.startswith("Telegram") else f"Telegram: {detail}"
 
 
@@ -142,7 +142,7 @@ def _is_network(error: Exception) -> bool:
 
 @contextmanager
 def translate_library_errors() -> Iterator[None]:
-    """Have an answer that the library stumbles over, such as a proxy's own JSON, raise TelegramError as others do."""
+    """Raise TelegramError for answers that crash the library, such as a proxy's own JSON."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
@@ -150,16 +150,16 @@ def translate_library_errors() -> Iterator[None]:
 
 
 def retry_after_seconds(error: RetryAfter) -> float:
-    """Seconds for which Telegram wants to be left alone; an hour at most, after which it may say so again."""
+    """Return the seconds of a rate limit, at most an hour; Telegram may repeat it."""
     try:
         seconds = error.retry_after
         return bounded_wait(seconds.total_seconds() if isinstance(seconds, timedelta) else seconds)
-    except (TypeError, AttributeError):  # the library has not looked at what was sent in a number's place
+    except (TypeError, AttributeError):  # the library does not check the number's type
         return 0.0
 
 
 def is_wrong_token(error: BaseException) -> bool:
-    """Whether Telegram refused the token: 401, or 404 for one that cannot be any; not a proxy's own 404."""
+    """Return whether Telegram rejected the token: 401, or 404 for an impossible one; not a proxy's 404."""
     if not isinstance(error, InvalidToken | EndPointNotFound):
         return False
     original = error.__cause__ if isinstance(error.__cause__, InvalidToken) else error
@@ -167,7 +167,7 @@ def is_wrong_token(error: BaseException) -> bool:
 
 
 def describe_error(error: BaseException) -> str:
-    """A failure in one line, with the mend where there is one."""
+    """Describe an error in one line, with its remedy if there is one."""
     if is_wrong_token(error):
         return UNKNOWN_BOT
     match error:

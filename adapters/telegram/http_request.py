@@ -1,4 +1,4 @@
-"""The library's calls to the Bot API, made by aiohttp: the service has that anyway, and it costs less than httpx."""
+"""The library's calls to the Bot API by aiohttp, which the service uses anyway and is cheaper than httpx."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,15 +23,15 @@ CONNECT_SECONDS = 10.0
 READ_SECONDS = 20.0
 FILE_PIECE_BYTES = 1 << 18
 LARGEST_ANSWER = 2 << 20
-"""Bytes of JSON: several times the longest message there is, and as much as can be read without keeping everybody else
-waiting. Whoever asks for updates asks for fewer where they are more."""
+"""Maximum bytes of a JSON answer: several times the longest message, and few enough to parse without delaying others.
+The poller asks for fewer updates if there are more."""
 BEGINNING_BYTES = 512
 KEEP_SECONDS = 60.0
-"""For which a connection that nobody uses stays open."""
+"""Seconds that an unused connection stays open."""
 
 
 class AnswerTooLarge(NetworkError):
-    """An answer has more bytes than are read; it begins with `beginning`."""
+    """An answer exceeds the size limit; `beginning` has its first bytes."""
 
     def __init__(self, beginning: bytes) -> None:
         super().__init__(f"answered with more than {LARGEST_ANSWER >> 20} MB")
@@ -39,15 +39,15 @@ class AnswerTooLarge(NetworkError):
 
 
 class AiohttpRequest(BaseRequest):
-    """Connections of one kind: for polling, or for all else. Opened by the first call.
+    """A connection pool for polling or for all other calls, opened by the first call.
 
-    Only connecting and the silence between two pieces of an answer are limited here: who calls limits the whole.
+    It only limits connecting and the silence between two chunks; callers limit the whole call.
     """
 
     def __init__(self, base: str, *, connections: int, is_ours: Callable[[], bool] = lambda: True) -> None:
-        """`base` is the address of the Bot API, `connections` how many calls are made at once.
+        """Store the parts. `base`: address of the Bot API; `connections`: maximum concurrent calls.
 
-        `is_ours`: whether the bot is this process's just now; where it is not, nothing is asked of Telegram.
+        `is_ours` returns whether this process holds the bot; otherwise no requests are sent.
         """
         self._is_ours = is_ours
         self._base = base
@@ -58,11 +58,11 @@ class AiohttpRequest(BaseRequest):
 
     @property
     def read_timeout(self) -> float:
-        """Seconds of silence."""
+        """Maximum seconds of silence."""
         return READ_SECONDS
 
     async def initialize(self) -> None:
-        """Nothing is to be done."""
+        """Do nothing."""
 
     async def shutdown(self) -> None:
         """Close all connections for good."""
@@ -80,8 +80,8 @@ class AiohttpRequest(BaseRequest):
         connect_timeout: "ODVInput[float]" = BaseRequest.DEFAULT_NONE,
         pool_timeout: "ODVInput[float]" = BaseRequest.DEFAULT_NONE,
     ) -> tuple[int, bytes]:
-        """Give an answer's status and body. Raises NetworkError, TimedOut among them; none has the token in it."""
-        del write_timeout, connect_timeout, pool_timeout  # nobody asks for any
+        """Return status and body. Raises NetworkError, including TimedOut; error texts never contain the token."""
+        del write_timeout, connect_timeout, pool_timeout  # never set by our calls
         silence = read_timeout if isinstance(read_timeout, int | float) else READ_SECONDS
         with _translate_errors():
             async with self._open_session().request(
@@ -90,7 +90,7 @@ class AiohttpRequest(BaseRequest):
                 data=_make_body(request_data) if request_data else None,
                 timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS, sock_read=silence),
                 proxy=self._proxy,
-                allow_redirects=False,  # an address with the token in it goes nowhere else
+                allow_redirects=False,  # the URL contains the token
             ) as answer:
                 body = bytearray()
                 async for piece in answer.content.iter_chunked(FILE_PIECE_BYTES):
@@ -100,15 +100,15 @@ class AiohttpRequest(BaseRequest):
                 return answer.status, bytes(body)
 
     async def download(self, url: str, write: WriteChunk) -> None:
-        """Hand on a file piece by piece.
+        """Pass on a file in chunks.
 
-        Raises BadRequest where it is gone, RetryAfter, NetworkError, and what `write` raises.
+        Raises BadRequest if it is gone, RetryAfter, NetworkError, and what `write` raises.
         """
         parts = urlsplit(url)
         with _translate_errors():
             async with self._open_session().get(
                 URL(parts._replace(path=quote(parts.path, safe="/:")).geturl(), encoded=True),
-                headers={"Accept-Encoding": "identity"},  # packed, a piece could be a thousand times as large
+                headers={"Accept-Encoding": "identity"},  # a compressed chunk could grow a thousandfold
                 timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS, sock_read=READ_SECONDS),
                 proxy=self._proxy,
                 allow_redirects=False,
@@ -142,10 +142,10 @@ class AiohttpRequest(BaseRequest):
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Raise NetworkError, TimedOut among them, for what goes wrong on the way; none has the token in it."""
+    """Raise NetworkError (or TimedOut) for connection errors, without the token in their texts."""
     try:
         yield
-    except aiohttp.ClientResponseError as error:  # its own words are the whole address
+    except aiohttp.ClientResponseError as error:  # its text is the whole URL
         raise NetworkError(error.message or type(error).__name__) from None
     except (TimeoutError, aiohttp.ServerTimeoutError) as error:
         raise TimedOut from error
@@ -154,7 +154,7 @@ def _translate_errors() -> Iterator[None]:
 
 
 def find_proxy(url: str) -> str | None:
-    """Who stands in between by the environment: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY."""
+    """Return the proxy for a URL from HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY; None for none."""
     address = urlsplit(url)
     proxies = getproxies()
     proxy = proxies.get(address.scheme) or proxies.get("all")
@@ -167,7 +167,7 @@ def _make_body(data: RequestData) -> Any:
     fields = data.json_parameters
     if not data.contains_files:
         return fields or None
-    form = aiohttp.FormData(fields, quote_fields=False)  # names of files in any script, as they are
+    form = aiohttp.FormData(fields, quote_fields=False)  # keep file names in any script
     for name, (file, content, kind) in data.multipart_data.items():
         form.add_field(name, content, filename=file, content_type=kind)
     return form

@@ -1,4 +1,4 @@
-"""Pure: one update of Telegram's → what happened, in our words."""
+"""Convert a Telegram update to an event; no I/O."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -27,10 +27,10 @@ from bot.sanitize import one_line
 
 CHANNEL = "telegram"
 ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
-"""All that is read here; Telegram keeps the rest to itself."""
+"""All update types that are read here; Telegram does not send others."""
 CUT_UNITS = 2048
-"""A text longer than this may be the first part of a longer one: clients look for a good place to cut in the second
-half of the 4,096 units that a message may have."""
+"""A longer text may be the first part of a split one: clients look for a place to split in the second half of the
+4,096 units of a message."""
 QUOTED_CHARS = 4096
 ROOMS = (Chat.GROUP, Chat.SUPERGROUP)
 _FRAME = {"message_id", "message_thread_id", "from", "sender_chat", "chat", "date", "is_topic_message"}
@@ -38,28 +38,28 @@ _FRAME = {"message_id", "message_thread_id", "from", "sender_chat", "chat", "dat
 
 @dataclass(frozen=True, slots=True)
 class ReceivedMessage:
-    """Somebody wrote, or changed what they had written."""
+    """A message, or an edit of one."""
 
     message: IncomingMessage
     topic: str = ""
-    """What the topic is called in which it stands, where that is told."""
+    """Name of the message's topic, if known."""
     album: str = ""
-    """Names the album that it is a part of."""
+    """Id of the album that it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
 class ButtonPress:
-    """Somebody pressed a button."""
+    """A button press."""
 
     query: str
-    """What Telegram waits for to be answered."""
+    """Id of the callback query to answer."""
     message: IncomingMessage | None
-    """What the button says; None where it is not one of ours."""
+    """The button's command as a message; None if the button is not ours."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMigrated:
-    """A group has another id from now on."""
+    """A group got a new id."""
 
     old: ChatId
     new: ChatId
@@ -70,16 +70,16 @@ CloseReason = Literal["blocked", "kicked", "left", "restricted", "closed"]
 
 @dataclass(frozen=True, slots=True)
 class ReachChanged:
-    """Whether the bot can write in a chat has changed."""
+    """The bot gained or lost the right to write in a chat."""
 
     chat: ChatId
     closed: CloseReason | Literal[""]
-    """Why it cannot; "" for it can."""
+    """The reason if it lost it, otherwise ""."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicNamed:
-    """A topic was made, or has another name."""
+    """A topic was created or renamed."""
 
     chat: ChatId
     topic: str
@@ -89,7 +89,7 @@ TelegramEvent = ReceivedMessage | ButtonPress | GroupMigrated | ReachChanged | T
 
 
 def read_update(update: Update, me: BotIdentity, *, now: datetime) -> TelegramEvent | None:
-    """Tell what happened; None for what is of no interest here."""
+    """Convert an update; None if it is irrelevant."""
     if update.message:
         return _read_message(update.message, me)
     if update.edited_message:
@@ -117,12 +117,12 @@ def _read_message(message: Message, me: BotIdentity) -> TelegramEvent | None:
 
 
 def _read_edit(message: Message, me: BotIdentity, update: int) -> ReceivedMessage | None:
-    if message.location and message.location.live_period:  # somebody who moves
+    if message.location and message.location.live_period:  # a live location
         return None
     if message.chat.type not in (Chat.PRIVATE, *ROOMS) or message.edit_date is None:
         return None
     number = _format_id(message.message_id)
-    # Telegram tells only in which second it was edited, and begins its numbers again now and then: both are needed.
+    # Edit times have only seconds, and update ids restart now and then: both are needed.
     former = f"{number}.{int(message.edit_date.timestamp())}"
     said = _read_text_message(message, me, id=f"{former}.{_format_id(update)}", edit_of=number)
     return replace(said, message=replace(said.message, former_id=former)) if said else None
@@ -173,7 +173,7 @@ def _read_text_message(
 
 
 def _read_chat(message: Message) -> ChatId:
-    """Replies in an ordinary group are threads for Telegram, too; only topics are chats of their own."""
+    """Return the chat; only topics are separate chats, although Telegram also has threads of replies."""
     topic = (
         f"/{_format_id(message.message_thread_id)}"
         if message.is_topic_message and message.message_thread_id
@@ -183,9 +183,9 @@ def _read_chat(message: Message) -> ChatId:
 
 
 def _read_sender(message: Message) -> tuple[PersonId, str] | None:
-    """Who wrote, and their name; None for bots and for what Telegram itself copies.
+    """Return the sender and their name; None for bots and for Telegram's own copies.
 
-    Who writes as a group or a channel is that group or channel: nobody can tell which person it is.
+    A person who writes as a group or channel counts as that chat, as Telegram hides the person.
     """
     if message.is_automatic_forward:
         return None
@@ -209,7 +209,7 @@ def _read_text(message: Message, me: BotIdentity) -> MessageText:
 
 
 def _is_unknown_kind(message: Message) -> bool:
-    """Whether it holds something that is newer than the library, and nothing that the library knows."""
+    """Return whether the message only has content newer than the library."""
     if not message.api_kwargs:
         return False
     known = {name for name, value in message.to_dict().items() if value and name not in message.api_kwargs}
@@ -217,7 +217,7 @@ def _is_unknown_kind(message: Message) -> bool:
 
 
 def _find_replied_to(message: Message) -> Message | None:
-    """What somebody replies to; not the beginning of the topic, to which all in it are replies for Telegram."""
+    """Return the message replied to; not a topic's first message, which everything in a topic replies to."""
     replied_to = message.reply_to_message
     if replied_to is None or replied_to.forum_topic_created:
         return None
@@ -239,7 +239,7 @@ def _is_from_bot(message: Message | None, me: BotIdentity) -> bool:
 def _read_quoted(
     message: Message, replied_to: Message | None, me: BotIdentity
 ) -> tuple[Quoted | None, Contents]:
-    """What is replied to, and what came along with that, as far as somebody can look at it."""
+    """Return the quoted message and its readable attachments."""
     part = MessageText(message.quote.text, message.quote.entities or (), me).read() if message.quote else ""
     if replied_to is not None:
         mine = _is_from_bot(replied_to, me)
@@ -264,7 +264,7 @@ def _sender_name(message: Message) -> str:
 
 
 def _read_forward_origin(message: Message) -> str:
-    """Whose words they are: what an inline bot has put there is not what its user wrote either."""
+    """Return the origin of a message not written by its sender, such as a forward or an inline bot's text."""
     if message.forward_origin:
         return _origin_name(message.forward_origin) or phrases.SENT_BY_SOMEBODY
     return f"@{_clean_line(message.via_bot.username)}" if message.via_bot else ""
@@ -284,12 +284,12 @@ def _origin_name(origin: MessageOrigin) -> str:
 
 
 def _read_press(query: CallbackQuery, now: datetime) -> ButtonPress:
-    """What a program sends in a button's place may be anything: only what a button of ours can say is heard."""
+    """Convert a press; only commands are accepted, as clients can send any data."""
     shown, says = query.message, strip_surrogates(query.data or "")
     if shown is None or query.from_user.is_bot or not says.startswith("/"):
         return ButtonPress(query.id, None)
     person, name = _read_person(query.from_user)
-    # Of a message that is too old, Telegram tells no topic.
+    # Telegram tells no topic for very old messages.
     chat = _read_chat(shown) if isinstance(shown, Message) else ChatId(CHANNEL, _format_id(shown.chat.id))
     message = IncomingMessage(
         id=f"press-{query.id}",
@@ -320,7 +320,7 @@ def _read_reach(change: ChatMemberUpdated) -> ReachChanged | None:
 
 
 def _format_id(number: int) -> str:
-    """An id; the library does not look at what is sent in its place, and neither would whoever answers later."""
+    """Return an id as text; raises for other types, which the library does not check."""
     return f"{number:d}"
 
 
