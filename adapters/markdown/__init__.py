@@ -1,1 +1,1 @@
-"""Pure: Markdown read into text with marks, and cut into parts; what all channels need of it."""
+"""Parse Markdown into styled text and split it into messages, for all channels; no I/O."""

@@ -1,4 +1,4 @@
-"""Markdown as blocks of styled text: parsed by pyromark, and no word of it lost on the way."""
+"""Parse Markdown into blocks of styled text with pyromark, without losing a word."""
 
 import logging
 import re
@@ -18,27 +18,27 @@ from bot.log.tracebacks import error_location
 
 _DEEPEST = 40
 _INDENTED = 8
-"""Levels of lists that are shown further in than the one before."""
+"""Levels of lists that are indented further than the one before."""
 _RULE = "———"
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}")
 _ATTRIBUTES = re.compile(r"(?:\{[^{}]*\}|[\w-]+=(?:\"[^\"]*\"|'[^']*'|[^\s\"']+)|\s)*+")
-"""What only programs read behind a language: `title="x.py" {1,3}`."""
+"""Attributes after a code block's language, such as `title="x.py" {1,3}`."""
 _BLANK_BEFORE = re.compile(rb"\n[ \t>]*\n[ \t>]*$")
 _LABEL = rb"\[(?:[^\[\]\\]|\\.)++\]:"
 _DEFINITION = re.compile(rb"(" + _LABEL + rb").*?(?=\n[^\S\n]*+" + _LABEL + rb"|\Z)|\S[^\n]*+", re.DOTALL)
 _NUMBER = re.compile(rb"\d+")
 _MOST_EVENTS = 2
-"""For each byte: beyond that, it is a table whose short rows the parser fills up with cells by the hundred thousand."""
+"""Parser events per byte; more come from a table whose short rows the parser fills with very many cells."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class StyledBlock:
-    """A paragraph, a list, a heading and so on, as it stands in a message."""
+    """A block as it stands in a message, such as a paragraph, list or heading."""
 
     styled: Styled
     gap: str
-    """What stands between it and the block before it: one line break or two."""
+    """Separator from the previous block: one line break or two."""
     is_code: bool = False
     is_heading: bool = False
 
@@ -48,13 +48,13 @@ class StyledBlock:
 
 
 DefinitionCache = dict[bytes, Styled]
-"""Blocks that were read before, by their Markdown: a reply that grows is read anew only where it grew."""
+"""Parsed blocks by their Markdown, so that only the new part of a growing reply is parsed."""
 
 
-def parse_blocks(markdown: str, known: DefinitionCache, look: MarkdownOptions) -> list[StyledBlock]:
-    """The blocks of `markdown` from top to bottom; one that would lose a word is plain text.
+def parse_blocks(markdown: str, known: DefinitionCache, options: MarkdownOptions) -> list[StyledBlock]:
+    """Return the blocks of `markdown` in order; a block that would lose a word becomes plain text.
 
-    `known` is what an earlier call has left there, or empty; afterwards it holds the blocks of this one.
+    `known` holds the blocks of an earlier call, or nothing; it is replaced by those of this call.
     """
     text = normalize(markdown)
     source = text.encode()
@@ -63,10 +63,12 @@ def parse_blocks(markdown: str, known: DefinitionCache, look: MarkdownOptions) -
     before = known.copy()
     known.clear()
     if len(events) > most:
-        _log.info("a reply of %d characters is shown as plain text: a table in it has no measure", len(text))
+        _log.info(
+            "showing a reply of %d characters as plain text: it has a table that is too large", len(text)
+        )
         return [StyledBlock(Styled(markdown.strip("\n")), "")]
     used = _find_labels(events)
-    alone = b"]:" not in source  # else what `[1]` leads to may stand in another block
+    alone = b"]:" not in source  # a `[1]` may depend on another block's definition
     blocks: list[StyledBlock] = []
     done = 0
 
@@ -78,39 +80,39 @@ def parse_blocks(markdown: str, known: DefinitionCache, look: MarkdownOptions) -
             blocks.append(StyledBlock(styled, gap, is_code, is_heading))
 
     for first, last in _split_top_level(events):
-        payload, error_location = events[first]
-        start, end = error_location["start"], error_location["end"]
-        for definition, place in _read_definitions(source, done, start, used, look):
+        payload, span = events[first]
+        start, end = span["start"], span["end"]
+        for definition, place in _read_definitions(source, done, start, used, options):
             add(definition, place)
         name = _event_name(payload)
         written = source[
             source.rfind(b"\n", 0, start) + 1 : end
-        ]  # how far it is pushed in bears on what it is
+        ]  # includes the indentation, which changes the meaning
         styled = (alone and before.get(written)) or _read_block(
-            source, events[first : last + 1], start, end, look
+            source, events[first : last + 1], start, end, options
         )
         if alone:
             known[written] = styled
         add(styled, start, is_code=name == "CodeBlock", is_heading=name == "Heading")
         done = max(done, end)
-    for definition, place in _read_definitions(source, done, len(source), used, look):
+    for definition, place in _read_definitions(source, done, len(source), used, options):
         add(definition, place)
     return blocks
 
 
 def _read_definitions(
-    source: bytes, start: int, end: int, used: set[str], look: MarkdownOptions
+    source: bytes, start: int, end: int, used: set[str], options: MarkdownOptions
 ) -> Iterator[tuple[Styled, int]]:
-    """What lies between two blocks: addresses of links, `[1]: https://…`. Those without a link are shown."""
+    """Yield the link definitions between two blocks that no link uses."""
     place = start
     for match in _DEFINITION.finditer(source, start, end):
         place = place if place > start else match.start()
         label = _normalize_label((match[1] or b"")[1:-2].decode())
         if label in used:
-            used.remove(label)  # a second address of that name is nobody's
+            used.remove(label)  # a duplicate definition is unused
             continue
         shown = Styled(match[0].decode().strip())
-        yield mark_file_names(shown) if look.file_names_as_code else shown, place
+        yield mark_file_names(shown) if options.file_names_as_code else shown, place
         place = match.end() + 1
 
 
@@ -119,7 +121,7 @@ def _normalize_label(label: str) -> str:
 
 
 def _find_labels(events: list[ParserEvent]) -> set[str]:
-    """What the links of the text look up."""
+    """Return the labels that links refer to."""
     links = (
         payload["Start"].get("Link")
         for payload, _ in events
@@ -129,7 +131,7 @@ def _find_labels(events: list[ParserEvent]) -> set[str]:
 
 
 def _split_top_level(events: list[ParserEvent]) -> Iterator[tuple[int, int]]:
-    """First and last event of each block that stands in no other."""
+    """Yield the first and last event of each top-level block."""
     depth = first = 0
     for at, (payload, _) in enumerate(events):
         if isinstance(payload, dict):
@@ -153,18 +155,18 @@ def _event_name(payload: Any) -> str:
 
 
 def _read_block(
-    source: bytes, events: list[ParserEvent], start: int, end: int, look: MarkdownOptions
+    source: bytes, events: list[ParserEvent], start: int, end: int, options: MarkdownOptions
 ) -> Styled:
     plain = source[start:end].decode()
     try:
-        styled = _BlockReader(source, events, look).read_block()
+        styled = _BlockReader(source, events, options).read_block()
         lost = find_lost_word(plain, styled)
     except (UnreadableEvents, LookupError, TypeError) as fault:
-        _log.info("a block of %d characters is shown as plain text: %s", len(plain), error_location(fault))
+        _log.info("showing a block of %d characters as plain text: %s", len(plain), error_location(fault))
         return Styled(plain.strip("\n"))
     if lost or is_blank(styled.text):
         if lost:
-            _log.info("a block of %d characters is shown as plain text: a word would be lost", len(plain))
+            _log.info("showing a block of %d characters as plain text: a word would be lost", len(plain))
         return Styled(plain.strip("\n"))
     return styled
 
@@ -178,17 +180,17 @@ def _has_blank_before(source: bytes, start: int) -> bool:
 
 
 class _BlockReader(InlineReader):
-    """Reads blocks within blocks."""
+    """Reads nested blocks."""
 
-    def __init__(self, source: bytes, events: list[ParserEvent], look: MarkdownOptions) -> None:
-        super().__init__(source, events, look)
+    def __init__(self, source: bytes, events: list[ParserEvent], options: MarkdownOptions) -> None:
+        super().__init__(source, events, options)
         self.depth = 0
         self.list_depth = 0
         self.quote_depth = 0
 
     def read_block(self) -> Styled:
-        """The block, or run of inline events, that begins here."""
-        payload, error_location = self.events[self.at]
+        """Return the block or run of inline events at the current position."""
+        payload, span = self.events[self.at]
         if payload == "Rule":
             self.at += 1
             return Styled(_RULE)
@@ -202,9 +204,9 @@ class _BlockReader(InlineReader):
             raise UnreadableEvents("nested too deep")
         self.at += 1
         self.depth += 1
-        styled = self._read_started(name, data, error_location["start"])
+        styled = self._read_started(name, data, span["start"])
         self.depth -= 1
-        self.at += 1  # its end
+        self.at += 1  # its end event
         return styled
 
     def _read_started(self, name: str, data: Any, start: int) -> Styled:
@@ -216,7 +218,7 @@ class _BlockReader(InlineReader):
             return self._read_code(data, start)
         if name == "HtmlBlock":
             html = Styled(self._read_raw().strip("\n"))
-            return mark_file_names(html) if self.look.file_names_as_code else html
+            return mark_file_names(html) if self.options.file_names_as_code else html
         if name == "BlockQuote":
             return self._read_quote()
         if name == "List":
@@ -229,19 +231,19 @@ class _BlockReader(InlineReader):
 
     def _read_heading(self, level: int) -> Styled:
         heading = self.inline()
-        native = self.look.native and level <= DEEPEST_HEADING and not self.list_depth
+        native = self.options.native and level <= DEEPEST_HEADING and not self.list_depth
         kind, detail = ("heading", str(level)) if native else ("bold", "")
         text = heading.text.replace("\n", " ") if native else heading.text
         return Styled(text, (Mark(kind, 0, len(text), detail), *heading.marks))
 
     def _read_children(self) -> Styled:
-        """The blocks up to the end of the one that they stand in."""
+        """Return the child blocks up to the end of their parent."""
         out = StyledBuilder()
         while not self._is_at_end():
-            _, error_location = self.events[self.at]
+            _, span = self.events[self.at]
             child = self.read_block()
             if child.text and out.size:
-                out.write("\n\n" if _has_blank_before(self.source, error_location["start"]) else "\n")
+                out.write("\n\n" if _has_blank_before(self.source, span["start"]) else "\n")
             out.add(child)
         return out.build()
 
@@ -252,9 +254,9 @@ class _BlockReader(InlineReader):
     def _read_raw(self) -> str:
         pieces = []
         while not self._is_at_end():
-            payload, error_location = self.events[self.at]
+            payload, span = self.events[self.at]
             pieces.append("\n" if isinstance(payload, str) else str(next(iter(payload.values()))))
-            self.last_end = error_location["end"]
+            self.last_end = span["end"]
             self.at += 1
         return "".join(pieces)
 
@@ -262,7 +264,7 @@ class _BlockReader(InlineReader):
         info = kind["Fenced"] if isinstance(kind, dict) else ""
         fence = self.source[start : self.events[self.at][1]["start"]].decode(errors="replace")
         code = self._read_raw().removesuffix("\n")
-        if is_blank(code):  # a run of backticks, or a fence with nothing in it
+        if is_blank(code):  # a run of backticks, or an empty fence
             end = self.events[self.at][1]["end"]
             return Styled(self.source[start:end].decode().strip())
         info = info.strip()
@@ -270,7 +272,7 @@ class _BlockReader(InlineReader):
         out = StyledBuilder()
         out.hide(fence)
         rest = info[language.end() :].strip() if language else info
-        if not _ATTRIBUTES.fullmatch(rest):  # it was meant as the first line, and beside code stands one word
+        if not _ATTRIBUTES.fullmatch(rest):  # probably the first line of code: the info string is one word
             out.write(rest + "\n")
         start = out.size
         out.write(code)
@@ -281,7 +283,7 @@ class _BlockReader(InlineReader):
         self.quote_depth += 1
         quote = self._read_children()
         self.quote_depth -= 1
-        if self.quote_depth:  # no channel shows a quote within a quote
+        if self.quote_depth:  # channels do not show nested quotes
             return quote.with_hanging_indent("› ", "› ")
         return Styled(quote.text, (Mark("blockquote", 0, len(quote.text)), *quote.marks))
 
@@ -289,7 +291,7 @@ class _BlockReader(InlineReader):
         out = StyledBuilder()
         number = first
         self.list_depth += 1
-        bullets = self.look.bullets
+        bullets = self.options.bullets
         bullet = bullets[min(self.list_depth, len(bullets)) - 1]
         while not self._is_at_end():
             start = self.events[self.at][1]["start"]
@@ -312,26 +314,26 @@ class _BlockReader(InlineReader):
         box = ""
         if task:
             hidden, box = task
-            lead = "" if number is None and not self.look.native else lead
+            lead = "" if number is None and not self.options.native else lead
             item = Styled(item.text, (hidden, *item.marks))
-        rest = self.look.indent(lead) if self.list_depth <= _INDENTED else ""
+        rest = self.options.indent(lead) if self.list_depth <= _INDENTED else ""
         if item.needs_own_lines:
-            sign = "•" if self.look.native and number is None and not box else lead + box
+            sign = "•" if self.options.native and number is None and not box else lead + box
             return item.with_hanging_indent(sign.rstrip() + "\n", rest)
-        if self.look.native and not item.text and not box:  # else the next line would be taken into the list
+        if self.options.native and not item.text and not box:  # otherwise the next line would join the list
             return item.with_hanging_indent(lead.rstrip(), rest)
         item = item.with_hanging_indent(lead + box, rest)
-        if not self.look.native or (number is not None and not 0 < number <= LARGEST_NUMBER):
+        if not self.options.native or (number is not None and not 0 < number <= LARGEST_NUMBER):
             return item
         return Styled(item.text, (Mark("lead", 0, len(lead)), *item.marks))
 
     def _read_task_marker(self) -> tuple[Mark, str] | None:
-        """The box of a task; in a list with blank lines the parser puts it behind the start of the paragraph."""
+        """Return a task's checkbox; in a loose list the parser puts it inside the paragraph."""
         for at in (self.at, self.at + 1):
-            payload, error_location = self.events[at]
+            payload, span = self.events[at]
             if isinstance(payload, dict) and "TaskListMarker" in payload:
-                self.events[at] = {"Text": ""}, error_location
-                words = self.source[error_location["start"] : error_location["end"]].decode()
+                self.events[at] = {"Text": ""}, span
+                words = self.source[span["start"] : span["end"]].decode()
                 return Mark(HIDDEN, 0, 0, words), "☑ " if payload["TaskListMarker"] else "☐ "
             if not (isinstance(payload, dict) and payload.get("Start") == "Paragraph"):
                 break

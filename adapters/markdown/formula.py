@@ -1,4 +1,4 @@
-"""Formulas in LaTeX as text that can be read."""
+"""Convert LaTeX formulas to readable Unicode text."""
 
 import re
 from functools import lru_cache
@@ -8,27 +8,27 @@ from memory.normalization import normalize
 
 _COMMAND = re.compile(r"\\(?:begin|end)\{[^}]*\}|\\[A-Za-z]+")
 _LONGEST = 1000
-"""Characters of a formula that is made readable: the library takes its time over nested ones."""
+"""Maximum characters of a formula to convert: the library is slow on nested ones."""
 _LONGEST_SHOWN = 4 * _LONGEST
-"""Characters that a formula may become."""
+"""Maximum characters of the result."""
 _MOST_NESTED = 12
-"""Commands within commands."""
+"""Maximum depth of nested commands."""
 _WORTHY = re.compile(r"[\\^_={}]|^[A-Za-z]$")
 
 
 def is_formula(text: str) -> bool:
-    """Whether what stands between dollar signs is more than two prices or two names of a shell."""
+    """Return whether text between dollar signs is a formula rather than two prices or shell variables."""
     return _WORTHY.search(text.strip()) is not None
 
 
 @lru_cache(maxsize=256)
 def to_unicode(latex: str) -> str | None:
-    """`latex` in Unicode, such as x² for x^2; None where that would lose some of it."""
+    """Return `latex` in Unicode, such as x² for x^2; None if that would lose some of it."""
     if len(latex) > _LONGEST:
         return None
     try:
         shown = str(_make_converter()().parse(latex)).strip()
-    except Exception:  # noqa: BLE001 - whatever it trips over, the formula can be read as it was written
+    except Exception:  # noqa: BLE001 - whatever fails, the source is readable
         return None
     if _COMMAND.search(shown) or not _contains_in_order(shown, _COMMAND.sub(" ", latex)):
         return None
@@ -37,8 +37,8 @@ def to_unicode(latex: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _make_converter() -> type[Any]:
-    r"""Return the library's converter, told to give up early: each `\sqrt` within another doubles its result."""
-    # Slow to import, and most replies hold no formula.
+    r"""Return the library's converter with limits: each nested `\sqrt` doubles its result."""
+    # Slow to import, and rarely needed.
     from telegramify_markdown.latex_escape.helper import LatexToUnicodeHelper
 
     class Converter(LatexToUnicodeHelper):
@@ -58,6 +58,6 @@ def _make_converter() -> type[Any]:
 
 
 def _contains_in_order(shown: str, source: str) -> bool:
-    """Whether each letter and digit of `source` is in `shown`, in order; ² counts as 2."""
+    """Return whether the letters and digits of `source` are in `shown`, in order; ² counts as 2."""
     letters = iter(normalize("NFKC", shown))
     return all(char in letters for char in normalize("NFKC", source) if char.isalnum())

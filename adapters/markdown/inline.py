@@ -1,4 +1,4 @@
-"""What stands within a paragraph: emphasis, links, code, formulas, hidden text, and what only looks like them."""
+"""Inline Markdown: emphasis, links, code, formulas, spoilers, and text that only looks like them."""
 
 import re
 from itertools import count
@@ -9,7 +9,7 @@ from adapters.markdown.options import MarkdownOptions
 from adapters.markdown.styled import HIDDEN, Mark, Styled, StyledBuilder, find_ranges
 
 ParserEvent = tuple[Any, Any]
-"""What the parser yields: one of the shapes in pyromark.event, and its range of bytes."""
+"""An event of the parser: one of the shapes in pyromark.event, and its byte range."""
 
 _EMPHASIS = {"Emphasis": ("italic", 1), "Strong": ("bold", 2), "Strikethrough": ("strikethrough", 2)}
 _TAGS = {
@@ -24,12 +24,12 @@ _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _BLANK = re.compile(r"\s", re.ASCII)
 _AUTHORITY_END = re.compile(r"[/?#]")
 MOST_NESTED = 40
-"""Emphasis within emphasis, and images within images; what is nested deeper is shown as plain text."""
+"""Maximum nesting of emphasis or images; deeper text is shown as plain text."""
 _LONGEST_ADDRESS = 2048
-"""Bytes before emphasis in which it is looked for the beginning of an address."""
+"""Bytes before emphasis that are searched for the start of a URL."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _IDENTIFIER = re.compile(rb"[a-z0-9_]+")
-# Names of files whose last part is also a country or the like: Telegram would make them links to strangers' sites.
+# File names whose ending is also a top-level domain, which Telegram would link.
 _FILE_NAME = re.compile(
     r"(?<![\w/@:.#?=&%~-])(?:[\w.-]++/)*+[\w-]++(?:\.[\w-]++)*"
     r"\.(?:md|py|rs|sh|pl|ps|cc|so|ml|mk|st|tf|app|zip|mov|pub|java)(?![\w/@-]|\.\w)"
@@ -37,7 +37,7 @@ _FILE_NAME = re.compile(
 
 
 class UnreadableEvents(ValueError):
-    """The parser's events are not as they should be, or nested beyond all measure."""
+    """The parser's events are malformed or nested too deep."""
 
 
 class _OpenTag(NamedTuple):
@@ -49,33 +49,33 @@ class _OpenTag(NamedTuple):
 
 
 class InlineReader:
-    """Reads one run of inline events after the other; `at` is the next event."""
+    """Reads runs of inline events; `at` is the next event."""
 
-    def __init__(self, source: bytes, events: list[ParserEvent], look: MarkdownOptions) -> None:
+    def __init__(self, source: bytes, events: list[ParserEvent], options: MarkdownOptions) -> None:
         self.source = source
-        self.look = look
+        self.options = options
         self.events = events
         self.at = 0
         self.last_end = 0
-        """The byte up to which the source has been read."""
+        """Byte up to which the source was read."""
 
     def inline(self) -> Styled:
-        """All up to the next start or end of a block."""
+        """Read all events up to the next block's start or end."""
         return _InlineRun(self).read()
 
 
 class _InlineRun:
-    """One paragraph, heading, cell or the like."""
+    """A single run, such as a paragraph, heading or cell."""
 
     def __init__(self, reader: InlineReader) -> None:
         self.reader = reader
         self.out = StyledBuilder()
         self.open: list[_OpenTag] = []
         self.addresses = 0
-        """How many of those lead somewhere."""
+        """Number of open links with an address."""
         self.serials = count(1)
         self.waiting: dict[tuple[str, int], tuple[int, int]] = {}
-        """Where `||` or a tag has begun, by the emphasis that it stands in, so that nothing ever overlaps; in order."""
+        """Start of open `||` and tags in order, by enclosing emphasis, so that marks never overlap."""
         self.cuts: list[tuple[int, int]] = []
 
     def read(self) -> Styled:
@@ -106,7 +106,7 @@ class _InlineRun:
         styled = out.build()
         if self.cuts:
             styled = styled.remove_ranges(self.cuts)
-        return mark_file_names(styled) if reader.look.file_names_as_code else styled
+        return mark_file_names(styled) if reader.options.file_names_as_code else styled
 
     @property
     def _innermost_serial(self) -> int:
@@ -143,17 +143,17 @@ class _InlineRun:
             self._wait(key, place)
 
     def _drop_opened_since(self, opened: tuple[int, int]) -> None:
-        """Take for text what has begun since `opened`, which ends here: it could only end outside."""
+        """Treat what began after `opened` as text: it could only end outside."""
         while self.waiting and next(reversed(self.waiting.values())) > opened:
             self.waiting.popitem()
 
     def _wait(self, key: tuple[str, int], place: int) -> None:
-        """Note that `||` or a tag has begun at `place`, before what was written last."""
-        self.waiting.pop(key, None)  # else it would keep the place of the one before in the order
+        """Record that `||` or a tag begins at `place`, before what was written last."""
+        self.waiting.pop(key, None)  # otherwise it would keep its predecessor's position
         self.waiting[key] = (place, self.out.size)
 
     def _open_tag(self, tag: Any, start: int, end: int) -> bool:
-        """Whether the tag is an inline one; its beginning is remembered."""
+        """Open an inline tag; return False for other tags."""
         out, literal, address = self.out, "", ""
         if len(self.open) >= MOST_NESTED:
             raise UnreadableEvents("nested too deep")
@@ -189,7 +189,7 @@ class _InlineRun:
         self.out.hide(self._source_text(self.reader.last_end, end))
 
     def _close_link(self, opened: _OpenTag) -> None:
-        """A link where it leads to the web; else its address beside it, where that helps and pings nobody."""
+        """Mark a web link; for others write the address after the text if that helps and mentions nobody."""
         out, address = self.out, opened.address
         if opened.tag == "Image" and out.size == opened.start:
             out.write(address)
@@ -224,7 +224,7 @@ class _InlineRun:
             raise UnreadableEvents(name)
 
     def _add_html_tag(self, html: str) -> None:
-        """A tag for bold and the like is obeyed where it is closed again; all other HTML is text."""
+        """Apply a supported tag when it is closed; all other HTML is text."""
         out = self.out
         if _BREAK.fullmatch(html):
             out.write("\n")
@@ -270,7 +270,7 @@ class _InlineRun:
 
 
 def is_web_address(address: str) -> bool:
-    """Return whether `address` is one of http or https whose host has a dot in it, with at most a name and a port."""
+    """Return whether `address` is http(s) with a dot in its host, and at most a user name and a port."""
     scheme, separator, rest = address.partition("://")
     if scheme not in ("http", "https") or not separator or _BLANK.search(rest):
         return False
@@ -286,7 +286,7 @@ def is_web_address(address: str) -> bool:
 
 
 def is_literal(source: bytes, tag: str, start: int, end: int) -> bool:
-    """Whether what the parser takes for emphasis was meant as it stands: 2*3*4, __init__.py, ~5."""
+    """Return whether parsed emphasis was meant literally: 2*3*4, __init__.py, ~5."""
     size = _EMPHASIS[tag][1]
     if tag == "Strikethrough":
         return source[start + 1 : start + 2] != b"~"
@@ -305,7 +305,7 @@ def is_literal(source: bytes, tag: str, start: int, end: int) -> bool:
 
 
 def mark_file_names(styled: Styled) -> Styled:
-    """With bare names of files as code, which keeps Telegram from making links of them."""
+    """Mark bare file names as code, which prevents Telegram from linking them."""
     if "." not in styled.text:
         return styled
     taken = find_ranges(styled.marks, ("code", "pre", "text_link"))

@@ -1,4 +1,4 @@
-"""Blocks as messages, in order: prose together, very long code as a file in its place."""
+"""Arrange blocks as messages: prose together, very long code as a file in its place."""
 
 import re
 from bisect import bisect_left
@@ -11,12 +11,12 @@ from adapters.markdown.splitting import Ruler
 from adapters.markdown.styled import Mark, Styled, StyledBuilder
 
 Text = TypeVar("Text")
-"""What a channel sends text as."""
+"""A channel's type for a text message."""
 Measure = Callable[[Styled], Ruler]
 Cut = Callable[[Styled, Mapping[int, int]], list[Text]]
-"""Cuts text into messages; told of each heading where it begins, by its end."""
+"""Splits text into messages; gets the start of each heading by its end."""
 _LONG_CODE = 2
-"""Messages beyond which code is sent as a file."""
+"""Number of messages above which code is sent as a file."""
 _ELLIPSIS = "…\n"
 _ENDINGS = {
     **dict.fromkeys(("", "text", "plain"), "txt"),
@@ -37,12 +37,12 @@ _ENDINGS = {
     "powershell": "ps1",
 }
 _ENDING = re.compile(r"[a-z][a-z0-9]{0,4}")
-"""A language that is an ending itself, such as json."""
+"""A language that is itself a file ending, such as json."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileMessage:
-    """Code that would take more than two messages, to be sent as a file."""
+    """Code too long for two messages, sent as a file."""
 
     name: str
     content: str
@@ -51,7 +51,7 @@ class FileMessage:
 def lay_out(
     blocks: list[StyledBlock], measure: Measure, cut: Cut[Text], limit: int, *, files: bool = True
 ) -> list[Text | FileMessage]:
-    """`blocks` as messages of at most `limit`, by `measure`; `files`: whether very long code may be one."""
+    """Return the blocks as messages of at most `limit` by `measure`; `files`: whether long code may be a file."""
     messages: list[Text | FileMessage] = []
     names: set[str] = set()
     done = 0
@@ -68,7 +68,7 @@ def lay_out(
 def growing(
     blocks: list[StyledBlock], measure: Measure, cut: Cut[Text], limit: int
 ) -> list[Text | FileMessage]:
-    """As `lay_out`, of a reply that grows: of code that stands last and is too long, the last lines alone."""
+    """Like `lay_out` for a growing reply: code at the end that is too long shows only its last lines."""
     led = _find_headings_before(blocks, len(blocks) - 1)
     last = blocks[led:]
     if not last or not last[-1].is_code or _measure_blocks(last, measure) <= limit:
@@ -78,7 +78,7 @@ def growing(
 
 
 def _find_headings_before(blocks: Sequence[StyledBlock], at: int) -> int:
-    """The first of the headings that stand right before the block `at`; else `at`, at least 0."""
+    """Return the index of the first heading directly before block `at`; `at` if there is none, at least 0."""
     while at > 0 and blocks[at - 1].is_heading:
         at -= 1
     return max(at, 0)

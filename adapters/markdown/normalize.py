@@ -1,4 +1,4 @@
-"""Markdown as models write it, made into Markdown as the parser means it; and what is still being written, closed."""
+"""Adapt Markdown as models write it to the parser's rules, and close what is still being written."""
 
 import re
 import unicodedata
@@ -17,24 +17,24 @@ OPTIONS = (
     | Options.ENABLE_FOOTNOTES
 )
 FILLER = "\u1680"
-"""A space that nobody types: put beside stars so that they count as emphasis, and taken out again."""
+"""A space that nobody types: put next to stars so that they count as emphasis, and removed again."""
 _WIDE = "\u3000-\u30ff\u3400-\u9fff\uac00-\ud7af\uff00-\uffef"
 _STARS_AT_WIDE = re.compile(rf"[{_WIDE}]\*|\*[{_WIDE}]")
 _WIDE_CHAR = re.compile(f"[{_WIDE}]")
 _STARS = re.compile(r"\n[ \t]*\n|\\.|\*{1,3}")
 _OPENING_BRACKET = re.compile(r"(?<!\\)\\[(\[]")
 _LONGEST_FORMULA = 1000
-"""Characters between brackets that may be a formula."""
+"""Maximum characters between brackets for a formula."""
 _UNSENDABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def remove_unsendable(text: str) -> str:
-    r"""`text` without what channels take out of messages or no JSON can hold; line breaks are "\n"."""
+    r"""Remove characters that channels strip or JSON cannot hold; line breaks become "\n"."""
     return _UNSENDABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).replace(FILLER, " ")
 
 
 def normalize(markdown: str) -> str:
-    r"""`markdown` with \(formulas\) between dollars, and emphasis beside Chinese and the like made to count."""
+    r"""Convert \(formulas\) to dollars, and make emphasis next to CJK text work."""
     formulas = "\\(" in markdown or "\\[" in markdown
     stars = _STARS_AT_WIDE.search(markdown) is not None
     if formulas:
@@ -44,7 +44,7 @@ def normalize(markdown: str) -> str:
 
 
 class _CodeRanges:
-    """Where the code is: places there stay as they are."""
+    """Ranges of code, where nothing is changed."""
 
     def __init__(self, markdown: str) -> None:
         data = markdown.encode()
@@ -62,7 +62,7 @@ class _CodeRanges:
             byte = where["end"]
 
     def overlaps(self, start: int, end: int) -> bool:
-        """Whether what is between two places touches code."""
+        """Return whether a range touches code."""
         at = bisect_right(self.ends, start)
         return at < len(self.starts) and self.starts[at] < end
 
@@ -72,7 +72,7 @@ def _starts_code(tag: object) -> bool:
 
 
 def _convert_formula_brackets(markdown: str, code: _CodeRanges) -> str:
-    r"""`markdown` with dollars in the place of \(…\) and \[…\] around formulas that are not in code."""
+    r"""Replace \(…\) and \[…\] around formulas outside code by dollars."""
     pieces: list[str] = []
     done = 0
     for start, end in _find_bracketed(markdown):
@@ -83,7 +83,7 @@ def _convert_formula_brackets(markdown: str, code: _CodeRanges) -> str:
 
 
 def _find_bracketed(markdown: str) -> Iterator[tuple[int, int]]:
-    """Yield where brackets with a backslash stand around something short, the first end for each beginning."""
+    """Yield the ranges of short bracketed text, each opening bracket with its first closing one."""
     ends = {sign: _find_all(markdown, f"\\{sign}") for sign in ")]"}
     start = 0
     for opening in _OPENING_BRACKET.finditer(markdown):
@@ -113,9 +113,9 @@ def _to_dollars(bracketed: str) -> str:
 
 
 def _fix_emphasis(markdown: str) -> str:
-    """Stars between a letter of Chinese, Japanese or Korean and punctuation, leaning where they were meant to.
+    """Make stars between CJK letters and punctuation open or close emphasis as intended.
 
-    The rules of Markdown look for spaces around words, which these languages do not write.
+    Markdown's rules rely on spaces between words, which these languages do not write.
     """
     code = _CodeRanges(markdown)
     pieces = []
@@ -154,9 +154,9 @@ _HALF_LINK = re.compile(r"!?\[([^\[\]\n]*)(?:\]\([^()\n]*)?$")
 
 
 def close_open_markup(markdown: str) -> str:
-    """Markdown that is still being written, with the emphasis and code that it has begun brought to an end.
+    """Close emphasis and code that an unfinished text has opened.
 
-    An open fence needs none: the parser ends it with the text.
+    An open fence is left alone: the parser ends it with the text.
     """
     fence = ""
     begun = 0, 0

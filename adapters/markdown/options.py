@@ -1,24 +1,24 @@
-"""How text looks on a channel, where channels differ."""
+"""Differences between channels in the look of text."""
 
 from dataclasses import dataclass
 
 DEEPEST_HEADING = 3
-"""Levels of headings that channels with headings of their own know."""
+"""Heading levels that channels with native headings support."""
 LARGEST_NUMBER = 10**9
-"""Points of a list that are counted by channels with lists of their own, from 1 on."""
+"""Largest number of a list item in channels with native lists, which count from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkdownOptions:
-    """What a channel makes of lists, headings and names of files."""
+    """How a channel shows lists, headings and file names."""
 
     bullets: tuple[str, ...] = ("• ", "◦ ", "▪ ")
-    """Before points, by depth; the last of them for all that stand deeper."""
+    """Bullets by depth; the last one for all deeper levels."""
     native: bool = False
-    """Whether the channel draws lists and headings itself; they bear the marks "lead" and "heading" then."""
+    """Whether the channel renders lists and headings itself; they get the marks "lead" and "heading"."""
     file_names_as_code: bool = False
-    """Whether bare names of files must be kept from becoming links."""
+    """Whether bare file names must be prevented from becoming links."""
 
     def indent(self, bullet: str) -> str:
-        """What stands before the further lines of a point."""
+        """Return the indentation of a list item's further lines."""
         return " " * len(bullet) if self.native else "    "

@@ -1,11 +1,11 @@
-"""Ranges of a text, looked up by place instead of one by one."""
+"""Ranges of a text, looked up by binary search."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 
 
 class Ranges:
-    """Half-open ranges in order, those that overlap joined; each question takes logarithmic time."""
+    """Half-open ranges in order, overlapping ones merged; each lookup takes logarithmic time."""
 
     def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
         self._starts: list[int] = []
@@ -21,25 +21,25 @@ class Ranges:
         return bool(self._starts)
 
     def find_end(self, place: int) -> int | None:
-        """Return the end of the range with start <= place < end; None where there is none."""
+        """Return the end of the range with start <= place < end, or None."""
         at = bisect_right(self._starts, place) - 1
         return self._ends[at] if at >= 0 and place < self._ends[at] else None
 
     def hold(self, place: int) -> bool:
-        """Return whether start <= place < end for one of them."""
+        """Return whether start <= place < end for a range."""
         return self.find_end(place) is not None
 
     def are_cut_at(self, place: int) -> bool:
-        """Return whether start < place < end for one of them."""
+        """Return whether start < place < end for a range."""
         at = bisect_left(self._starts, place) - 1
         return at >= 0 and place < self._ends[at]
 
     def overlap(self, start: int, end: int) -> bool:
-        """Return whether one of them shares a character with the range from `start` to `end`."""
+        """Return whether a range overlaps the one from `start` to `end`."""
         return next(self._iter_overlapping(start, end), None) is not None
 
     def outside(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield what of the range from `start` to `end` none of them holds, in order."""
+        """Yield the parts of `start` to `end` outside all ranges, in order."""
         for first, last in self._iter_overlapping(start, end):
             if start < first:
                 yield start, first

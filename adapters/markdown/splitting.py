@@ -1,4 +1,4 @@
-"""Styled text cut into messages where people would cut it, no longer than the channel takes them."""
+"""Split styled text into messages at natural places, within the channel's size limit."""
 
 import re
 import sys
@@ -24,39 +24,39 @@ _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 @dataclass(frozen=True, slots=True)
 class MessagePart:
-    """What goes into one message; marks are in code points from its beginning."""
+    """The text of one message; marks are in code points from its start."""
 
     text: str
     marks: tuple[Mark, ...]
 
 
 class Ruler(Protocol):
-    """Measures one text as a channel counts, its markup included."""
+    """Measures a text as the channel counts it, including markup."""
 
     def size(self, start: int, end: int) -> int:
-        """What the text between two places takes in a message, at most."""
+        """Return the maximum size of the text between two places in a message."""
 
     def reach(self, start: int, limit: int) -> int:
-        """The furthest place up to which the text from `start` on takes at most `limit`."""
+        """Return the furthest place with at most `limit` from `start`."""
 
 
 class Units:
-    """Lengths as Telegram counts them: in units of UTF-16, where 😀 takes two."""
+    """Lengths in UTF-16 units, as Telegram counts them; 😀 takes two."""
 
     def __init__(self, text: str) -> None:
         self._astral = [] if text.isascii() else [match.start() for match in _ASTRAL.finditer(text)]
         self._size = len(text)
 
     def at(self, place: int) -> int:
-        """Units before the code point `place`."""
+        """Return the number of units before the code point `place`."""
         return place + bisect_left(self._astral, place) if self._astral else place
 
     def size(self, start: int, end: int) -> int:
-        """Units between two places."""
+        """Return the number of units between two places."""
         return self.at(end) - self.at(start)
 
     def reach(self, start: int, limit: int) -> int:
-        """The furthest place that is at most `limit` units behind `start`."""
+        """Return the furthest place at most `limit` units after `start`."""
         if not self._astral:
             return min(self._size, start + limit)
         most = self.at(start) + limit
@@ -76,11 +76,10 @@ def split_text(
     ruler: Ruler,
     most_marks: int = sys.maxsize,
 ) -> list[MessagePart]:
-    """`text` in parts of at most `limit` by `ruler`, none of them blank and none with more than `most_marks`.
+    """Split `text` into parts of at most `limit` by `ruler`; none is blank or has more than `most_marks` marks.
 
-    `headings` tells of each heading where it begins, by its end: it stays with what follows. Each cut depends
-    on the text before it and on what is within `limit` behind, so that parts which are complete stay as they are
-    when text is added.
+    `headings` maps each heading's end to its start; headings stay with the text after them. Each cut depends only
+    on the text before it and on `limit` characters after it, so complete parts stay the same when text is added.
     """
     parts: list[MessagePart] = []
     start = 0
@@ -99,17 +98,17 @@ def split_text(
 
 
 class _MarkScanner:
-    """Marks in order of their beginning, read from front to back: each is looked at a few times, not once a part."""
+    """Reads sorted marks from front to back, so that each is looked at only a few times."""
 
     def __init__(self, marks: Sequence[Mark]) -> None:
         self._marks = marks
         self._starts = [mark.start for mark in marks]
         self._next = 0
         self._open: list[Mark] = []
-        """Those that begin before the last place that was asked for, and may reach beyond it."""
+        """Marks that begin before the last `start` and may reach past it."""
 
     def marks_between(self, start: int, end: int) -> list[Mark]:
-        """Return the marks that touch the text between two places; `start` is never less than before."""
+        """Return the marks that overlap `start` to `end`; `start` must not decrease between calls."""
         first = bisect_left(self._starts, start, lo=self._next)
         begun = (*self._open, *self._marks[self._next : first])
         self._open = [mark for mark in begun if mark.end > start]
@@ -118,7 +117,7 @@ class _MarkScanner:
 
 
 def _skip_space(text: str, code: Sequence[Mark], start: int) -> int:
-    """`start`, moved behind white space: all of it in prose, one line break in code."""
+    """Return `start` after white space: all of it in prose, one line break in code."""
     if _find_code(code, start) is not None and start:
         return start + (text[start] == "\n")
     at = bisect_left(code, start, key=lambda mark: mark.start)
@@ -129,7 +128,7 @@ def _skip_space(text: str, code: Sequence[Mark], start: int) -> int:
 
 
 def _find_code(code: Sequence[Mark], place: int) -> Mark | None:
-    """The block of code that a cut at `place` would divide."""
+    """Return the code block that a cut at `place` would divide."""
     at = bisect_left(code, place, key=lambda mark: mark.start) - 1
     return code[at] if at >= 0 and place < code[at].end else None
 
@@ -145,7 +144,7 @@ def _find_end(
     most_marks: int,
 ) -> int:
     end = ruler.reach(start, limit)
-    if len(here) > most_marks:  # earlier, then; but not so early that few words fill many messages
+    if len(here) > most_marks:  # earlier, but not so early that few words fill many messages
         end = min(end, max(here[most_marks].start, start + limit // 2))
     if end >= len(text):
         return len(text)
@@ -171,7 +170,7 @@ def _find_end(
 
 
 def _find_code_start(text: str, headings: Mapping[int, int], start: int, end: int) -> int:
-    """Where the text ends that stands before code and its heading; 0 where there is none."""
+    """Return the end of the text before a code block and its heading; 0 if there is none."""
     end = start + len(text[start:end].rstrip())
     while end in headings and end > start:
         end = start + len(text[start : headings[end]].rstrip())
@@ -181,7 +180,7 @@ def _find_code_start(text: str, headings: Mapping[int, int], start: int, end: in
 def _find_last_cut(
     pattern: re.Pattern[str], text: str, start: int, end: int, least: int, headings: Collection[int] = ()
 ) -> int:
-    """The last place in reach at which `pattern` lets the text be cut; 0 where there is none."""
+    """Return the last possible cut by `pattern`; 0 if there is none."""
     found = 0
     for match in pattern.finditer(text, start + max(least, 1), min(len(text), end + 1)):
         blank = match[0].isspace()
@@ -195,7 +194,7 @@ def _find_last_cut(
 
 
 def _avoid_split_character(text: str, start: int, end: int) -> int:
-    """`end`, or the place before it at which no character that people see is cut in two."""
+    """Return `end`, or the last place before it that does not divide a grapheme."""
     place = start
     for grapheme in iter_graphemes(text[start : min(len(text), end + 64)]):
         if place + len(grapheme) > end:
@@ -205,7 +204,7 @@ def _avoid_split_character(text: str, start: int, end: int) -> int:
 
 
 def _clip_marks(marks: Sequence[Mark], start: int, end: int, most_marks: int) -> list[Mark]:
-    """The marks between `start` and `end`, counted from `start`; what reaches further is opened and closed."""
+    """Return the marks between `start` and `end`, relative to `start` and cut at the edges."""
     inside = []
     for mark in marks:
         first, last = max(mark.start, start), min(mark.end, end)

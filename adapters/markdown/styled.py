@@ -1,4 +1,4 @@
-"""Text with marks on it: what Markdown has become before it is cut into messages."""
+"""Text with marks: parsed Markdown before it is split into messages."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 
 from adapters.markdown.ranges import Ranges
 
-# Channels nest these as one likes, but neither in code nor one in another of its kind.
+# Channels allow any nesting of these, except within code and within the same style.
 STYLES = ("bold", "italic", "underline", "strikethrough", "spoiler")
 FIXED_WIDTH = ("code", "pre")
 OWN_LINES = ("pre", "blockquote")
@@ -18,29 +18,29 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class Mark(NamedTuple):
-    """What holds from `start` to `end` (code points); HIDDEN: words of the source that stand there unseen."""
+    """A style from `start` to `end` (code points). HIDDEN: source words that are not shown."""
 
     kind: str
     start: int
     end: int
     detail: str = ""
-    """The address of a link, the language of code, the hidden words."""
+    """A link's address, a code block's language, or the hidden words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Styled:
-    """A piece of text and its marks."""
+    """A text and its marks."""
 
     text: str
     marks: tuple[Mark, ...] = ()
 
     @property
     def needs_own_lines(self) -> bool:
-        """Whether it begins with what cannot share a line, such as code."""
+        """Whether it starts with something that cannot share a line, such as code."""
         return any(mark.start == 0 and mark.kind in OWN_LINES for mark in self.marks)
 
     def with_hanging_indent(self, first: str, rest: str) -> Self:
-        """The first line led by `first` and the others by `rest`, but for the lines of code and quotes."""
+        """Prefix the first line with `first` and the others with `rest`, except lines of code and quotes."""
         kept = find_ranges(self.marks, OWN_LINES)
         added = [(0, first)]
         at = self.text.find("\n") + 1
@@ -51,7 +51,7 @@ class Styled:
         return self.insert(added)
 
     def insert(self, added: Sequence[tuple[int, str]]) -> Self:
-        """With each text put in at its place, in order; a mark that ends there does not grow."""
+        """Insert texts at sorted places; a mark that ends at one does not grow."""
         places = [place for place, _ in added]
         shift = [0]
         pieces = []
@@ -71,7 +71,7 @@ class Styled:
         return type(self)("".join(pieces), tuple(map(moved, self.marks)))
 
     def remove_ranges(self, cuts: Iterable[tuple[int, int]]) -> Self:
-        """With the ranges `cuts`, which do not overlap, taken out."""
+        """Remove the ranges `cuts`, which must not overlap."""
         ranges = sorted(cuts)
         ends = [end for _, end in ranges]
         gone = [0]
@@ -93,7 +93,7 @@ class Styled:
 
 
 class StyledBuilder:
-    """Styled text in the making."""
+    """Builds styled text piece by piece."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -105,16 +105,16 @@ class StyledBuilder:
         self.size += len(text)
 
     def mark(self, kind: str, start: int, detail: str = "") -> None:
-        """Mark all from `start` on; nothing where nothing has been written since."""
+        """Mark everything from `start` on, if there is anything."""
         if self.size > start:
             self.marks.append(Mark(kind, start, self.size, detail))
 
     def hide(self, words: str) -> None:
-        """Note that `words` of the source are known of here, though nobody sees them."""
+        """Record source words that are not shown, so that they do not count as lost."""
         self.marks.append(Mark(HIDDEN, self.size, self.size, words))
 
     def add(self, styled: Styled) -> None:
-        """Append with marks."""
+        """Append text and marks."""
         size = self.size
         self.marks += [
             mark._replace(start=mark.start + size, end=mark.end + size) if size else mark
@@ -123,7 +123,7 @@ class StyledBuilder:
         self.write(styled.text)
 
     def text_since(self, start: int) -> str:
-        """Return what was written behind the first `start` characters; it takes as long as that is."""
+        """Return what was written after the first `start` characters, in time proportional to its length."""
         pieces: list[str] = []
         place = self.size
         for piece in reversed(self._texts):
@@ -138,7 +138,7 @@ class StyledBuilder:
 
 
 def find_lost_word(source: str, styled: Styled) -> str:
-    """The first word of `source` that is not in `styled`, in order, seen or hidden; "" where none is lost."""
+    """Return the first word of `source` missing from the shown and hidden words of `styled`; "" for none."""
     pieces = []
     last = 0
     hidden = (mark for mark in styled.marks if mark.kind == HIDDEN)
@@ -156,15 +156,15 @@ def find_lost_word(source: str, styled: Styled) -> str:
 
 
 def normalize_marks(styled: Styled, over_code: Collection[str] = ()) -> list[Mark]:
-    """The marks as channels take them: each kind once at a place, no blank edges, in order.
+    """Return marks as channels accept them: sorted, trimmed, and merged within each kind.
 
-    No style reaches over code, but for those in `over_code`.
+    No style covers code, except those in `over_code`.
     """
     by_kind: dict[str, list[Mark]] = {}
     for mark in styled.marks:
         if mark.kind != HIDDEN and mark.end > mark.start:
             by_kind.setdefault(mark.kind, []).append(mark)
-    if "code" in by_kind:  # of a link and code in one place, the link is the one that leads somewhere
+    if "code" in by_kind:  # where a link and code meet, the link is more useful
         links = find_ranges(by_kind.get("text_link", ()))
         by_kind["code"] = [code for code in by_kind["code"] if not links.overlap(code.start, code.end)]
     fixed = find_ranges(mark for kind in FIXED_WIDTH for mark in by_kind.get(kind, ()))
@@ -182,7 +182,7 @@ def _mark_order(mark: Mark) -> tuple[int, int, str]:
 
 
 def _merge_marks(marks: Iterable[Mark]) -> list[Mark]:
-    """Marks of one kind, those that overlap made one."""
+    """Merge overlapping marks of one kind."""
     joined: list[Mark] = []
     for mark in sorted(marks, key=_mark_order):
         if joined and mark.start < joined[-1].end:
@@ -196,17 +196,17 @@ _NOWHERE = Ranges(())
 
 
 def find_ranges(marks: Iterable[Mark], kinds: Collection[str] = ()) -> Ranges:
-    """Return where marks are, of these kinds or of all."""
+    """Return the ranges of marks of these kinds, or of all."""
     return Ranges((mark.start, mark.end) for mark in marks if not kinds or mark.kind in kinds)
 
 
 def subtract_ranges(mark: Mark, fixed: Ranges) -> list[Mark]:
-    """What of `mark` lies outside `fixed`."""
+    """Return the parts of `mark` outside `fixed`."""
     return [mark._replace(start=start, end=end) for start, end in fixed.outside(mark.start, mark.end)]
 
 
 def trim_mark(text: str, mark: Mark) -> Mark | None:
-    """`mark` without the white space at its edges; None where nothing is left."""
+    """Return `mark` without white space at its edges; None if nothing is left."""
     if mark.kind == "pre":  # its first line may be indented
         return mark if not is_blank(text[mark.start : mark.end]) else None
     inner = text[mark.start : mark.end]
@@ -216,7 +216,7 @@ def trim_mark(text: str, mark: Mark) -> Mark | None:
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing is to be seen: channels refuse a message of spaces, whatever Unicode calls them."""
+    """Return whether a text has nothing visible, which channels reject, including Unicode's invisible characters."""
     if not text or text.isspace():
         return True
     return all(char in "\u2800\u3164\u115f\u1160\uffa0\ufffc" or _is_invisible(char) for char in text)

@@ -1,4 +1,4 @@
-"""Tables as a telephone shows them: columns of fixed width where they fit, else a list."""
+"""Render tables for a phone: fixed-width columns if they fit, otherwise a list."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -8,16 +8,16 @@ from wcwidth import wcswidth
 from adapters.markdown.styled import HIDDEN, Styled, StyledBuilder
 
 WIDEST = 40
-"""Columns of fixed width that fit beside each other on a telephone."""
+"""Maximum width in characters that fits on a phone."""
 _BETWEEN = " | "
 
 
 def render_table(rows: Sequence[Sequence[Styled]], alignments: Sequence[str]) -> Styled:
-    """`rows` as one piece of text; the first row is the head."""
+    """Render a table; the first row is the header."""
     columns = max(map(len, rows), default=0)
     widths = [max(_text_width(row[at].text) for row in rows if at < len(row)) for at in range(columns)]
     fits = sum(widths) + len(_BETWEEN) * (columns - 1) <= WIDEST
-    # A list keeps what code cannot hold: a link would lead nowhere any more, a secret would lie open.
+    # A list keeps links and spoilers, which code cannot contain.
     lively = any(mark.kind in ("text_link", "spoiler") for row in rows for cell in row for mark in cell.marks)
     broken = any("\n" in cell.text for row in rows for cell in row)
     return (
@@ -50,7 +50,7 @@ def _render_columns(
 
 
 def _render_list(rows: Sequence[Sequence[Styled]]) -> Styled:
-    """The head in one line, then a point for each row with the name of each column where there are several."""
+    """Return the header as a line, then an item per row, with column names if there are several."""
     head, *others = rows
     out = StyledBuilder()
     for at, cell in enumerate(head):
@@ -76,7 +76,7 @@ def _render_list(rows: Sequence[Sequence[Styled]]) -> Styled:
 
 
 def _shorten_name(name: str) -> str:
-    """The name of a column as it stands in each row, which a long one would fill."""
+    """Shorten a column's name for its repetition in each row."""
     return name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…"
 
 

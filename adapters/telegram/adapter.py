@@ -299,9 +299,7 @@ class TelegramAdapter:
         await self._marks.answered(reply.chat, answered)
 
     def _replaces_button_message(self, press: IncomingMessage) -> bool:
-        """Return whether the answer replaces the message with the button: always privately, in rooms only for its
-        owner.
-        """
+        """Return whether the answer replaces the message with the button: in rooms only for its owner."""
         if not press.id.startswith(PRESS):
             return False
         return not press.in_room or self._presses.find_owner(press) == press.sender

@@ -1,4 +1,4 @@
-"""Pure: what comes along with a message of Telegram: what can be fetched, and what is told in words."""
+"""Attachments and other contents of a Telegram message; no I/O."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ from bot.sanitize import one_line
 File = Animation | Audio | Document | LivePhoto | PhotoSize | Video | VideoNote | Voice
 
 MOST_TO_FETCH = 20 * 1024 * 1024
-"""Bytes: no bot can get a larger file from Telegram's own server."""
+"""Maximum file size in bytes that bots can get from Telegram's own server."""
 UNSEEN_PICTURES = ("image/svg+xml", "image/vnd.djvu")
-"""Called images, but text or pages."""
+"""Called images, but made of text or pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """All but the text of a message."""
+    """Everything but the text of a message."""
 
     words: str = ""
     attachments: tuple[Attachment, ...] = ()
@@ -45,13 +45,13 @@ class Contents:
 
 
 def read_contents(message: Message | ExternalReplyInfo) -> Contents:
-    """Tell what comes along; nothing with a text alone, and with what Telegram itself says."""
+    """Return a message's contents; empty for plain text and for service messages."""
     attachment = _read_attachment(message)
     return Contents(attachments=(attachment,)) if attachment else Contents(_describe(message))
 
 
 def _read_attachment(message: Message | ExternalReplyInfo) -> Attachment | None:
-    # Telegram adds a document to each animation, for programs that do not know of animations.
+    # Telegram adds a document to each animation, for clients that do not support animations.
     if message.animation:
         return _file_attachment("other", message.animation)
     if message.photo:
@@ -70,13 +70,13 @@ def _read_attachment(message: Message | ExternalReplyInfo) -> Attachment | None:
         return _file_attachment("voice", message.voice, media_type="audio/ogg")
     if message.audio:
         return _file_attachment("voice", message.audio)
-    if message.video_note:  # somebody who speaks
+    if message.video_note:  # a person speaking
         return _file_attachment("voice", message.video_note, media_type="video/mp4")
     return _file_attachment("other", message.video) if message.video else None
 
 
 def _choose_picture(sizes: Sequence[PhotoSize]) -> Attachment:
-    """The largest size that can be fetched; Telegram makes all of them JPEGs."""
+    """Return the largest size that can be downloaded; all are JPEGs."""
     fitting = [size for size in sizes if (size.file_size or 0) <= MOST_TO_FETCH] or sizes
     return _file_attachment(
         "picture", max(fitting, key=lambda size: size.width * size.height), media_type="image/jpeg"
@@ -96,7 +96,7 @@ def _file_attachment(kind: AttachmentKind, file: File, *, media_type: str = "") 
 
 
 def _describe(message: Message | ExternalReplyInfo) -> str:
-    """What people see of it, where nothing can be fetched."""
+    """Describe contents that cannot be downloaded, as people see them."""
     if message.sticker:
         return phrases.SENT_STICKER.format(emoji=message.sticker.emoji or "").replace(" ]", "]")
     if venue := message.venue:

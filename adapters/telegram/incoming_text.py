@@ -1,4 +1,4 @@
-"""Pure: what a person wrote in Telegram, as the assistant reads it: without the bot's name, with code and links."""
+"""Convert a message's text: mentions of the bot are removed, code and links become Markdown; no I/O."""
 
 import re
 from collections.abc import Sequence
@@ -14,29 +14,29 @@ _TICKS = re.compile(r"`+")
 
 @dataclass(frozen=True, slots=True)
 class BotIdentity:
-    """Who the bot is."""
+    """The bot's id and user name."""
 
     id: int
     username: str
     """Without the @."""
 
     def is_named(self, name: str) -> bool:
-        """Whether a user name, with or without the @, is the bot's; Telegram does not tell cases apart."""
+        """Return whether a user name, with or without @, is the bot's; case is ignored, as Telegram does."""
         return bool(self.username) and name.removeprefix("@").casefold() == self.username.casefold()
 
 
 def utf16_length(text: str) -> int:
-    """How long a text is for Telegram, in UTF-16 units."""
+    """Return a text's length in UTF-16 units, which Telegram counts."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def strip_surrogates(text: str) -> str:
-    """`text` without half characters, which no file could hold."""
+    """Replace lone surrogates, which cannot be encoded as UTF-8."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 class MessageText:
-    """A text with what is marked in it; offsets are in UTF-16 units."""
+    """A text with its entities; offsets are in UTF-16 units."""
 
     def __init__(self, text: str, entities: Sequence[MessageEntity], me: BotIdentity) -> None:
         self._data = text.encode("utf-16-le", "surrogatepass")
@@ -52,12 +52,12 @@ class MessageText:
 
     @property
     def is_own_command(self) -> bool:
-        """Whether it begins with a command that is not for another bot."""
+        """Whether it starts with a command that is not for another bot."""
         command = _COMMAND.match(self._join_marked().lstrip())
         return bool(command and (not command[2] or self._me.is_named(command[2])))
 
     def read(self) -> str:
-        """The text as a person would say it: the bot's name is gone where it only calls, code and links stay."""
+        """Return the text without mentions of the bot at its start and end, with code and links marked."""
         text = self._join_marked().strip()
         command = _COMMAND.match(text)
         if command and command[2] and self._me.is_named(command[2]):
@@ -74,7 +74,7 @@ class MessageText:
             if entity.offset < at or entity_end > end:
                 continue
             inside = self._slice(entity.offset, entity_end)
-            # A command that was copied out of a message of ours may still be marked as code: it is one all the same.
+            # A command copied from one of our messages may still be marked as code.
             if is_command and not self._slice(start, entity.offset).strip():
                 continue
             marked = _mark_piece(entity, inside)
@@ -85,7 +85,7 @@ class MessageText:
         return _join_pieces([*pieces, _TextPiece(self._slice(at, end))])
 
     def _trim_bot_mentions(self) -> tuple[int, int]:
-        """Where the text begins and ends without the bot's name at its ends; all of it where nothing would be left."""
+        """Return the bounds of the text without the bot's mentions at its ends; all of it if nothing else is left."""
         start, end = 0, self._end
         for begin, stop in self._find_bot_mentions():
             if not self._slice(start, begin).strip(_BLANK):
@@ -119,11 +119,11 @@ class MessageText:
 class _TextPiece:
     text: str
     is_block: bool = False
-    """Whether it needs lines of its own."""
+    """Whether it needs its own lines."""
 
 
 def _join_pieces(pieces: Sequence[_TextPiece]) -> str:
-    """Put pieces together so that none becomes part of another: a fence counts only at the start of a line."""
+    """Join pieces so that none merges with another: a fence must start a line."""
     read, last = "", _TextPiece("")
     for piece in pieces:
         if not piece.text:
@@ -139,7 +139,7 @@ def _join_pieces(pieces: Sequence[_TextPiece]) -> str:
 
 
 def _mark_piece(entity: MessageEntity, inside: str) -> _TextPiece | None:
-    """What stands for a marked piece; None where it is read as it is."""
+    """Return the Markdown of an entity; None if its text needs none."""
     if not inside.strip():
         return None
     match entity.type:

@@ -1,4 +1,4 @@
-"""Files that a Bot API server of one's own has put on this computer, and tells by their path."""
+"""Files that a self-hosted Bot API server has stored on this computer and reports by path."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ PIECE_BYTES = 1 << 18
 
 
 async def copy_file(path: Path, write: WriteChunk, *, most: int, token: str) -> None:
-    """Copy `most` bytes at most and one more. Raises AttachmentLost, OSError, and what `write` raises."""
+    """Copy at most `most` + 1 bytes. Raises AttachmentLost, OSError, and what `write` raises."""
     with await asyncio.to_thread(open_local_file, path, token=token) as file:
         left = most + 1
         while left and (piece := await asyncio.to_thread(file.read, min(left, PIECE_BYTES))):
@@ -22,10 +22,10 @@ async def copy_file(path: Path, write: WriteChunk, *, most: int, token: str) -> 
 
 
 def open_local_file(path: Path, *, token: str) -> BinaryIO:
-    """Open a file. Raises AttachmentLost for what such a server has not put there itself; OSError.
+    """Open a file. Raises AttachmentLost if the Bot API server cannot have stored it, and OSError.
 
-    It keeps the files of each bot in a folder that is named after its token (on Windows with "~" for the colon).
-    No other file of ours is read because it says so.
+    The server keeps each bot's files in a folder named after its token (on Windows with "~" for the colon). Other
+    files are never read, whatever path it reports.
     """
     real = Path(os.path.realpath(path))
     if not {token, token.replace(":", "~")}.intersection(real.parent.parts):

@@ -1,4 +1,4 @@
-"""The connection to the Bot API: the library's Bot with clients of its own for polling and for everything else."""
+"""Open the library's Bot, with separate HTTP clients for polling and for other calls."""
 
 import logging
 import os
@@ -16,13 +16,13 @@ CONNECTIONS = 32
 async def open_bot(
     token: str, api_base: str, *, is_ours: Callable[[], bool] = lambda: True
 ) -> AsyncIterator[Bot]:
-    """Give a Bot that has asked nothing yet, so that an API that cannot be reached holds up nobody.
+    """Yield a Bot that has made no call yet, so that an unreachable API does not delay the start.
 
-    `api_base` is the address of the Bot API, without a slash at its end. Every call fails while not `is_ours`.
+    `api_base`: address of the Bot API, without a slash at the end. Every call fails while `is_ours` is false.
     """
-    # Else the library warns with each 429 that its times will have another type some day.
+    # Otherwise the library warns about a future change of type with each 429.
     os.environ.setdefault("PTB_TIMEDELTA", "1")
-    # It logs answers that it cannot read, with all that stands in them.
+    # The library logs whole answers that it cannot parse.
     logging.getLogger("telegram").setLevel(logging.CRITICAL)
     base = api_base.rstrip("/")
     bot = Bot(

@@ -1,4 +1,4 @@
-"""Opens Telegram as a channel."""
+"""Open the Telegram channel."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_channel(assistant: "Assistant", duty: Ownership) -> AsyncIterator[TelegramAdapter]:
-    """Open Telegram as a channel."""
+    """Open the Telegram channel."""
     services, settings = assistant.services, assistant.services.settings
     token = settings.telegram.token.get_secret_value()
     async with open_bot(token, settings.telegram.api_base, is_ours=duty.is_ours) as bot:
@@ -39,7 +39,7 @@ async def open_channel(assistant: "Assistant", duty: Ownership) -> AsyncIterator
 
 
 def hook_paths(settings: TelegramSettings) -> Sequence[str]:
-    """Where Telegram brings its updates, where it does that; the same whether the channel is open or not."""
+    """Return the webhook paths, even if the channel is closed; none when polling."""
     if settings.mode != "webhook":
         return ()
     return webhook_paths(settings.token.get_secret_value(), settings.webhook_url)

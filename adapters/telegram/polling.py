@@ -1,4 +1,4 @@
-"""Asking Telegram for updates, over and over: what is not safe with us is asked for again."""
+"""Poll Telegram for updates; those not stored yet are requested again."""
 
 import asyncio
 import logging
@@ -18,17 +18,17 @@ from bot.messages import ChannelHealth, NotAccepted
 log = logging.getLogger(__name__)
 
 MOST_UPDATES = 100
-"""In one answer; Telegram gives no more."""
+"""Telegram's maximum per answer."""
 FEWER = 8
-"""Where an answer is too large, so many times fewer are asked for."""
+"""Divisor of the number of requested updates after an answer that was too large."""
 LARGEST_NUMBER = 1 << 53
-"""Of an update."""
+"""Maximum update id."""
 POLL_SECONDS = 50
-"""For which Telegram waits for something to tell; it allows no more."""
+"""Telegram's maximum for long polling."""
 QUIET_SECONDS = 86_400.0
-"""Without an update, until the numbers are taken to begin anew."""
+"""Seconds without an update after which ids may restart."""
 ANSWER_SECONDS = 15.0
-"""Beyond that, until a poll is taken for dead."""
+"""Additional seconds until a poll counts as dead."""
 
 _NUMBER = re.compile(rb'"update_id"\s*:\s*(\d{1,15})\b')
 
@@ -46,26 +46,26 @@ async def poll(
     waits: ReconnectTimes | None = None,
     quiet: float = QUIET_SECONDS,
 ) -> None:
-    """Receive until cancelled. Every update goes to `take_in`; NotAccepted from there means that it is to come again.
+    """Receive until cancelled; every update goes to `take_in`, and is requested again if that raises NotAccepted.
 
-    Updates of one chat are taken in one after the other, different chats side by side.
+    Updates of one chat are handled in order, different chats concurrently.
     """
     condition = ConnectionHealth(report, waits or ReconnectTimes(), token=bot.token)
     offset: int | None = None
     heard_at = time.monotonic()
     webhook_is_gone = False
-    # Where it is not known whether Telegram is there, it is not to take its time to tell: nobody would know that all
-    # is well before somebody writes. Not after a conflict: two programs would hardly meet, and nobody be told.
+    # After a failure the first poll is short, so that a recovery is noticed before somebody writes. Not after
+    # a conflict: with short polls two programs would rarely meet, and nobody would learn of it.
     patience = 0
     most = MOST_UPDATES
     while True:
         try:
-            # One limit for it all: a connection that is dead, or that brings a byte now and then, ends with it.
+            # One limit for everything also ends connections that are dead or send single bytes.
             with translate_library_errors():
                 async with asyncio.timeout(seconds + grace):
                     soon = condition.answer_seconds(grace)
                     if not webhook_is_gone:
-                        # What waits is not dropped: people wrote it while we were away.
+                        # Keep the updates that waited: people sent them while we were offline.
                         await bot.delete_webhook(drop_pending_updates=False, read_timeout=soon)
                         webhook_is_gone = True
                     silence = patience + grace if patience else soon
@@ -73,8 +73,9 @@ async def poll(
             if updates:
                 heard_at = time.monotonic()
             elif time.monotonic() - heard_at > quiet:
-                # After a quiet week Telegram numbers anew, and an old offset would confirm what comes then unseen. All
-                # before an empty answer is confirmed, so nothing comes twice without one.
+                # After a quiet week Telegram restarts its ids, and an old offset would confirm new updates
+                # unseen. Everything before an empty answer is confirmed, so nothing arrives twice without an
+                # offset.
                 offset = None
             before = offset
             offset, refusal = await _handle_all(updates, take_in, offset)
@@ -92,7 +93,7 @@ async def poll(
             if number is None or number < (offset or 0):
                 await asyncio.sleep(condition.record_failure(error))
                 continue
-            log.error("Telegram: update %s is too large to be read and is left out", number)
+            log.error("Telegram: update %s is too large and is skipped", number)
             offset, most = number + 1, MOST_UPDATES
         except (TelegramError, TimeoutError, NotAccepted) as error:
             if isinstance(error, Conflict) and "webhook" in str(error).lower():
@@ -107,9 +108,9 @@ async def poll(
 async def _get_updates(
     bot: Bot, offset: int | None, *, most: int, seconds: int, silence: float
 ) -> Sequence[object]:
-    """Updates as they come: the library's own get_updates gives none where it cannot read one of them."""
+    """Return raw updates; the library's own get_updates fails if it cannot parse one of them."""
     updates: object = await bot.do_api_request(
-        # Spelt so, the library asks on its connection for polling, and does not warn of its method of that name.
+        # The spelling makes the library use its polling connection and not warn about its own method.
         "getUpdates_",
         {
             "offset": offset,
@@ -127,14 +128,14 @@ async def _get_updates(
 async def _handle_all(
     updates: Sequence[object], take_in: UpdateHandler, offset: int | None
 ) -> tuple[int | None, NotAccepted | None]:
-    """Take in what came; tell the offset from which on to go on, and what was wrong where not all is safe."""
+    """Handle updates; return the next offset, and the first refusal if not all are stored."""
     if not updates:
         return offset, None
     raw = [update if isinstance(update, Mapping) else {"update": update} for update in updates]
     refused: dict[int, NotAccepted] = {}
 
-    async def take_in_order(lane: Sequence[int]) -> None:
-        for at in lane:
+    async def take_in_order(queue: Sequence[int]) -> None:
+        for at in queue:
             try:
                 await take_in(raw[at])
             except NotAccepted as refusal:
@@ -142,10 +143,10 @@ async def _handle_all(
                 return
 
     async with asyncio.TaskGroup() as group:
-        for lane in _group_by_chat(raw):
-            group.create_task(take_in_order(lane))
+        for queue in _group_by_chat(raw):
+            group.create_task(take_in_order(queue))
     first = min(refused, default=len(raw))
-    # Asked for what follows a number below 0, Telegram would drop all that waits.
+    # With an offset of 0 or less Telegram would drop all pending updates.
     numbers = [
         number
         for update in raw[:first]
@@ -157,19 +158,19 @@ async def _handle_all(
 
 
 def _number_in(beginning: bytes) -> int | None:
-    """The number of an update, of which only the beginning was read."""
+    """Return the update's id from the start of its JSON."""
     found = _NUMBER.search(beginning)
     return int(found[1]) if found else None
 
 
 def _group_by_chat(updates: Sequence[RawUpdate]) -> list[list[int]]:
-    """Which updates come one after the other, by their places: those of a chat, and all where a chat moves."""
-    lanes: dict[object, list[int]] = {}
+    """Return the indexes of updates that must be handled in order: per chat, or all if a chat migrates."""
+    queues: dict[object, list[int]] = {}
     for at, update in enumerate(updates):
         inside = next((value for value in update.values() if isinstance(value, Mapping)), {})
         if "migrate_to_chat_id" in inside or "migrate_from_chat_id" in inside:
             return [list(range(len(updates)))]
         shown = inside.get("message")
         chat = inside.get("chat") or (shown.get("chat") if isinstance(shown, Mapping) else None)
-        lanes.setdefault(str(chat.get("id")) if isinstance(chat, Mapping) else "", []).append(at)
-    return list(lanes.values())
+        queues.setdefault(str(chat.get("id")) if isinstance(chat, Mapping) else "", []).append(at)
+    return list(queues.values())

@@ -1,8 +1,8 @@
-"""How often Telegram may be given something to show, and who goes first where many wait.
+"""Limit the rate of messages to Telegram, and order the waiting ones by priority.
 
-The limits are those of https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this: one message a
-second in a chat, 20 a minute in a group, 30 a second in all. What is edited or drafted is counted as sent. Ours are a
-little lower: clocks differ.
+Telegram's limits (https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this): one message a
+second in a chat, 20 a minute in a group, 30 a second in all. Edits and drafts count as messages. Ours are a little
+lower, as clocks differ.
 """
 
 import asyncio
@@ -15,43 +15,43 @@ from math import inf
 MINUTE = 61.0
 SECOND = 1.03
 CHATS_KEPT = 1000
-"""Chats whose latest times are known, beside those in which something is still to be heeded."""
+"""Chats remembered besides those still within a limit."""
 SEVERAL_WITHIN = 5.0
-"""Seconds in which Telegram wants several chats left alone, if it means the bot and not each of them."""
+"""Seconds in which limits for several chats are taken as one for the whole bot."""
 SETTLE_SECONDS = 0.2
-"""After its first words a reply gets so long to come to its end: shown in part, the whole would wait for a second."""
+"""Time to wait after a reply's first words: if shown in part, the complete reply would have to wait a second."""
 LONGEST_HOLD_OF_ALL = 30.0
-"""Seconds: if it was each of them, all the others are not to pay for that."""
+"""Maximum seconds for such a limit of all chats, in case it was meant for single ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """How often something may be shown."""
+    """Rate limits."""
 
     chat_seconds: float = 1.05
-    """Between two things in a chat."""
+    """Between two messages in a chat."""
     group_seconds: float = 3.0
-    """Between two steps of a reply that grows in a group; its end waits for `chat_seconds` alone."""
+    """Between two steps of a growing reply in a group; its end only waits for `chat_seconds`."""
     per_minute: int = 19
     """In a group."""
     per_minute_growing: int = 13
-    """… of which replies that grow may take so many, so that there is room for ends of replies."""
+    """The part of these for growing replies, which leaves room for ends of replies."""
     per_second: int = 28
-    """In all."""
+    """In all chats."""
     per_second_growing: int = 24
 
 
 @dataclass(slots=True)
 class _SendHistory:
-    """What was shown, in a chat or in all of them."""
+    """Recent calls in one chat or in all."""
 
     at: deque[float] = field(default_factory=deque)
-    """When Telegram had answered, the latest at the end."""
+    """Times of Telegram's answers, oldest first."""
     open: int = 0
-    """Calls that it has not answered yet."""
+    """Number of unanswered calls."""
 
     def room_at(self, now: float, *, most: int, within: float) -> float:
-        """When there are less than `most` within a time; never, as long as only answers can tell."""
+        """Return when fewer than `most` calls fall within `within` seconds; inf if that depends on open calls."""
         while self.at and self.at[0] <= now - within:
             self.at.popleft()
         too_many = self.open + len(self.at) - most
@@ -65,7 +65,7 @@ class _ChatHistory(_SendHistory):
     held_until: float = 0.0
 
     def is_past(self, now: float) -> bool:
-        """Whether nothing here is to be heeded any more."""
+        """Return whether no limit applies any more."""
         return not self.open and self.held_until <= now and not (self.at and self.at[-1] > now - MINUTE)
 
 
@@ -77,21 +77,21 @@ class _WaitingSend:
 
 
 class SendSlot:
-    """The permission to show one thing. It counts until Telegram has answered, and for its time after that.
+    """Permission to show one thing; it counts until Telegram has answered and for the limit's time after that.
 
-    When a request arrives there nobody here knows, but that it is before its answer: two things that begin a second
-    after the answer to the last are a second apart, however long they were on their way.
+    The arrival of a request is unknown but precedes its answer, so calls a second after the last answer are at
+    least a second apart.
     """
 
     def __init__(self, end: Callable[[bool], None]) -> None:
         self._end: Callable[[bool], None] | None = end
 
     def finish(self) -> None:
-        """Note that it was made use of, and answered."""
+        """Record that the slot was used and the call answered."""
         self._end_slot(used=True)
 
     def cancel(self) -> None:
-        """Give it back."""
+        """Return the slot unused."""
         self._end_slot(used=False)
 
     def _end_slot(self, *, used: bool) -> None:
@@ -101,7 +101,7 @@ class SendSlot:
 
 
 class RateLimiter:
-    """Hands out turns. Ends of replies go first, then whoever has waited longest."""
+    """Grants slots: ends of replies first, then in order of waiting."""
 
     def __init__(self, rates: Rates | None = None) -> None:
         self._rates = rates or Rates()
@@ -109,14 +109,14 @@ class RateLimiter:
         self._all = _SendHistory()
         self._held_until = 0.0
         self._held: tuple[int, float] = (0, -inf)
-        """The chat that was held last, and when that began."""
+        """The chat paused last, and when."""
         self._waiting: list[_WaitingSend] = []
         self._timer: asyncio.TimerHandle | None = None
 
     async def wait_for_slot(self, chat: int, *, urgent: bool) -> SendSlot:
-        """Wait until something may be shown in a chat. Whoever is given a turn must end it.
+        """Wait for a slot in a chat; the caller must finish or cancel it.
 
-        `urgent`: the end of a reply, which goes before those that only grow. A chat with a negative id is a group.
+        `urgent`: the end of a reply, which precedes growing ones. A chat with a negative id is a group.
         """
         waiter = _WaitingSend(chat, urgent, asyncio.get_running_loop().create_future())
         self._waiting.append(waiter)
@@ -131,7 +131,7 @@ class RateLimiter:
             raise
 
     def pause(self, chat: int, seconds: float) -> None:
-        """Leave a chat alone for some time, since Telegram wants that; all chats, where it wants it for several."""
+        """Pause a chat as Telegram demands; all chats if it demands that for several at once."""
         now = self._now()
         entry = self._get_chat(chat)
         entry.held_until = max(entry.held_until, now + seconds)
@@ -141,7 +141,7 @@ class RateLimiter:
         self._held = chat, now
 
     def _grant(self) -> None:
-        """Let go on whoever may, and come back when the next one may."""
+        """Grant all possible slots, and set a timer for the next one."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -149,7 +149,7 @@ class RateLimiter:
         soonest = inf
         for waiter in sorted(
             self._waiting, key=lambda each: not each.urgent
-        ):  # stable: the longest wait first
+        ):  # stable sort: the longest wait first
             at = max(self._room_at(now, urgent=waiter.urgent), self._chat_room_at(waiter, now))
             if at > now:
                 soonest = min(soonest, at)
@@ -161,12 +161,12 @@ class RateLimiter:
             self._timer = asyncio.get_running_loop().call_later(soonest - now + 0.001, self._grant)
 
     def _room_at(self, now: float, *, urgent: bool) -> float:
-        """When there is room among all chats."""
+        """Return when all chats together have room."""
         most = self._rates.per_second if urgent else self._rates.per_second_growing
         return max(self._all.room_at(now, most=most, within=SECOND), self._held_until)
 
     def _chat_room_at(self, waiter: _WaitingSend, now: float) -> float:
-        """When there is room in the waiter's own chat."""
+        """Return when the waiter's own chat has room."""
         entry = self._chats.get(waiter.chat)
         if entry is None:
             return now

@@ -1,4 +1,4 @@
-"""A mark on messages that have to wait for their turn: put there when they come, taken off with their answer."""
+"""A reaction on messages that wait for their turn: set on arrival, removed with the answer."""
 
 import asyncio
 import logging
@@ -16,36 +16,36 @@ log = logging.getLogger(__name__)
 RECEIVED_EMOJI = "👀"
 MESSAGES_KEPT = 10_000
 MOST_SECONDS = 2.0
-"""So long an answer is not done with, where its messages still have their marks; they go later then."""
+"""Maximum seconds that an answer waits for reactions to be removed; after that they go later."""
 
 
 @dataclass(slots=True)
 class _Reaction:
     is_there: bool = True
-    """Or may be."""
+    """Set, or possibly set."""
     tried: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set once it was put, or could not be."""
+    """Set after the attempt, even a failed one."""
 
 
 class Reactions:
-    """Who waits, and who is answered just now. Nothing here is worth failing over."""
+    """Tracks which messages wait and which are being answered; failures are ignored."""
 
     def __init__(self, calls: ApiCalls, tasks: BackgroundTasks) -> None:
-        """`tasks`: where calls are made that nobody waits for."""
+        """Store the parts. `tasks`: runs calls that nobody waits for."""
         self._calls = calls
         self._tasks = tasks
         self._answered: dict[ChatId, Counter[str]] = {}
-        """Ids of the messages that replies are being shown to."""
+        """Ids of the messages whose replies are being shown."""
         self._open: OrderedDict[tuple[ChatId, str], _Reaction | None] = OrderedDict()
-        """Messages that will have an answer; None for those that did not have to wait."""
+        """Messages that will get an answer; None for those that did not have to wait."""
 
     def received(self, message: IncomingMessage) -> None:
-        """Note a message to which a reply will come; mark it where another's comes first."""
+        """Record a message that will get a reply; mark it if another reply comes first."""
         number = _message_number(message.id)
         if number is None:
             return
         answered = self._answered.get(message.chat, ())
-        # Its own reply may have begun before this is called; an edit puts an end to the one that runs.
+        # Its own reply may have started already; an edit ends the running reply.
         waits = bool(answered) and message.id not in answered and message.edit_of not in answered
         mark = _Reaction() if waits else None
         self._open[message.chat, message.id] = mark
@@ -56,7 +56,7 @@ class Reactions:
 
     @contextmanager
     def showing(self, message: IncomingMessage | None) -> Iterator[None]:
-        """Note that a reply to a message is shown meanwhile."""
+        """Record that a reply to a message is being shown meanwhile."""
         if message is None:
             yield
             return
@@ -72,14 +72,14 @@ class Reactions:
                 self._answered.pop(message.chat, None)
 
     async def answered(self, chat: ChatId, ids: Iterable[str]) -> None:
-        """Take the marks off messages that have their answer now.
+        """Remove the reactions of messages that have been answered.
 
-        That is waited for: whoever is killed before it is done answers again, and takes them off then.
+        The caller waits for that: after a crash in between, a restart answers again and removes them.
         """
         under_way: list[asyncio.Event] = []
         for each in ids:
             number = _message_number(each)
-            # What came to an earlier process may have been marked by that one.
+            # An earlier process may have marked its messages.
             mark = self._open.pop((chat, each), _UNTRIED)
             if number is not None and mark:
                 done = asyncio.Event()
@@ -97,7 +97,7 @@ class Reactions:
             mark.is_there = False
         except ChannelFault as fault:
             mark.is_there = not fault.retry_after
-            log.debug("a message has no mark, as far as is known: %s", fault)
+            log.debug("could not set a reaction: %s", fault)
         finally:
             mark.tried.set()
 
@@ -107,7 +107,7 @@ class Reactions:
             if mark.is_there:
                 await self._calls.react(Target.of(chat), number)
         except (ApiRefused, ChannelFault) as fault:
-            log.debug("a mark stays: %s", fault)
+            log.debug("could not remove a reaction: %s", fault)
         finally:
             done.set()
 
@@ -117,6 +117,6 @@ _UNTRIED.tried.set()
 
 
 def _message_number(message: str) -> int | None:
-    """Telegram's own number of a message; None where it is none of its, such as a press."""
+    """Return Telegram's message id; None for other ids, such as a press's."""
     number = message.partition(".")[0]
     return int(number) if number.isdigit() else None

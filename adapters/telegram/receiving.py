@@ -1,4 +1,4 @@
-"""One raw update at a time is taken in: it is on disk when that returns, or it must not be acknowledged."""
+"""Accept raw updates one at a time: each is stored when that returns, or must not be acknowledged."""
 
 import hashlib
 import json
@@ -33,25 +33,25 @@ log = logging.getLogger(__name__)
 REMEMBERED = 500
 PARTS_WITHIN = timedelta(seconds=10)
 TOPIC = "topic:"
-"""What the name of each topic is kept under."""
+"""Prefix of the keys for topics' names."""
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedUpdate:
-    """What is left to do for a message, or for a button that was pressed."""
+    """What is left to do for an accepted message or press."""
 
     message: IncomingMessage | None
-    """None where a button was pressed that says nothing."""
+    """None for a press of a button without a command."""
     awaits_reply: bool = False
-    """Whether a Reply to it will come."""
+    """Whether a Reply will follow."""
     press: str = ""
-    """The id of what Telegram wants to have answered, where it was a button."""
+    """Id of the callback query to answer, for a press."""
     toast: str = ""
-    """What whoever pressed is told in passing."""
+    """Short text for the person who pressed."""
 
 
 class Receiver:
-    """Takes updates in, whatever is in them; each one alone, so that a bad one is no harm to the others."""
+    """Accepts any update; each on its own, so that a bad one does not affect others."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Receiver:
         presses: ButtonPresses | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`moved` is told the old and the new id of a group, `reach` where the bot can write (no longer)."""
+        """Store the parts. `moved` gets a group's old and new id; `reach` gets changes of the right to write."""
         self._me = me
         self._accept = accept
         self._store = store
@@ -75,19 +75,20 @@ class Receiver:
         self._done_moves: _RecentValues[ChatId, ChatId] = _RecentValues()
         self._topics: _RecentValues[ChatId, str] = _RecentValues()
         self._called: _RecentValues[str, datetime] = _RecentValues()
-        """When the first part of an album, or of a text that was cut in two, called the bot: the others do not."""
+        """When the first part of an album or split text addressed the bot, as only the first does."""
 
     async def take_in(self, raw: Mapping[str, Any]) -> AcceptedUpdate | None:
-        """Take in one update; None where nothing is left to do for it.
+        """Accept one update; return None if nothing is left to do for it.
 
-        Raises NotAccepted where it cannot be kept: then it must not be acknowledged. What cannot be read is set aside.
+        Raises NotAccepted if it cannot be stored; then it must not be acknowledged. Unreadable updates are set
+        aside.
         """
         try:
             happened = self._read(raw)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it must not stop those that come after it
+        except Exception as error:  # noqa: BLE001 - one bad update must not stop later ones
             if name := await self._set_aside(raw, error):
-                # Without the error's text: that may hold what somebody wrote.
-                log.error("an update cannot be read and is set aside: %s, %s", name, _error_location(error))
+                # Without the error's text, which may quote a message.
+                log.error("could not read update %s; it is set aside: %s", name, _error_location(error))
             return None
         try:
             return await self._dispatch(happened)
@@ -97,12 +98,12 @@ class Receiver:
             raise NotAccepted(str(fault)) from fault
         except Exception as error:
             if name := await self._set_aside(raw, error):
-                log.exception("an update is set aside, since taking it in failed: %s", name)
+                log.exception("could not accept update %s; it is set aside", name)
             return None
 
     def _read(self, raw: Mapping[str, Any]) -> TelegramEvent | None:
         if isinstance(raw.get("update_id"), int) and not any(kind in raw for kind in ALLOWED_UPDATES):
-            return None  # of a kind that was not asked for: asked for long ago, or by another program
+            return None  # of a type that another program or an earlier version asked for
         return read_update(Update.de_json(dict(raw)), self._me, now=self._now())
 
     async def _dispatch(self, happened: TelegramEvent | None) -> AcceptedUpdate | None:
@@ -115,7 +116,7 @@ class Receiver:
             case ButtonPress(query, IncomingMessage() as message):
                 return await self._handle_press(query, message)
             case GroupMigrated(old, new):
-                if not self._done_moves.get(old):  # the old group and the new one each tell of it
+                if not self._done_moves.get(old):  # the old and the new group both report it
                     await self._moved(old, new)
                     self._done_moves.put(old, new)
             case ReachChanged():
@@ -135,14 +136,14 @@ class Receiver:
         return AcceptedUpdate(message, awaits_reply, press=query)
 
     async def _add_context(self, said: ReceivedMessage) -> IncomingMessage:
-        """The message with what only those before it tell."""
+        """Add what only earlier updates have told."""
         if said.topic:
             await self._remember_topic(said.message.chat, said.topic)
         title = await self._chat_title(said.message)
         return replace(said.message, chat_name=title, addressed=self._is_addressed(said))
 
     def _is_addressed(self, said: ReceivedMessage) -> bool:
-        """Whether the bot is called, if only by the part that came before."""
+        """Return whether the message or its earlier part addresses the bot."""
         message = said.message
         sender = f"{message.chat} {message.sender}"
         called_at = self._called.get(said.album or f"{sender} {message.id}")
@@ -171,11 +172,11 @@ class Receiver:
             self._topics.put(chat, topic)
 
     async def _set_aside(self, raw: Mapping[str, Any], error: Exception) -> str:
-        """Keep an update as it came; its name, or "" where it was kept before."""
-        # As it reads, so that /forget finds in it what somebody said.
+        """Store an update as received; return its name, or "" if it was stored before."""
+        # As plain text, so that /forget finds words in it.
         try:
             text = json.dumps(raw, ensure_ascii=False, default=str).encode("utf-8", "replace").decode()
-        except RecursionError:  # it could just be read; no message is so deep
+        except RecursionError:  # barely readable; no message is that deep
             text = "{}"
         number = raw.get("update_id")
         name = str(number) if isinstance(number, int) else hashlib.sha256(text.encode()).hexdigest()[:20]
@@ -187,7 +188,7 @@ class Receiver:
 
 
 def _error_location(error: Exception) -> str:
-    """What kind of error, and where in the program."""
+    """Return the error's type and location."""
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next
@@ -201,7 +202,7 @@ Value = TypeVar("Value")
 
 
 class _RecentValues(Generic[Key, Value]):
-    """What was learnt last, not all that ever was."""
+    """A mapping that keeps only the latest values."""
 
     def __init__(self) -> None:
         self._values: dict[Key, Value] = {}

@@ -1,4 +1,4 @@
-"""One reply on its way into a chat: shown as it grows, whole in the end."""
+"""Stream one reply into a chat: shown while it grows, complete at the end."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -26,40 +26,40 @@ from adapters.telegram.rate_limiter import SETTLE_SECONDS, RateLimiter, SendSlot
 from bot.messages import ChannelFault, Choice, ReplyPart, Sending
 
 TYPING_AFTER = 0.4
-"""Seconds after which a person is shown that an answer is on its way; most commands are quicker."""
+"""Seconds before the typing indicator is shown; most commands finish sooner."""
 TYPING_SECONDS = 4.5
-"""Telegram shows it for five."""
+"""Seconds between typing indicators; Telegram shows one for five."""
 DRAFT_SECONDS = 20.0
-"""A draft vanishes after thirty: so often it is shown again where nothing is added."""
+"""Seconds between repeats of an unchanged draft, which vanishes after thirty."""
 AFTER_FAULT = 2.0
-"""Seconds in which a reply does not grow after Telegram could not be reached."""
+"""Seconds that a reply does not grow after a failed call."""
 FILE = "f"
-"""Before the id of a message that is a file, where ids are kept."""
+"""Mark before a stored id whose message is a file."""
 SHORTEST_LIMIT = 256
 
 
 @dataclass(frozen=True, slots=True)
 class SentPart:
-    """A message that shows a part of the reply."""
+    """A message that shows part of the reply."""
 
     id: int
     is_file: bool = False
     text: TextMessage | None = None
-    """What stands there, where that is known."""
+    """Its content, if known."""
 
     @property
     def encoded(self) -> str:
-        """As its id is kept over a restart."""
+        """The message's id in stored form."""
         return f"{FILE}{self.id}" if self.is_file else str(self.id)
 
     @classmethod
     def parse(cls, kept: str) -> "SentPart":
-        """A message of before the restart."""
+        """Parse a stored id."""
         return cls(int(kept.removeprefix(FILE)), kept.startswith(FILE))
 
 
 class ReplyStreamer:
-    """Shows one reply: in private chats by drafts and then a message, elsewhere by a message that is edited."""
+    """Shows one reply: in private chats by drafts and then messages, elsewhere in messages that it edits."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class ReplyStreamer:
         settle_seconds: float = SETTLE_SECONDS,
         sending: Sending | None = None,
     ) -> None:
-        """`reply_to`: the message that the first one is put to; `moved` is told old and new id of the chat.
+        """Store the parts. `reply_to`: what the first message replies to; `moved` gets the chat's old and new id.
 
         `is_answer`: somebody waits for it.
         """
@@ -96,10 +96,10 @@ class ReplyStreamer:
         self._limit = LIMIT
         self._takes_files = True
         self._known: DefinitionCache = {}
-        """What was read of the text already."""
+        """Parsed link definitions of the text."""
 
     async def show(self, parts: AsyncIterator[ReplyPart]) -> None:
-        """Show it; raises Gone where nobody can be told any more, ChannelFault where that may work later."""
+        """Show the reply. Raises ApiRefused if that is impossible for good, ChannelFault if it may work later."""
         newest = LatestPart(parts)
         typing = asyncio.create_task(self._show_typing()) if self._is_answer else None
         try:
@@ -122,10 +122,10 @@ class ReplyStreamer:
         if last is not None and last.final and last.text.strip():
             await self._finish(last)
 
-    # -- while it grows -------------------------------------------------------------------------------------
+    # -- growing --------------------------------------------------------------------------------------------
 
     async def _wait_for_slot(self, newest: LatestPart) -> SendSlot | None:
-        """Wait until a step may be shown; None where the reply came to its end before."""
+        """Wait until a step may be shown; return None if the reply ended before."""
         waiting = asyncio.create_task(self._pace.wait_for_slot(self._place.chat, urgent=False))
         try:
             await asyncio.wait([waiting, newest.ended], return_when=asyncio.FIRST_COMPLETED)
@@ -138,9 +138,9 @@ class ReplyStreamer:
         return None
 
     async def _show_growth(self, text: str) -> float:
-        """Show what there is more of; what goes wrong here is made good in the end.
+        """Show the next step; return for how many seconds to pause after a failure.
 
-        Tells for how many seconds it is better left alone.
+        Failures are made good at the end.
         """
         try:
             await self._step(text)
@@ -159,11 +159,11 @@ class ReplyStreamer:
         return 0.0
 
     async def _step(self, text: str) -> None:
-        """Show the first thing that is not as it is to be."""
+        """Send or edit the first message that differs from its target content."""
         messages = await render_part(text, partial(render_preview, known=self._known))
         for number, message in enumerate(messages):
             if isinstance(message, FileMessage):
-                return  # only a whole one is sent
+                return  # files are only sent when complete
             if number < len(self._sent):
                 sent = self._sent[number]
                 if sent.is_file:
@@ -179,7 +179,7 @@ class ReplyStreamer:
                 return
 
     async def _send_draft(self, message: TextMessage) -> bool:
-        """Show the end of a reply as a draft; false where that cannot be done here."""
+        """Show the end of a reply as a draft; return False if drafts are not possible here."""
         if not (self._place.is_private and self._calls.has_drafts):
             return False
         if message == self._drafted and self._now() - self._drafted_at < DRAFT_SECONDS:
@@ -194,17 +194,17 @@ class ReplyStreamer:
         return True
 
     async def _show_typing(self) -> None:
-        """Show that an answer is on its way, until there is some of it to be seen."""
+        """Show the typing indicator until part of the reply is visible."""
         await asyncio.sleep(TYPING_AFTER)
         while self._drafted is None and not any(each.text for each in self._sent):
             with suppress(ApiRefused, ChannelFault):
                 await self._calls.typing(self._place)
             await asyncio.sleep(TYPING_SECONDS)
 
-    # -- in the end -----------------------------------------------------------------------------------------
+    # -- finishing ------------------------------------------------------------------------------------------
 
     async def _finish(self, part: ReplyPart) -> None:
-        """Have all of it stand there, whatever was shown before."""
+        """Make the complete reply stand there, whatever was shown before."""
         while True:
             try:
                 await self._complete(part.text, part.choices)
@@ -241,14 +241,14 @@ class ReplyStreamer:
                     continue
                 except (ChatGone, ChatIdChanged, ThreadGone, TooLong):
                     raise
-                except ApiRefused:  # deleted, too old, or for a reason that nobody foresaw: it is said anew
+                except ApiRefused:  # deleted, too old or refused: send it again
                     await self._delete_from(number)
             if isinstance(message, FileMessage):
                 try:
                     await self._send_file(message)
                 except (ChatIdChanged, ThreadGone):
                     raise
-                except ApiRefused:  # such as in a group where files are not allowed: text may be
+                except ApiRefused:  # files may be forbidden there; text may work
                     self._takes_files = False
                     await self._complete(text, choices)
                     return
@@ -257,12 +257,12 @@ class ReplyStreamer:
         await self._delete_from(len(messages))
 
     async def _wait_for_room(self) -> None:
-        """Wait until something may be sent, so that a stop meanwhile still counts for it."""
+        """Wait for the rate limit before a message, so that a stop meanwhile still applies to it."""
         turn = await self._pace.wait_for_slot(self._place.chat, urgent=True)
         turn.cancel()
 
     async def _messages(self, text: str) -> list[TextMessage | FileMessage]:
-        """The messages that show all of a reply; where its sending was stopped, a file takes the place of the rest."""
+        """Return the messages of the whole reply; if its sending was stopped, a file replaces the rest."""
         files = self._takes_files
         render = partial(render_messages, limit=self._limit, known=self._known, files=files)
         begun = sum(not each.is_file for each in self._sent)
@@ -301,7 +301,7 @@ class ReplyStreamer:
         await self._keep([*ids, *self._long.marks] if ids else ids)
 
     async def _delete_from(self, first: int) -> None:
-        """Delete what was sent from here on: something else stands in its place, or nothing."""
+        """Delete the messages from position `first` on."""
         while len(self._sent) > first:
             with suppress(ApiRefused):
                 await self._calls.delete(self._place, self._sent[-1].id)
@@ -309,7 +309,7 @@ class ReplyStreamer:
             await self._keep_ids()
 
     def _migrate(self, chat: int) -> None:
-        """Go on in the chat that this one has become; nothing that stands here can be edited any more."""
+        """Continue in the migrated chat, where earlier messages cannot be edited."""
         self._moved(self._place.chat, chat)
         self._place = Target(chat, self._place.thread)
         self._sent.clear()
@@ -320,7 +320,7 @@ class ReplyStreamer:
 
 
 def _cancel_slot(waiting: "asyncio.Task[SendSlot]") -> None:
-    """Wait for a turn no longer, and give it back where it has come all the same."""
+    """Stop waiting for a slot, and return it if it was already granted."""
 
     def given(task: "asyncio.Task[SendSlot]") -> None:
         if not task.cancelled():

@@ -1,4 +1,4 @@
-"""Being told of updates by Telegram: an address that nobody can guess, set and looked after by the bot itself."""
+"""Receive updates by webhook, at a secret path that the bot registers and monitors itself."""
 
 import asyncio
 import hmac
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - its name
 CHECK_SECONDS = 300.0
-"""Between two looks at whether Telegram still knows the address and reaches it."""
+"""Seconds between two checks that Telegram knows the address and reaches it."""
 ASK_SECONDS = 30.0
 UNREACHED = (
     "Telegram does not get through to telegram.webhook_url ({error}); waiting there: {count}. Look after the proxy, "
@@ -37,7 +37,7 @@ UpdateHandler = Callable[[Mapping[str, Any]], Awaitable[object]]
 
 
 class Webhook:
-    """Where Telegram brings its updates."""
+    """Registers the webhook and receives its updates."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Webhook:
         waits: ReconnectTimes | None = None,
         check_seconds: float = CHECK_SECONDS,
     ) -> None:
-        """The path and, unless one is set, the secret follow from the token."""
+        """Store the parts; the path and, unless one is set, the secret are derived from the token."""
         self._bot = bot
         self._path = _make_path(bot.token)
         self._base = settings.webhook_url.rstrip("/")
@@ -60,21 +60,21 @@ class Webhook:
 
     @property
     def url(self) -> str:
-        """What Telegram is told."""
+        """The address registered with Telegram."""
         return self._base + self._path
 
     @property
     def hooks(self) -> Sequence[WebhookRoute]:
-        """What the HTTP server answers to."""
+        """Routes for the HTTP server."""
         return [
             WebhookRoute(path, self.receive, self.admits)
             for path in webhook_paths(self._bot.token, self._base)
         ]
 
     async def serve(self, take_in: UpdateHandler) -> None:
-        """Have Telegram bring its updates, and look after that until cancelled.
+        """Keep the webhook registered until cancelled; updates go to `take_in`.
 
-        Every update goes to `take_in`; NotAccepted from there means that Telegram is to bring it again.
+        If `take_in` raises NotAccepted, Telegram delivers the update again.
         """
         self._take_in = take_in
         try:
@@ -83,12 +83,12 @@ class Webhook:
             self._take_in = None
 
     def admits(self, headers: Mapping[str, str]) -> bool:
-        """Return whether these are headers of Telegram: they have the secret that it was told."""
+        """Return whether the headers have the secret that Telegram was given."""
         told = headers.get(SECRET_HEADER, "")
         return hmac.compare_digest(told.encode(errors="replace"), self._secret.encode())
 
     async def receive(self, headers: Mapping[str, str], body: bytes) -> int:
-        """Take in what came; give the HTTP status to answer with."""
+        """Accept an update; return the HTTP status."""
         if not self.admits(headers):
             return 404
         try:
@@ -97,9 +97,9 @@ class Webhook:
             return 400
         if not isinstance(update, dict):
             return 400
-        # Telegram brings one at a time; but where it waited for our answer in vain, it may bring another meanwhile.
+        # Telegram delivers one at a time, but after a timeout it may deliver another meanwhile.
         async with self._in_order:
-            if self._take_in is None:  # not begun yet, or ending: it brings it again
+            if self._take_in is None:  # starting or stopping: Telegram delivers again
                 return 503
             try:
                 await self._take_in(update)
@@ -115,9 +115,7 @@ class Webhook:
             try:
                 with translate_library_errors():
                     async with asyncio.timeout(ASK_SECONDS):
-                        if (
-                            not is_set
-                        ):  # at each start: what Telegram tells of a webhook is all but its secret
+                        if not is_set:  # at each start, as Telegram does not report the secret
                             await self._register()
                             is_set = True
                         info = await self._bot.get_webhook_info()
@@ -135,7 +133,7 @@ class Webhook:
                 self.url,
                 secret_token=self._secret,
                 allowed_updates=ALLOWED_UPDATES,
-                # Brought side by side, one that fails and comes again would come after those that were said later.
+                # Concurrent delivery could put a retried message behind later ones.
                 max_connections=1,
                 drop_pending_updates=False,
             )
@@ -143,7 +141,7 @@ class Webhook:
             raise AddressRefused(refusal.message) from refusal
 
     def _describe_problem(self, info: WebhookInfo) -> str:
-        """What keeps updates from coming; the last error is told by Telegram long after all is well again."""
+        """Return what prevents delivery, or ""; Telegram keeps reporting an old error after a recovery."""
         if info.url != self.url:
             return REPLACED
         if not (info.pending_update_count and info.last_error_message):
@@ -152,7 +150,7 @@ class Webhook:
 
 
 def webhook_paths(token: str, webhook_url: str) -> Sequence[str]:
-    """Where the HTTP server answers to: our path, with and without what a proxy may have taken off it."""
+    """Return the paths to serve: ours, with and without a prefix that a proxy may strip."""
     path = _make_path(token)
     return tuple(dict.fromkeys([path, urlsplit(webhook_url.rstrip("/") + path).path]))
 
@@ -162,5 +160,5 @@ def _make_path(token: str) -> str:
 
 
 def _derive_secret(token: str, what: str) -> str:
-    """Something that only who has the token knows, the same after a restart; 64 hexadecimal digits."""
+    """Return a value that only holders of the token can compute, as 64 hexadecimal digits."""
     return hmac.digest(token.encode(), f"commonplace webhook {what}".encode(), "sha256").hex()

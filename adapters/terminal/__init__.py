@@ -1,1 +1,1 @@
-"""The terminal as a channel: a line editor for people, plain lines for pipes."""
+"""The terminal channel: a line editor for people, plain lines for pipes."""

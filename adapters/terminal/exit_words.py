@@ -1,8 +1,8 @@
-"""The lines that leave the terminal instead of being sent."""
+"""Words that leave the terminal instead of being sent."""
 
 EXIT_WORDS = ("exit", "quit", "/exit", "/quit")
 
 
 def is_exit(line: str) -> bool:
-    """Return whether a line is nothing but a word that leaves the terminal."""
+    """Return whether a line is only a word that leaves the terminal."""
     return line.strip().lower() in EXIT_WORDS

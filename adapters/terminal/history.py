@@ -1,4 +1,4 @@
-"""Lines that were typed before, in a file for their owner alone, so that they need not be typed again."""
+"""The terminal's input history, in a private file."""
 
 import os
 from contextlib import suppress
@@ -9,9 +9,9 @@ from memory.forgetting import WordsToForget
 
 
 def delete_lines(path: Path, wanted: WordsToForget) -> int:
-    """Remove what is to be forgotten from the history; tells how many inputs that were. Raises OSError.
+    """Delete matching inputs from the history; return how many. Raises OSError.
 
-    The file is prompt_toolkit's: for each input a line `# moment`, then its own lines, each after a `+`.
+    The file has prompt_toolkit's format: for each input a line `# time`, then its lines, each after a `+`.
     """
     try:
         lines = path.read_text("utf-8", "surrogateescape").split("\n")

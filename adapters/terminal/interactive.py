@@ -1,4 +1,4 @@
-"""The terminal as a person uses it: a line with history and completion, replies that grow."""
+"""The interactive terminal: a line editor with history and completion, and replies shown as they grow."""
 
 import asyncio
 import os
@@ -47,7 +47,7 @@ STOP = "/stop"
 
 
 class InteractiveTerminal:
-    """A person at a real terminal. Ctrl-C stops the turn that runs; Ctrl-D and `exit` leave."""
+    """A person at a terminal. Ctrl-C stops the running turn; Ctrl-D and `exit` leave."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class InteractiveTerminal:
         history: Path,
         greeting: str,
     ) -> None:
-        """`commands` is what Tab offers after a slash: names and what they do."""
+        """Store the parts. `commands`: names and descriptions for completion after a slash."""
         self.name = chat.channel
         self._chat = chat
         self._sender = sender
@@ -69,14 +69,14 @@ class InteractiveTerminal:
         self._commands = commands
         self._history = history
         self._greeting = greeting
-        # The terminal itself, also while something stands in for standard output that writes where the cursor is.
+        # The terminal itself, even while standard output is patched for the line editor.
         self._console = Console(file=sys.stdout, highlight=False, soft_wrap=False)
         self._answered: dict[str, asyncio.Event] = {}
         self._session: PromptSession[str] | None = None
         self._context = copy_context()
 
     async def run(self, accept: AcceptMessage) -> None:
-        """Prompt, hand over, wait for the reply, until the person leaves."""
+        """Prompt for messages and wait for their replies until the person leaves."""
         with create_app_session(output=_make_output()):
             self._context = copy_context()
             await self._run_dialog(accept)
@@ -92,7 +92,7 @@ class InteractiveTerminal:
         )
         self._session = session
         self._console.print(self._greeting, style="dim", markup=False, soft_wrap=True)
-        # Raw from beginning to end: a key that is pressed between two prompts would else be lost, or be a signal.
+        # Always raw: a key pressed between two prompts would otherwise be lost or raise a signal.
         with session.app.input.raw_mode():
             while (text := await self._next_line(session)) is not None:
                 if is_exit(text):
@@ -101,7 +101,7 @@ class InteractiveTerminal:
                     await self._say(text, accept, session)
 
     async def _next_line(self, session: PromptSession[str]) -> str | None:
-        """Give what was typed, which may be nothing; None at the end."""
+        """Return the next input, possibly ""; None at the end."""
         try:
             with _print_logs_above():
                 return strip_controls(await session.prompt_async(handle_sigint=False)).strip()
@@ -125,34 +125,34 @@ class InteractiveTerminal:
             with self._keep_typed_keys(session):
                 await accept(message)
                 await answered.wait()
-        except NotAccepted as error:  # what was typed is in the history, an arrow up away
+        except NotAccepted as error:  # the input can be recalled from the history
             self._console.print(str(error), style="red", markup=False)
         finally:
             del self._answered[message.id]
 
     @property
     def health(self) -> ChannelHealth:
-        """Tell that it is up: a terminal that is gone has ended."""
+        """Always up: the channel ends with its terminal."""
         return ChannelHealth("up")
 
     def home_of(self, person: PersonId) -> ChatId | None:
-        """Nobody is told anything here that was not said here."""
+        """Return None: the terminal only shows replies to its own messages."""
         del person
         return None
 
     async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
-        """Refuse: nothing comes along with a line."""
+        """Raise AttachmentLost: lines have no attachments."""
         raise AttachmentLost
 
     def serves(self, chat: ChatId) -> bool:
-        """Tell whether a chat is the one that is held here."""
+        """Return whether this is the terminal's chat."""
         return chat == self._chat
 
     async def render(self, reply: Reply) -> None:
-        """Show a reply as it grows; what was not asked for just now, above the line that is being typed."""
+        """Show a reply as it grows; an unexpected one is shown above the line being typed."""
         answered = self._answered.get(reply.to.id) if reply.to else None
         if answered is None:
-            asked = reply.to.text if reply.to else ""  # before a crash, and answered only now
+            asked = reply.to.text if reply.to else ""  # asked before a crash and answered now
             await self._show_above(asked, "".join([part.text async for part in reply.parts][-1:]))
             return
         try:
@@ -170,14 +170,14 @@ class InteractiveTerminal:
             await run_in_terminal(show_both)
 
         if self._session is not None and self._session.app.is_running:
-            # Whoever has something to show runs elsewhere, where nothing is known of the line that is being typed.
+            # The reply's task has another context, which lacks the line editor.
             await asyncio.create_task(show_in_place(), context=self._context)
         else:
             show_both()
 
     @contextmanager
     def _keep_typed_keys(self, session: PromptSession[str]) -> Iterator[None]:
-        """While a turn runs, Ctrl-C and /stop stop it; what else is typed is kept for the next line and not echoed."""
+        """During a turn, stop it on Ctrl-C and /stop, and keep other keys for the next line without echo."""
         source, kept, stopping = session.app.input, list[KeyPress](), set[asyncio.Task[bool]]()
 
         def read() -> None:
@@ -198,23 +198,23 @@ class InteractiveTerminal:
 
 
 def _print_logs_above() -> AbstractContextManager[None]:
-    """Have log lines appear above the line that is being typed instead of in the middle of it."""
+    """Show log lines above the line being typed instead of within it."""
     return patch_stdout(raw=True) if sys.stderr.isatty() and not is_dumb_terminal() else nullcontext()
 
 
 def _keys_to_text(keys: Iterable[KeyPress]) -> str:
-    """The line that they would make."""
+    """Return the last line that the keys form."""
     return "".join(press.data for press in keys).rpartition("\r")[2].strip().lower()
 
 
 def _drop_last_line(keys: list[KeyPress]) -> None:
-    """Take away what is not entered yet; lines that are will be said."""
+    """Drop the unfinished line; complete ones will be sent."""
     while keys and keys[-1].key != Keys.ControlM:
         keys.pop()
 
 
 class _DumbOutput(Vt100_Output):
-    """For a terminal that knows no escape sequences; prompt-toolkit sends it one all the same."""
+    """For terminals without escape sequences; prompt-toolkit would send one anyway."""
 
     def show_cursor(self) -> None:
         pass
@@ -256,7 +256,7 @@ def _make_key_bindings() -> KeyBindings:
 
 
 class _PrivateHistory(FileHistory):
-    """Lines typed before; a disk that takes no more costs the history, not the talk."""
+    """The history in a file; errors of the disk only cost the history."""
 
     def store_string(self, string: str) -> None:
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Markdown as a terminal shows it: rich's renderer, told to lose no word and no line break."""
+"""Markdown for a terminal: rich's renderer, adapted to keep every word and line break."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -13,7 +13,7 @@ from bot.sanitize import strip_controls
 
 
 class _WholeTable(TableElement):
-    """A table whose cells wrap where rich would cut them with an ellipsis."""
+    """A table whose cells wrap; rich would cut them with an ellipsis."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         rows = [] if self.body is None else self.body.rows
@@ -26,7 +26,7 @@ class _WholeTable(TableElement):
 
 
 class LineByLine:
-    """Something whose segments end with each line: rich cuts a segment of many lines in quadratic time."""
+    """Splits segments at line ends, because rich cuts segments of many lines in quadratic time."""
 
     def __init__(self, renderable: RenderableType) -> None:
         self._renderable = renderable
@@ -53,7 +53,7 @@ class _LeftHeading(Heading):
 
 
 class ChatMarkdown(Markdown):
-    """Markdown of a chat: what looks like HTML is text, a line break stays one, links show where they lead."""
+    """A chat's Markdown: HTML stays text, line breaks are kept, and links show their targets."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
@@ -65,7 +65,7 @@ class ChatMarkdown(Markdown):
     def __init__(self, text: str) -> None:
         super().__init__("", hyperlinks=False, code_theme="ansi_dark")
         self.markup = strip_controls(text)
-        # A definition such as `[1]: …` would vanish from the page: nobody writes those in a chat, but notes may.
+        # A definition such as `[1]: …` would not be shown; chats have none, but notes may.
         parser = (
             MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"]).disable("reference")
         )
@@ -79,7 +79,7 @@ def _as_text_token(token: Token) -> Token:
 
 
 def _simplify_links(tokens: list[Token]) -> Iterator[Token]:
-    """Line breaks kept; `<https://…>` shown once and not as `text (target)`; an image as its words and target."""
+    """Keep line breaks, show `<https://…>` once, and show an image as its text and target."""
     bare = False
     for token in tokens:
         if token.type == "softbreak":
@@ -94,5 +94,5 @@ def _simplify_links(tokens: list[Token]) -> Iterator[Token]:
             target = str(token.attrs.get("src", ""))
             token = Token("text", "", 0, content=f"{token.content} ({target})".lstrip())
         elif token.type == "text":
-            token.content = strip_controls(token.content)  # `&#13;` became one only now
+            token.content = strip_controls(token.content)  # `&#13;` has become a control character here
         yield token

@@ -1,4 +1,4 @@
-"""Plain lines in, plain replies out: the terminal channel where no person sits at it."""
+"""The plain terminal for pipes and files: lines in, replies out."""
 
 import asyncio
 import codecs
@@ -26,19 +26,19 @@ from bot.messages import (
 from bot.sanitize import strip_controls
 
 UNANSWERED_AT_ONCE = 16
-"""Lines that are read ahead of their answers, so that `/stop` can overtake a turn; more wait in the pipe."""
+"""Lines read ahead of their answers, so that `/stop` can overtake a turn; others wait in the pipe."""
 LINES_READ_AHEAD = 64
 LONGEST_LINE = 1_000_000
-"""Characters; a longer line is taken as several."""
+"""Maximum characters; a longer line becomes several."""
 
 
 class PlainTerminal:
-    """Each line is a message, each final reply is printed as it is, without control characters."""
+    """Each line is a message; each final reply is printed unchanged except for control characters."""
 
     def __init__(
         self, *, chat: ChatId, sender: PersonId, now: Callable[[], datetime], stdin: int, stdout: TextIO
     ) -> None:
-        """`stdin` is a file descriptor: anything that can be read, also a plain file."""
+        """Store the parts. `stdin`: a readable file descriptor, also of a plain file."""
         self.name = chat.channel
         self._chat = chat
         self._sender = sender
@@ -52,9 +52,9 @@ class PlainTerminal:
         self._unheard: asyncio.Future[OSError] = asyncio.get_running_loop().create_future()
 
     async def run(self, accept: AcceptMessage) -> None:
-        """Take lines until the input ends or a line leaves, and all are answered.
+        """Accept lines until the input ends or a line leaves, and wait for all answers.
 
-        Raises OSError where answers cannot be printed.
+        Raises OSError if an answer cannot be printed.
         """
         talking = asyncio.create_task(self._take_lines(accept))
         self._unheard.add_done_callback(lambda _: talking.cancel())
@@ -90,24 +90,24 @@ class PlainTerminal:
 
     @property
     def health(self) -> ChannelHealth:
-        """Tell that it is up: a terminal that is gone has ended."""
+        """Always up: the channel ends with its terminal."""
         return ChannelHealth("up")
 
     def home_of(self, person: PersonId) -> ChatId | None:
-        """Nobody is told anything here that was not said here."""
+        """Return None: the terminal only shows replies to its own messages."""
         del person
         return None
 
     async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
-        """Refuse: nothing comes along with a line."""
+        """Raise AttachmentLost: lines have no attachments."""
         raise AttachmentLost
 
     def serves(self, chat: ChatId) -> bool:
-        """Tell whether a chat is the one that is held here."""
+        """Return whether this is the terminal's chat."""
         return chat == self._chat
 
     async def render(self, reply: Reply) -> None:
-        """Print the finished reply; whoever reads slowly holds up nothing else."""
+        """Print the final reply; a slow reader delays nothing else."""
         text = ""
         try:
             async for part in reply.parts:
@@ -123,7 +123,7 @@ class PlainTerminal:
         try:
             async with self._printing:
                 await asyncio.to_thread(self._print, strip_controls(text).rstrip("\n") + "\n")
-        except OSError as error:  # a closed pipe, a full disk: what that means, the command line knows
+        except OSError as error:  # a closed pipe or full disk; the command line reports it
             if not self._unheard.done():
                 self._unheard.set_result(error)
 
@@ -133,13 +133,13 @@ class PlainTerminal:
 
 
 async def _iter_lines(stdin: int) -> AsyncIterator[str]:
-    """Lines of UTF-8, the last one also without its line break; what is no UTF-8 is replaced."""
+    """Yield lines of UTF-8, including a last one without a line break; invalid bytes are replaced."""
     loop = asyncio.get_running_loop()
     arrived: asyncio.Queue[str | None] = asyncio.Queue()
     ahead = threading.Semaphore(LINES_READ_AHEAD)
 
     def read() -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended while this thread slept
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
             for line in _read_lines(stdin):
                 ahead.acquire()
                 loop.call_soon_threadsafe(arrived.put_nowait, line)
@@ -152,13 +152,13 @@ async def _iter_lines(stdin: int) -> AsyncIterator[str]:
 
 
 def _read_lines(stdin: int) -> Iterator[str]:
-    # os.read and not sys.stdin: a thread blocked inside Python's own buffer breaks the interpreter's exit.
+    # Not sys.stdin: a thread blocked in Python's buffer would break the interpreter's exit.
     decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
     rest, data = "", b"to begin with"
     while data:
         try:
             data = os.read(stdin, 65_536)
-        except BlockingIOError:  # another program has set the pipe so
+        except BlockingIOError:  # another program made the pipe non-blocking
             select.select([stdin], [], [])
             continue
         except OSError:  # a terminal that hung up

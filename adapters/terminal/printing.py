@@ -1,4 +1,4 @@
-"""One reply on standard output, for `chat -m`."""
+"""Print one reply to standard output, for `chat -m`."""
 
 import sys
 
@@ -6,7 +6,7 @@ from bot.sanitize import strip_controls
 
 
 def print_reply(text: str) -> None:
-    """Print Markdown as Markdown on a terminal, as it stands elsewhere."""
+    """Print a reply: rendered on a terminal, unchanged elsewhere."""
     if sys.stdout.isatty():
         from rich.console import Console
 

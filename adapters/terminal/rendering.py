@@ -1,4 +1,4 @@
-"""How a reply appears on a real terminal: its end while it grows, the whole of it once it is there."""
+"""Show a reply on a terminal: its end while it grows, and all of it when complete."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ WAITING = Text("…", style="dim")
 
 
 class _RenderedReply:
-    """A reply as rendered Markdown, or as it stands where the renderer fails: the words matter more."""
+    """A reply rendered as Markdown, or as plain text if rendering fails."""
 
     def __init__(self, text: str, *, last_lines: int | None = None) -> None:
         self._text = text
@@ -33,7 +33,7 @@ class _RenderedReply:
         try:
             lines = console.render_lines(ChatMarkdown(self._text), whole, pad=False)
         except Exception:
-            log.exception("a reply could not be rendered as Markdown")
+            log.exception("could not render a reply as Markdown")
             lines = console.render_lines(LineByLine(Text(strip_controls(self._text))), whole, pad=False)
         for line in lines if self._last_lines is None else lines[-self._last_lines :]:
             yield from _strip_padding(line)
@@ -41,7 +41,7 @@ class _RenderedReply:
 
 
 def _strip_padding(line: list[Segment]) -> list[Segment]:
-    """Drop the blanks that rich puts up to the right edge: they are in the way when somebody copies."""
+    """Drop rich's padding at the right edge, which is in the way of copying."""
     while line and not (line[-1].style and line[-1].style.bgcolor):
         last = line.pop()
         if text := last.text.rstrip(" "):
@@ -50,7 +50,7 @@ def _strip_padding(line: list[Segment]) -> list[Segment]:
 
 
 async def show_growing(console: Console, parts: AsyncIterator[ReplyPart]) -> None:
-    """Draw the reply as it grows, then print it once and for all, so that the scrollback holds it whole."""
+    """Draw the reply as it grows, then print it once, so that the scrollback has all of it."""
     if not console.is_terminal or console.is_dumb_terminal:
         show(console, "".join([part.text async for part in parts][-1:]))
         return
@@ -66,7 +66,7 @@ async def show_growing(console: Console, parts: AsyncIterator[ReplyPart]) -> Non
                 live.update(_RenderedReply(text, last_lines=max(1, console.height - 2)), refresh=True)
                 pause = max(
                     REFRESH_SECONDS, 4 * (time.perf_counter() - began)
-                )  # a long reply is redrawn less often
+                )  # redraw a long reply less often
 
     with Live(
         WAITING,
@@ -90,7 +90,7 @@ async def show_growing(console: Console, parts: AsyncIterator[ReplyPart]) -> Non
 
 
 def show(console: Console, text: str) -> None:
-    """Print Markdown, and leave a blank line below it."""
+    """Print Markdown and a blank line."""
     if text.strip():
         console.print(_RenderedReply(text))
     console.print()

@@ -1,1 +1,1 @@
-"""Pure: Markdown as Discord shows it."""
+"""Render Markdown for Discord; no I/O."""

@@ -1,4 +1,4 @@
-"""What Discord would take for markup, or for more than text, though it was only written."""
+"""Escape text that Discord would take for markup, mentions or emoji."""
 
 import re
 from bisect import bisect_right
@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from adapters.markdown.styled import Mark
 
 UNSEEN = "\u200b"
-"""A space without width, between what must not touch."""
+"""A zero-width space, between characters that must not touch."""
 ADDRESS = re.compile(r"(?:https?|steam)://[^\s<>]+[^\s<>.,:;\"'\]]")
-"""To be matched with a whole one; to be searched for, see `links.addresses_in`."""
+"""For matching a whole address; `links.find_addresses` searches for addresses in text."""
 MENTION = re.compile(r"@(?=everyone|here)|(?<=<)@(?=[!&$]?\d)")
 _MARKUP_CHARACTER = re.compile(
     r"[*`_\[]"
@@ -27,17 +27,17 @@ _CLOSING_LINE = re.compile(r"_(?!\w)", re.ASCII)
 
 
 def needs_escaping(text: str) -> bool:
-    """Whether text that is short and in one line would need a backslash somewhere."""
+    """Return whether short text on one line needs an escape."""
     return next(find_escapes(text, [], [], ()), None) is not None
 
 
 def find_escapes(
     text: str, marks: Sequence[Mark], kept: Sequence[Mark], edges: Collection[int], *, worst: bool = False
 ) -> Iterator[tuple[int, bool, str]]:
-    """Where something must stand within `text` so that it is shown as it is: place, whether before markup, what.
+    """Yield insertions that make Discord show `text` literally: place, whether before markup, text.
 
-    `kept`, in order and apart from each other, holds what stays as it is; at `edges` markup will stand. `worst`: tell
-    of all that may be needed, wherever the text will be cut.
+    `kept`: sorted, disjoint marks whose text is not escaped; `edges`: places that will get markup. `worst`: yield
+    everything that could be needed, wherever the text is cut.
     """
     starts = [mark.start for mark in kept]
     links = worst or any(mark.kind == "text_link" for mark in marks) or "](" in text
@@ -76,7 +76,7 @@ def find_escapes(
 def _escape_at_edges(
     text: str, edges: Collection[int], is_kept: Callable[[int], bool]
 ) -> Iterator[tuple[int, bool, str]]:
-    """Single signs that would grow together with the markup beside them."""
+    """Yield escapes for single characters that would merge with the markup next to them."""
     for edge in edges:
         before, after = text[edge - 1 : edge] if edge else "", text[edge : edge + 1]
         if before in ("~", "|") and not text.endswith(before * 2, 0, edge) and not is_kept(edge - 1):

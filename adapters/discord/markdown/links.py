@@ -1,4 +1,4 @@
-"""Links as Discord takes them: a word that leads to an address, an address that stands for itself, or both."""
+"""Links on Discord: text with a target, a bare address, or both."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -8,29 +8,29 @@ from adapters.discord.markdown.escaping import ADDRESS, MENTION, needs_escaping
 from adapters.markdown.styled import FIXED_WIDTH, STYLES, Mark, Styled, find_ranges
 
 _LONGEST = 500
-"""Characters up to which an address may hide behind a word: it counts as text."""
+"""Maximum length of a link's target, which counts toward the message's limit."""
 _LONGEST_FOUND = 2000
-"""Characters of an address that stands for itself; a longer one would not fit in a message."""
+"""Maximum length of a bare address; a longer one would not fit into a message."""
 _SCHEME = re.compile(r"(?:https?|steam)://")
 _BODY = re.compile(r"[^\s<>]*+")
 _PUNCTUATION = ".,:;\"']"
 _LAST_SIGNS = re.compile(r"[.,:;\"'\]]*+(?![^\s<>])")
-"""Nothing but punctuation up to the end of what looks like an address."""
+"""Only punctuation up to the end of an apparent address."""
 _BEHIND = re.compile(r"\)?[.,:;\"'\]]*(?=\s|\Z)")
-"""What may follow an address without being taken into it."""
+"""What may follow an address without becoming part of it."""
 _LABEL = re.compile(r"(?:[^\[\]]++|\[[^\[\]]*+\])++")
-# Discord shows a link as it was written where its text could pass for another link, a mention or an emoji.
+# Discord shows a link's source if its text could pass for another link, a mention or an emoji.
 _EMOJI = re.compile(
     "[\u203c\u2049\u2122\u2139\u2194-\u21aa\u2300-\u23ff\u24c2\u25aa-\u25fe\u2600-\u27bf\u2934\u2935\u2b00-\u2bff"
     "\u3030\u303d\u3297\u3299\ufe0f\u20e3\U0001f000-\U0001faff]|:[\\w+-]++:"
 )
 _INVITE = re.compile(r"https?:|discord(?:app)?\.|://", re.IGNORECASE)
-# What would end the address, or be taken for markup that stands around the link.
+# Characters that would end the address or count as markup around the link.
 _UNSAFE = re.compile(r"[()<>\\*|`~\"']|_(?!\w)|__", re.ASCII)
 
 
 def show_link_targets(styled: Styled) -> Styled:
-    """With the address beside the text of each link that could not be one on Discord."""
+    """Write the target after the text of each link that Discord would not render."""
     if not any(mark.kind == "text_link" for mark in styled.marks):
         return styled
     added: list[tuple[int, str]] = []
@@ -45,7 +45,9 @@ def show_link_targets(styled: Styled) -> Styled:
             continue
         address = _UNSAFE.sub(lambda match: "".join(map(_percent_encode, match[0])), mark.detail)
         inner = styles[bisect_left(styles, (mark.start,)) : bisect_left(styles, (mark.end,))]
-        glued = {end for _, end in inner} & {start for start, _ in inner}  # nothing can keep them apart here
+        glued = {end for _, end in inner} & {
+            start for start, _ in inner
+        }  # no separator is possible between them in a link
         if _is_label(label) and not glued and len(address) <= _LONGEST:
             marks.append(mark._replace(detail=address))
         else:
@@ -54,7 +56,7 @@ def show_link_targets(styled: Styled) -> Styled:
         return Styled(styled.text, tuple(marks))
     shown = Styled(styled.text, tuple(marks)).insert(added)
     beside = {place: len(text) for place, text in added}
-    grown = (  # the address beside the last words of a heading belongs to the heading
+    grown = (  # the address after a heading's last words belongs to the heading
         new._replace(end=new.end + beside.get(old.end, 0)) if old.kind in ("heading", "blockquote") else new
         for old, new in zip(marks, shown.marks, strict=True)
     )
@@ -62,7 +64,7 @@ def show_link_targets(styled: Styled) -> Styled:
 
 
 def find_addresses(text: str, marks: Sequence[Mark]) -> list[Mark]:
-    """The addresses that stand for themselves, in order."""
+    """Return the bare addresses, in order."""
     whole = [mark for mark in marks if mark.kind == "address"]
     taken = find_ranges(marks, ("address", "text_link", *FIXED_WIDTH))
     edges = sorted({place for mark in marks for place in (mark.start, mark.end)})
@@ -84,7 +86,7 @@ def find_addresses(text: str, marks: Sequence[Mark]) -> list[Mark]:
 
 
 def _find_address_end(text: str, start: int, most: int) -> int:
-    """The end of the address that begins at `start` and reaches up to `most`, without the punctuation behind it."""
+    """Return the end of the address from `start` to at most `most`, without trailing punctuation."""
     body = _BODY.match(text, start, most)
     end = body.end() if body else start
     if end < most or _LAST_SIGNS.match(text, most):
@@ -94,7 +96,7 @@ def _find_address_end(text: str, start: int, most: int) -> int:
 
 
 def bracket_address(text: str, address: Mark, begun: Set[int]) -> Mark:
-    """`address`, with "<>" where it must be told from what follows; other marks begin at `begun`."""
+    """Return `address` with "<>" if needed to end it before the next text; other marks begin at `begun`."""
     behind = _BEHIND.match(text, address.end)
     parted = behind and begun.isdisjoint(range(address.end, behind.end() + 1))
     return address._replace(detail="" if parted else "<>")

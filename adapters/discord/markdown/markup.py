@@ -1,4 +1,4 @@
-"""Text with marks written as Discord's own Markdown, and how long that is."""
+"""Render marked text as Discord's Markdown, and measure its length."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -24,7 +24,7 @@ from adapters.markdown.styled import (
 _SIGNS = {"bold": "**", "italic": "*", "underline": "__", "strikethrough": "~~", "spoiler": "||"}
 _PAIRED = (*FIXED_WIDTH, "address", "text_link", *STYLES)
 _KEPT = (*FIXED_WIDTH, "address", "lead", "text_link")
-"""What stands as it was written: nothing in it is markup."""
+"""Marks whose text is not parsed as markup."""
 _OUTERMOST = (
     "text_link",
     "spoiler",
@@ -45,23 +45,23 @@ _BARS = re.compile(r"\|(?=\|)")
 _SHARPS = re.compile(r"#(?!#{0,2}\s)")
 _LINK_END = re.compile(r"\](?=\()")
 _LIST_END = re.compile(r"\n(?=[^ ])")
-# Where something is put in, before the character at that place.
+# Order of insertions at a place, all before the character there.
 _EARLY, _CLOSING, _BETWEEN, _PREFIX, _OPENING, _LATE = range(6)
 _SLACK = 4
-"""Characters that a cut may add: what has come to stand at the beginning of a line or at an edge."""
+"""Characters that a cut may add: escapes at the start of a line or next to markup."""
 
 Insertion = tuple[int, int, int, str]
-"""Place, which of those above, order among these, text."""
+"""Place, rank from above, order within the rank, text."""
 
 
 def prepare(styled: Styled) -> tuple[str, list[Mark]]:
-    """Text and marks as Discord can show them, none of which overlaps another but to stand within it."""
+    """Return text and marks that Discord can show; marks are nested or disjoint."""
     text = styled.text
     marks = normalize_marks(styled, over_code=("spoiler",))
     addresses = find_addresses(text, marks)
     marks = [mark for mark in marks if mark.kind != "address"]
     parts: list[Mark] = []
-    ending = {  # in an address it would end the style
+    ending = {  # inside an address it would end the style
         sign: find_ranges(each for each in addresses if sign in text[each.start : each.end])
         for sign in {_mark_sign(mark) for mark in marks}
     }
@@ -71,9 +71,9 @@ def prepare(styled: Styled) -> tuple[str, list[Mark]]:
         parts += [kept for part in found if (kept := trim_mark(text, part))]
     begun = {mark.start for mark in parts}
     for at, mark in enumerate(parts):
-        if mark.kind in ("blockquote", "heading"):  # these have whole lines, indented code within them too
+        if mark.kind in ("blockquote", "heading"):  # these cover whole lines, including indented code
             parts[at] = mark._replace(start=text.rfind("\n", 0, mark.start) + 1)
-    text = _replace_breaks(text, find_ranges(parts, ("code",)))  # in a list a blank line would end it
+    text = _replace_breaks(text, find_ranges(parts, ("code",)))  # a blank line would end a list
     return text, _nest_marks([*parts, *(bracket_address(text, address, begun) for address in addresses)])
 
 
@@ -82,7 +82,7 @@ def _mark_sign(mark: Mark) -> str:
 
 
 def _replace_breaks(text: str, code: Ranges) -> str:
-    """`text` with blanks in the place of the line breaks within `code`."""
+    """Replace the line breaks within `code` by spaces."""
     places = [match.start() for match in _BREAK.finditer(text) if code.hold(match.start())] if code else []
     pieces = []
     last = 0
@@ -93,7 +93,7 @@ def _replace_breaks(text: str, code: Ranges) -> str:
 
 
 def _nest_marks(marks: Sequence[Mark]) -> list[Mark]:
-    """In order, what would reach out of another mark cut in two."""
+    """Return the marks in order, split where they would cross another mark."""
     done: list[Mark] = []
     around: list[Mark] = []
     waiting = [(*_mark_order(mark), mark) for mark in marks]
@@ -118,7 +118,7 @@ def _mark_order(mark: Mark) -> tuple[int, int, int]:
 
 
 def render_markup(text: str, marks: Sequence[Mark]) -> str:
-    """`text` and `marks`, which are as `prepare` leaves them, in Discord's Markdown."""
+    """Render text and marks prepared by `prepare` as Discord's Markdown."""
     pieces = []
     last = 0
     for place, _, _, inserted in sorted(_find_insertions(text, marks)):
@@ -171,7 +171,7 @@ def _point_insertions(text: str, marks: Sequence[Mark], *, worst: bool) -> Itera
 
 
 def _code_insertions(text: str, code: Mark, *, after_link: bool, in_spoiler: bool) -> Iterator[Insertion]:
-    """Discord knows no longer fence than three backticks: runs of them are kept apart."""
+    """Yield separators within code: Discord has no fences longer than three backticks."""
     inner = text[code.start : code.end]
     broken = _FENCE_IN_CODE if code.kind == "pre" else re.compile("`(?=`)")
     if code.kind == "pre" or {len(run) for run in _TICKS.findall(inner)} - {1}:
@@ -180,21 +180,21 @@ def _code_insertions(text: str, code: Mark, *, after_link: bool, in_spoiler: boo
     if after_link:
         bracket = inner.find("[")
         for match in _LINK_END.finditer(inner, 0, len(inner) if bracket < 0 else bracket + 1):
-            yield code.start + match.end(), _LATE, 1, UNSEEN  # the link would reach up to here
+            yield code.start + match.end(), _LATE, 1, UNSEEN  # otherwise the link would extend to here
     if in_spoiler:
         for match in _BARS.finditer(inner):
             yield code.start + match.end(), _LATE, 1, UNSEEN
 
 
 def _list_starts(text: str, marks: Sequence[Mark], *, worst: bool) -> Iterator[int]:
-    """Where a list begins that Discord would take for the one above going on: it counts by itself."""
+    """Yield the starts of lists that Discord would merge with the list above, which numbers items itself."""
     above: list[tuple[int, int | None]] = []
     last = 0
     for mark in marks:
         if mark.kind != "lead":
             continue
         start = text.rfind("\n", 0, mark.start) + 1
-        if text[start : mark.start].strip(" "):  # it stands behind another in its line
+        if text[start : mark.start].strip(" "):  # it follows another item on its line
             continue
         if worst:
             yield start
@@ -214,7 +214,7 @@ def _list_starts(text: str, marks: Sequence[Mark], *, worst: bool) -> Iterator[i
 
 
 def _line_starts(text: str, mark: Mark) -> Iterator[int]:
-    """Beginnings of the lines of `mark`, the first of which it may not hold whole."""
+    """Yield the starts of the mark's lines; the first may lie before the mark."""
     yield text.rfind("\n", 0, mark.start) + 1
     place = text.find("\n", mark.start, mark.end) + 1
     while place:
@@ -244,12 +244,12 @@ def _mark_signs(text: str, mark: Mark, quotes: Ranges) -> tuple[str, str]:
 
 
 def _is_address_rest(text: str, mark: Mark) -> bool:
-    """Whether this was an address before a cut."""
+    """Return whether this is part of an address that was cut."""
     return mark.kind == "address" and not ADDRESS.fullmatch(text, mark.start, mark.end)
 
 
 def _find_touching(paired: Sequence[Mark]) -> Iterator[int]:
-    """Where one mark ends and another begins, and their signs would be taken for one."""
+    """Yield places where the signs of adjacent marks would merge."""
     ends: dict[int, set[str]] = {}
     for mark in paired:
         if mark.kind in STYLES or mark.kind == "code":
@@ -264,10 +264,10 @@ def _find_touching(paired: Sequence[Mark]) -> Iterator[int]:
 
 
 class Length:
-    """Measures text in characters as Discord counts them, which is code points, with all its markup."""
+    """Measures text in code points, as Discord counts, including all markup."""
 
     def __init__(self, text: str, marks: Sequence[Mark]) -> None:
-        """Text and marks are as `prepare` leaves them."""
+        """Prepare the sums; text and marks must come from `prepare`."""
         self._end = len(text)
         points = sorted(
             (place, len(inserted)) for place, _, _, inserted in _point_insertions(text, marks, worst=True)
@@ -290,15 +290,15 @@ class Length:
         self._line_ends = sorted(mark.end for mark in lines)
 
     def size(self, start: int, end: int) -> int:
-        """The most that the text between two places takes."""
+        """Return the maximum size of the text between two places."""
         points = self._sums[bisect_right(self._places, end)] - self._sums[bisect_left(self._places, start)]
         marks = self._begun[bisect_left(self._starts, end)] - self._ended[bisect_right(self._ends, start)]
-        # Each that has begun before and has not ended.
+        # Marks that began before and have not ended.
         lines = bisect_left(self._line_starts, start) - bisect_right(self._line_ends, start)
         return end - start + points + marks + 4 * lines + _SLACK
 
     def reach(self, start: int, limit: int) -> int:
-        """The furthest place up to which the text from `start` on takes at most `limit`; half of it where none."""
+        """Return the furthest place with at most `limit` from `start`; half of `limit` if there is none."""
         most = min(self._end, start + limit)
         end = start + bisect_right(range(start, most + 1), limit, key=lambda end: self.size(start, end)) - 1
         return end if end > start else min(self._end, start + max(1, limit // 2))

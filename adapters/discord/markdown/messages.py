@@ -1,4 +1,4 @@
-"""Pure: Markdown → the messages that Discord shows."""
+"""Render Markdown as Discord messages; no I/O."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,13 +13,13 @@ from adapters.markdown.splitting import MessagePart, split_text
 from adapters.markdown.styled import Styled, is_blank
 
 LIMIT = 2000
-"""Code points that a message may have: Discord's API counts as Python does (discord-api-docs, issue 1315)."""
+"""Maximum code points of a message; Discord's API counts as Python does (discord-api-docs, issue 1315)."""
 _OPTIONS = MarkdownOptions(bullets=("- ",), native=True)
 
 
 @dataclass(frozen=True, slots=True)
 class TextMessage:
-    """Discord's Markdown for one message, never blank and never too long."""
+    """A message in Discord's Markdown, neither blank nor too long."""
 
     content: str
 
@@ -27,10 +27,10 @@ class TextMessage:
 def render_messages(
     markdown: str, *, limit: int = LIMIT, known: DefinitionCache | None = None, files: bool = True
 ) -> list[TextMessage | FileMessage]:
-    """`markdown` as Discord shows it, in order; nothing where there is nothing to be seen.
+    """Render `markdown` as messages; an empty list if nothing is visible.
 
-    `limit` is in code points; below 100 some markup may be left out. `files`: whether very long code may be one.
-    `known`, a dict kept for the time of one reply, saves reading again what has not changed since the last call.
+    `limit` is in code points; below 100 some markup may be lost. `files`: whether very long code may become a file.
+    `known`: a dict kept for one reply, so that unchanged blocks are not parsed again.
     """
     return lay_out(
         _parse_blocks(remove_unsendable(markdown), known), _measure, _make_cutter(limit), limit, files=files
@@ -40,11 +40,11 @@ def render_messages(
 def render_preview(
     markdown: str, *, limit: int = LIMIT, known: DefinitionCache | None = None
 ) -> list[TextMessage | FileMessage]:
-    """As `render_messages`, for a reply that still grows: what it has begun is closed.
+    """Like `render_messages` for an unfinished reply, whose open markup is closed.
 
-    All messages but the last stay as they are while text is added, but for links and footnotes whose target
-    comes later, and for a paragraph or table longer than a message. So that this holds for code too, which may
-    yet grow into a file, code that stands last and does not fit into one message shows its last lines alone.
+    All messages but the last stay the same while text is added, except for links and footnotes with later targets
+    and for paragraphs or tables longer than a message. Code at the end that does not fit into one message shows
+    only its last lines, because it may become a file.
     """
     blocks = _parse_blocks(close_open_markup(remove_unsendable(markdown)), known, growing=True)
     return growing(blocks, _measure, _make_cutter(limit), limit)

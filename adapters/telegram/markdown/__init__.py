@@ -1,1 +1,1 @@
-"""Pure: Markdown as Telegram shows it."""
+"""Render Markdown for Telegram; no I/O."""

@@ -1,4 +1,4 @@
-"""Pure: Markdown → the messages that Telegram shows."""
+"""Render Markdown as Telegram messages; no I/O."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from adapters.markdown.splitting import MessagePart, Units, split_text
 from adapters.markdown.styled import Mark, Styled, is_blank, normalize_marks
 
 LIMIT = 4096
-"""Units of UTF-16 that a message may have."""
+"""Maximum UTF-16 units of a message."""
 _MOST_ENTITIES = 100
-"""Entities of one message that Telegram looks at."""
+"""Maximum entities of a message that Telegram applies."""
 _LONG_QUOTE = 300
-"""Characters from which a quote is shown folded."""
+"""Length in characters from which a quote is collapsed."""
 _OPTIONS = MarkdownOptions(file_names_as_code=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity as in the Bot API; offset and length in units of UTF-16."""
+    """An entity as in the Bot API; offset and length in UTF-16 units."""
 
     type: str
     offset: int
@@ -32,7 +32,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class TextMessage:
-    """Text for one message, never blank and never too long."""
+    """A message's text, neither blank nor too long."""
 
     text: str
     entities: tuple[Entity, ...] = ()
@@ -41,10 +41,10 @@ class TextMessage:
 def render_messages(
     markdown: str, *, limit: int = LIMIT, known: DefinitionCache | None = None, files: bool = True
 ) -> list[TextMessage | FileMessage]:
-    """`markdown` as Telegram shows it, in order; nothing where there is nothing to be seen.
+    """Render `markdown` as messages; an empty list if nothing is visible.
 
-    `limit` is in units of UTF-16, at least 2. `files`: whether very long code may be one. `known`, a dict kept for
-    the time of one reply, saves reading again what has not changed since the last call.
+    `limit` is in UTF-16 units, at least 2. `files`: whether very long code may become a file. `known`: a dict kept
+    for one reply, so that unchanged blocks are not parsed again.
     """
     return lay_out(
         _parse_blocks(remove_unsendable(markdown), known), _measure, _make_cutter(limit), limit, files=files
@@ -54,11 +54,11 @@ def render_messages(
 def render_preview(
     markdown: str, *, limit: int = LIMIT, known: DefinitionCache | None = None
 ) -> list[TextMessage | FileMessage]:
-    """As `render_messages`, for a reply that still grows: what it has begun is closed.
+    """Like `render_messages` for an unfinished reply, whose open markup is closed.
 
-    All messages but the last stay as they are while text is added, but for links and footnotes whose target
-    comes later, and for a paragraph or table longer than a message. So that this holds for code too, which may
-    yet grow into a file, code that stands last and does not fit into one message shows its last lines alone.
+    All messages but the last stay the same while text is added, except for links and footnotes with later targets
+    and for paragraphs or tables longer than a message. Code at the end that does not fit into one message shows
+    only its last lines, because it may become a file.
     """
     blocks = _parse_blocks(close_open_markup(remove_unsendable(markdown)), known, growing=True)
     return growing(blocks, _measure, _make_cutter(limit), limit)
@@ -91,7 +91,7 @@ def _make_cutter(limit: int) -> Callable[[Styled, Mapping[int, int]], list[TextM
 
 def _make_message(part: MessagePart) -> TextMessage:
     units = Units(part.text)
-    # Where a part was cut, nothing but a blank may be left of a mark.
+    # A cut may leave only blanks of a mark.
     marks = (mark for mark in part.marks if not is_blank(part.text[mark.start : mark.end]))
     return TextMessage(part.text, tuple(_make_entity(mark, units) for mark in marks))
 
