@@ -66,7 +66,7 @@ class LongReply:
         self._sending.is_left = not self.is_cut and _is_longer_than_note(messages - max(number + 1, sent))
         return True
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Forget the messages of another target; a stop stays in effect."""
         self._begun = None
         self._cut_at = 0 if self.is_cut else None

@@ -351,8 +351,12 @@ async def test_from_a_token_to_the_first_answer_and_to_others(
         await bo.say("Where is the spare key?")
         assert "The spare key is at Tom's" in await heard(bo.dm, 3)
     on_discord = re.findall(r"INFO adapters\.discord\.adapter: (.*)", walk.log)
-    assert on_discord == [f"on Discord as {api.bot.name}#{wire.user_json(api.bot)['discriminator']}"]
-    assert blocks("log")[0].strip() == "INFO adapters.discord.adapter: on Discord as Commonplace#4821"
+    assert on_discord == [
+        f"connected to Discord as {api.bot.name}#{wire.user_json(api.bot)['discriminator']}"
+    ]
+    assert (
+        blocks("log")[0].strip() == "INFO adapters.discord.adapter: connected to Discord as Commonplace#4821"
+    )
     asked = blocks("log")[1].strip().replace(ANNA, str(anna.id)).replace("P7WYRYKH", code_of_anna)
     assert asked in walk.log
     assert api.refusals == []

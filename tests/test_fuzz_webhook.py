@@ -36,7 +36,7 @@ Json = dict[str, Any]
 quick = settings(
     max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
-SET_ASIDE = "an update cannot be read and is set aside"
+SET_ASIDE = "could not read update"
 
 
 async def happenings() -> list[Json]:

@@ -429,4 +429,4 @@ def test_who_starts_it_in_a_terminal_reads_the_log_there(tmp_path: Path) -> None
         }
         command = [*commonplace.command, "run"]
         with TerminalWindow(command, cwd=tmp_path, environment=environment, columns=120) as window:
-            window.wait_for(f"on Telegram as @{api.bot.username}", seconds=15)
+            window.wait_for(f"connected to Telegram as @{api.bot.username}", seconds=15)

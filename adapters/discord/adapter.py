@@ -102,7 +102,7 @@ class DiscordAdapter:
         since: datetime | None = None,
         supervisor: Supervisor | None = None,
     ) -> None:
-        """Store the parts. `people`: owners and others with access; `sources`: values for autocomplete.
+        """`people`: owners and others with access; `sources`: values for autocomplete.
 
         `threads`: answer messages in a channel in a new thread each. `withdraw` is called with each deleted
         message. `is_ours` returns whether this process holds the bot; otherwise nothing is sent to Discord.
@@ -254,7 +254,7 @@ class DiscordAdapter:
         # Discord bans bots that keep trying where they may not speak.
         wait = self._gone.get(reply.chat.name, -inf) + GONE_SECONDS - time.monotonic()
         if wait > 0 and not answerable:
-            raise ChannelFault("nothing could be said there a moment ago", retry_after=wait)
+            raise ChannelFault("this chat refused a message a moment ago", retry_after=wait)
         try:
             place, shown, elsewhere = await self._choose_target(reply, answerable)
             await ReplyStreamer(
@@ -355,8 +355,8 @@ class DiscordAdapter:
 
 
 async def _raise_gone() -> OtherTarget:
-    raise ChatGone("it cannot be said anywhere else")
+    raise ChatGone("there is nowhere else to send it")
 
 
 async def _refuse_for_now(_: IncomingMessage) -> bool:
-    raise NotAccepted("the assistant is not there yet: try again in a moment")
+    raise NotAccepted("the assistant is still starting: try again in a moment")

@@ -68,7 +68,7 @@ class ApiCalls:
         call_seconds: float = CALL_SECONDS,
         budget: InvalidRequestLimit | None = None,
     ) -> None:
-        """Store the parts. `client` returns the logged-in client, or raises ChannelFault."""
+        """`client` returns the logged-in client, or raises ChannelFault."""
         self._client = client
         self._pauses = pauses
         self._call_seconds = call_seconds
@@ -93,7 +93,9 @@ class ApiCalls:
 
     async def _call_once(self, call: Callable[[discord.Client], Awaitable[Result]]) -> Result:
         if wait := self._budget.wait():
-            raise ChannelFault("Discord has refused too much of late to be asked for more", retry_after=wait)
+            raise ChannelFault(
+                "Discord has rejected too many requests; the next one has to wait", retry_after=wait
+            )
         client = await self._client()
         try:
             async with asyncio.timeout(self._call_seconds):
@@ -110,10 +112,10 @@ class ApiCalls:
         except (RuntimeError, AttributeError) as error:
             if not client.is_closed():
                 raise
-            raise ChannelFault("Discord cannot be reached: the connection is being made anew") from error
+            raise ChannelFault("Discord cannot be reached: it is reconnecting") from error
         except (LookupError, TypeError, ValueError) as error:
             raise ChannelFault(
-                f"Discord cannot be reached: its answer makes no sense ({type(error).__name__})"
+                f"Discord cannot be reached: its answer is invalid ({type(error).__name__})"
             ) from error
 
 

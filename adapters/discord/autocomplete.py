@@ -85,7 +85,7 @@ class Autocomplete:
         standing: Callable[[ReceivedMessage], Awaitable[Standing]],
         memory_is_open: Callable[[IncomingMessage], Awaitable[bool]],
     ) -> None:
-        """Store the parts. `standing`: the sender's trust level; `memory_is_open`: whether the memory may be used."""
+        """`standing`: the sender's trust level; `memory_is_open`: whether the memory may be used."""
         self._sources = sources
         self._commands = commands
         self._standing = standing

@@ -25,9 +25,9 @@ MISSING_ACCESS = 50001
 NO_SCOPE = (
     "the slash commands cannot be shown in the server {guild}: the bot was added to it without the scope "
     "applications.commands; open https://discord.com/oauth2/authorize?client_id={application}"
-    "&scope=bot+applications.commands and add it there once more"
+    "&scope=bot+applications.commands and add it again"
 )
-NOT_SHOWN = "the slash commands are not shown as they are now: {why}"
+NOT_SHOWN = "the slash commands could not be updated: {why}"
 
 _PREFIX = "commands:"
 _EVERYWHERE = 0
@@ -48,7 +48,7 @@ class CommandRegistration:
         pauses: Sequence[float] = PAUSES,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Store the parts. `guilds`: the only ones to show the commands in; empty for everywhere."""
+        """`guilds`: the only ones to show the commands in; empty for everywhere."""
         self.problem = ""
         """Why the commands are not shown as they should be, with the remedy, in one line."""
         self._store = store

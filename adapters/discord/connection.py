@@ -97,7 +97,7 @@ class GatewayConnection:
         since: datetime | None = None,
         supervisor: Supervisor | None = None,
     ) -> None:
-        """Store the parts. `people`: owners and others with access, as Discord does not list direct channels.
+        """`people`: owners and others with access, as Discord does not list direct channels.
 
         `withdraw` is called with each deleted message. `is_ours` returns whether this process holds the bot;
         `since`: until when another instance has answered. `supervisor` opens direct channels.

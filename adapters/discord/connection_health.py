@@ -33,12 +33,12 @@ INTENT_OFF = (
     "Discord does not let the bot read messages that do not mention it: switch on Message Content Intent at "
     f"{PORTAL} → your application → Bot → Privileged Gateway Intents, then start again"
 )
-OUTDATED = "Discord does not take what this version asks it for: install a newer one"
+OUTDATED = "Discord rejects this version's requests: install a newer one"
 SHARDS_REQUIRED = (
-    "Discord wants this bot, which is in very many servers, to connect in several parts, and does not tell in how "
+    "Discord wants this bot, which is in very many servers, to connect in several parts, but does not say how "
     "many: leave some of the servers, or ask Discord's support"
 )
-SESSIONS_USED_UP = "Discord lets the bot connect no more just now, since it has done so too often"
+SESSIONS_USED_UP = "Discord does not let the bot connect for now, because it has connected too often"
 CONNECTION_LOST = "Discord cannot be reached: the connection was lost"
 LOG_AFTER_FAILURES = 2
 """Consecutive failures before one is logged: a single one is common and passes within a second."""
@@ -90,7 +90,7 @@ class TooManySessions(Exception):
     """Too many new sessions; Discord resets the token of a bot that continues."""
 
     def __init__(self, seconds: float = 0.0) -> None:
-        """Store the wait. `seconds`: until more sessions are allowed; 0 if unknown."""
+        """`seconds`: until more sessions are allowed; 0 if unknown."""
         super().__init__(SESSIONS_USED_UP)
         self.seconds = seconds
 
@@ -106,7 +106,7 @@ class ConnectionHealth:
         token: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Store the parts. `clock`: monotonic seconds."""
+        """`clock`: monotonic seconds."""
         self._report = report
         self._waits = waits
         self._token = token
@@ -219,15 +219,15 @@ def describe_error(error: BaseException) -> str:
         case ConnectionClosed():
             return f"Discord cannot be reached: it closed the connection ({error.code})"
         case RateLimited():
-            return f"Discord wants to be left alone for {error.retry_after:.0f} s"
+            return f"Discord is rate-limiting the bot for {error.retry_after:.0f} s"
         case HTTPException() if error.status < 500:
-            return f"Discord refuses what is asked of it: {_discord_message(error)}"
+            return f"Discord refused a request: {_discord_message(error)}"
         case HTTPException():
             return f"Discord cannot be reached: {_discord_message(error)}"
         case TimeoutError() | asyncio.TimeoutError():
             return "Discord cannot be reached: it does not answer"
         case GatewayNotFound():
-            return "Discord cannot be reached: it does not tell where to connect"
+            return "Discord cannot be reached: it does not say where to connect"
         case aiohttp.ClientResponseError():  # its text holds the URL, which may grant access to a file or command
             return f"Discord cannot be reached: {error.status} {error.message}"
         case aiohttp.ClientError() | OSError():

@@ -21,7 +21,7 @@ class DirectChannels:
         self._channels: dict[str, int] = {}
 
     async def channel_of(self, person: str) -> int:
-        """Return the channel of a person, opening it if needed. Raises ChatGone and ChannelFault."""
+        """Return the channel of a person, opening it if needed. Raises ApiRefused and ChannelFault."""
         if channel := self._channels.get(person):
             return channel
         channel = await self._find_noted(person) or await self._open(person)

@@ -34,7 +34,7 @@ class HistoryUnreadable(Exception):
     """Discord refuses to show a channel's history."""
 
     def __init__(self, *, is_gone: bool = False) -> None:
-        """Store the reason. `is_gone`: the channel no longer exists."""
+        """`is_gone`: the channel no longer exists."""
         super().__init__()
         self.is_gone = is_gone
 

@@ -58,7 +58,7 @@ class Interactions:
         complete_seconds: float = COMPLETE_SECONDS,
         pauses: Sequence[float] = PAUSES,
     ) -> None:
-        """Store the parts. `accept`: like AcceptMessage of `bot.messages`, but with the sender's roles."""
+        """`accept`: like AcceptMessage of `bot.messages`, but with the sender's roles."""
         self._accept = accept
         self._commands = {command.name: command for command in commands}
         self._completion = completion

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def open_channel(assistant: "Assistant", duty: Ownership) -> AsyncIterator["DiscordAdapter"]:
+async def open_channel(assistant: "Assistant", ownership: Ownership) -> AsyncIterator["DiscordAdapter"]:
     """Open the Discord channel."""
     with warnings.catch_warnings():
         # The library's own warning on Python 3.11 and 3.12.
@@ -48,8 +48,8 @@ async def open_channel(assistant: "Assistant", duty: Ownership) -> AsyncIterator
         ),
         threads=settings.discord.threads,
         withdraw=assistant.withdraw,
-        is_ours=duty.is_ours,
-        since=duty.since,
+        is_ours=ownership.is_ours,
+        since=ownership.since,
         supervisor=services.supervisor,
     )
 

@@ -331,11 +331,11 @@ def _checked(parse: Callable[[Any], None]) -> Callable[[Any], None]:
 
     def checked(raw: Any) -> None:
         if _has_too_many(raw):
-            raise ConnectionError("the gateway has told of more servers than one connection has")
+            raise ConnectionError("the gateway reported more servers than one connection can have")
         try:
             parse(raw)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise ConnectionError("the gateway has begun a session in a way that makes no sense") from error
+            raise ConnectionError("the gateway started a session with invalid data") from error
 
     return checked
 
@@ -351,7 +351,7 @@ def _guard_parser(
     def guarded(raw: Any) -> None:
         try:
             if _has_too_many(raw):
-                raise ValueError("a list without measure")
+                raise ValueError("a list that is too long")
             parse(raw)
         except asyncio.CancelledError:
             raise

@@ -42,7 +42,7 @@ class ReadCursor:
     def __init__(
         self, store: ChannelStore, *, slack: timedelta = SLACK, since: datetime | None = None
     ) -> None:
-        """Store the parts. `since`: until when another instance answered; earlier messages are not ours."""
+        """`since`: until when another instance answered; earlier messages are not ours."""
         self._store = store
         self._since = time_snowflake(since) if since else 0
         self.slack = slack
@@ -111,7 +111,7 @@ class ReadCursor:
         self._mark = self.mark
         self._unsettled |= set(parts)
 
-    def begin_anew(self, *parts: str) -> None:
+    def restart(self, *parts: str) -> None:
         """Like `begin`, but drop all earlier parts, which nothing will settle any more."""
         self._mark = self.mark
         self._unsettled = set(parts)

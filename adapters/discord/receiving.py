@@ -58,7 +58,7 @@ DELETED_KEPT = 1000
 NAMED = 3
 """Channels named in a log line."""
 NO_HISTORY = (
-    "what was missed in {channels} cannot be read: give the bot the permission Read Message History there"
+    "missed messages in {channels} cannot be read: give the bot the permission Read Message History there"
 )
 DIRECTS_TASK = "discord direct conversations"
 """Name of the task that opens them, as shown to owners."""
@@ -136,7 +136,7 @@ class Receiver:
         since: datetime | None = None,
         supervisor: Supervisor | None = None,
     ) -> None:
-        """Store the parts. `people`: persons whose direct channels are opened, to learn where they write.
+        """`people`: persons whose direct channels are opened, to learn where they write.
 
         `withdraw` is called with each deleted message. `hampered` gets the current problem with its remedy in one
         line, or "". `since`: until when another instance has answered. `supervisor` opens the direct channels.
@@ -211,7 +211,7 @@ class Receiver:
                 self._cursor.slack = timedelta(seconds=self._pauses.shards_slack)
             self._awaited.clear()
             self._away = set(self._unknown)
-            self._cursor.begin_anew(*(GUILDS.format(shard=each) for each in self._unknown))
+            self._cursor.restart(*(GUILDS.format(shard=each) for each in self._unknown))
         self._away.discard(shard)
         self._told_from = time_snowflake(datetime.now(UTC))
         self._unknown.add(shard)

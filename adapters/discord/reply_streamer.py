@@ -96,7 +96,7 @@ class ReplyStreamer:
         settle_seconds: float = SETTLE_SECONDS,
         sending: Sending | None = None,
     ) -> None:
-        """Store the parts. `answers`: the message being answered; `reply_to`: what the first message replies to.
+        """`answers`: the message being answered; `reply_to`: what the first message replies to.
 
         `elsewhere` returns another target, or raises ApiRefused or ChannelFault. `ours`: our messages whose content
         is known.
@@ -123,7 +123,7 @@ class ReplyStreamer:
         self._limit = LIMIT
         self._takes_files = True
         self._read: DefinitionCache = {}
-        """Parsed link definitions of the text."""
+        """Parsed blocks of the text."""
 
     async def show(self, parts: AsyncIterator[ReplyPart]) -> None:
         """Show the reply. Raises ApiRefused if that is impossible for good, ChannelFault if it may work later."""
@@ -368,4 +368,4 @@ class ReplyStreamer:
         if elsewhere.is_direct:
             self._is_direct = self._takes_files = True
             self._sent.clear()
-            self._long.begin_anew()
+            self._long.restart()

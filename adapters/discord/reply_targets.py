@@ -236,7 +236,7 @@ class ChannelTarget:
 class InteractionTarget:
     """The answer to an interaction: first in place of the announcement, then in further messages.
 
-    Raises InteractionExpired when its time is over.
+    Raises InteractionExpired when it has expired.
     """
 
     shows_typing = False
@@ -251,7 +251,7 @@ class InteractionTarget:
         known: ShownMessages,
         acknowledged: Callable[[], Awaitable[None]],
     ) -> None:
-        """Store the parts. `is_begun`: its first message has content. `channel`: the channel where others see it.
+        """`is_begun`: its first message has content. `channel`: the channel where others see it.
 
         `acknowledged` returns when Discord was told that an answer will come.
         """
@@ -391,7 +391,7 @@ class InteractionTarget:
     ) -> Result:
         left = (self._answerable.until - datetime.now(UTC)).total_seconds()
         if left <= 0:
-            raise InteractionExpired("its time is over")
+            raise InteractionExpired("it has expired")
         try:
             async with asyncio.timeout(left):
                 await self._acknowledged()
@@ -399,7 +399,7 @@ class InteractionTarget:
         except ThreadArchived as error:  # an ordinary message would reopen the thread
             raise InteractionExpired(str(error)) from error
         except TimeoutError as error:
-            raise InteractionExpired("its time is over") from error
+            raise InteractionExpired("it has expired") from error
 
 
 class _NoRetrySession:

@@ -94,7 +94,7 @@ class TelegramAdapter:
         patience: TelegramTimes | None = None,
         supervisor: Supervisor | None = None,
     ) -> None:
-        """Store the parts. `moved` gets the old and new id of a group, and returns when that is stored.
+        """`moved` gets the old and new id of a group, and returns when that is stored.
 
         `supervisor` runs the task of the menus.
         """
@@ -204,7 +204,7 @@ class TelegramAdapter:
                 if type(me.id) is not int or not isinstance(me.username or "", str):
                     # The library checks no types, and every message compared with a bad id would be set
                     # aside.
-                    raise TelegramError("it does not tell who the bot is")
+                    raise TelegramError("it does not say who the bot is")
             except (TelegramError, TimeoutError) as error:
                 await asyncio.sleep(condition.record_failure(error))
             else:

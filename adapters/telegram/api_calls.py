@@ -267,7 +267,7 @@ class ApiCalls:
         """Make an optional call once, unless Telegram limits the rate of such calls."""
         now = asyncio.get_running_loop().time()
         if now < self._courtesies_from:
-            raise ChannelFault("Telegram has asked for patience", retry_after=self._courtesies_from - now)
+            raise ChannelFault("Telegram is rate-limiting the bot", retry_after=self._courtesies_from - now)
         try:
             await self.ask(call, again=False)
         except ChannelFault as fault:
@@ -343,7 +343,9 @@ def translate_error(error: TelegramError) -> Exception:
     said = error.message
     match error:
         case RetryAfter():
-            return ChannelFault(f"Telegram asks for patience: {said}", retry_after=retry_after_seconds(error))
+            return ChannelFault(
+                f"Telegram is rate-limiting the bot: {said}", retry_after=retry_after_seconds(error)
+            )
         case ChatMigrated():
             return ChatIdChanged(error.new_chat_id)
         case Forbidden():

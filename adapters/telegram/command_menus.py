@@ -62,7 +62,7 @@ class CommandMenus:
         between: float = BETWEEN,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Store the parts. `owners`: as in the settings, for any channel."""
+        """`owners`: as in the settings, for any channel."""
         self.settled = asyncio.Event()
         """Set while no work is left."""
         self._bot = bot
@@ -180,7 +180,7 @@ class CommandMenus:
                 if not isinstance(reason, ChannelFault):
                     raise reason from error
                 if not self._told:
-                    log.warning("setting the command menus later: %s", one_line(str(reason)))
+                    log.warning("the command menus have to wait: %s", one_line(str(reason)))
                 self._told = True
                 await self._sleep(max(pauses[0], reason.retry_after))
                 if len(pauses) > 1:

@@ -68,7 +68,7 @@ class ConnectionHealth:
         token: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Store the parts. `clock`: monotonic seconds."""
+        """`clock`: monotonic seconds."""
         self._report = report
         self._waits = waits
         self._token = token
@@ -146,7 +146,7 @@ def translate_library_errors() -> Iterator[None]:
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
-        raise TelegramError(f"its answer makes no sense ({type(error).__name__})") from error
+        raise TelegramError(f"its answer is invalid ({type(error).__name__})") from error
 
 
 def retry_after_seconds(error: RetryAfter) -> float:
@@ -174,9 +174,9 @@ def describe_error(error: BaseException) -> str:
         case Conflict():
             return OTHER_WEBHOOK if "webhook" in str(error).lower() else OTHER_PROGRAM
         case RetryAfter():
-            return f"Telegram wants to be left alone for {retry_after_seconds(error):.0f} s"
+            return f"Telegram is rate-limiting the bot for {retry_after_seconds(error):.0f} s"
         case AddressRefused():
-            return f"Telegram does not take telegram.webhook_url: {error}"
+            return f"Telegram rejects telegram.webhook_url: {error}"
         case TelegramError():
             said = str(error).partition(_PAGE)[0]
             return f"Telegram cannot be reached: {said}"

@@ -45,7 +45,7 @@ class AiohttpRequest(BaseRequest):
     """
 
     def __init__(self, base: str, *, connections: int, is_ours: Callable[[], bool] = lambda: True) -> None:
-        """Store the parts. `base`: address of the Bot API; `connections`: maximum concurrent calls.
+        """`base`: address of the Bot API; `connections`: maximum concurrent calls.
 
         `is_ours` returns whether this process holds the bot; otherwise no requests are sent.
         """

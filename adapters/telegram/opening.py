@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def open_channel(assistant: "Assistant", duty: Ownership) -> AsyncIterator[TelegramAdapter]:
+async def open_channel(assistant: "Assistant", ownership: Ownership) -> AsyncIterator[TelegramAdapter]:
     """Open the Telegram channel."""
     services, settings = assistant.services, assistant.services.settings
     token = settings.telegram.token.get_secret_value()
-    async with open_bot(token, settings.telegram.api_base, is_ours=duty.is_ours) as bot:
+    async with open_bot(token, settings.telegram.api_base, is_ours=ownership.is_ours) as bot:
         adapter = TelegramAdapter(
             bot,
             settings.telegram,

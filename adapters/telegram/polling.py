@@ -54,8 +54,8 @@ async def poll(
     offset: int | None = None
     heard_at = time.monotonic()
     webhook_is_gone = False
-    # After a failure the first poll is short, so that a recovery is noticed before somebody writes. Not after
-    # a conflict: with short polls two programs would rarely meet, and nobody would learn of it.
+    # At the start and after a failure a poll returns at once, so that the health is known before somebody
+    # writes. Not after a conflict: short polls of two programs rarely meet, and nobody would learn of it.
     patience = 0
     most = MOST_UPDATES
     while True:
@@ -82,7 +82,7 @@ async def poll(
             if refusal:
                 raise refusal
             if updates and before is not None and (offset or 0) <= before:
-                raise TelegramError("it tells again and again what was confirmed")
+                raise TelegramError("it keeps sending confirmed updates")
             if len(updates) < most:
                 most = MOST_UPDATES
         except AnswerTooLarge as error:
@@ -153,7 +153,7 @@ async def _handle_all(
         if type(number := update.get("update_id")) is int and 0 <= number <= LARGEST_NUMBER
     ]
     if not numbers and not refused:
-        raise TelegramError("it gave updates without numbers")
+        raise TelegramError("it sent updates without ids")
     return max(numbers, default=-1) + 1 or offset, refused.get(first)
 
 

@@ -31,7 +31,7 @@ class Reactions:
     """Tracks which messages wait and which are being answered; failures are ignored."""
 
     def __init__(self, calls: ApiCalls, tasks: BackgroundTasks) -> None:
-        """Store the parts. `tasks`: runs calls that nobody waits for."""
+        """`tasks`: runs calls that nobody waits for."""
         self._calls = calls
         self._tasks = tasks
         self._answered: dict[ChatId, Counter[str]] = {}

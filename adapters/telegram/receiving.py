@@ -64,7 +64,7 @@ class Receiver:
         presses: ButtonPresses | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Store the parts. `moved` gets a group's old and new id; `reach` gets changes of the right to write."""
+        """`moved` gets a group's old and new id; `reach` gets changes of the right to write."""
         self._me = me
         self._accept = accept
         self._store = store

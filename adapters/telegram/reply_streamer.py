@@ -76,7 +76,7 @@ class ReplyStreamer:
         settle_seconds: float = SETTLE_SECONDS,
         sending: Sending | None = None,
     ) -> None:
-        """Store the parts. `reply_to`: what the first message replies to; `moved` gets the chat's old and new id.
+        """`reply_to`: what the first message replies to; `moved` gets the chat's old and new id.
 
         `is_answer`: somebody waits for it.
         """
@@ -96,7 +96,7 @@ class ReplyStreamer:
         self._limit = LIMIT
         self._takes_files = True
         self._known: DefinitionCache = {}
-        """Parsed link definitions of the text."""
+        """Parsed blocks of the text."""
 
     async def show(self, parts: AsyncIterator[ReplyPart]) -> None:
         """Show the reply. Raises ApiRefused if that is impossible for good, ChannelFault if it may work later."""

@@ -28,10 +28,10 @@ CHECK_SECONDS = 300.0
 """Seconds between two checks that Telegram knows the address and reaches it."""
 ASK_SECONDS = 30.0
 UNREACHED = (
-    "Telegram does not get through to telegram.webhook_url ({error}); waiting there: {count}. Look after the proxy, "
-    "its certificate and the name, or set telegram.mode to polling"
+    "Telegram cannot reach telegram.webhook_url ({error}); updates waiting: {count}. Check the proxy, its "
+    "certificate and the host name, or set telegram.mode to polling"
 )
-REPLACED = "another program had set a webhook of its own for this bot's token; it is set to ours again"
+REPLACED = "another program had set its own webhook for this bot's token; ours is set again"
 
 UpdateHandler = Callable[[Mapping[str, Any]], Awaitable[object]]
 
@@ -48,7 +48,7 @@ class Webhook:
         waits: ReconnectTimes | None = None,
         check_seconds: float = CHECK_SECONDS,
     ) -> None:
-        """Store the parts; the path and, unless one is set, the secret are derived from the token."""
+        """Derive the path and, unless one is set, the secret from the token."""
         self._bot = bot
         self._path = _make_path(bot.token)
         self._base = settings.webhook_url.rstrip("/")

@@ -60,7 +60,7 @@ class InteractiveTerminal:
         history: Path,
         greeting: str,
     ) -> None:
-        """Store the parts. `commands`: names and descriptions for completion after a slash."""
+        """`commands`: names and descriptions for completion after a slash."""
         self.name = chat.channel
         self._chat = chat
         self._sender = sender

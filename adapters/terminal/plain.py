@@ -38,7 +38,7 @@ class PlainTerminal:
     def __init__(
         self, *, chat: ChatId, sender: PersonId, now: Callable[[], datetime], stdin: int, stdout: TextIO
     ) -> None:
-        """Store the parts. `stdin`: a readable file descriptor, also of a plain file."""
+        """`stdin`: a readable file descriptor, also of a plain file."""
         self.name = chat.channel
         self._chat = chat
         self._sender = sender

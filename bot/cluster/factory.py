@@ -60,9 +60,7 @@ def open_takeovers(settings: "Settings", leases: Leases, supervisor: "Supervisor
     ours, others = settings.private_folder, []
     for each in map(Path, settings.instance.take_over):
         if (each / ours.name).resolve() == ours.resolve():
-            log.warning(
-                "instance.take_over names this instance's own workspace, %s: nothing comes of it", each
-            )
+            log.warning("instance.take_over names this instance's own workspace, %s; ignoring it", each)
         else:
             others.append(each)
     return Takeovers(

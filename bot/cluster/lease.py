@@ -47,7 +47,7 @@ class Lease:
         self._give_up = give_up
         self._clock = clock
         self._fence = 0.0
-        self._tenure = 0
+        self._epoch = 0
         """Number of losses: the lease may be ours again before a waiting task runs."""
         self._token = 0
         self._seen: LeaseRow | None = None
@@ -84,7 +84,7 @@ class Lease:
     @property
     def epoch(self) -> int:
         """Number that changes with each loss, even one too short to be noticed; only for comparison."""
-        return self._tenure
+        return self._epoch
 
     async def wait_until_held(self) -> None:
         while not self.is_held:
@@ -92,8 +92,8 @@ class Lease:
 
     async def wait_until_lost(self) -> None:
         """Wait until it is lost, if only for a moment."""
-        tenure = self._tenure
-        while self._tenure == tenure and (left := self._fence - self._clock()) > 0:
+        epoch = self._epoch
+        while self._epoch == epoch and (left := self._fence - self._clock()) > 0:
             try:
                 await asyncio.wait_for(self._changed.wait(), min(left, POLL_SECONDS))
             except TimeoutError:
@@ -118,7 +118,7 @@ class Lease:
         """Hold it until `until`, by the clock."""
         was_held = self.is_held
         if self._fence and not was_held:  # expired, if only for a moment, such as while the machine slept
-            self._tenure += 1
+            self._epoch += 1
         # The token first: a thread that sees the lease as held must also see its token.
         self._token = self._token if token is None else token
         self._fence = until
@@ -130,7 +130,7 @@ class Lease:
         """Stop holding it now."""
         if self._fence:
             self._fence = 0.0
-            self._tenure += 1
+            self._epoch += 1
             self._notify()
 
     def _notify(self) -> None:

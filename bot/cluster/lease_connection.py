@@ -35,7 +35,7 @@ class LeaseConnection:
         self._jobs: SimpleQueue[tuple[Work, asyncio.Future[Any]] | None] = SimpleQueue()
         self._wire: socket.socket | None = None
         self._cutting = threading.Lock()
-        self._heard = False
+        self._was_notified = False
         self._listens = False
         self._is_cut = False
         self._fault: Exception | None = None
@@ -66,8 +66,8 @@ class LeaseConnection:
             self.abort()
             raise
         self._listen(True)
-        if self._heard:
-            self._heard = False
+        if self._was_notified:
+            self._was_notified = False
             self._on_news()
         return given
 
@@ -123,7 +123,7 @@ class LeaseConnection:
                 self._loop.call_soon_threadsafe(self.ended.set)
 
     def _on_notify(self, _: object) -> None:
-        self._heard = True
+        self._was_notified = True
 
     def _fail_pending(self, waiting: "asyncio.Future[Any] | None", error: Exception) -> None:
         self._fault, self.is_open = error, False

@@ -56,7 +56,7 @@ class LeasedChannel:
         problem: Callable[[], str] = lambda: "",
         stood_in_for: Callable[[], str] = lambda: "",
     ) -> None:
-        """Store the parts. `take_up` resumes unfinished work before the first new message.
+        """`take_up` resumes unfinished work before the first new message.
 
         `problem`: why the holder of the lease is unknown, or "". `stood_in_for`: the workspace for which a takeover
         process of ours holds the lease, or "".
@@ -149,12 +149,12 @@ class LeasedChannel:
         while True:
             await self._wait()
             log.info("%s: this instance serves it now", self._name)
-            tenure = self._lease.epoch
+            epoch = self._lease.epoch
             lost = asyncio.ensure_future(self._lease.wait_until_lost())
             running = asyncio.ensure_future(self._serve(take_in))
             try:
                 await asyncio.wait([lost, running], return_when=asyncio.FIRST_COMPLETED)
-                if self._lease.is_held and self._lease.epoch == tenure:
+                if self._lease.is_held and self._lease.epoch == epoch:
                     return running.result()
             except Exception:
                 await self._close_adapter()  # the next run opens the channel again
@@ -180,8 +180,8 @@ class LeasedChannel:
     # -- serving --------------------------------------------------------------------------------------------
 
     async def _serve(self, accept: AcceptMessage) -> None:
-        duty = Ownership(lambda: self._lease.is_held, self._before.answered_until())
-        self._adapter = await self._opened.enter_async_context(self._opens(duty))
+        ownership = Ownership(lambda: self._lease.is_held, self._before.answered_until())
+        self._adapter = await self._opened.enter_async_context(self._opens(ownership))
         await self._take_up()
         await self._adapter.run(accept)
 

@@ -61,7 +61,7 @@ class Leases:
         clock: Callable[[], float] = boot_time,
         supervisor: Supervisor | None = None,
     ) -> None:
-        """Store the parts. `private`: the workspace's `.commonplace`, where known peers are recorded."""
+        """`private`: the workspace's `.commonplace`, where known peers are recorded."""
         self.instance = instance
         self.problem = ""
         """Why the server cannot be reached; "" while it can."""
@@ -71,7 +71,7 @@ class Leases:
         self._clock = clock
         self._supervisor = supervisor or Supervisor()
         self._watch = ExpiryWatch(instance, self._times)
-        self._chronicle = LeaseEvents(instance)
+        self._events = LeaseEvents(instance)
         self._leases: dict[str, Lease] = {}
         self._releasing: set[str] = set()
         """Given up here; the server may not know yet."""
@@ -87,7 +87,7 @@ class Leases:
         self._rows: Sequence[LeaseRow] = ()
         self._beat = 0
         self._company: bool | None = None
-        self._line: LeaseConnection | None = None
+        self._connection: LeaseConnection | None = None
         self._wake = asyncio.Event()
         self._leaving = False
         self._heart: asyncio.Task[None] | None = None
@@ -107,10 +107,10 @@ class Leases:
         if not done:
             self._heart.cancel()
             await asyncio.wait([self._heart])
-        line, self._line = self._line, None
-        if line:
-            line.close()
-            await _wait_for_end(line, self._times.leaving)
+        connection, self._connection = self._connection, None
+        if connection:
+            connection.close()
+            await _wait_for_end(connection, self._times.leaving)
 
     def want(self, name: str, *, leave: LeaveToOthers | None = None) -> Lease:
         """Try to hold a lease until it is given up; return the existing `Lease` if it is already wanted.
@@ -186,7 +186,7 @@ class Leases:
                 self._handle_failure(begun, str(error))
             except Exception as error:
                 log.exception("could not renew leases; trying again")
-                self._handle_failure(begun, f"a fault of the program ({type(error).__name__}), see the log")
+                self._handle_failure(begun, f"a bug ({type(error).__name__}), see the log")
             else:
                 if answered:
                     self._set_problem("")
@@ -206,12 +206,12 @@ class Leases:
 
     async def _run_round(self, *, leaving: bool) -> bool:
         """Release, renew, read and take leases in one round; return whether the server was queried."""
-        if leaving and not (self._releasing and self._line):
+        if leaving and not (self._releasing and self._connection):
             return False
-        for name in self._releasing & self._leases.keys():  # given up, and wanted again
+        for name in self._releasing & self._leases.keys():  # given up and wanted again
             self._leases[name].drop()
             self._release(name)
-        self._beat += 2  # one for what is released, and one for what is renewed
+        self._beat += 2  # one for the release, one for the renewal
         releasing, unwritten, alone = (
             frozenset(self._releasing),
             self._names_to_write(),
@@ -269,7 +269,7 @@ class Leases:
         """Record the answer; return the rows that could be taken."""
         free = self._watch.find_expired(told.rows, begun=told.begun, ended=told.ended)
         self._rows = told.rows
-        self._chronicle.log_changes(told.rows, free=free)
+        self._events.log_changes(told.rows, free=free)
         candidates = []
         for row in told.rows:
             lease = self._leases.get(row.name)
@@ -347,7 +347,7 @@ class Leases:
         """Keep the leases that nobody else waits for after a failed query."""
         self._set_problem(problem)
         self._watch.mark_unreachable()
-        self._chronicle.mark_unreachable()
+        self._events.mark_unreachable()
         self._wanted_at.clear()
         for name, lease in self._leases.items():
             if name in self._releasing:
@@ -370,7 +370,7 @@ class Leases:
             self._released = asyncio.Event()
 
     async def _update_peers(self, rows: Sequence[LeaseRow]) -> None:
-        """Remember whether there are others, for a start without the server."""
+        """Store whether there are other instances, for a start without the server."""
         company = bool(self._company) or any(row.company for row in rows)
         if company == self._company:
             return
@@ -378,24 +378,24 @@ class Leases:
         try:
             await asyncio.to_thread(remember_peers, self._private, company)
         except OSError as error:
-            log.warning("it cannot be remembered in %s whether there are others: %s", self._private, error)
+            log.warning("could not record in %s whether there are other instances: %s", self._private, error)
 
     async def _query(self, work: "Callable[[Session], Answer]") -> Answer:
-        """Ask over the line that there is, or over a new one."""
+        """Run `work` on the current connection, or on a new one. Raises MemoryFault."""
         seconds = self._times.answer
-        if self._line is None or not self._line.is_open:
+        if self._connection is None or not self._connection.is_open:
             seconds = self._times.opening
-            self._line = LeaseConnection(self._server, on_news=self._wake.set)
+            self._connection = LeaseConnection(self._server, on_news=self._wake.set)
         try:
-            return await self._line.run(work, seconds=seconds)
+            return await self._connection.run(work, seconds=seconds)
         except BaseException:
-            self._line.abort()
-            self._line = None
+            self._connection.abort()
+            self._connection = None
             raise
 
 
-async def _wait_for_end(line: LeaseConnection, seconds: float) -> None:
+async def _wait_for_end(connection: LeaseConnection, seconds: float) -> None:
     try:
-        await asyncio.wait_for(line.ended.wait(), seconds)
+        await asyncio.wait_for(connection.ended.wait(), seconds)
     except TimeoutError:
-        log.info("the connection for leases does not end; it is left")
+        log.info("the connection for leases did not close in time")

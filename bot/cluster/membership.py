@@ -27,24 +27,24 @@ class Membership:
     """The leases of one workspace session: its channels and jobs."""
 
     def __init__(
-        self, leases: "Leases", stand_ins: "Takeovers", workspace: Lease, *, jobs: Iterable[str] = LEASED_JOBS
+        self, leases: "Leases", takeovers: "Takeovers", workspace: Lease, *, jobs: Iterable[str] = LEASED_JOBS
     ) -> None:
         """Start wanting the leases of `jobs`; `leases` is entered and `workspace` held."""
         self.workspace = workspace
-        self._tenure = workspace.epoch
+        self._epoch = workspace.epoch
         self._leases = leases
-        self._stand_ins = stand_ins
+        self._takeovers = takeovers
         self._jobs = {job: leases.want(f"{JOB_PREFIX}{LEASED_JOBS[job]}") for job in jobs}
         self._channels: dict[str, Lease] = {}
 
     @property
     def is_uninterrupted(self) -> bool:
         """Whether the workspace was held without a gap since the start; after a gap this session is over."""
-        return self.workspace.is_held and self.workspace.epoch == self._tenure
+        return self.workspace.is_held and self.workspace.epoch == self._epoch
 
     async def close(self) -> None:
         """Give the jobs up once the channels are closed."""
-        self._stand_ins.forget_leases()
+        self._takeovers.forget_leases()
         for lease in self._jobs.values():
             await lease.give_up()
 
@@ -59,12 +59,12 @@ class Membership:
     def status(self) -> InstanceStatus:
         """Return the instances' status as last seen; no I/O."""
         known = self._leases.status()
-        return replace(known, stands_in=tuple(self._takeovers(known)))
+        return replace(known, stands_in=tuple(self._iter_takeovers(known)))
 
-    def _takeovers(self, known: InstanceStatus) -> "Iterator[Takeover]":
+    def _iter_takeovers(self, known: InstanceStatus) -> "Iterator[Takeover]":
         since = {each.name: each.since for each in known.leases}
         for channel, lease in self._channels.items():
-            if folder := self._stand_ins.served_folder(lease):
+            if folder := self._takeovers.served_folder(lease):
                 yield Takeover(channel, lease.last_workspace, folder.name, since.get(lease.name))
 
     def other_holder(self, job: str) -> str:
@@ -92,10 +92,10 @@ class Membership:
 
         def leave(lease: Lease) -> bool:
             before.observe(lease)
-            return self._stand_ins.is_left_to_takeover(lease)
+            return self._takeovers.is_left_to_takeover(lease)
 
         lease = self._leases.want(channel_lease_name(name, token), leave=leave)
-        self._stand_ins.serve_if_known(lease)
+        self._takeovers.serve_if_known(lease)
         self._channels[name] = lease
         return LeasedChannel(
             name,
@@ -104,7 +104,7 @@ class Membership:
             before=before,
             take_up=take_up,
             problem=lambda: self._leases.problem,
-            stood_in_for=lambda: folder.name if (folder := self._stand_ins.served_folder(lease)) else "",
+            stood_in_for=lambda: folder.name if (folder := self._takeovers.served_folder(lease)) else "",
         )
 
 

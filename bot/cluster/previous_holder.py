@@ -22,7 +22,7 @@ class PreviousHolder:
         times: LeaseTimes | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Store the parts. `name`: the lease's; `workspace`: our id; `states` returns all leases as last seen."""
+        """`name`: the lease's; `workspace`: our id; `states` returns all leases as last seen."""
         self._name = name
         self._ours = workspace
         self._states = states

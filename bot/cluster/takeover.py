@@ -63,14 +63,14 @@ class Takeovers:
         notes: Callable[[Path], str] = lambda _: "",
         supervisor: Supervisor | None = None,
     ) -> None:
-        """Store the parts. `folders`: workspaces of other instances; `name`: this instance's name.
+        """`folders`: workspaces of other instances; `name`: this instance's name.
 
         `command` returns the command line that serves a workspace until SIGTERM. `want` gets the id of each such
         workspace, so that its holder learns that somebody waits. `notes` returns why the notes in such a workspace
         are not ours; "" if they are.
         """
         self._want = want
-        self._stand_ins = [_TakeoverProcess(folder, f"{name} for {folder.name}") for folder in folders]
+        self._processes = [_TakeoverProcess(folder, f"{name} for {folder.name}") for folder in folders]
         self._command = command
         self._notes = notes
         self._supervisor = supervisor or Supervisor()
@@ -79,7 +79,7 @@ class Takeovers:
         self._leaving = False
 
     async def __aenter__(self) -> Self:
-        if self._stand_ins:
+        if self._processes:
             self._looking = self._supervisor.start("stand-ins", self._supervise)
         return self
 
@@ -88,7 +88,7 @@ class Takeovers:
         if self._looking:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
-        await asyncio.gather(*(_stop_process(each) for each in self._stand_ins))
+        await asyncio.gather(*(_stop_process(each) for each in self._processes))
 
     def serve_if_known(self, lease: Lease) -> None:
         """Let a takeover process serve this lease if one of the workspaces held it last."""
@@ -106,7 +106,7 @@ class Takeovers:
 
     def served_folder(self, lease: Lease) -> Path | None:
         """Return the folder of the workspace whose takeover process holds the lease; None if none does."""
-        for each in self._stand_ins:
+        for each in self._processes:
             if each.process and each.process.returncode is None and lease.holder == each.name:
                 return each.folder
         return None
@@ -115,11 +115,11 @@ class Takeovers:
         wanted = lease.last_workspace
         if not wanted:
             return []
-        return [each for each in self._stand_ins if workspace_id(each.folder / PRIVATE_FOLDER) == wanted]
+        return [each for each in self._processes if workspace_id(each.folder / PRIVATE_FOLDER) == wanted]
 
     async def _supervise(self) -> None:
         while True:
-            for each in self._stand_ins:
+            for each in self._processes:
                 if workspace := workspace_id(each.folder / PRIVATE_FOLDER):  # none before its first start
                     self._want(workspace)
             for lease in self._leases:
@@ -130,7 +130,7 @@ class Takeovers:
                         each.needed_at = time.monotonic()
                     if lease.holder == each.name:
                         each.served_at = each.needed_at
-            for each in self._stand_ins:
+            for each in self._processes:
                 try:
                     await self._update_process(each)
                 except OSError as error:
@@ -145,27 +145,27 @@ class Takeovers:
             code, lasted = each.process.returncode, now - each.begun
             each.process = None
             if lasted < QUICK_SECONDS:
-                self._count_failure(each, f"it ended with {code} after {lasted:.0f} s")
+                self._count_failure(each, f"it exited with {code} after {lasted:.0f} s")
             else:
                 each.failures.clear()
-                log.warning("the stand-in for %s ended with %d", each.folder, code)
+                log.warning("the stand-in for %s exited with %d", each.folder, code)
         is_needed = bool(each.needed_at) and now - each.needed_at < UNNEEDED_SECONDS
         if each.process and not is_needed:
-            log.info("%s: its stand-in is not needed any more", each.folder)
+            log.info("%s: its stand-in is no longer needed", each.folder)
             await _stop_process(each)
         elif each.process and now - max(each.begun, each.served_at) > STUCK_SECONDS:
             each.failures = [now] * MAX_FAILURES
-            log.error("the stand-in for %s cannot take what is free, and is ended", each.folder)
+            log.error("the stand-in for %s cannot take a free lease; stopping it", each.folder)
             await _stop_process(each)
         elif not each.process and is_needed and len(each.failures) < MAX_FAILURES:
             if wrong := self._notes(each.folder):
                 each.failures = [now] * MAX_FAILURES
-                log.error("nobody stands in for %s: %s", each.folder, wrong)
+                log.error("no stand-in for %s: %s", each.folder, wrong)
                 return
             each.begun = now
             each.process = await self._start_process(each)
             log.info(
-                "%s: a stand-in goes on with its conversations, process %d", each.folder, each.process.pid
+                "%s: started a stand-in for its conversations, process %d", each.folder, each.process.pid
             )
 
     async def _start_process(self, each: _TakeoverProcess) -> Process:
@@ -180,10 +180,13 @@ class Takeovers:
         each.failures.append(time.monotonic())
         if len(each.failures) >= MAX_FAILURES:
             log.error(
-                "the stand-in for %s failed %d times, and is left be: %s", each.folder, MAX_FAILURES, why
+                "the stand-in for %s failed %d times; not restarting it for now: %s",
+                each.folder,
+                MAX_FAILURES,
+                why,
             )
         else:
-            log.warning("the stand-in for %s failed and is begun anew: %s", each.folder, why)
+            log.warning("the stand-in for %s failed; restarting it: %s", each.folder, why)
 
 
 async def _stop_process(each: _TakeoverProcess) -> None:

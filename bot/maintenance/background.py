@@ -57,7 +57,7 @@ class Background:
         supervisor: Supervisor | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Store the parts. `reindex_minutes`: None for no regular re-index; `nights`: None for no nightly jobs.
+        """`reindex_minutes`: None for no regular re-index; `nights`: None for no nightly jobs.
 
         `elsewhere` returns which other instance does a job (REINDEX, BACKUP) for all; "" if this one does.
         """

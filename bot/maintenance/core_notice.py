@@ -34,7 +34,7 @@ class CoreNotice:
         now: Callable[[], datetime],
         wake: Callable[[], None],
     ) -> None:
-        """Store the parts. `wake` is called when there is a notice to deliver."""
+        """`wake` is called when there is a notice to deliver."""
         self._memory = memory
         self._state = state
         self._access = access

@@ -95,7 +95,7 @@ class Schedule:
         supervisor: Supervisor | None = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Store the parts. `settle_seconds`: delay before APScheduler is loaded and jobs start."""
+        """`settle_seconds`: delay before APScheduler is loaded and jobs start."""
         self._now = now
         self._settle_seconds = settle_seconds
         self._check_seconds = check_seconds

@@ -89,10 +89,12 @@ def forget_typed_input(private: Path, wanted: WordsToForget) -> int:
 
 
 def open_channel(
-    section: "ChannelSettings", assistant: "Assistant", duty: Ownership = ALWAYS_OURS
+    section: "ChannelSettings", assistant: "Assistant", ownership: Ownership = ALWAYS_OURS
 ) -> AbstractAsyncContextManager[Adapter]:
     """Open the channel of a settings section; its platform may be unreachable."""
-    opened: AbstractAsyncContextManager[Adapter] = import_module(section.opens).open_channel(assistant, duty)
+    opened: AbstractAsyncContextManager[Adapter] = import_module(section.opens).open_channel(
+        assistant, ownership
+    )
     return opened
 
 

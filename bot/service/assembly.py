@@ -69,7 +69,7 @@ def services_of(
     measures: Metrics,
     now: Callable[[], datetime],
     alone: bool = False,
-    post: "Membership | None" = None,
+    membership: "Membership | None" = None,
     forget_typed: Callable[[WordsToForget], int] = lambda wanted: 0,
     supervisor: Supervisor | None = None,
     pace: AssistantTimes = AssistantTimes(),
@@ -78,7 +78,7 @@ def services_of(
 ) -> Services:
     """Make the services from the open parts.
 
-    `now` is on the owner's clock. `alone`: this process is the service, which does the regular jobs. `post`: its
+    `now` is on the owner's clock. `alone`: this process is the service, which does the regular jobs. `membership`: its
     membership among other instances. `forget_typed` deletes lines from the terminal's input history. `supervisor`:
     an existing one that already runs tasks of this process.
     """
@@ -86,7 +86,7 @@ def services_of(
     private, locks = settings.private_folder, settings.private_folder / "locks"
     supervisor = supervisor or Supervisor(now=now)
     woken, channels = asyncio.Event(), Channels(is_stopped=supervisor.is_stopped)
-    leased = tuple(settings.channels) if post else ()
+    leased = tuple(settings.channels) if membership else ()
     access = Access(settings.access, state, now=now, wake=woken.set, home_of=channels.home_of)
     journal = OnceWriter(memory, state)
     reader = AttachmentReader(
@@ -129,7 +129,7 @@ def services_of(
             backups,
             core_notice=core_notice.send,
             alone=alone,
-            post=post,
+            membership=membership,
             supervisor=supervisor,
             now=now,
         ),
@@ -138,8 +138,8 @@ def services_of(
         troubles=troubles or RecentErrors(),
         woken=woken,
         locks=locks,
-        own_locks=dict.fromkeys(leased, post.lock_folder(locks)) if post else {},
-        instance=post.status if post else lambda: None,
+        own_locks=dict.fromkeys(leased, membership.lock_folder(locks)) if membership else {},
+        instance=membership.status if membership else lambda: None,
     )
 
 
@@ -171,7 +171,7 @@ def _background(
     *,
     core_notice: Callable[[], Awaitable[object]],
     alone: bool,
-    post: "Membership | None",
+    membership: "Membership | None",
     supervisor: Supervisor,
     now: Callable[[], datetime],
 ) -> Background:
@@ -187,7 +187,7 @@ def _background(
         memory,
         reindex_minutes=settings.memory.reindex.interval_minutes if alone else None,
         nights=nights if alone else None,
-        elsewhere=post.other_holder if post else lambda job: "",
+        elsewhere=membership.other_holder if membership else lambda job: "",
         supervisor=supervisor,
         now=now,
     )

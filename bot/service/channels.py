@@ -39,13 +39,17 @@ class RunningChannels:
 
 @asynccontextmanager
 async def open_channels(
-    assistant: Assistant, *, at_terminal: bool, page: str = "", post: "Membership | None" = None
+    assistant: Assistant, *, at_terminal: bool, page: str = "", membership: "Membership | None" = None
 ) -> AsyncIterator[RunningChannels]:
     """Open the configured channels and attach them to the assistant.
 
-    `post`: membership if other instances share the channels. `page`: the status page's address, for the terminal.
+    `membership` if other instances share the channels. `page`: the status page's address, for the terminal.
     """
-    async with open_leased_channels(assistant, post) if post else open_own_channels(assistant) as channels:
+    async with (
+        open_leased_channels(assistant, membership)
+        if membership
+        else open_own_channels(assistant) as channels
+    ):
         if at_terminal:
             terminal = open_terminal(assistant, session="main", page=page)
             channels = replace(channels, adapters=(*channels.adapters, terminal))
@@ -67,7 +71,9 @@ async def open_own_channels(assistant: Assistant) -> AsyncIterator[RunningChanne
 
 
 @asynccontextmanager
-async def open_leased_channels(assistant: Assistant, post: "Membership") -> AsyncIterator[RunningChannels]:
+async def open_leased_channels(
+    assistant: Assistant, membership: "Membership"
+) -> AsyncIterator[RunningChannels]:
     """Open each channel while its lease is held; webhook requests are refused while another instance has it."""
 
     async def take_up() -> None:
@@ -81,7 +87,7 @@ async def open_leased_channels(assistant: Assistant, post: "Membership") -> Asyn
         hooks: list[WebhookRoute] = []
         for name, section in configured(assistant).items():
             opens = partial(open_channel, section, assistant)
-            channel = post.channel(name, section.token.get_secret_value(), opens=opens, take_up=take_up)
+            channel = membership.channel(name, section.token.get_secret_value(), opens=opens, take_up=take_up)
             leased.append(await stack.enter_async_context(channel))
             hooks += relay_hooks(channel, hook_paths(section))
         yield RunningChannels(tuple(leased), tuple(hooks), tuple(leased))

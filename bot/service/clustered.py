@@ -41,31 +41,33 @@ async def serve_clustered(
     lines = start_log(settings, troubles, at_terminal=at_terminal)
     async with (
         open_leases(settings, supervisor) as (leases, workspace),
-        open_takeovers(settings, leases, supervisor) as stand_ins,
+        open_takeovers(settings, leases, supervisor) as takeovers,
     ):
         while not leaving.is_set():
             if not workspace.is_held:
                 await stand_by(settings, sockets, leases, workspace, leaving, supervisor)
                 continue
-            post = Membership(leases, stand_ins, workspace, jobs=jobs)
+            membership = Membership(leases, takeovers, workspace, jobs=jobs)
             try:
                 async with (
                     wait_for_any(leaving.wait(), workspace.wait_until_lost()) as over,
                     open_assistant(
-                        settings, alone=True, post=post, troubles=troubles, supervisor=supervisor
+                        settings, alone=True, membership=membership, troubles=troubles, supervisor=supervisor
                     ) as assistant,
                 ):
                     try:
-                        await run_service(assistant, lines, sockets, over, at_terminal=at_terminal, post=post)
+                        await run_service(
+                            assistant, lines, sockets, over, at_terminal=at_terminal, membership=membership
+                        )
                     finally:  # the next session starts with the settings read last
                         settings = assistant.services.settings
             except StateFault:
                 if (
-                    post.is_uninterrupted
+                    membership.is_uninterrupted
                 ):  # otherwise the database refused our writes because the lease is lost
                     raise
-            is_kept = post.is_uninterrupted
-            await post.close()
+            is_kept = membership.is_uninterrupted
+            await membership.close()
             if is_kept or leaving.is_set():
                 log.info("leaving")
                 return

@@ -33,14 +33,14 @@ async def open_assistant(
     *,
     alone: bool = False,
     lasting: bool = True,
-    post: "Membership | None" = None,
+    membership: "Membership | None" = None,
     troubles: RecentErrors | None = None,
     supervisor: Supervisor | None = None,
 ) -> AsyncIterator[Assistant]:
     """Open the assistant and all its parts.
 
     `alone`: this process is the service, which watches the notes and re-indexes them regularly; a second watcher
-    would pay twice for each note. `lasting`: more than one message will come. `post`: this process's membership
+    would pay twice for each note. `lasting`: more than one message will come. `membership`: this process's membership
     among other instances. `troubles`: recent errors of a log already started. `supervisor`: an existing one that
     already runs tasks.
 
@@ -58,7 +58,7 @@ async def open_assistant(
             raise CannotStart(f"{private} cannot be used ({reason}): mend that, or set workspace") from error
         if is_unfinished(private):
             raise CannotStart(RESTORE_UNFINISHED)
-        is_ours = (lambda: post.is_uninterrupted) if post else lambda: True
+        is_ours = (lambda: membership.is_uninterrupted) if membership else lambda: True
         state = await stack.enter_async_context(State(private / "state.db", now=now, is_ours=is_ours))
         if server := index_server(settings):
             stack.callback(server.close)
@@ -84,7 +84,7 @@ async def open_assistant(
             measures=measures,
             now=now,
             alone=alone,
-            post=post,
+            membership=membership,
             forget_typed=partial(forget_typed_input, private),
             supervisor=supervisor,
             embedding=embedding,

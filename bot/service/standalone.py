@@ -47,9 +47,9 @@ async def run_service(
     leaving: asyncio.Event,
     *,
     at_terminal: bool,
-    post: "Membership | None" = None,
+    membership: "Membership | None" = None,
 ) -> None:
-    """Serve with an open assistant until `leaving` is set; `post`: membership if other instances share the channels."""
+    """Serve with an open assistant until `leaving` is set; `membership` if other instances share the channels."""
     services = assistant.services
     async with AsyncExitStack() as stack:
         follow_log_settings(services.current, lines)
@@ -58,7 +58,7 @@ async def run_service(
         log.info("notes in %s; model: %s", services.settings.memory_folder, services.model.name)
         page = page_address(sockets)
         channels = await stack.enter_async_context(
-            open_channels(assistant, at_terminal=at_terminal, page=page, post=post)
+            open_channels(assistant, at_terminal=at_terminal, page=page, membership=membership)
         )
         if sockets:
             await stack.enter_async_context(run_http_server(sockets, services, channels.hooks))
@@ -68,13 +68,15 @@ async def run_service(
         else:
             log.info("no channel is configured; serving only HTTP")
         freeze_garbage_collector()
-        await run_channels(channels.adapters, assistant, leaving, patience=partial(shutdown_seconds, post))
+        await run_channels(
+            channels.adapters, assistant, leaving, patience=partial(shutdown_seconds, membership)
+        )
         await channels.release()  # first of all: another instance waits for it
 
 
-def shutdown_seconds(post: "Membership | None") -> float:
+def shutdown_seconds(membership: "Membership | None") -> float:
     """Return the seconds that running turns get to finish; 0 if another instance may serve the workspace."""
-    return SHUTDOWN_SECONDS if post is None or post.is_uninterrupted else 0.0
+    return SHUTDOWN_SECONDS if membership is None or membership.is_uninterrupted else 0.0
 
 
 def start_log(settings: Settings, troubles: RecentErrors, *, at_terminal: bool) -> Log:

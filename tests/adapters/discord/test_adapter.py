@@ -316,7 +316,7 @@ async def test_what_is_private_is_told_nowhere_if_not_in_private(
     anna.refuses = 50007
     here.api.fail("edit_original", Fault.refuse(50027), times=None)
     await anna.use("status", general)
-    await here.api.wait_until(lambda: "cannot be answered any more" in caplog.text)
+    await here.api.wait_until(lambda: "can no longer be answered" in caplog.text)
     here.model.enqueue("It is blue.")
     await anna.ask("which colour?", general)
     await general.answer(containing="blue")
@@ -430,7 +430,7 @@ async def test_a_chat_that_is_closed_to_the_bot_is_told_once(
         await here.house.wait_until_asked(number + 1)
         await quiet(here)
     assert await here.house.count_undelivered() == 0
-    assert caplog.text.count("nothing can be said in discord:@") == 1
+    assert caplog.text.count("cannot send messages in discord:@") == 1
     assert "Traceback" not in caplog.text
     assert len(here.api.calls_of("create_message")) == 4, "each is tried once"
     monkeypatch.setattr("adapters.discord.adapter.GONE_SECONDS", 1.0)

@@ -181,7 +181,7 @@ async def test_an_owner_who_has_not_written_yet_gets_the_menu_with_the_first_mes
     owner = PersonId("telegram", "5")
     with caplog.at_level(logging.INFO, "adapters.telegram.command_menus"):
         async with shown(api, tmp_path, owners=("telegram:5", "telegram:1")) as menus:
-            assert caplog.messages == ["the menu for chat:5 is not shown: Chat not found"]
+            assert caplog.messages == ["could not set the menu for chat:5: Chat not found"]
             assert len(api.refusals) == 1, "the other languages are not tried"
             assert menu(api, "chat:1") == names(Standing.OWNER)
             api.person(5, "Oleg", started=True)
@@ -222,7 +222,7 @@ async def test_what_telegram_refuses_is_told_once_and_keeps_nothing_else_back(
     async with shown(api, tmp_path):
         pass
     assert [each for each in caplog.messages if "menu" in each] == [
-        "the menu for all is not shown: Bot_command_invalid"
+        "could not set the menu for all: Bot_command_invalid"
     ]
     assert menu(api, "all_group_chats") == list(IN_GROUPS)
     async with shown(api, tmp_path):

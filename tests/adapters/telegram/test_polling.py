@@ -345,7 +345,7 @@ async def test_failures_are_told_once_and_then_that_all_is_well(
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("adapters")]
     assert len(ours) == 2
     assert ours[0].startswith("Telegram cannot be reached: ")
-    assert ours[1] == "Telegram: well again"
+    assert ours[1] == "Telegram: connected again"
     assert "<html>" not in ours[0]
     assert [report.state for report in poller.reports if report.state == "up"] == ["up"]
 

@@ -227,7 +227,7 @@ async def test_a_full_disk_is_told_and_that_all_is_well_again(
         await api.wait_until_confirmed()
         assert house.health == ChannelHealth("up")
     told = [record.getMessage() for record in caplog.records if record.name.startswith("adapters")]
-    assert told == ["Telegram: the disk is full; make room on it", "Telegram: well again"]
+    assert told == ["Telegram: the disk is full; make room on it", "Telegram: connected again"]
 
 
 async def test_updates_wait_until_somebody_takes_them_in(api: BotApi, anna: Person, house: House) -> None:
@@ -304,7 +304,7 @@ async def test_an_address_that_telegram_does_not_take_is_told_as_that(api: BotAp
     async with house.open():
         await api.wait_until(lambda: house.reports)
         assert house.reports[0].state == "down"
-        assert house.reports[0].detail.startswith("Telegram does not take telegram.webhook_url: ")
+        assert house.reports[0].detail.startswith("Telegram rejects telegram.webhook_url: ")
         assert "failed to resolve host" in house.reports[0].detail
         await api.wait_until(lambda: house.health == ChannelHealth("up"))
 

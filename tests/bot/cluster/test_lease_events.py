@@ -18,7 +18,7 @@ from tests.bot.cluster.relay import Relay
 
 US = Instance("attic", "us", "our-workspace")
 TIMES = LeaseTimes(beat=0.2, look=0.1, life=2.5, fence=1.2, want=5, answer=0.5, opening=0.6)
-DIED = "cellar has died, or cannot reach the server of index.url: it renews its leases no longer"
+DIED = "cellar stopped renewing its leases: it has died or cannot reach the server of index.url"
 
 
 def row(name: str, holder: str, *, called: str = "cellar", expired: bool = False) -> LeaseRow:
@@ -63,12 +63,12 @@ def test_a_job_is_told_of_once_each_time_somebody_else_does_it(told: Told) -> No
     chronicle = LeaseEvents(US)
     for _ in range(3):
         chronicle.log_changes([row("job:backup", "c"), row("channel:telegram:3fa8", "c")], free=())
-    assert told() == ["INFO Backup of the notes: by cellar from now on"]
+    assert told() == ["INFO Backup of the notes: now done by cellar"]
     chronicle.log_changes([row("job:backup", "")], free={"job:backup"})
     assert told() == []
     for _ in range(3):
         chronicle.log_changes([row("job:backup", "us", called="attic")], free=())
-    assert told() == ["INFO Backup of the notes: by this instance from now on"]
+    assert told() == ["INFO Backup of the notes: now done by this instance"]
 
 
 def test_a_death_is_told_of_once_whatever_the_dead_one_had_and_so_is_its_return(told: Told) -> None:
@@ -81,7 +81,7 @@ def test_a_death_is_told_of_once_whatever_the_dead_one_had_and_so_is_its_return(
     assert told() == [f"WARNING {DIED}"]
     chronicle.log_changes(alive, free=())
     chronicle.log_changes(alive, free=())
-    assert told() == ["INFO cellar is heard of again"]
+    assert told() == ["INFO cellar is back"]
     chronicle.log_changes(alive, free={"channel:telegram:1"})
     assert told() == [], "what it left behind of its own accord is no death"
 
@@ -146,14 +146,14 @@ async def test_the_living_tell_of_the_dead_and_of_what_they_do_instead(
         await asyncio.wait_for(cellar.want("job:backup").wait_until_held(), 10)
         attic = await stack.enter_async_context(leases(tmp_path, "attic", database))
         attic.want("job:backup")
-        await until(lambda: "Backup of the notes: by cellar from now on" in caplog.text)
+        await until(lambda: "Backup of the notes: now done by cellar" in caplog.text)
         relay.cut()  # to all others it is dead
         await until(lambda: DIED in caplog.text)
         await asyncio.wait_for(attic.want("job:backup").wait_until_held(), 10)
         await asyncio.sleep(1)
         before, after = caplog.text.split(DIED)
-        assert before.count("Backup of the notes: by this instance from now on") == 1, "the cellar's"
-        assert after.count("Backup of the notes: by this instance from now on") == 1, "the attic's"
+        assert before.count("Backup of the notes: now done by this instance") == 1, "the cellar's"
+        assert after.count("Backup of the notes: now done by this instance") == 1, "the attic's"
 
 
 async def test_who_leaves_while_the_server_is_away_does_not_say_that_it_is_back(

@@ -99,7 +99,7 @@ def test_the_service_says_in_its_log_that_the_machines_zone_cannot_be_used(tmp_p
     commonplace.environment |= {"COMMONPLACE_SERVER__ENABLED": "false", "TZ": "CET-1CEST"}
     done = commonplace("run", stdin="")
     assert done.returncode == 0
-    assert "timezone is UTC, because this machine's cannot be used: TZ is 'CET-1CEST'" in done.stderr
+    assert "using UTC as the timezone; this machine's cannot be used: TZ is 'CET-1CEST'" in done.stderr
     done = commonplace("run", stdin="", environment={"COMMONPLACE_TIMEZONE": "Europe/Berlin"})
     assert "timezone" not in done.stderr
 

@@ -51,7 +51,7 @@ def test_a_thread_that_breaks_is_told(capsys: pytest.CaptureFixture[str]) -> Non
     thread.start()
     thread.join()
     (line,) = lines(capsys)
-    assert line["message"] == "the thread reader broke"
+    assert line["message"] == "thread reader failed"
     assert line["exception"].endswith("OSError: ***")
 
 

@@ -236,7 +236,7 @@ async def test_notes_that_cannot_be_indexed_do_not_keep_it_from_watching(
     async with memory, Background(memory, reindex_minutes=None):
         await until(lambda: memory._watcher is not None and memory._watcher.state.alive)
     told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-    assert told[0] == "the notes were not indexed at the start: the disk is full"
+    assert told[0] == "could not index the notes at startup: the disk is full"
     assert set(told[1:]) <= {"a change was not indexed: the disk is full"}
 
 
