@@ -146,8 +146,8 @@ class DiscordAdapter:
         self._directs = DirectChannels(self._calls, store)
         self._pace = pace or RateLimiter()
         self._settle = patience.settle
-        self._shown = ShownMessages()
-        self._beside = BackgroundTasks()
+        self._known_messages = ShownMessages()
+        self._background = BackgroundTasks()
         self._latest: OrderedDict[str, str] = OrderedDict()
         """Id of the latest message by chat."""
         self._gone: dict[str, float] = {}
@@ -180,8 +180,8 @@ class DiscordAdapter:
     async def close(self) -> None:
         """Stop background tasks."""
         await self._interactions.close()
-        self._beside.cancel()
-        await self._beside.wait()
+        self._background.cancel()
+        await self._background.wait()
 
     # -- receiving ------------------------------------------------------------------------------------------
 
@@ -238,7 +238,7 @@ class DiscordAdapter:
         self._interactions.listen(client)
         if self._registering:
             self._registering.cancel()
-        self._registering = self._beside.start(
+        self._registering = self._background.start(
             self._supervisor.run(COMMANDS_TASK, partial(self._registration.register, client))
         )
 
@@ -266,7 +266,7 @@ class DiscordAdapter:
                 answers=reply.to,
                 reply_to=lambda: self._reply_to(reply, place),
                 elsewhere=elsewhere,
-                ours=self._shown,
+                ours=self._known_messages,
                 settle_seconds=self._settle,
                 sending=reply.sending,
             ).show(reply.parts)
@@ -307,7 +307,7 @@ class DiscordAdapter:
             channel=None
             if answerable.private
             else ChannelTarget(self._calls, await self._reply_channel(reply)),
-            known=self._shown,
+            known=self._known_messages,
             acknowledged=lambda: self._interactions.acknowledged(message),
         )
 

@@ -56,7 +56,7 @@ class CommandRegistration:
         self._guilds = guilds
         self._pauses = pauses
         self._sleep = sleep
-        self._told = ""
+        self._logged = ""
 
     async def register(self, client: discord.Client) -> None:
         """Set commands that have changed, and remove those shown elsewhere; call it after login.
@@ -105,7 +105,7 @@ class CommandRegistration:
                     raise
                 return False  # closed during the call
             else:
-                self._told = ""
+                self._logged = ""
                 return True
             await self._sleep(max(pauses[0], wait))
             if len(pauses) > 1:
@@ -127,6 +127,6 @@ class CommandRegistration:
 
     def _log_once(self, problem: str) -> None:
         """Log a problem once, not with each retry."""
-        if problem != self._told:
+        if problem != self._logged:
             log.warning("Discord: %s", one_line(problem))
-        self._told = problem
+        self._logged = problem

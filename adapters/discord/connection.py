@@ -110,15 +110,15 @@ class GatewayConnection:
         self._store = store
         self._people = people
         self._withdraw = withdraw
-        self._told = told
-        self._patience = patience or ConnectionTimes()
-        self._waits = self._patience.waits
-        self._condition = ConnectionHealth(told.health, self._waits, token=self._token)
+        self._events = told
+        self._times = patience or ConnectionTimes()
+        self._waits = self._times.waits
+        self._health = ConnectionHealth(told.health, self._waits, token=self._token)
         self._client: discord.Client | None = None
         self._logged_in = asyncio.Event()
         self._lost = asyncio.Event()
         self._back = asyncio.Event()
-        self._begun: deque[float] = deque()
+        self._session_starts: deque[float] = deque()
         """Start times of sessions."""
         self._sessions_left = 1000
         self._shards = 1
@@ -138,7 +138,7 @@ class GatewayConnection:
     async def client(self) -> discord.Client:
         """Return the logged-in client, after waiting for a while. Raises ChannelFault."""
         try:
-            async with asyncio.timeout(self._patience.client):
+            async with asyncio.timeout(self._times.client):
                 while True:
                     await self._logged_in.wait()
                     if self._client and not self._client.is_closed():
@@ -157,9 +157,9 @@ class GatewayConnection:
             accept,
             self._store,
             people=self._people,
-            hampered=self._condition.hampered,
+            hampered=self._health.hampered,
             withdraw=self._withdraw,
-            pauses=self._patience.pauses,
+            pauses=self._times.pauses,
             since=self._since,
             supervisor=self._supervisor,
         )
@@ -187,12 +187,12 @@ class GatewayConnection:
             if is_intent_off(error):  # switched off since login
                 self._is_text_refused = True
                 receiver.set_text_hidden(True)
-            await asyncio.sleep(self._condition.record_failure(error))
+            await asyncio.sleep(self._health.record_failure(error))
 
     async def _connect(self, receiver: Receiver) -> None:
         """Use a new client from login to close; a client cannot be reused."""
         check_library()
-        answer = self._condition.answer_seconds
+        answer = self._health.answer_seconds
         async with asyncio.timeout(answer):
             gateway = await fetch_gateway(self._api_base, self._token)
         if gateway.sessions < gateway.shards:
@@ -215,7 +215,7 @@ class GatewayConnection:
             if self._reads_all:
                 request_message_text(client)
                 receiver.set_text_hidden(False)
-            self._told.opened(client)
+            self._events.opened(client)
             self._client = client
             self._logged_in.set()
             await self._stay_open(client, gateway)
@@ -256,7 +256,7 @@ class GatewayConnection:
         while True:
             await self._lost.wait()
             if not await self._reconnects_within(self._waits.told):
-                self._condition.record_loss()
+                self._health.record_loss()
                 if not await self._reconnects_within(self._waits.given_up):
                     raise ConnectionLost
 
@@ -272,7 +272,7 @@ class GatewayConnection:
         """Note that the connection works."""
         self._lost.clear()
         self._back.set()
-        self._condition.record_success()
+        self._health.record_success()
 
     def mark_disconnected(self) -> None:
         """Note that the connection is lost for now."""
@@ -281,17 +281,19 @@ class GatewayConnection:
 
     def ready(self, client: discord.Client) -> None:
         """Report that all guilds are known."""
-        self._told.ready(client)
+        self._events.ready(client)
 
     async def identify(self, *, initial: bool) -> None:
         """Allow a session to start. Raises TooManySessions if there were too many."""
         now = time.monotonic()
-        while self._begun and now - self._begun[0] > SESSIONS_WITHIN:
-            self._begun.popleft()
-        if self._sessions_left <= 0 or len(self._begun) >= SESSIONS_AT_ONCE + self._shards:
-            raise TooManySessions(SESSIONS_WITHIN - (now - self._begun[0]) if self._begun else 0.0)
+        while self._session_starts and now - self._session_starts[0] > SESSIONS_WITHIN:
+            self._session_starts.popleft()
+        if self._sessions_left <= 0 or len(self._session_starts) >= SESSIONS_AT_ONCE + self._shards:
+            raise TooManySessions(
+                SESSIONS_WITHIN - (now - self._session_starts[0]) if self._session_starts else 0.0
+            )
         self._sessions_left -= 1
-        self._begun.append(now)
+        self._session_starts.append(now)
         if not initial:
             await asyncio.sleep(self._waits.identify)
 

@@ -62,7 +62,7 @@ class Interactions:
         self._accept = accept
         self._commands = {command.name: command for command in commands}
         self._completion = completion
-        self._patience = patience
+        self._acknowledge_after = patience
         self._call_seconds = call_seconds
         self._complete_seconds = complete_seconds
         self._pauses = pauses
@@ -125,7 +125,7 @@ class Interactions:
         message = asked.said.message
         accepting = asyncio.create_task(self._try_accept(asked.said))
         try:
-            await asyncio.wait([accepting], timeout=self._patience)
+            await asyncio.wait([accepting], timeout=self._acknowledge_after)
             if not accepting.done() or not accepting.result():
                 await self._send_answer(lambda: _send_deferred(interaction, asked))
                 self._set_acknowledged(message)

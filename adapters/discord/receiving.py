@@ -156,7 +156,7 @@ class Receiver:
         self._cursor = ReadCursor(store, slack=timedelta(seconds=pauses.slack), since=since)
         self._queues: dict[int, _ChannelQueue] = {}
         self._supervisor = supervisor or Supervisor()
-        self._beside = BackgroundTasks()
+        self._background = BackgroundTasks()
         self._opening: asyncio.Task[None] | None = None
         self._reading = asyncio.Semaphore(AT_ONCE)
         self._client: discord.Client | None = None
@@ -185,8 +185,8 @@ class Receiver:
 
     async def close(self) -> None:
         """Stop; messages not yet accepted are read again next time."""
-        self._beside.cancel()
-        await self._beside.wait()
+        self._background.cancel()
+        await self._background.wait()
         await self._save()
 
     async def _save(self) -> None:
@@ -225,7 +225,7 @@ class Receiver:
         if self._opening:
             self._opening.cancel()
         opening = partial(self._open_directs, client, self._session)
-        self._opening = self._beside.start(self._supervisor.run(DIRECTS_TASK, opening))
+        self._opening = self._background.start(self._supervisor.run(DIRECTS_TASK, opening))
 
     def disconnected(self, shard: int) -> None:
         """A shard is disconnected; messages of other shards then do not advance the mark."""
@@ -302,7 +302,7 @@ class Receiver:
             self._deleted[message] = None
             if len(self._deleted) > DELETED_KEPT:
                 self._deleted.popitem(last=False)
-            self._beside.start(self._withdraw_from(channel, message))
+            self._background.start(self._withdraw_from(channel, message))
 
     def may_be_deleted(self, message: int) -> bool:
         """Return whether a message may have been deleted without an event reaching us."""
@@ -388,7 +388,7 @@ class Receiver:
 
     def _start_worker(self, queue: _ChannelQueue) -> _ChannelQueue:
         self._queues[queue.channel] = queue
-        self._beside.start(self._run_queue(queue))
+        self._background.start(self._run_queue(queue))
         return queue
 
     def _new_backoff(self) -> Backoff:

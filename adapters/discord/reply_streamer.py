@@ -105,13 +105,13 @@ class ReplyStreamer:
         self._pace = pace
         self._key = f"{key}|{answers.chat}|{answers.id}" if answers else f"{key}|{place.number}"
         self._sent = [SentPart.parse(each) for each in message_ids(shown)]
-        self._long = LongReply(shown, sending)
+        self._long_reply = LongReply(shown, sending)
         self._is_direct = any(sent.is_direct for sent in self._sent)
         self._keep = keep
         self._answers = answers
         self._reply_to = reply_to
         self._elsewhere = elsewhere
-        self._shown = ours
+        self._known_messages = ours
         self._settle_seconds = settle_seconds
         for sent in self._sent:
             ours.add(sent.id)
@@ -238,7 +238,7 @@ class ReplyStreamer:
     async def _complete(self, text: str, choices: Sequence[Choice]) -> None:
         messages = await self._messages(text)
         for number, message in enumerate(messages):
-            if not self._long.may_send(number, sent=len(self._sent), messages=len(messages)):
+            if not self._long_reply.may_send(number, sent=len(self._sent), messages=len(messages)):
                 await self._keep_ids()
                 await self._complete(text, choices)
                 return
@@ -273,7 +273,7 @@ class ReplyStreamer:
         files = self._takes_files
         render = partial(render_messages, limit=self._limit, known=self._read, files=files)
         begun = sum(not each.is_file for each in self._sent)
-        return await self._long.messages(
+        return await self._long_reply.messages(
             text, render, lambda each: len(each.content), files=files, begun=begun
         )
 
@@ -325,7 +325,7 @@ class ReplyStreamer:
                 return bool(points_to == str(reply_to))
             return not points_to and is_beginning(raw["content"], message)
 
-        found = await place.find(fits, after=int(answered.id), known=self._shown)
+        found = await place.find(fits, after=int(answered.id), known=self._known_messages)
         self._is_looked_for = True
         return found
 
@@ -345,12 +345,12 @@ class ReplyStreamer:
     async def _add(self, posted: SentMessage, message: OutgoingMessage, *, is_known: bool) -> None:
         text = message if is_known and isinstance(message, TextMessage) else None
         self._sent.append(SentPart(posted.id, isinstance(message, FileMessage), self._is_direct, text))
-        self._shown.add(posted.id)
+        self._known_messages.add(posted.id)
         await self._keep_ids()
 
     async def _keep_ids(self) -> None:
         ids = [each.encoded for each in self._sent]
-        await self._keep([*ids, *self._long.marks] if ids else ids)
+        await self._keep([*ids, *self._long_reply.marks] if ids else ids)
 
     async def _delete_from(self, first: int) -> None:
         """Delete the messages from position `first` on."""
@@ -368,4 +368,4 @@ class ReplyStreamer:
         if elsewhere.is_direct:
             self._is_direct = self._takes_files = True
             self._sent.clear()
-            self._long.restart()
+            self._long_reply.restart()

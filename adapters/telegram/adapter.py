@@ -101,18 +101,16 @@ class TelegramAdapter:
         self._bot = bot
         self._store = store
         self._pace = pace or RateLimiter()
-        self._patience = patience or TelegramTimes()
-        self._calls = ApiCalls(
-            bot, self._pace, pauses=self._patience.pauses, call_seconds=self._patience.call
-        )
+        self._times = patience or TelegramTimes()
+        self._calls = ApiCalls(bot, self._pace, pauses=self._times.pauses, call_seconds=self._times.call)
         self._menus = CommandMenus(bot, store, commands=commands, owners=owners)
         self._access = access
         self._moved = moved
         self._webhook = self._open_webhook(settings) if settings.mode == "webhook" else None
         self._health = ChannelHealth("starting")
         self._supervisor = supervisor or Supervisor()
-        self._beside = BackgroundTasks()
-        self._marks = Reactions(self._calls, self._beside)
+        self._background = BackgroundTasks()
+        self._reactions = Reactions(self._calls, self._background)
         self._latest: OrderedDict[str, str] = OrderedDict()
         """Id of the latest message by chat."""
         self._gone: set[str] = set()
@@ -145,12 +143,12 @@ class TelegramAdapter:
     def _open_webhook(self, settings: "TelegramSettings") -> "Webhook":
         from adapters.telegram.webhook import Webhook  # loads aiohttp
 
-        return Webhook(self._bot, settings, report=self._set_health, waits=self._patience.waits)
+        return Webhook(self._bot, settings, report=self._set_health, waits=self._times.waits)
 
     async def close(self) -> None:
         """Stop background tasks."""
-        self._beside.cancel()
-        await self._beside.wait()
+        self._background.cancel()
+        await self._background.wait()
 
     # -- receiving ------------------------------------------------------------------------------------------
 
@@ -158,7 +156,7 @@ class TelegramAdapter:
         """Receive until cancelled, even while Telegram is unreachable or rejects the token."""
         me = await self._fetch_identity()
         log.info("connected to Telegram as @%s", me.username)
-        menus = self._beside.start(self._supervisor.run(MENUS_TASK, self._menus.register))
+        menus = self._background.start(self._supervisor.run(MENUS_TASK, self._menus.register))
         try:
             await self._receive(me, accept)
         finally:
@@ -181,7 +179,7 @@ class TelegramAdapter:
         if self._webhook:
             await self._webhook.serve(take_in)
         else:
-            patience = self._patience
+            patience = self._times
             await poll(
                 self._bot,
                 take_in,
@@ -193,14 +191,12 @@ class TelegramAdapter:
 
     async def _fetch_identity(self) -> BotIdentity:
         """Ask Telegram who the bot is until it answers."""
-        condition = ConnectionHealth(self._set_health, self._patience.waits, token=self._bot.token)
+        condition = ConnectionHealth(self._set_health, self._times.waits, token=self._bot.token)
         while True:
             try:
                 with translate_library_errors():
-                    async with asyncio.timeout(self._patience.call):
-                        me = await self._bot.get_me(
-                            read_timeout=condition.answer_seconds(self._patience.call)
-                        )
+                    async with asyncio.timeout(self._times.call):
+                        me = await self._bot.get_me(read_timeout=condition.answer_seconds(self._times.call))
                 if type(me.id) is not int or not isinstance(me.username or "", str):
                     # The library checks no types, and every message compared with a bad id would be set
                     # aside.
@@ -216,7 +212,9 @@ class TelegramAdapter:
     def _acknowledge(self, taken: AcceptedUpdate) -> None:
         """Show that a message or press was received; nothing important."""
         if taken.press:
-            self._beside.start(self._ignore_failures(self._calls.answer_callback(taken.press, taken.toast)))
+            self._background.start(
+                self._ignore_failures(self._calls.answer_callback(taken.press, taken.toast))
+            )
         message = taken.message
         if message is None:
             return
@@ -228,12 +226,12 @@ class TelegramAdapter:
             while len(self._latest) > CHATS_KEPT:
                 self._latest.popitem(last=False)
         if taken.awaits_reply:
-            self._beside.start(self._register(message.sender))
-            self._marks.received(message)
+            self._background.start(self._register(message.sender))
+            self._reactions.received(message)
             if taken.press and message.in_room and self._presses.find_owner(message) is None:
                 # Its answer is a new message, and a choice is made once.
                 drop = self._calls.remove_buttons(Target.of(message.chat), int(message.handle))
-                self._beside.start(self._ignore_failures(drop))
+                self._background.start(self._ignore_failures(drop))
 
     async def _register(self, person: PersonId) -> None:
         with suppress(StateFault):
@@ -279,7 +277,7 @@ class TelegramAdapter:
             await reply.keep(ids)
 
         self._presses.record_answer(place.chat, message, shown)
-        with self._marks.showing(message):
+        with self._reactions.showing(message):
             try:
                 await ReplyStreamer(
                     self._calls,
@@ -291,12 +289,12 @@ class TelegramAdapter:
                     reply_to=lambda: self._reply_to(reply),
                     moved=lambda old, new: self._handle_move_while_shown(place, old, new),
                     is_answer=message is not None,
-                    settle_seconds=self._patience.settle,
+                    settle_seconds=self._times.settle,
                     sending=reply.sending,
                 ).show(_collect_ids(reply.parts, answered))
             except ChatGone as gone:
                 self._record_gone(reply.chat, str(gone))
-        await self._marks.answered(reply.chat, answered)
+        await self._reactions.answered(reply.chat, answered)
 
     def _replaces_button_message(self, press: IncomingMessage) -> bool:
         """Return whether the answer replaces the message with the button: in rooms only for its owner."""
@@ -315,7 +313,7 @@ class TelegramAdapter:
     def _handle_move_while_shown(self, place: Target, old: int, new: int) -> None:
         self._moves[old] = new
         names = (Target(chat, place.thread).name for chat in (old, new))
-        self._beside.start(self._migrate_chat(*(ChatId(TELEGRAM, name) for name in names)))
+        self._background.start(self._migrate_chat(*(ChatId(TELEGRAM, name) for name in names)))
 
     def _record_gone(self, chat: ChatId, why: str) -> None:
         if chat.name not in self._gone:

@@ -78,7 +78,7 @@ class CommandMenus:
         """Last known standing by person."""
         self._having: set[str] = set()
         """Keys of people who have their own menu."""
-        self._told = False
+        self._logged = False
         """Whether a delay was logged."""
 
     async def register(self) -> None:
@@ -147,7 +147,7 @@ class CommandMenus:
                 await self._call_until_accepted(self._make_call(scope, language, entries))
                 await self._sleep(self._between)
             await self._store.put(_PREFIX + key, digest)
-            self._told = False
+            self._logged = False
         except ChatGone as gone:  # such as an owner who has not written to this bot yet
             log.info("could not set the menu for %s: %s", key, one_line(str(gone)))
         except ApiRefused as refused:
@@ -179,9 +179,9 @@ class CommandMenus:
                 )
                 if not isinstance(reason, ChannelFault):
                     raise reason from error
-                if not self._told:
+                if not self._logged:
                     log.warning("the command menus have to wait: %s", one_line(str(reason)))
-                self._told = True
+                self._logged = True
                 await self._sleep(max(pauses[0], reason.retry_after))
                 if len(pauses) > 1:
                     del pauses[0]

@@ -85,7 +85,7 @@ class ReplyStreamer:
         self._place = place
         self._draft = crc32(key.encode()) & 0x7FFFFFFF or 1
         self._sent = [SentPart.parse(each) for each in message_ids(shown)]
-        self._long = LongReply(shown, sending)
+        self._long_reply = LongReply(shown, sending)
         self._keep = keep
         self._reply_to = reply_to
         self._moved = moved
@@ -226,7 +226,7 @@ class ReplyStreamer:
         for number, message in enumerate(messages):
             if number and number >= len(self._sent):
                 await self._wait_for_room()
-            if not self._long.may_send(number, sent=len(self._sent), messages=len(messages)):
+            if not self._long_reply.may_send(number, sent=len(self._sent), messages=len(messages)):
                 await self._keep_ids()
                 await self._complete(text, choices)
                 return
@@ -266,7 +266,9 @@ class ReplyStreamer:
         files = self._takes_files
         render = partial(render_messages, limit=self._limit, known=self._known, files=files)
         begun = sum(not each.is_file for each in self._sent)
-        return await self._long.messages(text, render, lambda each: len(each.text), files=files, begun=begun)
+        return await self._long_reply.messages(
+            text, render, lambda each: len(each.text), files=files, begun=begun
+        )
 
     async def _send(
         self, message: TextMessage, *, choices: Sequence[Choice] = (), growing: bool = False
@@ -298,7 +300,7 @@ class ReplyStreamer:
 
     async def _keep_ids(self) -> None:
         ids = [each.encoded for each in self._sent]
-        await self._keep([*ids, *self._long.marks] if ids else ids)
+        await self._keep([*ids, *self._long_reply.marks] if ids else ids)
 
     async def _delete_from(self, first: int) -> None:
         """Delete the messages from position `first` on."""

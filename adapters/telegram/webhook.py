@@ -53,7 +53,7 @@ class Webhook:
         self._path = _make_path(bot.token)
         self._base = settings.webhook_url.rstrip("/")
         self._secret = settings.webhook_secret.get_secret_value() or _derive_secret(bot.token, "secret")
-        self._condition = ConnectionHealth(report, waits or ReconnectTimes(), token=bot.token)
+        self._health = ConnectionHealth(report, waits or ReconnectTimes(), token=bot.token)
         self._check_seconds = check_seconds
         self._take_in: UpdateHandler | None = None
         self._in_order = asyncio.Lock()
@@ -104,9 +104,9 @@ class Webhook:
             try:
                 await self._take_in(update)
             except NotAccepted as refusal:
-                self._condition.record_failure(refusal)
+                self._health.record_failure(refusal)
                 return 503
-        self._condition.record_success()
+        self._health.record_success()
         return 200
 
     async def _keep_registered(self) -> None:
@@ -122,9 +122,9 @@ class Webhook:
                         if info.url != self.url:
                             await self._register()
             except (TelegramError, TimeoutError) as error:
-                await asyncio.sleep(self._condition.record_failure(error))
+                await asyncio.sleep(self._health.record_failure(error))
             else:
-                self._condition.record_success(self._describe_problem(info))
+                self._health.record_success(self._describe_problem(info))
                 await asyncio.sleep(self._check_seconds)
 
     async def _register(self) -> None:

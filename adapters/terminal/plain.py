@@ -49,7 +49,7 @@ class PlainTerminal:
         self._room = asyncio.Semaphore(UNANSWERED_AT_ONCE)
         self._waiting: set[str] = set()
         self._all_answered = asyncio.Event()
-        self._unheard: asyncio.Future[OSError] = asyncio.get_running_loop().create_future()
+        self._write_error: asyncio.Future[OSError] = asyncio.get_running_loop().create_future()
 
     async def run(self, accept: AcceptMessage) -> None:
         """Accept lines until the input ends or a line leaves, and wait for all answers.
@@ -57,13 +57,13 @@ class PlainTerminal:
         Raises OSError if an answer cannot be printed.
         """
         talking = asyncio.create_task(self._take_lines(accept))
-        self._unheard.add_done_callback(lambda _: talking.cancel())
+        self._write_error.add_done_callback(lambda _: talking.cancel())
         try:
             await talking
         except asyncio.CancelledError:
             talking.cancel()
-            if self._unheard.done():
-                raise self._unheard.result() from None
+            if self._write_error.done():
+                raise self._write_error.result() from None
             raise
 
     async def _take_lines(self, accept: AcceptMessage) -> None:
@@ -124,8 +124,8 @@ class PlainTerminal:
             async with self._printing:
                 await asyncio.to_thread(self._print, strip_controls(text).rstrip("\n") + "\n")
         except OSError as error:  # a closed pipe or full disk; the command line reports it
-            if not self._unheard.done():
-                self._unheard.set_result(error)
+            if not self._write_error.done():
+                self._write_error.set_result(error)
 
     def _print(self, text: str) -> None:
         self._stdout.write(text)

@@ -20,7 +20,7 @@ class LeaseEvents:
         """Id of the holder last logged, by job."""
         self._silent: set[str] = set()
         """Ids of instances that have not renewed their leases."""
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
         """The silent ones whose silence was logged."""
         self._is_new = True
 
@@ -37,14 +37,14 @@ class LeaseEvents:
         silent = others.keys() - {row.holder for row in rows if not self._is_silent(row, free)}
         for holder in silent - self._silent:
             if not (self._is_new or self._is_our_previous(others[holder])):
-                self._told.add(holder)
+                self._logged.add(holder)
                 log.warning(
                     "%s stopped renewing its leases: it has died or cannot reach the server of index.url",
                     one_line(others[holder].holder_name),
                 )
-        for holder in self._told & (others.keys() - silent):
+        for holder in self._logged & (others.keys() - silent):
             log.info("%s is back", one_line(others[holder].holder_name))
-        self._told &= silent
+        self._logged &= silent
         self._silent, self._is_new = silent, False
 
     def _log_job(self, row: LeaseRow) -> None:

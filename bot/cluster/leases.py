@@ -90,11 +90,11 @@ class Leases:
         self._connection: LeaseConnection | None = None
         self._wake = asyncio.Event()
         self._leaving = False
-        self._heart: asyncio.Task[None] | None = None
+        self._heartbeat: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         self._company = known_peers(self._private)
-        self._heart = self._supervisor.start("leases", self._run)
+        self._heartbeat = self._supervisor.start("leases", self._run)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -102,11 +102,11 @@ class Leases:
             self._drop(name, lease)
         self._leaving = True
         self._wake.set()
-        assert self._heart
-        done, _still = await asyncio.wait([self._heart], timeout=self._times.leaving)
+        assert self._heartbeat
+        done, _still = await asyncio.wait([self._heartbeat], timeout=self._times.leaving)
         if not done:
-            self._heart.cancel()
-            await asyncio.wait([self._heart])
+            self._heartbeat.cancel()
+            await asyncio.wait([self._heartbeat])
         connection, self._connection = self._connection, None
         if connection:
             connection.close()
@@ -152,7 +152,7 @@ class Leases:
         self._drop(lease.name, lease)
         released = self._released
         self._wake.set()
-        if self._heart and not self._heart.done():
+        if self._heartbeat and not self._heartbeat.done():
             try:
                 await asyncio.wait_for(released.wait(), self._times.leaving)
             except TimeoutError:

@@ -18,13 +18,13 @@ def install_excepthooks() -> None:
 
     An error that repeats is logged once a minute.
     """
-    strays = _ExceptHooks()
+    hooks = _ExceptHooks()
     logging.captureWarnings(True)
     sys.excepthook = _log_uncaught
-    threading.excepthook = strays.on_thread_error
-    sys.unraisablehook = strays.on_unraisable
+    threading.excepthook = hooks.on_thread_error
+    sys.unraisablehook = hooks.on_unraisable
     try:
-        asyncio.get_running_loop().set_exception_handler(strays.on_loop_error)
+        asyncio.get_running_loop().set_exception_handler(hooks.on_loop_error)
     except RuntimeError:  # no loop is running
         return
 
@@ -49,8 +49,8 @@ class _ExceptHooks:
     def on_unraisable(self, unraisable: "sys.UnraisableHookArgs") -> None:
         # Not repr(): that of a coroutine or message may contain private text.
         name = getattr(unraisable.object, "__qualname__", type(unraisable.object).__qualname__)
-        told = unraisable.err_msg or "Exception ignored in"
-        self._log(f"{told} {name}", unraisable.exc_value)
+        prefix = unraisable.err_msg or "Exception ignored in"
+        self._log(f"{prefix} {name}", unraisable.exc_value)
 
     def on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Log like asyncio's own handler, but without reprs of tasks and callbacks, which contain their arguments."""

@@ -21,10 +21,10 @@ class TextFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line; continuation lines are indented, so that none looks like a record of its own."""
-        work = record_context(record)
+        context = record_context(record)
         head = f"{self.formatTime(record, self.datefmt)} {record.levelname} {record.name}: "
         about = f"({mark}) " if (mark := record_mark(record)) else ""
-        about += f"[{work.id}] " if work.id else ""
+        about += f"[{context.id}] " if context.id else ""
         message = record_message(record, self._redaction).replace("\n", "\n    ")
         trace = record_traceback(record, self._redaction)
         line = f"{head}{about}{message}" + (f"\n{trace}" if trace else "")
@@ -43,19 +43,19 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        work = record_context(record)
+        context = record_context(record)
         fields = {
             "time": _format_time(record.created),
             "level": record.levelname.lower(),
             "logger": self._redaction(strip_controls(record.name)),
             "message": record_message(record, self._redaction),
             "instance": self._redaction(strip_controls(record_mark(record))),
-            "turn": work.id,
-            "chat": self._redaction(strip_controls(work.chat)),
+            "turn": context.id,
+            "chat": self._redaction(strip_controls(context.chat)),
             "exception": record_traceback(record, self._redaction),
         }
-        told = {key: value for key, value in fields.items() if value or key == "message"}
-        line = json.dumps(told, ensure_ascii=False)
+        present = {key: value for key, value in fields.items() if value or key == "message"}
+        line = json.dumps(present, ensure_ascii=False)
         # Some programs treat these as line ends.
         return line.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 

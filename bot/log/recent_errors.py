@@ -41,7 +41,7 @@ class RecentErrors(logging.Handler):
         self._redaction = Redaction()
         self._latest: OrderedDict[tuple[str, str, str], RecentError] = OrderedDict()
         self._counts: Counter[str] = Counter()
-        self._guard = Lock()
+        self._lock = Lock()
         """Reading and writing happen in different threads."""
 
     def set_redaction(self, redaction: Redaction) -> None:
@@ -51,26 +51,26 @@ class RecentErrors(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a record; `logging` calls this from one thread at a time."""
         try:
-            trouble = self._make_entry(record)
+            entry = self._make_entry(record)
         except Exception:  # noqa: BLE001 - like every handler, it must not fail its caller
             self.handleError(record)
             return
-        key = trouble.level, trouble.source, trouble.text
-        with self._guard:
+        key = entry.level, entry.source, entry.text
+        with self._lock:
             before = self._latest.pop(key, None)
-            self._latest[key] = replace(trouble, times=before.times + 1) if before else trouble
+            self._latest[key] = replace(entry, times=before.times + 1) if before else entry
             if len(self._latest) > MAX_ERRORS:
                 self._latest.popitem(last=False)
-            self._counts[trouble.level] += 1
+            self._counts[entry.level] += 1
 
     def recent(self) -> tuple[RecentError, ...]:
         """Return the errors, newest first."""
-        with self._guard:
+        with self._lock:
             return tuple(reversed(self._latest.values()))
 
     def counts(self) -> Mapping[str, int]:
         """Return how many records of each level there were since the start, including repeats."""
-        with self._guard:
+        with self._lock:
             return dict(self._counts)
 
     def _make_entry(self, record: logging.LogRecord) -> RecentError:

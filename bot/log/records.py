@@ -20,7 +20,7 @@ class _PreparedRecord:
 
     message: str
     trace: str
-    work: LogContext
+    context: LogContext
     mark: str
 
 
@@ -61,31 +61,33 @@ def current_mark() -> str:
 
 def record_message(record: logging.LogRecord, redaction: Redaction) -> str:
     """Return the message without secrets and control characters."""
-    settled = _prepared_part(record)
-    return settled.message if settled and settled.message is record.msg else _clean_message(record, redaction)
+    prepared = _prepared_part(record)
+    return (
+        prepared.message if prepared and prepared.message is record.msg else _clean_message(record, redaction)
+    )
 
 
 def record_traceback(record: logging.LogRecord, redaction: Redaction) -> str:
     """Return the traceback and the stack, if requested; "" for neither."""
-    settled, trace = _prepared_part(record), _format_trace(record)
-    return trace if settled and settled.trace == trace else redaction(strip_controls(trace))
+    prepared, trace = _prepared_part(record), _format_trace(record)
+    return trace if prepared and prepared.trace == trace else redaction(strip_controls(trace))
 
 
 def record_context(record: logging.LogRecord) -> LogContext:
     """Return what was being worked on when the record was made."""
-    settled = _prepared_part(record)
-    return settled.work if settled else LogContext("")
+    prepared = _prepared_part(record)
+    return prepared.context if prepared else LogContext("")
 
 
 def record_mark(record: logging.LogRecord) -> str:
     """Return the name of the process that made it; "" if unmarked."""
-    settled = _prepared_part(record)
-    return settled.mark if settled else current_mark()
+    prepared = _prepared_part(record)
+    return prepared.mark if prepared else current_mark()
 
 
 def _prepared_part(record: logging.LogRecord) -> _PreparedRecord | None:
-    settled = getattr(record, _PREPARED, None)
-    return settled if isinstance(settled, _PreparedRecord) else None
+    prepared = getattr(record, _PREPARED, None)
+    return prepared if isinstance(prepared, _PreparedRecord) else None
 
 
 def _clean_message(record: logging.LogRecord, redaction: Redaction) -> str:

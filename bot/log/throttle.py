@@ -15,17 +15,17 @@ class Throttle:
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._told: OrderedDict[Hashable, tuple[float, int]] = OrderedDict()
+        self._logged: OrderedDict[Hashable, tuple[float, int]] = OrderedDict()
 
     def check(self, thing: Hashable) -> str | None:
         """Return the suffix for a line, such as " (41 more since the last line)" or ""; None if it is left out."""
         now = self._clock()
-        last, left_out = self._told.get(thing, (None, 0))
+        last, left_out = self._logged.get(thing, (None, 0))
         if last is not None and now - last < REPEAT_SECONDS:
-            self._told[thing] = last, left_out + 1
+            self._logged[thing] = last, left_out + 1
             return None
-        self._told[thing] = now, 0
-        self._told.move_to_end(thing)
-        while len(self._told) > MAX_TRACKED:
-            self._told.popitem(last=False)
+        self._logged[thing] = now, 0
+        self._logged.move_to_end(thing)
+        while len(self._logged) > MAX_TRACKED:
+            self._logged.popitem(last=False)
         return f" ({left_out} more since the last line)" if left_out else ""

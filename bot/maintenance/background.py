@@ -70,7 +70,7 @@ class Background:
         self._schedule: Schedule | None = None
         self._supervisor = supervisor or Supervisor()
         self._tasks: list[asyncio.Task[None]] = []
-        self._looked_at: datetime | None = None
+        self._checked_at: datetime | None = None
         self._leaving = False
 
     @property
@@ -79,7 +79,7 @@ class Background:
         job = self._find_job(REINDEX)
         if job and job.elsewhere:
             return job
-        return replace(job, last_run=self._was_checked, last_outcome="") if job and not job.last_run else job
+        return replace(job, last_run=self._last_check, last_outcome="") if job and not job.last_run else job
 
     @property
     def backup(self) -> JobStatus | None:
@@ -99,8 +99,8 @@ class Background:
         return [replace(job, elsewhere=self._elsewhere(job.name)) for job in jobs]
 
     @property
-    def _was_checked(self) -> str:
-        return self._looked_at.astimezone(UTC).isoformat(timespec="seconds") if self._looked_at else ""
+    def _last_check(self) -> str:
+        return self._checked_at.astimezone(UTC).isoformat(timespec="seconds") if self._checked_at else ""
 
     async def __aenter__(self) -> Self:
         if self._minutes is not None or self._nights is not None:
@@ -129,7 +129,7 @@ class Background:
         """Index notes changed while nothing ran, then keep the memory up to date."""
         try:
             await self._memory.sync()
-            self._looked_at = self._now()
+            self._checked_at = self._now()
         except MemoryFault as error:
             log.warning("could not index the notes at startup: %s", error)
         self._tasks += [

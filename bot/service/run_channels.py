@@ -30,12 +30,12 @@ async def run_channels(
     """
     services, supervisor = assistant.services, assistant.services.supervisor
     await assistant.resume()
-    told_to_leave: asyncio.Task[Any] = asyncio.create_task(leaving.wait())
+    leave_requested: asyncio.Task[Any] = asyncio.create_task(leaving.wait())
     background: dict[str, Callable[[], Awaitable[None]]] = {
         **assistant.background_tasks(),
         "reminders": partial(services.reminders.run, assistant.serves, services.woken.set),
     }
-    beside = [supervisor.start(name, work) for name, work in background.items()]
+    side_tasks = [supervisor.start(name, work) for name, work in background.items()]
     running = {
         asyncio.create_task(adapter.run(assistant.accept), name=adapter.name)
         if adapter.name == TERMINAL
@@ -43,15 +43,15 @@ async def run_channels(
         for adapter in adapters
     }
     try:
-        while not told_to_leave.done() and (running or not adapters):
-            await asyncio.wait([told_to_leave, *running], return_when=asyncio.FIRST_COMPLETED)
+        while not leave_requested.done() and (running or not adapters):
+            await asyncio.wait([leave_requested, *running], return_when=asyncio.FIRST_COMPLETED)
             for task in [task for task in running if task.done()]:
                 running.remove(task)
                 task.result()
     finally:
-        for task in (told_to_leave, *running, *beside):
+        for task in (leave_requested, *running, *side_tasks):
             task.cancel()
-        await asyncio.gather(told_to_leave, *running, *beside, return_exceptions=True)
+        await asyncio.gather(leave_requested, *running, *side_tasks, return_exceptions=True)
         if not assistant.is_idle:
             log.info("finishing running turns, within %.0f s", patience())
         await assistant.close(patience())

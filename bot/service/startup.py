@@ -146,13 +146,13 @@ def stop_on_signals() -> asyncio.Event:
     """
     leaving = asyncio.Event()
     loop = asyncio.get_running_loop()
-    told = False
+    is_leaving = False
 
     def leave(*_: object) -> None:
-        nonlocal told
-        if told or loop.is_closed():
+        nonlocal is_leaving
+        if is_leaving or loop.is_closed():
             os._exit(0)
-        told = True
+        is_leaving = True
         # A thread in long work would delay the exit; files on disk survive being interrupted.
         watchdog = threading.Timer(MAX_SHUTDOWN_SECONDS, os._exit, (0,))
         watchdog.daemon = True

@@ -167,7 +167,7 @@ async def test_what_discord_refuses_is_told_and_not_asked_again(
     twice = [*COMMANDS, COMMANDS[0]]
     registration = await register(api, tmp_path, commands=twice, times=3)
     assert names(api) == []
-    assert "not shown" in registration.problem
+    assert "could not be updated" in registration.problem
     assert "400" in registration.problem
     told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(told) == 1

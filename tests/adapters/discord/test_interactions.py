@@ -355,7 +355,7 @@ async def test_an_answer_that_cannot_be_read_is_logged_without_the_token_in_its_
 ) -> None:
     bot.api.fail("callback", Fault("answer", 200, headers={"X-Endless": "x" * 9000}), times=None)
     asked = await olga.use("help")
-    await bot.api.wait_until(lambda: "could not be acknowledged" in caplog.text)
+    await bot.api.wait_until(lambda: "could not acknowledge" in caplog.text)
     assert asked.token[:16] not in caplog.text
 
 
@@ -374,7 +374,7 @@ async def test_a_command_that_takes_long_is_taken_in_though_the_session_is_close
     await olga.use("new")
     await bot.api.wait_until(lambda: heard, what="the command")
     assert heard == ["/new"]
-    assert "could not be acknowledged" in caplog.text
+    assert "could not acknowledge" in caplog.text
 
 
 # -- what is not taken in --------------------------------------------------------------------------------------

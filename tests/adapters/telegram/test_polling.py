@@ -312,7 +312,7 @@ async def test_a_server_that_tells_the_same_for_ever_is_not_asked_without_a_paus
         await until(api, lambda: poller.health.state == "down")
         await asyncio.sleep(0.5)
         assert len(offsets(api)) < 12
-    assert "again and again" in poller.health.detail
+    assert "keeps sending" in poller.health.detail
 
 
 # -- what goes wrong ---------------------------------------------------------------------------------------------

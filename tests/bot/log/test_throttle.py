@@ -18,5 +18,5 @@ def test_things_that_all_differ_never_pile_up() -> None:
     repeats = Throttle(clock=lambda: 0.0)
     for number in range(10 * MAX_TRACKED):
         assert repeats.check(number) == ""
-    assert len(repeats._told) == MAX_TRACKED
+    assert len(repeats._logged) == MAX_TRACKED
     assert repeats.check(10 * MAX_TRACKED - 1) is None

@@ -358,7 +358,7 @@ async def test_what_another_instance_does_for_all_is_not_done_here_and_says_who_
     ):
         assert upkeep.reindex
         assert [job.elsewhere for job in (upkeep.reindex, *upkeep.jobs)] == ["attic"] * 3
-        await until(lambda: bool(upkeep._was_checked))
+        await until(lambda: bool(upkeep._last_check))
         (tmp_path / "memory" / "another.md").write_text("Another note.\n")
         await done(upkeep, "re-index")
         assert (await memory.status(look=False)).files == 1
