@@ -332,10 +332,8 @@ class DiscordAdapter:
     def _reply_to(self, reply: Reply, place: ReplyTarget) -> int | None:
         """Return the message to reply to: always in rooms; in direct chats only if others came in between."""
         message = reply.to
-        if message is None or find_thread_channel(message) not in (
-            None,
-            place.number,
-        ):  # its thread starts with it
+        # A thread of its own starts with the message, so no reference is needed there.
+        if message is None or find_thread_channel(message) not in (None, place.number):
             return None
         number = message.id.partition(".")[0]
         if not number.isdigit():

@@ -314,10 +314,8 @@ class Receiver:
             return
         people = [person for person, direct in self._cursor.direct.items() if direct == channel]
         chats = [channel_chat(channel), *(direct_chat(person_id(int(person))) for person in people)]
-        for chat in (
-            *chats,
-            channel_chat(message),
-        ):  # the last one: a thread that the answer would open
+        # The last one is the thread that the answer would open.
+        for chat in (*chats, channel_chat(message)):
             await self._withdraw(chat, str(message))
 
     def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:

@@ -32,7 +32,7 @@ from adapters.discord.reply_targets import (
 )
 from adapters.latest_part import LatestPart
 from adapters.long_reply import LongReply, message_ids, render_part
-from adapters.markdown.blocks import DefinitionCache
+from adapters.markdown.blocks import BlockCache
 from adapters.markdown.layout import FileMessage
 from bot import phrases
 from bot.messages import ChannelFault, Choice, IncomingMessage, ReplyPart, Sending
@@ -122,7 +122,7 @@ class ReplyStreamer:
         self._is_looked_for = bool(self._sent)
         self._limit = LIMIT
         self._takes_files = True
-        self._read: DefinitionCache = {}
+        self._read: BlockCache = {}
         """Parsed blocks of the text."""
 
     async def show(self, parts: AsyncIterator[ReplyPart]) -> None:

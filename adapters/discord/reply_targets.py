@@ -316,8 +316,7 @@ class InteractionTarget:
         except ChannelFault as fault:
             if growing or fault.retry_after:
                 raise
-        # Webhooks have no nonce, and only the response may have been lost: search the channel if others see
-        # it.
+        # Webhooks have no nonce, and only the response may have been lost: search the channel, if public.
         if self._channel:
             found = await self._channel.find(
                 lambda raw: is_beginning(raw["content"], message), after=self._latest, known=self._known

@@ -47,11 +47,11 @@ class StyledBlock:
         return next((mark.detail for mark in self.styled.marks if mark.kind == "pre"), "")
 
 
-DefinitionCache = dict[bytes, Styled]
+BlockCache = dict[bytes, Styled]
 """Parsed blocks by their Markdown, so that only the new part of a growing reply is parsed."""
 
 
-def parse_blocks(markdown: str, known: DefinitionCache, options: MarkdownOptions) -> list[StyledBlock]:
+def parse_blocks(markdown: str, known: BlockCache, options: MarkdownOptions) -> list[StyledBlock]:
     """Return the blocks of `markdown` in order; a block that would lose a word becomes plain text.
 
     `known` holds the blocks of an earlier call, or nothing; it is replaced by those of this call.
@@ -85,9 +85,8 @@ def parse_blocks(markdown: str, known: DefinitionCache, options: MarkdownOptions
         for definition, place in _read_definitions(source, done, start, used, options):
             add(definition, place)
         name = _event_name(payload)
-        written = source[
-            source.rfind(b"\n", 0, start) + 1 : end
-        ]  # includes the indentation, which changes the meaning
+        # With the indentation, which changes the meaning.
+        written = source[source.rfind(b"\n", 0, start) + 1 : end]
         styled = (alone and before.get(written)) or _read_block(
             source, events[first : last + 1], start, end, options
         )

@@ -198,8 +198,7 @@ class TelegramAdapter:
                     async with asyncio.timeout(self._times.call):
                         me = await self._bot.get_me(read_timeout=condition.answer_seconds(self._times.call))
                 if type(me.id) is not int or not isinstance(me.username or "", str):
-                    # The library checks no types, and every message compared with a bad id would be set
-                    # aside.
+                    # The library checks no types, and a bad id would set every message aside.
                     raise TelegramError("it does not say who the bot is")
             except (TelegramError, TimeoutError) as error:
                 await asyncio.sleep(condition.record_failure(error))

@@ -289,7 +289,7 @@ def _read_press(query: CallbackQuery, now: datetime) -> ButtonPress:
     if shown is None or query.from_user.is_bot or not says.startswith("/"):
         return ButtonPress(query.id, None)
     person, name = _read_person(query.from_user)
-    # Telegram tells no topic for very old messages.
+    # Telegram reports no topic for very old messages.
     chat = _read_chat(shown) if isinstance(shown, Message) else ChatId(CHANNEL, _format_id(shown.chat.id))
     message = IncomingMessage(
         id=f"press-{query.id}",

@@ -74,8 +74,7 @@ async def poll(
                 heard_at = time.monotonic()
             elif time.monotonic() - heard_at > quiet:
                 # After a quiet week Telegram restarts its ids, and an old offset would confirm new updates
-                # unseen. Everything before an empty answer is confirmed, so nothing arrives twice without an
-                # offset.
+                # unseen. Everything before an empty answer is confirmed, so nothing arrives twice.
                 offset = None
             before = offset
             offset, refusal = await _handle_all(updates, take_in, offset)

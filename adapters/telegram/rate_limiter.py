@@ -147,9 +147,8 @@ class RateLimiter:
             self._timer = None
         now = self._now()
         soonest = inf
-        for waiter in sorted(
-            self._waiting, key=lambda each: not each.urgent
-        ):  # stable sort: the longest wait first
+        # Stable sort: the longest wait first.
+        for waiter in sorted(self._waiting, key=lambda each: not each.urgent):
             at = max(self._room_at(now, urgent=waiter.urgent), self._chat_room_at(waiter, now))
             if at > now:
                 soonest = min(soonest, at)

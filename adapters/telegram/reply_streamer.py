@@ -9,7 +9,7 @@ from zlib import crc32
 
 from adapters.latest_part import LatestPart
 from adapters.long_reply import LongReply, message_ids, render_part
-from adapters.markdown.blocks import DefinitionCache
+from adapters.markdown.blocks import BlockCache
 from adapters.markdown.layout import FileMessage
 from adapters.telegram.api_calls import (
     ApiCalls,
@@ -95,7 +95,7 @@ class ReplyStreamer:
         self._drafted_at = 0.0
         self._limit = LIMIT
         self._takes_files = True
-        self._known: DefinitionCache = {}
+        self._known: BlockCache = {}
         """Parsed blocks of the text."""
 
     async def show(self, parts: AsyncIterator[ReplyPart]) -> None:

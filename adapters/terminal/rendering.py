@@ -64,9 +64,8 @@ async def show_growing(console: Console, parts: AsyncIterator[ReplyPart]) -> Non
             if text != drawn:
                 drawn, began = text, time.perf_counter()
                 live.update(_RenderedReply(text, last_lines=max(1, console.height - 2)), refresh=True)
-                pause = max(
-                    REFRESH_SECONDS, 4 * (time.perf_counter() - began)
-                )  # redraw a long reply less often
+                # Redraw a long reply less often.
+                pause = max(REFRESH_SECONDS, 4 * (time.perf_counter() - began))
 
     with Live(
         WAITING,

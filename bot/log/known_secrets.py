@@ -30,8 +30,7 @@ def collect_secrets(settings: "Settings") -> list[str]:
             case SecretStr():
                 secret = value.get_secret_value()
                 if secret.partition("://")[0].lower() in SCHEMES:
-                    # A URL without a password is not secret; neither is the user, often named like the
-                    # program.
+                    # A URL without a password is not secret; neither is the user's name.
                     found.extend((secret, *passwords) if (passwords := find_passwords(secret)) else ())
                 else:
                     found.extend((secret, find_url_password(secret)))
@@ -50,9 +49,8 @@ def collect_secrets(settings: "Settings") -> list[str]:
     collect(settings)
     tokens = [section.variable for section in settings.channels.values()]
     variables = {variable for row in PROVIDERS.values() for variable in row.key_variables}
-    variables |= {
-        variable for variable in os.environ if variable.endswith("_API_KEY")
-    }  # of any chat provider
+    # Keys of any chat provider.
+    variables |= {variable for variable in os.environ if variable.endswith("_API_KEY")}
     found += [os.environ.get(variable, "") for variable in (*sorted(variables), *tokens, *SECRET_VARIABLES)]
     for variable, value in os.environ.items():
         if variable.upper().endswith(SECRET_SUFFIXES) and len(value.strip()) >= MIN_OTHER_SECRET_CHARS:

@@ -134,9 +134,8 @@ class Schedule:
         leaving = {self._clock, *self._running}
         self._clock.cancel()
         if self._scheduler:
-            self._scheduler.shutdown(
-                wait=False
-            )  # takes effect in the loop's next round; cancels running jobs
+            # Takes effect in the loop's next round; cancels running jobs.
+            self._scheduler.shutdown(wait=False)
             await asyncio.sleep(0)
         still = (await asyncio.wait(leaving, timeout=CLOSE_SECONDS))[1]
         for task in still:

@@ -62,9 +62,8 @@ async def serve_clustered(
                     finally:  # the next session starts with the settings read last
                         settings = assistant.services.settings
             except StateFault:
-                if (
-                    membership.is_uninterrupted
-                ):  # otherwise the database refused our writes because the lease is lost
+                # After a lost lease the database refuses our writes.
+                if membership.is_uninterrupted:
                     raise
             is_kept = membership.is_uninterrupted
             await membership.close()

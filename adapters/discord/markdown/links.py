@@ -45,9 +45,8 @@ def show_link_targets(styled: Styled) -> Styled:
             continue
         address = _UNSAFE.sub(lambda match: "".join(map(_percent_encode, match[0])), mark.detail)
         inner = styles[bisect_left(styles, (mark.start,)) : bisect_left(styles, (mark.end,))]
-        glued = {end for _, end in inner} & {
-            start for start, _ in inner
-        }  # no separator is possible between them in a link
+        # A link cannot hold the separator that adjacent styles need.
+        glued = {end for _, end in inner} & {start for start, _ in inner}
         if _is_label(label) and not glued and len(address) <= _LONGEST:
             marks.append(mark._replace(detail=address))
         else:

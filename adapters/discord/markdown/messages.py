@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from adapters.discord.markdown.links import show_link_targets
 from adapters.discord.markdown.markup import Length, prepare, render_markup
-from adapters.markdown.blocks import DefinitionCache, StyledBlock, parse_blocks
+from adapters.markdown.blocks import BlockCache, StyledBlock, parse_blocks
 from adapters.markdown.layout import FileMessage, growing, lay_out
 from adapters.markdown.normalize import close_open_markup, remove_unsendable
 from adapters.markdown.options import MarkdownOptions
@@ -25,7 +25,7 @@ class TextMessage:
 
 
 def render_messages(
-    markdown: str, *, limit: int = LIMIT, known: DefinitionCache | None = None, files: bool = True
+    markdown: str, *, limit: int = LIMIT, known: BlockCache | None = None, files: bool = True
 ) -> list[TextMessage | FileMessage]:
     """Render `markdown` as messages; an empty list if nothing is visible.
 
@@ -38,7 +38,7 @@ def render_messages(
 
 
 def render_preview(
-    markdown: str, *, limit: int = LIMIT, known: DefinitionCache | None = None
+    markdown: str, *, limit: int = LIMIT, known: BlockCache | None = None
 ) -> list[TextMessage | FileMessage]:
     """Like `render_messages` for an unfinished reply, whose open markup is closed.
 
@@ -50,7 +50,7 @@ def render_preview(
     return growing(blocks, _measure, _make_cutter(limit), limit)
 
 
-def _parse_blocks(text: str, known: DefinitionCache | None, *, growing: bool = False) -> list[StyledBlock]:
+def _parse_blocks(text: str, known: BlockCache | None, *, growing: bool = False) -> list[StyledBlock]:
     if is_blank(text):
         return []
     blocks = [

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from adapters.markdown.blocks import DefinitionCache, StyledBlock, parse_blocks
+from adapters.markdown.blocks import BlockCache, StyledBlock, parse_blocks
 from adapters.markdown.layout import FileMessage, growing, lay_out
 from adapters.markdown.normalize import close_open_markup, remove_unsendable
 from adapters.markdown.options import MarkdownOptions
@@ -39,7 +39,7 @@ class TextMessage:
 
 
 def render_messages(
-    markdown: str, *, limit: int = LIMIT, known: DefinitionCache | None = None, files: bool = True
+    markdown: str, *, limit: int = LIMIT, known: BlockCache | None = None, files: bool = True
 ) -> list[TextMessage | FileMessage]:
     """Render `markdown` as messages; an empty list if nothing is visible.
 
@@ -52,7 +52,7 @@ def render_messages(
 
 
 def render_preview(
-    markdown: str, *, limit: int = LIMIT, known: DefinitionCache | None = None
+    markdown: str, *, limit: int = LIMIT, known: BlockCache | None = None
 ) -> list[TextMessage | FileMessage]:
     """Like `render_messages` for an unfinished reply, whose open markup is closed.
 
@@ -64,7 +64,7 @@ def render_preview(
     return growing(blocks, _measure, _make_cutter(limit), limit)
 
 
-def _parse_blocks(text: str, known: DefinitionCache | None, *, growing: bool = False) -> list[StyledBlock]:
+def _parse_blocks(text: str, known: BlockCache | None, *, growing: bool = False) -> list[StyledBlock]:
     if is_blank(text):
         return []
     blocks = parse_blocks(text, {} if known is None else known, _OPTIONS)

@@ -7,7 +7,7 @@ import pytest
 from wcwidth import iter_graphemes
 
 from adapters.discord.markdown.messages import render_messages, render_preview
-from adapters.markdown.blocks import DefinitionCache
+from adapters.markdown.blocks import BlockCache
 from tests.adapters.discord.markdown.shown import assert_sendable, contents, kinds_of, seen_text, seen_texts
 
 HARD = (Path(__file__).parents[2] / "markdown/hard.md").read_text(encoding="utf-8")
@@ -134,7 +134,7 @@ def test_twelve_thousand_characters_of_hard_markdown_arrive_whole(
 
 @pytest.mark.parametrize("step", [599, pytest.param(173, marks=pytest.mark.thorough)])
 def test_messages_that_are_complete_stay_as_they_are_while_the_reply_grows(step: int) -> None:
-    known: DefinitionCache = {}
+    known: BlockCache = {}
     before = render_preview("")
     for size in range(0, len(HARD), step):
         now = render_preview(HARD[:size], known=known)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from wcwidth import iter_graphemes
 
-from adapters.markdown.blocks import DefinitionCache
+from adapters.markdown.blocks import BlockCache
 from adapters.markdown.layout import FileMessage
 from adapters.telegram.markdown.messages import TextMessage, render_messages, render_preview
 from tests.adapters.telegram.markdown.shown import assert_sendable, covered, texts, units
@@ -154,7 +154,7 @@ def test_every_word_of_the_hard_markdown_is_shown_in_order() -> None:
 
 @pytest.mark.parametrize("step", [599, pytest.param(173, marks=pytest.mark.thorough)])
 def test_messages_that_are_complete_stay_as_they_are_while_the_reply_grows(step: int) -> None:
-    known: DefinitionCache = {}
+    known: BlockCache = {}
     before = render_preview("")
     for size in range(0, len(HARD), step):
         now = render_preview(HARD[:size], known=known)
@@ -179,13 +179,13 @@ def test_growing_code_never_changes_what_stands_before_it() -> None:
 
 
 def test_a_reply_that_grows_looks_the_same_with_and_without_what_is_known_of_it() -> None:
-    known: DefinitionCache = {}
+    known: BlockCache = {}
     for size in range(0, len(HARD), 997):
         assert render_preview(HARD[:size], known=known) == render_preview(HARD[:size])
 
 
 def test_what_is_known_of_a_list_is_not_taken_for_one_that_is_pushed_in() -> None:
-    known: DefinitionCache = {}
+    known: BlockCache = {}
     for markdown in ("- a\n  - b\n", " - a\n  - b\n", "text\n", "    text\n"):
         assert render_messages(markdown, known=known) == render_messages(markdown)
 
