@@ -21,47 +21,47 @@ class GatewayListener(Protocol):
     """Receives events; each method only records one, so that nothing blocks and the order is kept."""
 
     def connected(self, client: discord.Client, shard: int) -> None:
-        """A new session began: Discord does not send earlier messages."""
+        """Record a new session; Discord does not send earlier messages."""
         ...
 
     def resumed(self, shard: int) -> None:
-        """A session was resumed without missing events."""
+        """Record a resumed session, which missed no events."""
         ...
 
     def disconnected(self, shard: int) -> None:
-        """The connection was lost; the library tries to reconnect."""
+        """Record a lost connection; the library tries to restore it."""
         ...
 
     def guild_available(self, guild: discord.Guild) -> None:
-        """A guild became available."""
+        """Record that a guild became available."""
         ...
 
     def guild_unavailable(self, guild: discord.Guild) -> None:
-        """A guild became unavailable."""
+        """Record that a guild became unavailable."""
         ...
 
     def guilds_known(self, shard: int) -> None:
-        """All available guilds of a shard were reported."""
+        """Record that all available guilds of a shard were reported."""
         ...
 
     def said(self, message: discord.Message) -> None:
-        """A message was posted."""
+        """Record a new message."""
         ...
 
     def edited(self, message: discord.Message) -> None:
-        """A message was edited."""
+        """Record an edited message."""
         ...
 
     def deleted(self, channel: int, messages: Collection[int]) -> None:
-        """Messages were deleted."""
+        """Record deleted messages."""
         ...
 
     def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
-        """The library failed to parse an event."""
+        """Record an event that the library could not parse."""
         ...
 
     async def identify(self, *, initial: bool) -> None:
-        """A session is about to start; raises if it must not."""
+        """Allow a session to start, or raise if it must not."""
         ...
 
 

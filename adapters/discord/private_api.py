@@ -107,7 +107,7 @@ class UnreadableEventListener(Protocol):
     """Receives events that the library could not parse."""
 
     def unreadable(self, event: str, raw: Mapping[str, Any], error: Exception) -> None:
-        """The library failed to parse an event."""
+        """Record an event that the library could not parse."""
         ...
 
 

@@ -203,7 +203,7 @@ class Receiver:
     # -- events ---------------------------------------------------------------------------------------------
 
     def connected(self, client: discord.Client, shard: int) -> None:
-        """A session started; look for messages missed before it."""
+        """Start a session: look for messages missed before it."""
         if client is not self._client:
             self._client = client
             self._unknown = set(range(client.shard_count or 1))
@@ -228,12 +228,12 @@ class Receiver:
         self._opening = self._background.start(self._supervisor.run(DIRECTS_TASK, opening))
 
     def disconnected(self, shard: int) -> None:
-        """A shard is disconnected; messages of other shards then do not advance the mark."""
+        """Record a disconnected shard; messages of other shards then do not advance the mark."""
         self._away.add(shard)
         self._cursor.begin(SHARD_AWAY.format(shard=shard))
 
     def resumed(self, shard: int) -> None:
-        """A shard resumed its session."""
+        """Record that a shard resumed its session."""
         self._away.discard(shard)
         self._cursor.settle(SHARD_AWAY.format(shard=shard))
 
@@ -253,11 +253,11 @@ class Receiver:
         self._release_waiting(guild.id)
 
     def guild_unavailable(self, guild: discord.Guild) -> None:
-        """A guild became unavailable; messages in it may be missed from here on."""
+        """Record an unavailable guild, where messages may be missed from here on."""
         self._cursor.away.setdefault(guild.id, self._cursor.mark)
 
     def guilds_known(self, shard: int) -> None:
-        """All guilds are known; now look in closed threads and known direct channels."""
+        """Look in closed threads and known direct channels, once all guilds are known."""
         for guild in [guild for guild, its_shard in self._awaited.items() if its_shard == shard]:
             self._cursor.away.setdefault(guild, self._session_mark)
             del self._awaited[guild]
