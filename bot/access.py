@@ -1,4 +1,4 @@
-"""Who may do what: rules over the `[access]` section and over what owners decide, asked by every entry."""
+"""Who may do what: rules over the `[access]` section and the decisions of owners; every entry point asks here."""
 
 import hmac
 import logging
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TERMINAL = "terminal"
-"""The channel of whoever sits at the machine: there the operating system has checked already."""
+"""The channel of the person at the machine, whom the operating system has already checked."""
 
 CODE_LETTERS = "CDFHJKMNPRTWXY3479"
-"""Of each group that eyes confuse (0OQD, 1IL, 2Z, 5S, 6GC, 8B, UV) one at most, and no vowel, so that no code is a
-word. Eight of them are 33 bits: with ten tries in ten minutes nobody comes near in the hour that a code counts."""
+"""At most one of each group of letters that look alike (0OQD, 1IL, 2Z, 5S, 6GC, 8B, UV), and no vowel, so that no
+code is a word. Eight of them are 33 bits: ten tries in ten minutes get nowhere in the hour that a code is valid."""
 CODE_LENGTH = 8
 CODE_LIFETIME = timedelta(hours=1)
 MAX_PENDING_CODES = 3
-"""How many can wait at a time. Whoever comes then is turned away, and the owners hear of it."""
+"""Codes that can be pending at a time. Later strangers are turned away, and the owners are told."""
 REFUSALS_PER_PERIOD = 3
-"""How often a stranger is answered within TOLD_AGAIN: a second message gets an answer, a flood does not."""
+"""Answers to a stranger within REFUSAL_PERIOD: a second message gets an answer, a flood does not."""
 REFUSAL_PERIOD = timedelta(minutes=10)
 MAX_REFUSED_STRANGERS = 200
-"""How many strangers are told within TOLD_AGAIN that they cannot talk here; the rest of a flood meets silence."""
+"""Strangers who are told within REFUSAL_PERIOD that they cannot talk here; the rest of a flood gets no answer."""
 MAX_ANNOUNCEMENTS = 6
-"""How many strangers an owner is told of within ANNOUNCED_TIME. No more than three ask at once, but whoever opens
-accounts by the dozen fills each place that an owner's no has freed."""
+"""Strangers announced to an owner within ANNOUNCEMENT_PERIOD. Only three codes can be pending at once, but somebody
+who opens dozens of accounts could take each place that an owner's refusal frees."""
 ANNOUNCEMENT_PERIOD = timedelta(hours=1)
 MAX_WRONG_CODES = 10
 WRONG_CODES_PERIOD = timedelta(minutes=10)
@@ -55,7 +55,7 @@ NAME_CHARS = 40
 
 
 class Standing(IntEnum):
-    """How far a person is trusted; each grade may do all that the ones below may."""
+    """How far a person is trusted; each grade includes what the lower ones may do."""
 
     STRANGER = 0
     """Nothing at all."""
@@ -82,11 +82,11 @@ def standing_of(
     *,
     groups: Iterable[str] = (),
 ) -> Standing:
-    """Look a person up; pure. `groups`: what counts for them where they speak, as in IncomingMessage.
+    """Return a person's standing; a pure function. `groups`: their groups in the chat, as in `IncomingMessage.groups`.
 
-    What was decided by a command beats `allow` and `guests`, never `owners`. An entry for one person beats those for
-    groups, and these one for a whole channel (`telegram:*`); of `allow` and `guests` with the same entry, or for
-    groups, the narrower counts. `owners` names people only.
+    A decision made by a command beats `allow` and `guests`, never `owners`. An entry for a person beats one for a
+    group, and that one beats a whole channel (`telegram:*`). If `allow` and `guests` have entries of the same kind,
+    `guests` wins. `owners` names people only.
     """
     if person.channel == TERMINAL:
         return Standing.OWNER
@@ -105,9 +105,9 @@ def standing_of(
 
 
 class Access:
-    """Who may do what just now: the settings, and what owners have decided since.
+    """Who may do what at present: the settings, and the decisions of owners.
 
-    Nothing of the latter is held here: another process may have changed it.
+    Decisions are not cached, since another process may change them.
     """
 
     def __init__(
@@ -119,9 +119,9 @@ class Access:
         wake: Callable[[], None] = lambda: None,
         home_of: Callable[[PersonId], ChatId | None] = lambda person: None,
     ) -> None:
-        """`wake` is called when a notice has been put into the outbox.
+        """`wake` is called after a notice was put into the outbox.
 
-        `home_of` tells where an owner is told who asks to be let in; None for nowhere.
+        `home_of` returns the chat in which an owner is told who asks for access; None if there is none.
         """
         self._rules = rules
         self._state = state
@@ -129,23 +129,23 @@ class Access:
         self._wake = wake
         self._home_of = home_of
         self._refused: OrderedDict[PersonId, tuple[datetime, int]] = OrderedDict()
-        """Strangers who were told lately that they cannot talk here: since when, how often; the earliest first."""
+        """Strangers who were recently told that they cannot talk here: since when, how often; the earliest first."""
         self._turned_away_at: datetime | None = None
-        """When owners were told last that some who asked were turned away."""
+        """When owners were last told that some strangers were turned away."""
 
     def renew(self, rules: "AccessSettings") -> None:
-        """Have these rules count from now on."""
+        """Use these rules from now on."""
         self._rules = rules
 
     async def standing_of(self, person: PersonId, groups: Iterable[str] = ()) -> Standing:
-        """How far a person is trusted at this moment; `groups`: what counts for them where they speak."""
+        """Return how far a person is trusted at present; `groups` as in `IncomingMessage.groups`. Raises StateFault."""
         if standing_of(person, self._rules) is Standing.OWNER:
             return Standing.OWNER
         decision = await self._state.read(lambda db: access.read_decision(db, str(person)))
         return standing_of(person, self._rules, decision, groups=groups)
 
     async def list_people(self, channel: str) -> list[PersonId]:
-        """Everybody of a channel who is known by name and may talk."""
+        """Return everybody on a channel who is known by id and may talk."""
         named = {*self._rules.owners, *self._rules.allow, *self._rules.guests}
         named.update(await self._state.read(lambda db: access.read_admitted(db, channel)))
         ids = (each.partition(":")[2] for each in sorted(named) if each.startswith(f"{channel}:"))
@@ -155,30 +155,30 @@ class Access:
     # -- rooms --------------------------------------------------------------------------------------------
 
     async def is_memory_open(self, message: IncomingMessage) -> bool:
-        """Whether the memory may be used in the chat of a message: always where nobody else listens."""
+        """Return whether the memory may be used in the chat of a message; always True in a private chat."""
         if not message.in_room:
             return True
         return await self._state.read(lambda db: access.is_memory_open(db, str(message.chat)))
 
     async def open_memory(self, room: ChatId, *, memory: bool) -> None:
-        """Open the memory to all who may use it in a room, or close it."""
+        """Open the memory in a room to all who may use it, or close it."""
         await self._state.change(lambda db: access.open_memory(db, str(room), memory=memory))
 
     # -- strangers ----------------------------------------------------------------------------------------
 
     async def greet(self, message: IncomingMessage) -> str:
-        """What a stranger is told; "" for nothing at all.
+        """Return what a stranger is told; "" for nothing.
 
-        Nothing in rooms, nor more than three times in ten minutes. However many strangers there are, no more than
-        three codes and two hundred names are held. Of whoever gets a new code the owners are told, and once an hour
-        that others were turned away. Whoever asks again is told the same code, and its hour begins anew.
+        Strangers get no answer in rooms, and at most three in ten minutes elsewhere. At most three codes and two
+        hundred names are held. The owners hear of each new code, and once an hour that others were turned away. A
+        stranger who asks again gets the same code, and its hour starts over.
         """
         if message.in_room:
             return ""
         if self._rules.pairing:
             turned_away: list[datetime] = []
             told = await self._state.change(lambda db: self._issue_code(db, message, turned_away))
-            if turned_away:  # only now: a transaction that failed has told nobody
+            if turned_away:  # only after the commit: a failed transaction has told nobody
                 self._turned_away_at = turned_away[-1]
                 log.info("more people ask to be let in than can wait; /pair clear makes room for others")
             if told:
@@ -190,9 +190,9 @@ class Access:
     def _issue_code(
         self, db: "Connection", message: IncomingMessage, turned_away: list[datetime]
     ) -> str | None:
-        """A stranger's code in words, "" where it was told just now; None for who gets none.
+        """Return the text with a stranger's code, "" if it was told just now, None if they get none.
 
-        `turned_away`: given the time where owners are told that somebody found no place.
+        Appends the time to `turned_away` if the owners are told that a stranger was turned away.
         """
         person, now = str(message.sender), self._now()
         decided = access.read_decision(db, person)
@@ -200,7 +200,7 @@ class Access:
             return None
         if (
             decided
-        ):  # let in since the message came; a code would put another decision in the place of that one
+        ):  # let in since the message came; a code would overwrite that decision
             return ""
         everybody = self._list_strangers(db, now)
         stranger = next((each for each in everybody if each.person == person), None)
@@ -244,7 +244,7 @@ class Access:
         return phrases.PAIRING.format(code=stranger.code, minutes=minutes_left(stranger, now))
 
     def _owner_homes(self, db: "Connection") -> dict[str, ChatId]:
-        """Where each owner is told something, for those who can be."""
+        """Return the chat in which each owner can be told something; owners without one are left out."""
         found = {}
         for owner in dict.fromkeys((*self._rules.owners, *access.read_owners(db))):
             channel, _, name = owner.partition(":")
@@ -253,7 +253,7 @@ class Access:
         return found
 
     def _announce(self, db: "Connection", stranger: PairingRequest, *, owner: str, home: ChatId) -> None:
-        """Tell an owner who asks to be let in; of a flood, that it is one, and then nothing for some time."""
+        """Tell an owner who asks for access; of a flood, tell it once, then nothing for a while."""
         now, key = self._now(), f"asks {owner} "
         before = inbox.read_notice_times(
             db, key, since=format_timestamp(now - ANNOUNCEMENT_PERIOD), until=format_timestamp(now)
@@ -281,7 +281,7 @@ class Access:
         )
 
     def _announce_turned_away(self, db: "Connection", now: datetime) -> bool:
-        """Tell the owners that somebody found no place; return False where they were told within the hour."""
+        """Tell the owners that a stranger was turned away; return False if they were told within the hour."""
         last = self._turned_away_at
         if last is not None and now - ANNOUNCEMENT_PERIOD < last <= now:
             return False
@@ -295,14 +295,14 @@ class Access:
         return True
 
     def _hint(self, db: "Connection", person: PersonId, code: str) -> str:
-        """Return how the person who runs this becomes its owner; "" on a channel that has one."""
+        """Return how the person who runs this becomes its owner; "" if the channel has one."""
         owners = (*self._rules.owners, *access.read_owners(db))
         if any(owner.startswith(f"{person.channel}:") for owner in owners):
             return ""
         return f'; if that is you, become the owner with: commonplace chat -m "/pair {code} owner"'
 
     def _should_refuse(self, person: PersonId) -> bool:
-        """Return whether to tell a stranger that they cannot talk here: three times in ten minutes, not in a flood."""
+        """Return whether to tell a stranger that they cannot talk here: at most three times in ten minutes."""
         now, told = self._now(), self._refused
         while told and not now - REFUSAL_PERIOD < next(iter(told.values()))[0] <= now:
             told.popitem(last=False)
@@ -312,10 +312,10 @@ class Access:
         told[person] = since, count + 1
         return True
 
-    # -- what owners decide: each once under its key, which is the same when it is run again after a crash ----
+    # -- decisions of owners: each is made once under its key, which stays the same when it runs again after a crash --
 
     async def list_pending(self) -> tuple[PairingRequest, ...]:
-        """Who asks to be let in, whoever has asked for longest first; not who is, by the settings of now."""
+        """Return who asks for access, the longest waiting first, without those whom the settings let in by now."""
         return await self._state.change(lambda db: self._list_strangers(db, self._now()))
 
     def _list_strangers(self, db: "Connection", now: datetime) -> tuple[PairingRequest, ...]:
@@ -326,9 +326,9 @@ class Access:
         return standing_of(PersonId(channel, name), self._rules) is Standing.STRANGER
 
     async def pair(self, code: str, *, decision: Decision = "allowed", by: PersonId, key: str) -> str:
-        """Let in whom a code was given to, and tell them; return the answer to the owner who sent it.
+        """Let in the person who was given a code, and tell them; return the answer to the owner who sent it.
 
-        Only at the terminal may somebody be made an owner.
+        Only the terminal may make somebody an owner.
         """
         if decision == "owner" and by.channel != TERMINAL:
             return phrases.PAIR_OWNER_NOT_HERE
@@ -358,7 +358,7 @@ class Access:
         return await self._run_once(work)
 
     async def has_turned_someone_away(self) -> bool:
-        """Return whether somebody who asked in the last hour found no place, in whichever process."""
+        """Return whether any process turned a stranger away in the last hour, since too many were waiting."""
         now = self._now()
         since, until = format_timestamp(now - ANNOUNCEMENT_PERIOD), format_timestamp(now)
         if self._turned_away_at is not None and now - ANNOUNCEMENT_PERIOD < self._turned_away_at <= now:
@@ -370,7 +370,7 @@ class Access:
         )
 
     async def clear(self, *, by: PersonId, key: str) -> str:
-        """Void the codes of all who wait, who get no other for an hour; return the answer to the owner."""
+        """Void all pending codes; their holders get no new one for an hour. Return the answer to the owner."""
 
         def work(db: "Connection") -> str:
             if (before := access.read_answer(db, key)) is not None:
@@ -388,7 +388,7 @@ class Access:
         return await self._run_once(work)
 
     async def make_owner(self, person: PersonId, *, by: PersonId, key: str) -> str:
-        """Make somebody an owner who was let in before, or is waiting to be; only at the terminal."""
+        """Make a person an owner who is let in or waiting; only from the terminal. Return the answer."""
         if by.channel != TERMINAL:
             return phrases.PAIR_OWNER_NOT_HERE
         if standing_of(person, self._rules) is Standing.OWNER:
@@ -405,7 +405,7 @@ class Access:
         return await self._run_once(work)
 
     async def allow(self, person: PersonId, *, by: PersonId, key: str) -> str:
-        """Let a person talk, with the memory; give the answer to the owner."""
+        """Let a person talk, with the memory; return the answer to the owner."""
         if standing_of(person, self._rules) is Standing.OWNER:
             return phrases.ALLOW_OWNER.format(person=person)
 
@@ -419,7 +419,7 @@ class Access:
         return await self._run_once(work)
 
     async def deny(self, person: PersonId, *, by: PersonId, key: str) -> str:
-        """Keep a person out, whatever `allow` and `guests` say; give the answer to the owner."""
+        """Keep a person out, whatever `allow` and `guests` say; return the answer to the owner."""
         if person.channel == TERMINAL:
             return phrases.DENY_TERMINAL
         if standing_of(person, self._rules) is Standing.OWNER:
@@ -463,7 +463,7 @@ class Access:
         return answer
 
     def _find_stranger(self, db: "Connection", person: PersonId) -> PairingRequest:
-        """Who asks to be let in, or the same without a code who does not."""
+        """Return a person's pairing request, or one without a code if there is none."""
         asking = (each for each in self._load_pending(db, self._now()) if each.person == str(person))
         name = access.read_name(db, str(person))
         return next(asking, PairingRequest(str(person), code="", chat="", name=name, told_at="", at=""))
@@ -471,12 +471,12 @@ class Access:
     def _record_answer(
         self, db: "Connection", stranger: PairingRequest, answer: str, *, by: PersonId
     ) -> None:
-        """Keep what whoever sends a code is told after somebody has decided about it; owners may be several."""
+        """Store the answer for an owner who sends a code that another owner has already decided about."""
         if stranger.code:
             self._record(db, _key_of(stranger.code), answer, by=by)
 
     def _load_pending(self, db: "Connection", now: datetime) -> tuple[PairingRequest, ...]:
-        # A code that is from the future was given before the clock was set back: how old it is, nobody knows.
+        # Codes from the future were issued before the clock was set back; their age is unknown.
         return access.asking(db, since=format_timestamp(now - CODE_LIFETIME), until=format_timestamp(now))
 
     def _record(
@@ -492,32 +492,32 @@ class Access:
 
 
 _TURNED_AWAY_KEY = "turned away "
-"""How the keys of the notices begin that tell owners that some were turned away."""
+"""Start of the keys of notices that tell owners about strangers who were turned away."""
 _LET_IN_PHRASES: dict[Decision, str] = {
     "owner": phrases.IS_OWNER,
     "allowed": phrases.MAY_TALK,
     "guest": phrases.MAY_TALK_AS_GUEST,
 }
-"""What is answered to an owner who has let somebody in."""
+"""Answers to an owner who has let somebody in."""
 
 
 def format_stranger(stranger: PairingRequest) -> str:
-    """Somebody by name and id: `Ann (telegram:7)`."""
+    """Return name and id of a person: `Ann (telegram:7)`."""
     return f"{stranger.name} ({stranger.person})" if stranger.name else stranger.person
 
 
 def _format_person(stranger: PairingRequest) -> str:
-    """Somebody by id and name, where it is told what was done: `telegram:7 (Ann)`. The id is what counts."""
+    """Return id and name, for sentences that say what was done: `telegram:7 (Ann)`. The id is what counts."""
     return f"{stranger.person} ({stranger.name})" if stranger.name else stranger.person
 
 
 def minutes_left(stranger: PairingRequest, now: datetime) -> int:
-    """How long a code still counts."""
+    """Return the minutes for which a code is still valid, at least 1."""
     return _format_minutes(datetime.fromisoformat(stranger.at) + CODE_LIFETIME - now)
 
 
 def pairing_choices(stranger: PairingRequest, *, named: bool = False) -> tuple[Choice, ...]:
-    """What an owner can answer to somebody who asks to be let in; `named`: where others ask as well."""
+    """Return an owner's possible answers to a pairing request; `named` adds the name, for when several are listed."""
     name = f" {stranger.name or stranger.person}" if named else ""
     return buttons_for(
         (
@@ -529,29 +529,29 @@ def pairing_choices(stranger: PairingRequest, *, named: bool = False) -> tuple[C
 
 
 def generate_code() -> str:
-    """A code that nobody can guess."""
+    """Return a random code that cannot be guessed."""
     return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
 
 
 def normalize_code(text: str) -> str:
-    """A code as it was meant: in capitals, without blanks and dashes."""
+    """Return a code in capitals, without blanks and dashes."""
     return "".join(
         letter for letter in text.upper() if not letter.isspace() and unicodedata.category(letter) != "Pd"
     )
 
 
 def find_by_code(code: str, everybody: tuple[PairingRequest, ...]) -> PairingRequest | None:
-    """Whose code this is; how long that takes tells nothing of the codes."""
+    """Return the request with this code, or None; the time it takes reveals nothing about the codes."""
     given = code.encode("utf-8", "replace")
     found = None
-    for each in everybody:  # all of them, also after the right one
+    for each in everybody:  # all of them, to keep the time constant
         if hmac.compare_digest(each.code.encode(), given):
             found = each
     return found
 
 
 def sanitize_name(name: str) -> str:
-    """What a stranger calls himself, fit to stand in a line that an owner reads: short, and without Markdown."""
+    """Return a stranger's name, safe to show to an owner: one short line without Markdown."""
     shown = "".join(
         letter for letter in one_line(name) if letter.isprintable() and letter not in "`*_[]()<>|~#\\"
     )
@@ -559,7 +559,7 @@ def sanitize_name(name: str) -> str:
 
 
 def _key_of(code: str) -> str:
-    """Where it is noted what became of a code."""
+    """Return the key under which the decision about a code is stored."""
     return f"code {code.encode('ascii', 'replace').decode()}"
 
 

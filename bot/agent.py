@@ -1,4 +1,4 @@
-"""The loop: ask the model, run its tools, repeat until it has answered."""
+"""The agent loop: ask the model, run its tools, repeat until it has answered."""
 
 import asyncio
 import logging
@@ -39,22 +39,22 @@ OUT_OF_STEPS = "I stopped after {steps} without coming to an end. Say “go on�
 HIDDEN_RESULT = '{"note": "Not shown here: it comes from notes that the people in this turn may not use."}'
 
 MAX_CALLS_PER_STEP = 20
-"""Of one step: what a model calls for beyond that does not happen, and it sees that."""
+"""Further calls of one step are dropped, and the model sees that."""
 MAX_CALLS_PER_TURN = 100
-"""After which it has to answer: whoever talks a model into a flood is not to fill the notes with it."""
+"""After these the model has to answer, so that nobody can make it flood the notes."""
 SHOWN_BY_PIECES = 4_000
-"""Characters up to which each piece of a reply that grows is shown by itself; of a longer one, several together: the
-reply is put together each time."""
+"""Characters up to which each piece of a growing reply is shown by itself. Of a longer reply several pieces are shown
+together, since each update joins the whole reply."""
 SHOWN_TOGETHER = 64
-"""Such a part of a longer reply has to be new before it is shown again."""
+"""One part in this many of a longer reply has to be new before it is shown again."""
 TYPING_PLACEHOLDER = "…"
-"""What stands there while nothing does."""
+"""Shown as long as there is no text."""
 STOP_GRACE = 1.0
-"""Seconds that running tools get to end after a stop."""
+"""Seconds that running tools have to end after a stop."""
 
 
 class Agent:
-    """A model, its tools, and the words that it is given at the start of each turn."""
+    """A model, its tools, and the prompt of each turn."""
 
     def __init__(
         self,
@@ -68,10 +68,10 @@ class Agent:
         measures: Metrics | None = None,
         closed: Collection[str] = (),
     ) -> None:
-        """`prompt` is given what the conversation recalls of the notes; `tokens_per_turn`: 0 for no limit.
+        """`prompt` gets what the conversation recalls of the notes; `tokens_per_turn`: 0 for no limit.
 
-        `make_room` shortens a conversation that is too long for every model; None: requests are shortened instead.
-        `closed` names tools whose calls and results, in turns of others in the same chat, are not for these eyes.
+        `make_room` compacts a conversation that is too long for every model; without it, requests are truncated.
+        `closed`: names of tools whose calls and results, in turns of other people in the chat, are hidden.
         """
         self._model = model
         self._toolbox = toolbox
@@ -84,24 +84,24 @@ class Agent:
         self._closed = frozenset(closed)
 
     def set_limits(self, *, steps_per_turn: int, tokens_per_turn: int) -> None:
-        """Have these limits count for every turn from now on; those that run keep theirs."""
+        """Use these limits for later turns; running turns keep theirs."""
         self._steps_per_turn = steps_per_turn
         self._tokens_per_turn = tokens_per_turn
 
     async def run_turn(
         self, conversation: Conversation, assignment: TurnContext
     ) -> AsyncGenerator[ReplyPart, None]:
-        """Answer what the conversation ends with: yield the reply as it grows; the last part is `final`, never blank.
+        """Answer the end of a loaded conversation: yield the reply as it grows; the last part is `final`, never blank.
 
-        The conversation is loaded. A turn that was cut off by a crash goes on after its last step that is on disk.
-        However it ends (ModelError, cancelled, closed), what was shown is on disk by then, and so is a result for each
-        call; but a turn that is parked, or that waits for the disk (StateFault), keeps its open calls.
+        A turn that a crash interrupted goes on after its last stored step. However a turn ends, what was shown is stored
+        by then, with a result for each call; only a turn that is parked or waits for the disk keeps its open calls.
+        Raises ModelError, StateFault.
         """
         await assignment.add_messages(conversation)
         done = assignment.load_progress(conversation)
         told = _TurnProgress.before(done, prefer=assignment.prefer)
         if done and isinstance(end := done[-1], AssistantMessage) and not end.calls:
-            yield ReplyPart(_join_texts(*told.said), final=True)  # it had ended, and that alone was not noted
+            yield ReplyPart(_join_texts(*told.said), final=True)  # the turn had ended, only that was not marked
             return
         try:
             if calls := find_open_calls(done):
@@ -127,7 +127,7 @@ class Agent:
     async def _steps(
         self, conversation: Conversation, assignment: TurnContext, told: "_TurnProgress"
     ) -> AsyncGenerator[ReplyPart, None]:
-        """Ask, run what is called for, ask again, until a step calls for nothing more; that one is not on disk yet."""
+        """Ask the model and run its calls until a step has none; that last step is not stored yet."""
         system = self._prompt(conversation.recalled)
         if assignment.in_room:
             system = room_prompt(system)
@@ -165,17 +165,17 @@ class Agent:
             told.unanswered = message.calls
             told.take(message)
             await conversation.append(message, also=assignment.mark_progress())
-            told.unanswered = ()  # from here on _run_calls sees to them
+            told.unanswered = ()  # _run_calls answers them from here on
             await self._run_calls(conversation, message.calls, assignment)
 
     async def _ask_step(
         self, request: ModelRequest, told: "_TurnProgress"
     ) -> AsyncGenerator[ReplyPart, None]:
-        """Have one step answered."""
+        """Yield the reply as one step is answered."""
         told.answer = None
         async with aclosing(
             self._model.stream(request)
-        ) as events:  # its connection does not outlive the turn
+        ) as events:  # close its connection before the turn ends
             try:
                 async for event in events:
                     match event:
@@ -196,13 +196,13 @@ class Agent:
             yield part
 
     def _request(self, system: str, history: tuple[Message, ...], *, last: bool, steps: int) -> ModelRequest:
-        """At the last step without tools: a model that cannot call has to answer."""
+        """Return the request for a step; the last one has no tools, so that the model has to answer."""
         if last and steps > 1:
             return ModelRequest(f"{system}\n\n{LAST_STEP_PROMPT}", history)
         return ModelRequest(system, history, () if last else self._toolbox.specs)
 
     def _redact_history(self, history: tuple[Message, ...]) -> tuple[Message, ...]:
-        """The history without what closed tools were given and gave back; that they were called stays."""
+        """Return the history without the arguments and results of closed tools; the calls themselves stay."""
         return (
             tuple(_redact_closed_calls(self._closed, each) for each in history) if self._closed else history
         )
@@ -210,7 +210,7 @@ class Agent:
     def _prepare_step(
         self, answer: Answer | None, used: Collection[str], *, last: bool, steps: int
     ) -> AssistantMessage:
-        """Give the step as it is recorded: its calls with ids of their own, and no calls at the last step."""
+        """Return the step as it is stored: with unique call ids, and without calls at the last step."""
         if answer is None:
             raise EmptyAnswer("the stream ended without an answer", model=self._model.name)
         message = answer.message
@@ -224,10 +224,10 @@ class Agent:
     async def _run_calls(
         self, conversation: Conversation, calls: Sequence[ToolCall], assignment: TurnContext
     ) -> None:
-        """Run all at once; each result is on disk as soon as its call has ended.
+        """Run all calls at the same time; each result is stored as soon as its call ends.
 
-        There they may stand in another order than the calls; a model is shown them in that of the calls. Where the
-        disk fails, or the program leaves, what has no result yet is left open, and is run again when the turn goes on.
+        Results may be stored in another order than the calls; a model sees them in the order of the calls. If the disk
+        fails or the program stops, calls without a result stay open and run again when the turn goes on.
         """
         running = {
             asyncio.create_task(self._run_call(call, assignment.tool_context(conversation, call.id))): call
@@ -238,7 +238,7 @@ class Agent:
                 done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 ended = [(task, call) for task, call in running.items() if task in done]
                 for task, _ in ended:
-                    del running[task]  # cancelled from here on, the append comes to its end all the same
+                    del running[task]  # even if this is cancelled now, the append completes
                 await conversation.append(*(_result_of(call, task) for task, call in ended))
         except asyncio.CancelledError:
             await run_to_completion(_cancel_calls(conversation, running, parked=assignment.parked))
@@ -257,33 +257,33 @@ class Agent:
 
 @dataclass(slots=True)
 class _TurnProgress:
-    """What a turn has brought so far."""
+    """The state of a turn so far."""
 
     said: list[str]
-    """Text of each step that has ended and is on disk."""
+    """Text of each step that has ended and is stored."""
     first: str
-    """Who is asked first: whom the person chose, then who has begun."""
+    """The model to ask first: the person's choice, then the one that began to answer."""
     pieces: list[str] = field(default_factory=list)
-    """Of the text of the step that is being answered."""
+    """Text of the current step."""
     unshown: int = 0
-    """Characters of it that no part has shown yet."""
+    """Characters of the current step that no part has shown yet."""
     length: int = 0
-    """Characters of all of the reply so far."""
+    """Characters of the whole reply so far."""
     unanswered: tuple[ToolCall, ...] = ()
-    """Calls that may be on disk, and whose results are not."""
+    """Calls that may be stored while their results are not."""
     answer: Answer | None = None
-    """The latest."""
+    """The latest answer."""
     last_step: tuple[AssistantMessage, ...] = ()
     tries: list[ModelError] = field(default_factory=list)
-    """In vain, before those who answered."""
+    """Failed attempts before a model answered."""
     to_be_told: bool = False
-    """That it was another model who answered."""
+    """Whether to say that another model answered."""
     tokens: int = 0
     calls: int = 0
 
     @classmethod
     def before(cls, done: Sequence[Message], *, prefer: str) -> "_TurnProgress":
-        """Take up a turn after what is on disk of it."""
+        """Restore the state of a turn from its stored steps."""
         steps = [message for message in done if isinstance(message, AssistantMessage)]
         told = cls([step.text for step in steps], steps[-1].model if steps else prefer)
         told.calls = sum(len(step.calls) for step in steps)
@@ -292,31 +292,31 @@ class _TurnProgress:
 
     @property
     def shown(self) -> str:
-        """Text of the step that is being answered."""
+        """Text of the current step."""
         if len(self.pieces) > 1:
             self.pieces[:] = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else ""
 
     @property
     def is_due(self) -> bool:
-        """Whether so much has come that the reply is to be shown again."""
+        """Whether enough text has come to show the reply again."""
         return self.length <= SHOWN_BY_PIECES or self.unshown * SHOWN_TOGETHER >= self.length
 
     def add(self, text: str) -> None:
-        """Take in a piece of the step that is being answered."""
+        """Add a piece to the current step."""
         self.pieces.append(text)
         self.unshown += len(text)
         self.length += len(text)
 
     def part(self) -> ReplyPart | None:
-        """Return the reply so far; None where that has been shown, or the step is blank."""
+        """Return the reply so far; None if it has been shown already, or if the step is blank."""
         if not (self.unshown and self.shown.strip()):
             return None
         self.unshown = 0
         return ReplyPart(_join_texts(*self.said, self.shown))
 
     def start_over(self) -> None:
-        """Take in that another model answers the step, from its beginning."""
+        """Discard the current step: another model answers it from the beginning."""
         self._begin_step()
         self.to_be_told = True
 
@@ -325,26 +325,26 @@ class _TurnProgress:
         self.unshown, self.length = 0, sum(map(len, self.said))
 
     def count(self, answer: Answer) -> None:
-        """Take in what a model's answer says of how it came about."""
+        """Add a model's answer to the totals."""
         self.answer = answer
         self.tries += answer.tries
         self.to_be_told = self.to_be_told or answer.stands_in
         self.tokens += answer.usage.input_tokens + answer.usage.output_tokens
 
     def take(self, message: AssistantMessage) -> None:
-        """Take in a step that has ended."""
+        """Add a step that has ended."""
         self.said.append(message.text)
         self.calls += len(message.calls)
         self.first = message.model
         self._begin_step()
 
     def end(self) -> None:
-        """Take in the last step: from here on it is on disk, or on its way there."""
+        """Add the last step, which is stored from here on."""
         self.said += [step.text for step in self.last_step]
         self._begin_step()
 
     def reply(self, *, prefer: str) -> str:
-        """All that is to be shown at the end."""
+        """Return the complete reply."""
         texts = [*self.said, *(step.text for step in self.last_step)]
         cut = phrases.CUT_SHORT if self.answer is not None and self.answer.cut_short else ""
         model = self.last_step[0].model if self.last_step else self.first
@@ -356,7 +356,7 @@ _RunningCalls = Mapping[asyncio.Task[ToolResult], ToolCall]
 
 
 async def _cancel_calls(conversation: Conversation, running: _RunningCalls, *, parked: bool) -> None:
-    """End the calls that still run, and record a result of each; of a turn that is parked, only of those that ended."""
+    """Cancel running calls and store a result of each; of a parked turn only of those that have ended."""
     await _cancel(running)
     results = [_result_of(call, task) for task, call in running.items() if not parked or _has_ended(task)]
     await conversation.interrupt("", results)
@@ -394,12 +394,12 @@ def _steps(count: int) -> str:
 
 
 def _join_texts(*texts: str) -> str:
-    """Put the texts of a turn's steps below each other; what was said before a tool ran stays above."""
+    """Join the texts of a turn's steps with blank lines; text from before a tool call stays on top."""
     return "\n\n".join(text.strip("\n") for text in texts if text.strip()).rstrip()
 
 
 def _renumber_calls(calls: Iterable[ToolCall], used: Collection[str]) -> tuple[ToolCall, ...]:
-    """Rename calls whose id was used before: providers refuse it, and what they do is done once under its id."""
+    """Give new ids to calls whose id was used before: providers reject it, and a tool's effect happens once per id."""
     known = set(used)
     fresh = []
     for call in calls:

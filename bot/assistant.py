@@ -1,4 +1,4 @@
-"""The front door: who may come in, in which order messages are answered, and what goes on by itself."""
+"""Admits messages, answers them in the order of each chat, and runs the background work of conversations."""
 
 import asyncio
 import logging
@@ -33,31 +33,31 @@ from memory.errors import MemoryFault
 log = logging.getLogger(__name__)
 
 MAX_CONCURRENT_TURNS = 256
-"""Chats that are answered at the same time; the others wait for their turn."""
+"""Chats that are answered at the same time; the others wait."""
 SCAN_SECONDS = 15.0
-"""How often it is looked for what other processes, dead or alive, have left to this one."""
+"""Seconds between two looks for messages that other processes, dead or alive, have left to this one."""
 DISK_FULL_RETRY_SECONDS = (2.0, 10.0, 30.0, 60.0)
-"""Seconds after which a turn is tried again that state.db had no room for; the last one again and again."""
+"""Seconds before each retry of a turn for which state.db had no room; the last one repeats."""
 MORE_PARTS_SECONDS = 1.0
-"""How long it is waited for what belongs to a message and is on its way, such as the next picture of an album."""
+"""Seconds to wait for the next part of a message that is on its way, such as the next picture of an album."""
 MAX_MORE_PARTS = 20
 MAX_ATTACHMENTS = 20
-"""Pictures, documents and the like of messages in a row that are answered together: what is more has its own turn."""
+"""Attachments of consecutive messages that are answered together; a message beyond that gets its own turn."""
 PARKING_GRACE = 1.5
-"""Seconds that parked turns get to let go of what they use."""
+"""Seconds that parked turns have to release what they use."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _RunningTurn:
-    """The turn of a chat from its beginning to its end, including its waits for room on the disk."""
+    """A chat's turn from its beginning to its end, including its waits for disk space."""
 
     turn: ReplyTask
     assignment: TurnContext
     is_stopped: asyncio.Event
-    """Set where it was stopped while nothing of it ran: before it began, or while it waits for room."""
+    """Set if the turn was stopped while nothing of it ran: before it began, or while it waits for disk space."""
 
     def stop(self) -> bool:
-        """End it now; return False where it has ended already."""
+        """Stop the turn now; return False if it has already ended."""
         if self.turn.stop():
             return True
         if self.turn.goes_on:
@@ -66,7 +66,7 @@ class _RunningTurn:
 
 
 class Assistant:
-    """Takes messages from every channel and has the replies rendered where they belong."""
+    """Takes messages from every channel and has the replies shown in their chats."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Assistant:
         turns_at_once: int = MAX_CONCURRENT_TURNS,
         disk_pauses: Sequence[float] = DISK_FULL_RETRY_SECONDS,
     ) -> None:
-        """`delivery` shows replies. The rest: see `Services`."""
+        """`delivery` shows replies; see `Services` for the rest."""
         self.services = services
         commands = services.commands
         self._at_once = {command.name for command in commands if command.at_once}
@@ -97,30 +97,30 @@ class Assistant:
         )
         self._turns: dict[ChatId, _RunningTurn] = {}
         self._joined: dict[int, list[str]] = {}
-        """By turn: ids of the messages beside the first that a turn of an earlier process had heard."""
+        """By turn: ids of the messages after the first that the turn heard in an earlier process."""
         self._gathering: set[ChatId] = set()
-        """Chats in which it is waited for what belongs to the message that is next."""
+        """Chats that wait for more parts of their next message."""
         self._stopped_before: dict[int, int] = {}
-        """By the number of a message whose rest was waited for when it was stopped: the number of the one that did."""
+        """By the number of a message that was stopped while its other parts were awaited: the number of the stopping one."""
         self._woken = services.woken
         self._leaving = False
 
     def attach(self, adapter: Adapter) -> None:
-        """Make a channel's adapter the one that shows what is said there."""
+        """Register the adapter that shows a channel's replies."""
         self.services.channels.attach(adapter)
 
     def serves(self, chat: ChatId) -> bool:
-        """Whether anything can be shown in this chat by this process."""
+        """Return whether this process can show anything in this chat."""
         return self.services.channels.serves(chat)
 
     # -- what comes in ------------------------------------------------------------------------------------
 
     async def accept(self, message: IncomingMessage) -> bool:
-        """Take a message in; it is answered after those that its chat is still waiting for. Tell whether it will be.
+        """Accept a message and return whether it will be answered, after those its chat is still waiting for.
 
-        When this returns the message is on disk, and the assistant's to answer, also after a crash; raises
-        NotAccepted where it cannot be. `/stop` and its like do not wait. A message that was accepted before, one
-        that is not meant for the bot, and one of a stranger go no further.
+        When this returns, the message is on disk and will be answered even after a crash. `/stop` and the like do not
+        wait. A message that was accepted before, is not meant for the bot or comes from a stranger goes no further.
+        Raises NotAccepted if the message cannot be stored.
         """
         if message.in_room and not message.addressed:
             return False
@@ -140,16 +140,16 @@ class Assistant:
             self.services.measures.count_refusal(message.chat.channel)
             told = self.services.rate.should_notify(message.sender)
             return self._notify(message, phrases.TOO_MANY_MESSAGES.format(seconds=wait) if told else "")
-        # Cut between the two, it would be on disk, known when it is delivered again, and in nobody's hands.
+        # If this were cancelled in between, the message would be on disk and known, but nobody would answer it.
         return await run_to_completion(self._admit(message))
 
     async def _admit(self, message: IncomingMessage) -> bool:
-        """Put a message on disk and into its lane; what is not new there counts for nobody's minute."""
+        """Store a message and queue it in its chat; one that is already known does not count against the rate limit."""
         is_new = False
         try:
             if message.edit_of and await self._edit_queued(message):
                 is_new = True
-                return False  # what answers is the reply to the one that it is an edit of
+                return False  # the message that it edits gets the reply
             received = await self.services.inbox.accept(message)
             is_new = received is not None
         finally:
@@ -163,20 +163,20 @@ class Assistant:
         return received is not None
 
     async def answer(self, message: IncomingMessage) -> AsyncGenerator[ReplyPart, None]:
-        """Yield the reply to a message of who waits for it in this process; it has no place in the inbox.
+        """Yield the reply to a message whose sender waits for it in this process; it does not go through the inbox.
 
-        Raises ModelError, MemoryFault, StateFault where there is none.
+        Raises ModelError, MemoryFault or StateFault if there is no reply.
         """
         async with aclosing(self._answering.answer(message)) as parts:
             async for part in parts:
                 yield part
 
     async def withdraw(self, chat: ChatId, message: str) -> None:
-        """Leave a message unanswered that its sender has taken back; a turn that has begun goes on."""
+        """Leave a message unanswered that its sender has withdrawn; a turn that has begun goes on."""
         await self._withdrawals.withdraw(self._lanes.list_waiting(self._moves.current_chat(chat)), message)
 
     async def resume(self) -> None:
-        """Go on with what an earlier process, or one that has no channel for it, has left."""
+        """Go on with what was left by an earlier process, or by one without a channel for it. Raises StateFault."""
         for chat in await self._moves.load():
             self._migrate_chat(chat)
         messages, notices = await self.services.inbox.claim(self.serves)
@@ -191,13 +191,13 @@ class Assistant:
             self._notices.put(notice.chat, notice)
 
     def background_tasks(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
-        """Return what the assistant does unasked, by name: messages and notices of others, idle conversations.
+        """Return the background work by name: messages and notices of other processes, idle conversations.
 
-        Each runs until it is cancelled, and may be started again after it failed.
+        Each runs until it is cancelled, and may be started again after a failure.
         """
         return {
             "inbox": partial(self._run_forever, self._resume_others, self._woken),
-            # A model may take minutes over a flush, and a reminder must not wait for that.
+            # Separate, since a flush may keep a model busy for minutes, and a reminder must not wait for that.
             "conversations": partial(self._run_forever, self._maintain_conversations, asyncio.Event()),
         }
 
@@ -227,9 +227,9 @@ class Assistant:
         return bool(text)
 
     async def _edit_queued(self, message: IncomingMessage) -> bool:
-        """Put another text in the place of one that waits, or of an earlier edit of it; tell whether there was one.
+        """Replace the text of a waiting message, or of an earlier edit of it; return whether there was one.
 
-        Here first: from now on nobody hears the old one. A crash before it is on disk brings the edit once more.
+        The queue changes first, so that no turn takes the old text. After a crash in between, the edit is delivered again.
         """
         lane = self._lanes.list_waiting(message.chat)
         for place, waiting in enumerate(lane):
@@ -241,9 +241,9 @@ class Assistant:
         return False
 
     def _stop_answering(self, chat: ChatId, message: str) -> bool:
-        """Stop the turn that answers a message, since another is put in its place; tell whether there was one.
+        """Stop the turn that answers a message which is being replaced; return whether there was one.
 
-        One that answers others as well goes on: they would have no answer.
+        A turn that answers other messages as well goes on, since those would get no answer.
         """
         running = self._running_turn(chat)
         if running is None:
@@ -254,9 +254,8 @@ class Assistant:
         return (alone or again) and running.stop()
 
     def _resume_message(self, received: InboxMessage, *, first: bool = False) -> None:
-        received = self._moves.translate_inbox_message(
-            received
-        )  # its chat may have moved while it was written down
+        # Its chat may have been renamed while it was stored.
+        received = self._moves.translate_inbox_message(received)
         command = command_in(received.message)
         beside = self._at_once if received.message.alone else self._at_once | self._only_tell
         if command and command[0] in beside:
@@ -267,7 +266,7 @@ class Assistant:
     # -- one message, or several in a row -----------------------------------------------------------------
 
     async def _handle_concurrently(self, received: InboxMessage) -> None:
-        """Answer a command that waits for nothing that its chat is busy with."""
+        """Answer a command that need not wait for its chat."""
         with log_context(_turn_key(received), chat=received.message.chat):
             await self._answer_concurrently(received)
 
@@ -279,7 +278,7 @@ class Assistant:
             await self._delivery.mark_done(received.number)
 
     async def _handle(self, received: InboxMessage, behind: deque[InboxMessage]) -> None:
-        """Have a message answered and the reply delivered; whatever goes wrong ends here, so that the lane goes on."""
+        """Answer a message and deliver the reply; errors end here, so that the chat's queue goes on."""
         with log_context(_turn_key(received), chat=received.message.chat):
             await self._answer_in_turn(received, behind)
 
@@ -313,12 +312,12 @@ class Assistant:
         finally:
             del self._turns[message.chat]
         if delivered:
-            for each in (received, *parts):  # those of a command may not have been noted as done with
+            for each in (received, *parts):  # the parts of a command may not be marked as done
                 await self._delivery.mark_done(each.number)
         if not self._leaving:
             await self._answering.run_afterwards(assignment)
         if self._moves.current_chat(message.chat) != message.chat:
-            self._migrate_chat(message.chat)  # it may have left something there that came too late
+            self._migrate_chat(message.chat)  # it may have stored something under the old id too late
 
     async def _wait_for_disk_room(self, pauses: list[float], is_stopped: asyncio.Event) -> None:
         """Wait until the disk has room for the rest of a turn, or until the turn is stopped.
@@ -329,22 +328,22 @@ class Assistant:
             with suppress(TimeoutError):
                 async with asyncio.timeout(pauses[0] if len(pauses) == 1 else pauses.pop(0)):
                     await is_stopped.wait()
-            if await self.services.state.has_disk_space():  # else a model would be asked, and paid, in vain
+            if await self.services.state.has_disk_space():  # otherwise a model would be asked and paid for nothing
                 break
-        await self._delivery.save_queued()  # which messages show it, before there are more of them
+        await self._delivery.save_queued()  # store which messages show the turn before there are more of them
 
     async def _merge_album(self, received: InboxMessage, parts: Sequence[InboxMessage]) -> InboxMessage:
-        """A command that is said with an album is meant for all of it."""
+        """Return the command with the attachments of its whole album: it is meant for all of them."""
         along = (attachment for each in (received, *parts) for attachment in each.message.attachments)
         whole = replace(received.message, attachments=tuple(along), more_soon=False)
         try:
             await self.services.inbox.merge_parts(received.number, whole, [each.number for each in parts])
         except StateFault as fault:
-            log.error("%s", fault)  # after a crash the other parts come by themselves
+            log.error("%s", fault)  # after a crash the other parts are answered by themselves
         return replace(received, message=whole)
 
     async def _wait_until_ready(self, chat: ChatId) -> None:
-        """Let a move come to its end, and what belongs together come in, before anything is begun in a chat."""
+        """Wait for a running migration of the chat, and for all parts of its next message."""
         await self._moves.wait_until_migrated(chat)
         self._gathering.add(chat)
         try:
@@ -354,7 +353,7 @@ class Assistant:
             self._gathering.discard(chat)
 
     async def _wait_for_more_parts(self, lane: deque[InboxMessage]) -> None:
-        """Not for long, since it may never come. What waits can be edited meanwhile, stopped, and moved."""
+        """Wait briefly, since they may never come; what waits can be edited, stopped and moved meanwhile."""
         known = 0
         for _ in range(MAX_MORE_PARTS):
             row = _peek_batch(lane)
@@ -367,7 +366,7 @@ class Assistant:
         message = received.message
 
         async def stopped(reply: str) -> None:
-            """A turn that was stopped stays so: that is on disk before anybody sees it."""
+            """Store that a turn was stopped before anybody sees it, so that it stays so."""
             if not assignment.parked:
                 try:
                     await self.services.inbox.record_answer(received.number, reply)
@@ -429,9 +428,9 @@ class Assistant:
     # -- the end of things --------------------------------------------------------------------------------
 
     async def stop(self, chat: ChatId, *, before: int = 0) -> bool:
-        """End the turn that runs in a chat, at once, or the sending of its reply; return whether there was one.
+        """Stop the turn that runs in a chat, or the sending of its reply; return whether there was one.
 
-        `before`: the number of the message that wants it, which may be late: what was said after it goes on.
+        `before`: the number of the message that asks for it. It may be late: what was said after it goes on.
         """
         running = self._running_turn(chat)
         if running is None:
@@ -441,7 +440,7 @@ class Assistant:
         )
 
     def _cancel_waiting(self, chat: ChatId, before: int) -> bool:
-        """End what would be begun in a chat as soon as all that belongs to it has come."""
+        """Cancel a message that still waits for its other parts; return whether there was one."""
         lane = self._lanes.list_waiting(chat)
         if chat not in self._gathering or not lane or lane[0].number in self._stopped_before:
             return False
@@ -452,15 +451,15 @@ class Assistant:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing runs just now."""
+        """Whether nothing is running."""
         return not self._tasks.running
 
     async def wait_until_idle(self) -> None:
-        """Wait until every message that was accepted is answered."""
+        """Wait until every accepted message is answered."""
         await self._tasks.wait()
 
     async def close(self, patience: float) -> None:
-        """Let what runs come to its end for `patience` seconds, then park it: it goes on with the next start."""
+        """Let running work finish for `patience` seconds, then park it: it goes on with the next start."""
         self._leaving = True
         self._lanes.close()
         self._notices.close()
@@ -475,11 +474,11 @@ class Assistant:
     # -- chats that get another id ------------------------------------------------------------------------
 
     async def rename_chat(self, old: ChatId, new: ChatId) -> None:
-        """Take in that a chat goes by another id from now on; that is on disk when this returns. Raises StateFault.
+        """Store that a chat has another id from now on. Raises StateFault.
 
-        To be told as often as the platform says so. What runs there comes to its end in the old id, which its adapter
-        shows in the new one; what waits there is answered in the new one, and before what is said there. A message
-        that comes with the old id later on belongs to the new one.
+        May be called as often as the platform reports it. A running turn ends under the old id, and its adapter shows it
+        under the new one. Waiting messages are answered under the new id, before later ones; a message that still comes
+        with the old id belongs to the new one.
         """
 
         def noted() -> None:
@@ -490,19 +489,19 @@ class Assistant:
         await self._moves.record(old, new, noted=noted)
 
     def _migrate_chat(self, chat: ChatId) -> None:
-        """Have what is kept of a chat by its old id go over; where the program leaves, with the next start."""
+        """Move what is stored under the old id of a chat; if the program is stopping, the next start does it."""
         if not self._leaving and self.serves(chat):
             self._tasks.start(
                 self._moves.migrate(chat, quiet=self._wait_until_idle, gone_over=self._answering.rename_chat)
             )
 
     async def _wait_until_idle(self, chat: ChatId) -> None:
-        """Wait for the end of the turn that runs in a chat."""
+        """Wait until the turn that runs in a chat has ended."""
         if chat in self._turns:
             await self._turns[chat].turn.wait()
 
     def _running_turn(self, chat: ChatId) -> _RunningTurn | None:
-        """The turn that runs in a chat, also one that has begun while the chat had another id."""
+        """Return the turn that runs in a chat, also one that began under an earlier id of the chat."""
         before = (each for place, each in self._turns.items() if self._moves.current_chat(place) == chat)
         return self._turns.get(chat) or next(before, None)
 
@@ -521,12 +520,12 @@ class Assistant:
 
 
 def _turn_key(received: InboxMessage) -> str:
-    """What names a turn for ever, also after a restart."""
+    """Return the permanent key of a turn; it stays the same after a restart."""
     return f"message-{received.number}"
 
 
 def _take_similar(message: IncomingMessage, behind: deque[InboxMessage]) -> list[InboxMessage]:
-    """Take what the same person has said next, where it may be answered together."""
+    """Take the next messages of the same person that may be answered together with this one."""
     taken = _take_parts_of(message, behind)
     for _ in taken:
         behind.popleft()
@@ -534,7 +533,7 @@ def _take_similar(message: IncomingMessage, behind: deque[InboxMessage]) -> list
 
 
 def _peek_batch(lane: deque[InboxMessage]) -> list[InboxMessage]:
-    """What is next in a lane, with what may be answered together with it."""
+    """Return the next message of a queue and those that may be answered together with it."""
     return [lane[0], *_take_parts_of(lane[0].message, islice(lane, 1, None))] if lane else []
 
 
@@ -550,12 +549,12 @@ def _take_parts_of(message: IncomingMessage, behind: Iterable[InboxMessage]) -> 
 
 
 def _take_command_parts(received: InboxMessage, behind: deque[InboxMessage]) -> list[InboxMessage]:
-    """Take the other parts of an album to which a command is the caption."""
+    """Take the other parts of an album whose caption is a command."""
     if received.state != "waiting" or not received.message.attachments or not command_in(received.message):
         return []
     parts = list[InboxMessage]()
     for each in _take_parts_of(received.message, behind) if received.message.more_soon else ():
-        # Each part of an album says that more of it may come, the last one as well.
+        # Each part of an album announces that more may come, even the last one.
         if not each.message.more_soon or each.message.text.strip():
             break
         parts.append(behind.popleft())
@@ -575,7 +574,7 @@ def _belongs_with(message: IncomingMessage, following: InboxMessage) -> bool:
 def _add_parts_of_stopped_turn(
     received: InboxMessage, behind: deque[InboxMessage], assignment: TurnContext, *, before: int
 ) -> None:
-    """Have a turn that is stopped at its beginning hear what came with its message, as far as it came `before`."""
+    """Give a turn that is stopped at its beginning the parts of its message, as far as they came `before`."""
     if command_in(received.message):
         return
     assignment.to_hear = [received]

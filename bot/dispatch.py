@@ -1,4 +1,4 @@
-"""What is done with a message of somebody who may talk: a command runs, or a turn answers."""
+"""Handles a message of a person who may talk: runs a command, or answers in a turn."""
 
 import logging
 from collections import OrderedDict
@@ -33,30 +33,30 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CACHED_CONVERSATIONS = 64
-"""Conversations kept in memory; the others are read again from disk when they go on."""
+"""Conversations kept in memory; others are read from disk when they go on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agents:
-    """Who answers."""
+    """The agents that answer."""
 
     with_memory: "Agent"
     for_guests: "Agent"
-    """Those who may not use the memory."""
+    """For people who may not use the memory."""
 
 
 class Dispatcher:
-    """Makes replies, each as a stream of parts. Whoever calls it sees to the order within a chat."""
+    """Makes replies, each as a stream of parts; the caller keeps the order within a chat."""
 
     def __init__(self, services: Services, agents: Agents, *, stop: StopTurn) -> None:
-        """`stop` ends what runs in a chat."""
+        """`stop` ends the running turn of a chat."""
         self._services = services
         self._agents = agents
         self._stop = stop
         self._beside = {each.name for each in services.commands if each.at_once or each.only_tells}
         self._conversations: OrderedDict[ChatId, Conversation] = OrderedDict()
         self._asides: dict[ChatId, str] = {}
-        """What is to be told in a line below the next reply."""
+        """Notices to append to the next reply of a chat."""
 
     async def answer(
         self,
@@ -65,9 +65,9 @@ class Dispatcher:
         received: InboxMessage | None = None,
         assignment: TurnContext | None = None,
     ) -> AsyncGenerator[ReplyPart, None]:
-        """Yield the reply to a message as it grows; without a place in the inbox for who waits for it in this process.
+        """Yield the reply to a message as it grows; `received` is None for a caller that waits in this process.
 
-        Raises ModelError, MemoryFault, StateFault where there is none.
+        Raises ModelError, MemoryFault or StateFault if there is no reply.
         """
         if assignment is None:
             assignment = TurnContext(
@@ -82,7 +82,7 @@ class Dispatcher:
         except BaseException as error:
             goes_on = isinstance(error, StateFault) and not message.alone
             watch.fail(error, goes_on=assignment.parked or goes_on)
-            # Stopped, or broken off by a fault of ours; but a turn that waits for the disk goes on.
+            # Stopped, or failed because of us; a turn that waits for the disk goes on later.
             if not (assignment.parked or isinstance(error, StateFault)):
                 await run_to_completion(self._complete_conversation(message, assignment))
             raise
@@ -98,7 +98,7 @@ class Dispatcher:
         standing = await services.access.standing_of(message.sender, message.groups)
         open_here = await services.access.is_memory_open(message)
         again = False
-        if standing is Standing.STRANGER:  # shut out since it was accepted
+        if standing is Standing.STRANGER:  # refused since the message was accepted
             watch.outcome = "refused"
             yield ReplyPart(phrases.STRANGER, final=True)
             return
@@ -159,9 +159,9 @@ class Dispatcher:
                     yield part
 
     async def leave_unanswered(self, received: InboxMessage, assignment: TurnContext) -> None:
-        """Leave a message in its conversation without doing anything about it: the process has died over it.
+        """Leave a message in its conversation without an answer, because the process died over it.
 
-        That is tried once: it is counted too. Raises StateFault.
+        This is tried once and counts as an attempt. Raises StateFault.
         """
         await self._count_attempt(assignment)
         if assignment.since is None:
@@ -170,7 +170,7 @@ class Dispatcher:
             await self._complete_conversation(received.message, assignment)
 
     async def _complete_conversation(self, message: IncomingMessage, assignment: TurnContext) -> None:
-        """See that what was said stands in the conversation, and a result with each call, however early it ended."""
+        """Store what was said and a result for each open call, even if the turn ended early."""
         if assignment.since is None and (command_in(message) or message.is_blank):
             return
         try:
@@ -178,9 +178,9 @@ class Dispatcher:
             await conversation.load()
             if assignment.since is None:
                 assignment.to_hear = assignment.to_hear or [InboxMessage(assignment.turn, message)]
-                assignment.read = without_reading  # whoever stops it does not wait for what came along
+                assignment.read = without_reading  # whoever stops a turn does not wait for attachments
                 await assignment.add_messages(conversation)
-                # Not to be shortened afterwards: nobody has settled whether it may go into the notes before.
+                # Do not compact it after this: nobody has checked yet whether it may go into the notes.
                 self._conversations.pop(message.chat, None)
             elif assignment.conversation == conversation.id and (
                 calls := find_open_calls(assignment.load_progress(conversation))
@@ -200,14 +200,14 @@ class Dispatcher:
         open_here: bool,
         again: bool,
     ) -> AsyncGenerator[ReplyPart, None]:
-        """Answer a message, or, `again`, what was said before it."""
+        """Answer a message; with `again`, answer the previous one once more."""
         services, chat = self._services, message.chat
         conversation = self._load_conversation(chat)
         if assignment.since is not None:
             await self._count_attempt(assignment)
         await conversation.load()
         if assignment.since is not None and assignment.conversation != conversation.id:
-            assignment.since = None  # another process has begun a new conversation since it was heard
+            assignment.since = None  # another process has started a new conversation since
         if again:
             if not await conversation.retract():
                 watch.outcome = "told"
@@ -217,7 +217,7 @@ class Dispatcher:
         with_memory = standing >= Standing.ALLOWED and open_here
         assignment.with_memory = with_memory
         assignment.in_room = message.in_room
-        # A room is of one piece: what is said there may be noted where its memory is open, whoever speaks.
+        # A room counts as one: with its memory open, everything said there may be noted, whoever speaks.
         assignment.may_flush = open_here and (message.in_room or standing >= Standing.ALLOWED)
         await services.compactor.save_chat(chat, name=message.title, flush=assignment.may_flush)
         if assignment.since is None and not again:
@@ -259,13 +259,13 @@ class Dispatcher:
         return notes
 
     async def _count_attempt(self, assignment: TurnContext) -> None:
-        """Note once that this process works at it: it is not our end when the disk has no room."""
+        """Store once that this process works on the turn; waiting for disk space does not count."""
         if assignment.turn and not assignment.counted:
             await self._services.inbox.count_attempt(assignment.turn)
             assignment.counted = True
 
     async def _last_standing(self, conversation: Conversation, message: IncomingMessage) -> Standing:
-        """How far the person is trusted whose words are answered again: it need not be who asks for that."""
+        """Return the standing of the person whose words are answered again; somebody else may have asked for it."""
         speaker = conversation.last_speaker
         if not message.in_room or not speaker or speaker == str(message.sender):
             return Standing.OWNER
@@ -273,7 +273,7 @@ class Dispatcher:
         return max(Standing.GUEST, await self._services.access.standing_of(PersonId(channel, person)))
 
     async def _compact(self, conversation: Conversation, assignment: TurnContext) -> None:
-        """Shorten a conversation that has become too long, and note what mattered before that."""
+        """Compact a conversation that has become too long, after its facts were flushed to the notes."""
         compactor = self._services.compactor
         if await compactor.needs_compaction(conversation):
             done = await compactor.compact(conversation, cause="threshold", flush=assignment.may_flush)
@@ -281,7 +281,7 @@ class Dispatcher:
                 self._asides[conversation.chat] = done.notice
 
     async def run_afterwards(self, assignment: TurnContext) -> None:
-        """Do what a person need not wait for, once the reply is there."""
+        """Compact the conversation after the reply, so that nobody waits for it; errors are logged."""
         chat = assignment.chat
         conversation = self._conversations.get(chat)
         if conversation is None or assignment.since is None:
@@ -300,7 +300,7 @@ class Dispatcher:
             log.exception("the conversation in %s was not shortened", chat)
 
     def explain_error(self, message: IncomingMessage, error: BaseException) -> str:
-        """Say what a person is told of an error; the details go to the log."""
+        """Return what a person is told about an error; the details go to the log."""
         match error:
             case ModelError():
                 log.warning("no model answered in %s: %s", message.chat, one_line(str(error)))
@@ -315,7 +315,7 @@ class Dispatcher:
                 return phrases.OUR_FAULT
 
     def rename_chat(self, old: ChatId, new: ChatId) -> None:
-        """What was kept by a chat's old id in state.db is kept by its new one now."""
+        """Forget cached data of both ids after a chat's rows in state.db have been renamed."""
         self._conversations.pop(old, None)
         self._conversations.pop(new, None)
         if aside := self._asides.pop(old, ""):
