@@ -93,9 +93,9 @@ class Agent:
     ) -> AsyncGenerator[ReplyPart, None]:
         """Answer the end of a loaded conversation: yield the reply as it grows; the last part is `final`, never blank.
 
-        A turn that a crash interrupted goes on after its last stored step. However a turn ends, what was shown is stored
-        by then, with a result for each call; only a turn that is parked or waits for the disk keeps its open calls.
-        Raises ModelError, StateFault.
+        A turn that a crash interrupted goes on after its last stored step. However a turn ends, what was shown is
+        stored by then, with a result for each call; only a turn that is parked or waits for the disk keeps its calls
+        open. Raises ModelError, StateFault.
         """
         await assignment.add_messages(conversation)
         done = assignment.load_progress(conversation)

@@ -101,7 +101,7 @@ class Assistant:
         self._gathering: set[ChatId] = set()
         """Chats that wait for more parts of their next message."""
         self._stopped_before: dict[int, int] = {}
-        """By the number of a message that was stopped while its other parts were awaited: the number of the stopping one."""
+        """By the number of a message stopped while its other parts were awaited: the number of the stopping message."""
         self._woken = services.woken
         self._leaving = False
 
@@ -229,7 +229,7 @@ class Assistant:
     async def _edit_queued(self, message: IncomingMessage) -> bool:
         """Replace the text of a waiting message, or of an earlier edit of it; return whether there was one.
 
-        The queue changes first, so that no turn takes the old text. After a crash in between, the edit is delivered again.
+        The queue changes first, so that no turn takes the old text. After a crash in between, the edit comes again.
         """
         lane = self._lanes.list_waiting(message.chat)
         for place, waiting in enumerate(lane):
@@ -476,7 +476,7 @@ class Assistant:
     async def rename_chat(self, old: ChatId, new: ChatId) -> None:
         """Store that a chat has another id from now on. Raises StateFault.
 
-        May be called as often as the platform reports it. A running turn ends under the old id, and its adapter shows it
+        May be called as often as the platform reports it. A running turn ends under the old id, which its adapter shows
         under the new one. Waiting messages are answered under the new id, before later ones; a message that still comes
         with the old id belongs to the new one.
         """

@@ -1,4 +1,4 @@
-"""Count on disk how often a message is begun, before anything is done with it: no message crashes us without end."""
+"""Stores how often a message is begun before anything is done with it, so that none can crash the process forever."""
 
 import asyncio
 import logging
@@ -14,13 +14,12 @@ from bot.state.inbox import InboxMessage, QueuedNotice
 log = logging.getLogger(__name__)
 
 MAX_TURN_ATTEMPTS = 20
-"""How often a turn, a reply or a notice is taken up after a crash without getting a step further, before it is taken
-for what crashes us."""
+"""Attempts at a turn, a reply or a notice after crashes without progress; after these it counts as their cause."""
 SUSPECT_SECONDS = 30.0
-"""How long one that may be the cause of crashes waits for another of its channel to be shown."""
+"""Seconds for which a possible cause of crashes waits while another one of its channel is shown."""
 READING_ATTEMPTS = 2
-"""How often the files of a message are begun to be read. If the process died so often while it read them, they are
-not touched again: the person is told, and the message stands in its conversation with its files named."""
+"""Attempts to read the files of a message. If the process died this often, they are not read again: the person is
+told, and the conversation only names the files."""
 
 
 def has_no_attempts_left(received: InboxMessage) -> bool:
@@ -33,7 +32,7 @@ def has_no_attempts_left(received: InboxMessage) -> bool:
 
 
 class Attempts:
-    """Counts the messages that are about to be read. A process that dies meanwhile leaves the count on disk."""
+    """Counts messages that are about to be read; if the process dies, the count stays stored."""
 
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
@@ -43,11 +42,10 @@ class Attempts:
 
     @asynccontextmanager
     async def counted_while_shown(self, what: InboxMessage | QueuedNotice) -> AsyncIterator[None]:
-        """Count a reply or a notice that an earlier process has left, while it is shown.
+        """Count a reply or notice that an earlier process left, while it is shown.
 
-        One that was counted before is shown while no other such is shown in its channel, as with
-        `count_while_reading`. Where
-        state.db cannot be written, it is shown all the same.
+        One that was counted before is shown alone in its channel, as with `count_while_reading`. If state.db cannot be
+        written, it is shown all the same.
         """
         number, inbox = what.number, self._inbox
         add: Callable[[], Awaitable[None]]
@@ -92,11 +90,10 @@ class Attempts:
 
     @asynccontextmanager
     async def count_while_reading(self, messages: Sequence[InboxMessage]) -> AsyncIterator[None]:
-        """Count messages with files, and those that an earlier process left, while they are read.
+        """Count messages with files, and those that an earlier process left, while they are read. Raises StateFault.
 
-        A message that was counted before is read while no other such message is: the next crash then counts against
-        that one alone. What ends without a crash, such as a turn that is parked, is taken off the count. Raises
-        StateFault.
+        A message that was counted before is read while no other such message is, so that the next crash counts against
+        it alone. Without a crash, even if the turn is parked, the count is undone.
         """
         numbers = [
             each.number

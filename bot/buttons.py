@@ -1,4 +1,4 @@
-"""Pure: answers that are offered as buttons, made to fit on one."""
+"""Makes answers fit on buttons."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -7,13 +7,13 @@ from bot.messages import Choice
 from bot.sanitize import one_line
 
 MAX_COMMAND_BYTES = 64
-"""The longest line that comes back from a button."""
+"""The longest command that a button can send back."""
 MAX_LABEL_CHARS = 40
-"""Of a longer label the rest is not shown on a telephone."""
+"""Telephones cut off longer labels."""
 
 
 def buttons_for(choices: Iterable[Choice]) -> tuple[Choice, ...]:
-    """Those whose line fits, with labels that do."""
+    """Return the choices whose command fits on a button, with shortened labels."""
     return tuple(
         replace(each, label=one_line(each.label, limit=MAX_LABEL_CHARS))
         for each in choices
@@ -22,5 +22,5 @@ def buttons_for(choices: Iterable[Choice]) -> tuple[Choice, ...]:
 
 
 def fits_on_button(says: str) -> bool:
-    """Whether a line can come back from a button as it is."""
+    """Return whether a button can send this line back unchanged."""
     return "\n" not in says and len(says.encode("utf-8", "replace")) <= MAX_COMMAND_BYTES

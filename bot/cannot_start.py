@@ -1,5 +1,5 @@
-"""Why the program does not start."""
+"""The error for everything that prevents the start."""
 
 
 class CannotStart(Exception):
-    """Something outside does not let the program start; the text is one line with the mend in it."""
+    """The environment prevents the start; the text is one line that says how to fix it."""

@@ -1,4 +1,4 @@
-"""What a channel must know again after a restart, kept in state.db."""
+"""Values that a channel must know again after a restart, stored in state.db."""
 
 from bot.state import channels
 from bot.state.channels import Unread
@@ -6,29 +6,29 @@ from bot.state.database import State
 
 
 class ChannelStore:
-    """One channel's own small facts, such as a cursor, and what it could not read. Raises StateFault."""
+    """One channel's small values, such as a cursor, and its unreadable updates. Raises StateFault."""
 
     def __init__(self, state: State, channel: str) -> None:
         self._state = state
         self._channel = channel
 
     async def get(self, key: str) -> str:
-        """What was noted under a key; "" for nothing."""
+        """Return the value of a key; "" if there is none."""
         return await self._state.read(lambda db: channels.read_fact(db, self._channel, key))
 
     async def list_prefix(self, prefix: str) -> dict[str, str]:
-        """All that was noted under keys that begin like this, by key."""
+        """Return all values whose keys have this prefix, by key."""
         return await self._state.read(lambda db: channels.read_facts(db, self._channel, prefix))
 
     async def put(self, key: str, value: str) -> None:
-        """Note something; "" forgets it. It is on disk when this returns."""
+        """Store a value; "" deletes it."""
         await self._state.change(lambda db: channels.save_fact(db, self._channel, key, value))
 
     async def keep_unreadable(self, update: str, raw: str, reason: str) -> bool:
-        """Keep what could not be read as it came, so that it may be acknowledged; tell whether it is new."""
+        """Store an unreadable update as it came, so that it can be acknowledged; return whether it is new."""
         unread = Unread(self._channel, update, raw, reason, self._state.at())
         return await self._state.change(lambda db: channels.save_unread(db, unread))
 
     async def count_unreadable(self) -> int:
-        """How much of the channel could not be read."""
+        """Return the number of unreadable updates."""
         return await self._state.read(lambda db: channels.count_unread(db, self._channel))

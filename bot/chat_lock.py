@@ -1,4 +1,4 @@
-"""One turn at a time in a chat, across processes: two terminals may talk in the same conversation."""
+"""One turn at a time in a chat, across processes: two terminals may share a conversation."""
 
 import asyncio
 import fcntl
@@ -16,14 +16,14 @@ POLL_SECONDS = 0.02
 
 @asynccontextmanager
 async def lock_chat(folder: Path, chat: ChatId) -> AsyncIterator[None]:
-    """Wait until no other process answers in the chat, and hold the others off; a process that dies lets go.
+    """Hold the lock of a chat; waits until no other process answers in it. Raises OSError if it cannot be locked.
 
-    A model may take minutes, so there is no limit: whoever waits can stop. Raises OSError where no lock can be had.
+    The system releases the lock if the process dies. There is no time limit, since a model may take minutes.
     """
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240 - microseconds
-    # Not bound to a thread: a turn may be closed from another one than began it.
+    # Not bound to a thread: a turn may be closed from another thread than the one that began it.
     lock = FileLock(folder / f"chat-{_lock_name(chat)}.lock", thread_local=False)
     while True:
         try:
@@ -40,10 +40,9 @@ async def lock_chat(folder: Path, chat: ChatId) -> AsyncIterator[None]:
 
 @contextmanager
 def occupy_chat(folder: Path, chat: ChatId) -> Iterator[bool]:
-    """Be at a chat whose locks are in `folder`; gives whether another process is there already.
+    """Mark a chat as in use; yields whether another process uses it already. Raises OSError if it cannot be locked.
 
-    Both are answered, one turn at a time, each its own messages; in which order, depends on who gets the lock first.
-    Raises OSError where no lock can be had.
+    Both get answers to their own messages, one turn at a time; the lock decides the order.
     """
     make_private_folder(folder)
     fd = os.open(folder / f"talk-{_lock_name(chat)}.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -53,7 +52,7 @@ def occupy_chat(folder: Path, chat: ChatId) -> Iterator[bool]:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             others = True
-        fcntl.flock(fd, fcntl.LOCK_SH)  # at most an instant away: nobody stays alone with it
+        fcntl.flock(fd, fcntl.LOCK_SH)  # waits an instant at most: nobody keeps the exclusive lock
         yield others
     finally:
         os.close(fd)

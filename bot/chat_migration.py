@@ -1,4 +1,4 @@
-"""Chats that their platform calls by another id from now on: what is kept of them goes over, and nothing is lost."""
+"""Moves everything stored for a chat when its platform gives it another id; nothing is lost."""
 
 import asyncio
 import logging
@@ -17,11 +17,11 @@ from memory.errors import MemoryFault
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = 15.0
-"""After which it is tried again to take over what state.db had no room for."""
+"""Seconds before another try when state.db could not be written."""
 
 
 class ChatMigrations:
-    """Which chat goes by which id. What is said in the new one waits until all has gone over."""
+    """Maps old chat ids to new ones; messages to the new id wait until everything has moved."""
 
     def __init__(
         self,
@@ -31,27 +31,27 @@ class ChatMigrations:
         hold: Callable[[ChatId], AbstractAsyncContextManager[None]],
         again_seconds: float = RETRY_SECONDS,
     ) -> None:
-        """`hold` keeps everybody else from a chat."""
+        """`hold` locks a chat."""
         self._state = state
         self._compactor = compactor
         self._hold = hold
         self._again_seconds = again_seconds
         self._new: dict[ChatId, ChatId] = {}
-        """By the old id."""
+        """New ids by old ids."""
         self._under_way: dict[ChatId, asyncio.Event] = {}
-        """By the old id; set once all has gone over, or could not for now."""
+        """By the old id; set once everything has moved, or could not for now."""
         self._known = False
 
-    # -- where things belong --------------------------------------------------------------------------------
+    # -- which chat something belongs to ---------------------------------------------------------------------
 
     def current_chat(self, chat: ChatId) -> ChatId:
-        """The id by which a chat, or the one that it is a part of, goes now."""
+        """Return the present id of a chat, or of the chat that it is a part of."""
         while (old := _parent_chat(chat)) in self._new:
             chat = chat_migration.map_chat(chat, old, self._new[old])
         return chat
 
     def translate_message(self, message: IncomingMessage) -> IncomingMessage:
-        """Give a message as one of the chat in which it is answered; its own id is no message there."""
+        """Return a message as one of its chat's present id; its own id refers to no message there."""
         while (old := _parent_chat(message.chat)) in self._new:
             before, edit_of = message.chat, message.edit_of
             message = replace(
@@ -64,19 +64,19 @@ class ChatMigrations:
         return message
 
     def translate_inbox_message(self, received: InboxMessage) -> InboxMessage:
-        """The same for a message that is in the inbox."""
+        """Translate a message of the inbox."""
         message = self.translate_message(received.message)
         return received if message is received.message else replace(received, message=message, shown=())
 
     def translate_notice(self, notice: QueuedNotice) -> QueuedNotice:
-        """The same for what nobody asked for."""
+        """Translate a notice."""
         chat = self.current_chat(notice.chat)
         return notice if chat == notice.chat else replace(notice, chat=chat, shown=())
 
     # -- moving ---------------------------------------------------------------------------------------------
 
     async def load(self) -> list[ChatId]:
-        """Read once what is known from before; give the old ids of which not all has gone over yet."""
+        """Load the known moves, once; return the old ids whose data has not moved completely. Raises StateFault."""
         if self._known:
             return []
         known = await self._state.read(chat_migration.moves)
@@ -87,10 +87,10 @@ class ChatMigrations:
         return unfinished
 
     async def record(self, old: ChatId, new: ChatId, *, noted: Callable[[], None]) -> None:
-        """Note that a chat has another id; on disk when this returns. `noted` is called where that is news.
+        """Store that a chat has another id; calls `noted` if that is new. Raises StateFault.
 
-        From that moment on, and not a step earlier, `current_chat` knows of it: what waits is put elsewhere before
-        anything else happens, or it would get out of order.
+        `current_chat` knows the new id immediately before `noted` runs, which has to move waiting messages: nothing can
+        come in between, so their order stays.
         """
         old, new = _parent_chat(old), _parent_chat(new)
         if new not in (old, self._new.get(old)):
@@ -99,9 +99,9 @@ class ChatMigrations:
     async def _note(self, old: ChatId, new: ChatId, noted: Callable[[], None]) -> None:
         at = self._state.at()
         await self._state.change(lambda db: chat_migration.save_move(db, old, new, at=at))
-        if self._new.get(old) == new:  # told twice at the same time
+        if self._new.get(old) == new:  # reported twice at the same time
             return
-        self._new.pop(new, None)  # as in state.db: it lives
+        self._new.pop(new, None)  # as in state.db: this id is in use again
         self._new[old] = new
         self._start_migration(old)
         noted()
@@ -112,7 +112,7 @@ class ChatMigrations:
             self._under_way.setdefault(old, asyncio.Event())
 
     async def wait_until_migrated(self, chat: ChatId) -> None:
-        """Wait until all that was kept of a chat by another id has gone over, or could not for now."""
+        """Wait until everything stored under other ids of a chat has moved, or could not for now."""
         for old, event in list(self._under_way.items()):
             if self.current_chat(old) == _parent_chat(chat):
                 await event.wait()
@@ -124,9 +124,9 @@ class ChatMigrations:
         quiet: Callable[[ChatId], Awaitable[None]],
         gone_over: Callable[[ChatId, ChatId], None],
     ) -> None:
-        """Have all that is kept of a chat by an old id go over, as soon as what runs there has ended.
+        """Move everything stored under an old id of a chat as soon as its running turn has ended. Raises nothing.
 
-        `quiet` waits for that; `gone_over` is told old and new id of the chat and of each part. Raises nothing.
+        `quiet` waits for that turn; `gone_over` gets the old and new id of the chat and of each part.
         """
         old = _parent_chat(old)
         self._start_migration(old)
@@ -144,7 +144,7 @@ class ChatMigrations:
                     return
                 else:
                     return
-                event.set()  # what is said meanwhile is answered, and joined with the rest later
+                event.set()  # messages are answered meanwhile, and merged with the rest later
                 await asyncio.sleep(self._again_seconds)
         finally:
             event.set()
@@ -159,7 +159,7 @@ class ChatMigrations:
         for part in await self._state.read(lambda db: chat_migration.read_parts(db, old)):
             new = self.current_chat(part)
             if new == part:
-                return  # it lives again
+                return  # the id is in use again
             async with self._hold(new):
                 await quiet(part)
                 async with self._hold(part):
@@ -175,5 +175,5 @@ class ChatMigrations:
 
 
 def _parent_chat(chat: ChatId) -> ChatId:
-    """The chat of which this one may be a part."""
+    """Return the chat itself, or the chat that this one is a part of."""
     return ChatId(chat.channel, chat.name.partition("/")[0])

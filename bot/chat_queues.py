@@ -1,4 +1,4 @@
-"""One thing at a time in each chat, many chats at once, everything in the order in which it came."""
+"""Queues that handle one item at a time in each chat, and many chats at once, in order of arrival."""
 
 import asyncio
 import logging
@@ -19,9 +19,9 @@ async def _ready_now(chat: ChatId) -> None:
 
 
 class ChatQueues(Generic[Item]):
-    """A queue for each chat that has something waiting; each is worked off by a task of its own.
+    """A queue for each chat with waiting items; each has a task of its own.
 
-    A chat gives up its place after each piece of work, so that one with much to do keeps nobody waiting.
+    A chat gives up its slot after each item, so that a busy one does not delay the others.
     """
 
     def __init__(
@@ -32,21 +32,21 @@ class ChatQueues(Generic[Item]):
         at_once: int,
         ready: Callable[[ChatId], Awaitable[None]] = _ready_now,
     ) -> None:
-        """`work` is given the next item and what waits behind it in the same chat, of which it may take more.
+        """`work` gets the next item and the queue behind it, from which it may take more.
 
-        `at_once`: chats of one channel that are worked for at the same time. `ready` waits for what must have
-        happened before anything is begun in a chat.
+        `at_once`: chats of one channel that are handled at the same time. `ready` waits for everything that must happen
+        before a chat's next item.
         """
         self._work = work
         self._ready = ready
         self._tasks = tasks
         self._rooms: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(at_once))
-        """By channel: one that cannot be reached, and keeps its places, takes none of another's."""
+        """By channel, so that a channel that cannot be reached takes no slots of others."""
         self._lanes: dict[ChatId, deque[Item]] = {}
         self._closed = False
 
     def put(self, chat: ChatId, item: Item, *, first: bool = False) -> None:
-        """Add to a chat's lane; `first`: before all that waits there."""
+        """Add an item to a chat's queue; `first`: at its front."""
         lane = self._lanes.get(chat)
         if lane is None:
             lane = self._lanes[chat] = deque()
@@ -57,9 +57,9 @@ class ChatQueues(Generic[Item]):
             lane.append(item)
 
     def move(self, place_of: Callable[[ChatId], ChatId], change: Callable[[Item], Item]) -> None:
-        """Have what waits in a chat wait in another, where `place_of` tells so, before all that waits there.
+        """Move waiting items to the front of other chats' queues, as `place_of` maps them.
 
-        What is worked on goes on where it is. `change` makes of an item the same for the other chat.
+        A running item stays where it is. `change` translates an item for its new chat.
         """
         for chat, lane in list(self._lanes.items()):
             if (new := place_of(chat)) != chat:
@@ -69,11 +69,11 @@ class ChatQueues(Generic[Item]):
                     self.put(new, item, first=True)
 
     def list_waiting(self, chat: ChatId) -> deque[Item]:
-        """What waits in a chat, next first."""
+        """Return the waiting items of a chat, the next one first."""
         return self._lanes.get(chat) or deque()
 
     def close(self) -> None:
-        """Begin nothing any more."""
+        """Begin no further items."""
         self._closed = True
 
     async def _run_queue(self, chat: ChatId, lane: deque[Item]) -> None:
@@ -82,7 +82,7 @@ class ChatQueues(Generic[Item]):
             while lane and not self._closed:
                 async with room:
                     await self._ready(chat)
-                    if lane and not self._closed:  # it may have been relocated meanwhile
+                    if lane and not self._closed:  # it may have been moved meanwhile
                         await self._run_next(lane)
         finally:
             del self._lanes[chat]
@@ -90,5 +90,5 @@ class ChatQueues(Generic[Item]):
     async def _run_next(self, lane: deque[Item]) -> None:
         try:
             await self._work(lane.popleft(), lane)
-        except Exception:  # what waits behind it is nobody else's
+        except Exception:  # the items behind it must still be handled
             log.exception("something in a chat broke off; what waits there goes on")

@@ -1,4 +1,4 @@
-"""Replies and notices on their way to the people: shown by the channel's adapter, again where that fails."""
+"""Delivers replies and notices through the channel's adapter, and retries what fails."""
 
 import asyncio
 import logging
@@ -19,12 +19,12 @@ from bot.tasks import is_being_cancelled
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS = (1.0, 5.0, 30.0, 120.0)
-"""Seconds after which a reply that could not be shown is tried again. The last one again and again where the channel
-fails; after a fault of ours, with the next start."""
+"""Seconds before each retry of a reply. If the channel fails, the last one repeats; after an error of ours, the next
+start tries again."""
 
 
 class Delivery:
-    """Hands what is said to the adapter that serves its chat, and notes how far that has come."""
+    """Shows replies in their chats, and stores how far they have come."""
 
     def __init__(
         self,
@@ -39,21 +39,19 @@ class Delivery:
         self._measures = measures or Metrics()
         self._pauses = pauses
         self._unnoted: list[Callable[[], Awaitable[None]]] = []
-        """What was delivered while state.db could not be written."""
+        """Writes to state.db that failed and are still to be made."""
 
     async def deliver_reply(self, received: InboxMessage, turn: ReplyTask, *, shown: list[str]) -> bool:
-        """Show a reply as it grows until it has been delivered; tell whether it has, or never can be.
+        """Show a reply as it grows; return whether it was delivered, or never can be.
 
-        `shown` is kept true: the platform's ids of the messages that show it. A turn whose reply cannot be shown
-        still comes to its end: what was to be noted is noted.
+        `shown` holds the platform's ids of the messages that show it, and is kept up to date. A turn whose reply cannot
+        be shown still runs to its end, and its result is stored.
         """
         number, message = received.number, received.message
 
         async def keep(ids: Sequence[str]) -> None:
             shown[:] = ids
-            await self._save_or_queue(
-                lambda: self._inbox.record_shown(number, tuple(shown))
-            )  # noted late, it is still true
+            await self._save_or_queue(lambda: self._inbox.record_shown(number, tuple(shown)))
 
         async def show() -> None:
             async with aclosing(turn.stream_parts()) as parts:
@@ -73,11 +71,11 @@ class Delivery:
         return delivered or message.alone
 
     async def mark_done(self, number: int) -> None:
-        """Note that a reply has been delivered."""
+        """Store that a reply was delivered."""
         await self._save_or_queue(lambda: self._inbox.mark_delivered(number))
 
     async def answer_once(self, message: IncomingMessage, text: str) -> None:
-        """Answer what is not taken in, once and as well as it goes: nothing of it is kept."""
+        """Show an answer to a message that was not accepted; it is tried once, and nothing is stored."""
 
         async def forget(ids: Sequence[str]) -> None:
             del ids
@@ -90,7 +88,7 @@ class Delivery:
         await self._retry(show, f"an answer to {message.chat}", message.chat, ())
 
     async def deliver_notice(self, notice: QueuedNotice) -> None:
-        """Show what nobody asked for just now, and note that."""
+        """Show a notice and store that it was delivered."""
         shown = list(notice.shown)
 
         async def keep(ids: Sequence[str]) -> None:
@@ -108,7 +106,7 @@ class Delivery:
             await self._save_or_queue(lambda: self._inbox.mark_notice_delivered(notice.number))
 
     async def save_queued(self) -> None:
-        """Note what was delivered while state.db could not be written."""
+        """Write to state.db what could not be written before."""
         while self._unnoted and await self._save_or_queue(self._unnoted.pop(0)):
             pass
 
@@ -121,7 +119,7 @@ class Delivery:
         *,
         before: Callable[[], Awaitable[None]] | None = None,
     ) -> bool:
-        """Show until that succeeds; `before` is waited for before it is tried again."""
+        """Show until that succeeds or the pauses are used up; wait for `before` before each retry."""
         left = list(pauses)
         while True:
             is_ours, wanted = False, 0.0
@@ -148,7 +146,7 @@ class Delivery:
                 del left[0]
 
     async def _save_or_queue(self, work: Callable[[], Awaitable[None]]) -> bool:
-        """Note it now, or as soon as state.db can be written again; tell which."""
+        """Write now, or queue it until state.db can be written; return False if it was queued."""
         try:
             await work()
         except StateFault as fault:

@@ -1,4 +1,4 @@
-"""From the settings to who makes the vectors of the notes: the keys and addresses of chat providers count too."""
+"""Chooses the embedding provider from the settings, including keys and base URLs of chat providers."""
 
 import os
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from memory.embeddings.provider_choice import ChatProviderAccess, ProviderSectio
 
 
 def open_embedding_from_settings(settings: Settings) -> Embedding:
-    """Choose and open as `[memory.embedding]` says; asks nobody and loads no model.
+    """Choose and open providers as `[memory.embedding]` says, without requests and without loading a model.
 
-    What is chosen but cannot be had is no error here: the memory then finds by words and says why.
+    An unavailable provider is no error: the memory then searches by words and says why.
     """
     return open_embedding(
         settings.memory.embedding,
@@ -23,9 +23,9 @@ def open_embedding_from_settings(settings: Settings) -> Embedding:
 
 
 def is_different_embedding(settings: Settings, other: Settings) -> bool:
-    """Whether somebody else would make the vectors by the other settings, or at another address, or with another key.
+    """Return whether the two settings choose different providers, base URLs or keys for embeddings.
 
-    Also where `[memory.embedding]` itself is the same.
+    They may differ even if `[memory.embedding]` is the same.
     """
     choices = [
         choose_providers(
@@ -40,7 +40,7 @@ def is_different_embedding(settings: Settings, other: Settings) -> bool:
 
 
 def provider_sections(settings: Settings) -> dict[str, ProviderSection]:
-    """The tables under `providers`, each with the address that its name stands for: its key is for no other."""
+    """Return the tables under `providers`, each with the base URL of its name: its key must go nowhere else."""
     return {
         name: ProviderSection(
             table.kind,
@@ -52,7 +52,7 @@ def provider_sections(settings: Settings) -> dict[str, ProviderSection]:
 
 
 def chat_provider(settings: Settings, environment: Mapping[str, str]) -> ChatProviderAccess | None:
-    """The first provider of `models.chain` that speaks OpenAI's language; None without one."""
+    """Return the first provider of `models.chain` that has an OpenAI-compatible API; None if there is none."""
     for place, model in enumerate(settings.models.chain):
         name = model.partition("/")[0]
         provider = resolve_provider(name, settings.providers, environment)

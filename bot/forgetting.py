@@ -1,4 +1,4 @@
-"""`/forget`: what is to be forgotten, shown first, then removed everywhere."""
+"""`/forget`: show what is to be forgotten, then remove it everywhere."""
 
 import asyncio
 import hashlib
@@ -24,7 +24,7 @@ from memory.listing import Problem
 from memory.memory import Memory
 
 MAX_LINES = 50
-"""How many passages of the notes are forgotten at once."""
+"""Passages of the notes that can be forgotten at once."""
 MAX_EXCERPTS = 5
 EXCERPT_CHARS = 120
 _LINES_PER_STEP = 20
@@ -32,33 +32,33 @@ CODE_MINUTES = 10
 
 CODE_CHARS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
 _BATCH_ROWS = 100
-"""With pictures one of them may have a megabyte."""
+"""Rows read at once; with pictures, one row may take a megabyte."""
 _FORGOTTEN_RESULT = json.dumps({"note": FORGOTTEN})
 
 
 class NothingToForget(Exception):
-    """There is nothing of it, or no such code."""
+    """Nothing matches, or there is no such code."""
 
 
 class AlreadyForgotten(Exception):
-    """What the code stands for was removed before."""
+    """What the code stands for has been removed already."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundText:
-    """What is known about something."""
+    """What is stored that matches a query."""
 
     query: str
     lines: tuple[NoteLines, ...]
     too_many: bool
-    """Whether there is more in the notes than is forgotten at once; then there is no code."""
+    """Whether the notes hold more than can be forgotten at once; then there is no code."""
     messages: int
-    """Of conversations, with what tools gave back."""
+    """Matching messages of conversations, including tool results."""
     excerpts: tuple[str, ...]
     elsewhere: int
-    """The trash, reminders, summaries, messages on their way, and the like."""
+    """Matches in the trash, reminders, summaries, undelivered messages and the like."""
     unread: tuple[Problem, ...]
-    """Notes that could not be looked at."""
+    """Notes that could not be searched."""
     code: str = ""
 
 
@@ -68,21 +68,21 @@ class ForgetOutcome:
 
     lines: int
     missed: tuple[str, ...]
-    """Where it stands in the notes all the same, since it had changed meanwhile, or came later."""
+    """Places in the notes that still hold it, because they changed meanwhile or came later."""
     messages: int
     elsewhere: int
     problem: str
-    """Why a trace may be left on the disk; "" where none is."""
+    """Why a trace may be left on the disk; "" if there is none."""
     fault: str = ""
-    """Why the notes, or some of them, still hold it; "" where none does."""
+    """Why some notes still hold it; "" if none does."""
 
 
 class ForgetService:
-    """Finds what is known about something, and removes it once that is confirmed.
+    """Finds what matches a query, and removes it after a confirmation.
 
-    "It" are the lines of notes that have all the words of a query, and in conversations, the trash and whatever else
-    is kept all texts that have these words or repeat such a line. What waits for a confirmation is kept in state.db,
-    without what was found: any process may carry it out, also after a crash in the middle of it.
+    A match in the notes is a line with all words of the query. In conversations, the trash and everything else that is
+    stored, a match is a text that has these words or repeats such a line. A pending confirmation is stored in state.db,
+    without its matches: any process can carry it out, also after a crash in the middle.
     """
 
     def __init__(
@@ -93,9 +93,9 @@ class ForgetService:
         forget_typed: Callable[[WordsToForget], int] = lambda wanted: 0,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`forget_typed` removes it from what a channel keeps of a person's inputs, where the question stands too.
+        """`forget_typed` removes matches from the inputs that a channel keeps, which include the query itself.
 
-        It tells from how many, and raises OSError.
+        It returns the number of inputs, and raises OSError.
         """
         self._memory = memory
         self._state = state
@@ -103,10 +103,10 @@ class ForgetService:
         self._now = now
 
     async def find(self, query: str, *, chat: ChatId, person: PersonId) -> FoundText:
-        """Look for it everywhere; the code is good for CODE_MINUTES, in this chat and for this person.
+        """Search everywhere; the code is valid for CODE_MINUTES, in this chat and for this person.
 
-        What an earlier removal has left half done is ended first. Raises NotFound, and MemoryFault where the notes
-        cannot be read.
+        Completes an earlier removal that was interrupted. Raises NothingToForget, and MemoryFault if the notes cannot
+        be read.
         """
         await self.clean_up()
         if await self._state.read(forgetting.is_unfinished) and not await self._wipe_free_space(
@@ -121,7 +121,7 @@ class ForgetService:
         messages, elsewhere, excerpts = 0, notes.in_trash + notes.in_names, list[str]()
         for place in STORED_TEXTS:
             if place == REQUESTS or place.table == "inbox":
-                continue  # where the question itself stands
+                continue  # the query itself is stored there
             async for changes in self._rows_containing(place, wanted):
                 said = [kept for kept, _ in changes if _is_message(place, kept)]
                 messages += len(said)
@@ -135,9 +135,7 @@ class ForgetService:
         code = "" if notes.more else "".join(secrets.choice(CODE_CHARS) for _ in range(4))
         if code:
             digests = json.dumps([_hash_lines(each) for each in notes.lines])
-            left = await self._state.read(
-                forgetting.is_unfinished
-            )  # by what this takes the place of, perhaps
+            left = await self._state.read(forgetting.is_unfinished)  # perhaps by the request that this replaces
             asked = ForgetRequest(
                 str(chat), str(person), code, query, digests, format_timestamp(self._now()), unfinished=left
             )
@@ -147,11 +145,11 @@ class ForgetService:
         )
 
     async def confirm(self, code: str, *, chat: ChatId, person: PersonId, key: str) -> ForgetOutcome:
-        """Remove what was shown and stands there still; done again under the same key, it goes on or tells the same.
+        """Remove what was shown and is still there; with the same key again, go on or return the same outcome.
 
-        Raises NotFound where this is not the code of this person, here and now, and Removed where all is gone by it
-        already: a button is easily pressed twice. Where notes cannot be written the rest is removed all the same,
-        and the code stays good.
+        Raises NothingToForget if the code is not valid for this person now, and AlreadyForgotten if it was carried out
+        before: a button is easily pressed twice. If notes cannot be written, the rest is removed all the same, and the
+        code stays valid.
         """
         asked = await self._state.read(partial(forgetting.read_request, chat=str(chat), person=str(person)))
         if asked is None or not secrets.compare_digest(asked.code.encode(), code.upper().encode()):
@@ -167,7 +165,7 @@ class ForgetService:
         await self._save(asked)
         notes = await self._find_shown(asked)
         wanted = WordsToForget(asked.query, _split_lines(notes.shown))
-        # First what leads to the notes and not the other way round: cut off here, the question finds the rest again.
+        # The notes come last: after a crash the same query can still find the rest through them.
         messages, elsewhere = await self._remove_from_state(wanted, but=REQUESTS)
         try:
             removed = await self._memory.forget_lines(notes.shown, wanted)
@@ -185,7 +183,7 @@ class ForgetService:
         elsewhere += removed.in_trash + removed.in_names
         done = ForgetOutcome(removed.lines, missed, messages, elsewhere, problem)
         await self._save(replace(asked, query="", lines="[]", outcome=json.dumps(asdict(done))))
-        await self._remove_from_state(wanted, only=REQUESTS)  # where else it was asked for
+        await self._remove_from_state(wanted, only=REQUESTS)  # other requests with the same words
         done = replace(done, problem=problem or await self._vacuum())
         await self._save(
             replace(
@@ -197,9 +195,9 @@ class ForgetService:
     async def cancel(
         self, code: str, *, chat: ChatId, person: PersonId
     ) -> Literal["left", "removed", "unknown"]:
-        """Drop the question that a code belongs to; tell what came of that.
+        """Withdraw the request with this code: "left", "removed" if it was carried out before, or "unknown".
 
-        What has begun to be removed before is not undone by it.
+        A removal that has begun is not undone.
         """
         asked = await self._state.read(partial(forgetting.read_request, chat=str(chat), person=str(person)))
         if asked is None or not secrets.compare_digest(asked.code.encode(), code.encode()):
@@ -210,7 +208,7 @@ class ForgetService:
         return "left"
 
     async def clean_up(self) -> None:
-        """Remove what nobody has confirmed in time."""
+        """Delete requests that were not confirmed in time. Raises StateFault."""
         now = self._now()
         since = format_timestamp(now - timedelta(minutes=CODE_MINUTES))
         await self._state.change(
@@ -225,7 +223,7 @@ class ForgetService:
         await self._state.change(partial(forgetting.save_request, asked=asked))
 
     async def _find_shown(self, asked: ForgetRequest) -> "_StoredPassages":
-        """What stands in the notes now, that which was shown apart from the rest."""
+        """Return the matching passages of the notes: those that were shown, and others."""
         if not asked.query:
             return _StoredPassages((), ())
         found = await self._memory.find_lines(WordsToForget(asked.query), most=MAX_LINES * 20)
@@ -240,7 +238,7 @@ class ForgetService:
         return _StoredPassages(tuple(shown), tuple(others))
 
     async def _wipe_free_space(self, wanted: WordsToForget) -> str:
-        """Free the files of what nothing refers to any more; tell why that could not be done, "" where it was."""
+        """Free the disk space of deleted texts; return why that failed, or ""."""
         try:
             problem = (await self._memory.forget_lines((), wanted)).problem
         except MemoryFault as fault:
@@ -271,7 +269,7 @@ class ForgetService:
     async def _rows_containing(
         self, place: StoredText, wanted: WordsToForget
     ) -> AsyncIterator[list[tuple[StoredRow, str | None]]]:
-        """The texts of a place that hold it, with what is to stand there instead, some at a time."""
+        """Yield batches of matching rows, each row with its new text."""
         after = 0
         while kept := await self._state.read(
             partial(forgetting.read_texts, place=place, after=after, most=_BATCH_ROWS)
@@ -284,11 +282,11 @@ class ForgetService:
 
 @dataclass(frozen=True, slots=True)
 class _StoredPassages:
-    """Passages of the notes that hold it."""
+    """Matching passages of the notes."""
 
     shown: tuple[NoteLines, ...]
     others: tuple[NoteLines, ...]
-    """Changed since, or new."""
+    """Changed since they were shown, or new."""
 
 
 def _hash_lines(lines: NoteLines) -> str:
@@ -320,7 +318,7 @@ def _find_changes(
 
 
 def _text_without(place: StoredText, kept: StoredRow, wanted: WordsToForget) -> str | None:
-    """What is to stand in a text's place: the text itself where it does not hold it, None for nothing at all."""
+    """Return a row's new text: unchanged if nothing matches, None to delete it."""
     match place.table, place.column:
         case "entries", _:
             return _entry_without(kept, wanted)
@@ -341,7 +339,7 @@ def _text_without(place: StoredText, kept: StoredRow, wanted: WordsToForget) -> 
 
 
 def _message_without(kept: StoredRow, wanted: WordsToForget) -> str:
-    """A message that is not answered yet, with what is around it, in the form in which bot/state/inbox.py reads it."""
+    """Return an unanswered message without the matches; bot/state/inbox.py defines the format."""
     message = _parse_json(kept.text)
     if not isinstance(message, dict):
         return kept.text
@@ -355,16 +353,16 @@ def _message_without(kept: StoredRow, wanted: WordsToForget) -> str:
 
 
 def _document_names(document: Any) -> list[str]:
-    """What people have said of a document: what it is called, and who sent it."""
+    """Return what people said about a document: its name, and who sent it."""
     return [document["attachment"]["name"], document["sender_name"]] if isinstance(document, dict) else []
 
 
 def _entry_without(kept: StoredRow, wanted: WordsToForget) -> str:
-    """An entry of a conversation, in the form in which bot/conversations/conversation.py reads it."""
+    """Return an entry of a conversation without the matches; bot/conversations/conversation.py defines the format."""
     fields = _parse_json(kept.text)
     if not isinstance(fields, dict):
         return "{}" if wanted.is_in(kept.text) else kept.text
-    # What stands for a picture is no words, though some may come about in it; its caption takes it along.
+    # Encoded pictures may match by chance; a picture goes together with its caption.
     if not wanted.is_in(_collect_texts({name: value for name, value in fields.items() if name != "images"})):
         return kept.text
     match kept.kind:
@@ -381,7 +379,7 @@ def _entry_without(kept: StoredRow, wanted: WordsToForget) -> str:
 
 
 def _step_without(fields: dict[str, Any], wanted: WordsToForget) -> dict[str, Any]:
-    """What an assistant said and called. The words may be spread over both: then both go. Never the provider's form."""
+    """Return a step without the matches; words spread over text and calls remove both, and `raw` always goes."""
     text, calls = str(fields.get("text", "")), list(fields.get("calls", ()))
     said = wanted.is_in(text)
     called = [wanted.is_in(_collect_texts(_parse_json(str(call.get("arguments", ""))))) for call in calls]
@@ -409,7 +407,7 @@ def _blank_out(value: Any, wanted: WordsToForget) -> Any:
 
 
 def _collect_texts(value: Any) -> str:
-    """All texts in a piece of JSON, and in the JSON that is written in them."""
+    """Join all texts in a JSON value, including JSON that is encoded in its strings."""
     match value:
         case str():
             inner = _parse_json(value) if value[:1] in {"{", "["} else value
@@ -433,7 +431,7 @@ def _dump_json(fields: Any) -> str:
 
 
 def _excerpt_of(kept: StoredRow, wanted: WordsToForget) -> str:
-    """What somebody said, around the words; "" where they stand in what came along, or in what nobody has seen."""
+    """Return the passage of a message around the words; "" if they are in an attachment or a tool result."""
     fields = _parse_json(kept.text)
     if kept.kind == "result" or not isinstance(fields, dict):
         return ""
@@ -443,7 +441,7 @@ def _excerpt_of(kept: StoredRow, wanted: WordsToForget) -> str:
 
 
 def _excerpt_around(text: str, wanted: WordsToForget) -> str:
-    """The passage of a text that has most of the words, those in its middle."""
+    """Return the part of a text that has most of the words, with these in its middle."""
     if len(text) <= EXCERPT_CHARS:
         return text
     starts = range(0, len(text) - EXCERPT_CHARS + _LINES_PER_STEP, _LINES_PER_STEP)

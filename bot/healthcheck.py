@@ -1,17 +1,17 @@
-"""Whether the service on this machine is well: for Docker's HEALTHCHECK, so with as little as possible to import."""
+"""Checks whether the service on this machine is healthy; imports little, since Docker's HEALTHCHECK runs it often."""
 
 import os
 import socket
 import sys
 
 TIMEOUT_SECONDS = 4.0
-"""Seconds of silence; how long all of it may take is Docker's business."""
+"""Seconds without a byte; Docker limits the total time."""
 MAX_ANSWER_BYTES = 64 * 1024
-"""Bytes of it that are read."""
+"""Bytes of the answer that are read."""
 
 
 def main() -> int:
-    """Print what `/healthz` says; return 0 where all is well, else 1."""
+    """Print the answer of `/healthz`; return 0 if the service is healthy, else 1."""
     port = os.environ.get("COMMONPLACE_SERVER__PORT") or "8321"
     try:
         status, told = fetch_health(int(port))
@@ -23,7 +23,7 @@ def main() -> int:
 
 
 def fetch_health(port: int, *, patience: float = TIMEOUT_SECONDS) -> tuple[int, str]:
-    """Ask the service on this port of 127.0.0.1: the status of HTTP and what it says. Raises OSError, ValueError."""
+    """Return the HTTP status and the body of `/healthz` on this port of 127.0.0.1. Raises OSError, ValueError."""
     with socket.create_connection(("127.0.0.1", port), timeout=patience) as connection:
         connection.sendall(f"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
         answer = b""

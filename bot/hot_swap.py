@@ -1,4 +1,4 @@
-"""Something that can be put in another's place while it is in use: who has begun with the old one ends with it."""
+"""Replaces something while it is in use: whoever began with the old one ends with it."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterator
@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 async def no_close() -> None:
-    """Of what needs no closing."""
+    """Do nothing, for things that need no closing."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,22 +25,22 @@ class _OpenThing(Generic[Thing]):
 
 
 class HotSwap(Generic[Thing]):
-    """What counts just now. What was renewed is closed as soon as nobody uses it any more."""
+    """Holds the current thing; a replaced one is closed when nobody uses it any more."""
 
     def __init__(self, thing: Thing, close: Callable[[], Awaitable[None]] = no_close) -> None:
         self._now = _OpenThing(thing, close)
         self._left: list[_OpenThing[Thing]] = []
-        """Renewed, but still in use."""
+        """Replaced, but still in use."""
         self._closing = BackgroundTasks()
 
     @property
     def now(self) -> Thing:
-        """For who only looks at it."""
+        """The current thing, for a short look without keeping it open."""
         return self._now.thing
 
     @contextmanager
     def use(self) -> Iterator[Thing]:
-        """Give it, and keep it open meanwhile."""
+        """Return the current thing and keep it open meanwhile."""
         opened = self._now
         opened.users += 1
         try:
@@ -50,13 +50,13 @@ class HotSwap(Generic[Thing]):
             self._close_unused()
 
     def replace(self, thing: Thing, close: Callable[[], Awaitable[None]] = no_close) -> None:
-        """Put another in its place, for all who begin from now on."""
+        """Replace the current thing for all later users."""
         self._left.append(self._now)
         self._now = _OpenThing(thing, close)
         self._close_unused()
 
     async def close(self) -> None:
-        """Close all of it, whoever uses it."""
+        """Close everything, even if it is in use."""
         for opened in (*self._left, self._now):
             await _close_quietly(opened.close)
         self._left.clear()

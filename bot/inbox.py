@@ -1,4 +1,4 @@
-"""The journal of messages: each is on disk before its platform is told, and open until its answer is delivered."""
+"""The inbox: each message is stored before its platform is told, and stays open until its answer is delivered."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -17,48 +17,48 @@ if TYPE_CHECKING:
 
 
 class Inbox:
-    """What is to be answered and delivered by this process."""
+    """The messages and notices that this process has to answer and deliver. Its methods raise StateFault."""
 
     def __init__(self, state: State, presence: ProcessLock, *, leased: Collection[str] = ()) -> None:
-        """`leased`: channels that no other process of this workspace can have, even if it lives still, as halted."""
+        """`leased`: channels that only this process can own now; a previous owner that seems alive was only halted."""
         self._state = state
         self._presence = presence
         self._leased = leased
 
     async def accept(self, message: IncomingMessage) -> InboxMessage | None:
-        """Take a message in; None where it was delivered before. It is on disk when this returns."""
+        """Store a message and return it; None if it is already known."""
         owner, at = self._presence.token, self._state.at()
         return await self._state.change(lambda db: inbox.add(db, message, owner=owner, at=at))
 
     async def edit(self, number: int, message: IncomingMessage) -> None:
-        """Take in an edit by putting its text in the place of the message with that number, which still waits."""
+        """Replace the text of the waiting message with this number by an edit."""
         owner, at = self._presence.token, self._state.at()
         await self._state.change(lambda db: inbox.save_edit(db, number, message, owner=owner, at=at))
 
     async def merge_parts(self, number: int, whole: IncomingMessage, parts: Collection[int]) -> None:
-        """Keep a message that waits together with what came along with its other parts; those are done with."""
+        """Replace a waiting message by one with all its parts; the parts are done."""
         await self._state.change(lambda db: inbox.merge_parts(db, number, whole, parts))
 
     async def count_attempt(self, *numbers: int) -> None:
-        """Note that messages are begun; what this process dies over is begun again so often and no more."""
+        """Count that messages are begun: after too many crashes they are given up."""
         await self._state.change(lambda db: inbox.tried(db, numbers))
 
     async def uncount_attempt(self, *numbers: int) -> None:
-        """Take back one `tried` of messages: what was begun has ended without a crash."""
+        """Undo one `count_attempt`: the work ended without a crash."""
         await self._state.change(lambda db: inbox.not_tried(db, numbers))
 
     async def notice_tried(self, number: int) -> None:
-        """Note that a notice is about to be shown, as `tried` does for messages."""
+        """Count that a notice is about to be shown, like `count_attempt`."""
         await self._state.change(lambda db: inbox.notice_tried(db, number, change=1))
 
     async def notice_not_tried(self, number: int) -> None:
-        """Take back one `notice_tried`."""
+        """Undo one `notice_tried`."""
         await self._state.change(lambda db: inbox.notice_tried(db, number, change=-1))
 
     async def claim(self, serves: Callable[[ChatId], bool]) -> tuple[list[InboxMessage], list[QueuedNotice]]:
-        """Take up what nobody who lives sees to, of the chats that this process serves; in order of arrival."""
+        """Take over messages and notices of dead processes, for chats that this process serves; in order of arrival."""
         me = self._presence.token
-        # Told by reading alone first: nearly always there is nothing, and nothing need be written.
+        # Read first: nearly always there is nothing, and then nothing need be written.
         if not any(
             owner != me and serves(chat) and not self._is_handled(owner, chat)
             for owner, chat in await self._state.read(inbox.read_owners)
@@ -90,35 +90,38 @@ class Inbox:
     async def queue_notice(
         self, chat: ChatId, text: str, *, key: str, choices: Sequence[Choice] = ()
     ) -> QueuedNotice | None:
-        """Take in what is to be told a chat without being asked; None where that was done before."""
+        """Store a notice to a chat and return it; None if there was one with this key."""
         owner, at = self._presence.token, self._state.at()
         return await self._state.change(
             lambda db: inbox.add_notice(db, str(chat), text, key=key, owner=owner, at=at, choices=choices)
         )
 
     async def record_shown(self, turn: int, shown: Sequence[str]) -> None:
-        """Note which messages of the platform show a reply."""
+        """Store which messages of the platform show a reply."""
         await self._state.change(lambda db: inbox.save_shown(db, turn, shown))
 
     async def mark_delivered(self, turn: int) -> None:
-        """Note that a reply has been delivered: all that it answers is done."""
+        """Store that a reply was delivered; every message that it answers is done."""
         await self._state.change(lambda db: inbox.mark_delivered(db, turn))
 
     async def record_notice_shown(self, number: int, shown: Sequence[str]) -> None:
-        """Note which messages of the platform show a notice."""
+        """Store which messages of the platform show a notice."""
         await self._state.change(lambda db: inbox.save_notice_shown(db, number, shown))
 
     async def mark_notice_delivered(self, number: int) -> None:
-        """Note that a notice has been delivered."""
+        """Store that a notice was delivered."""
         await self._state.change(lambda db: inbox.mark_notices_delivered(db, [number]))
 
     async def record_answer(self, turn: int, reply: str) -> None:
-        """Note a reply that stands in no conversation."""
+        """Store a reply that is not part of a conversation."""
         await self._state.change(lambda db: inbox.save_reply(db, turn, reply))
 
 
 def mark_begun(turn: int, numbers: Iterable[int]) -> Also:
-    """What notes, with the entries that messages become, that the turn has begun; the last rows are theirs."""
+    """Return a function that stores, along with the entries of these messages, that the turn has begun.
+
+    The last rows that it gets have to be those entries.
+    """
     wanted = list(numbers)
 
     def work(db: "Connection", rows: "Sequence[Row]") -> None:
@@ -130,10 +133,10 @@ def mark_begun(turn: int, numbers: Iterable[int]) -> Also:
 
 
 def mark_progress(turn: int) -> Also:
-    """What notes, with a step that is on disk, that a turn gets on."""
+    """Return a function that stores, along with a step, that the turn has made progress."""
     return lambda db, _: inbox.reset_attempts(db, turn)
 
 
 def mark_answered(turn: int, reply: str) -> Also:
-    """What notes, with the last step of a turn, that its reply is known."""
+    """Return a function that stores, along with the last step, that the turn's reply is known."""
     return lambda db, _: inbox.save_reply(db, turn, reply)

@@ -1,4 +1,4 @@
-"""From the settings to the server of the index, where they name one."""
+"""Opens the PostgreSQL server of the index, if the settings name one."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def index_server(settings: "Settings") -> "Server | None":
-    """The server, asked for nothing yet; None without one. Raises IndexUnavailable without its library."""
+    """Return the server without connecting; None if there is none. Raises IndexUnavailable without its library."""
     url = settings.index.url.get_secret_value()
     if not url:
         return None

@@ -1,4 +1,4 @@
-"""The seam between channels and the assistant: what comes in, what goes out."""
+"""The types between channels and the assistant: incoming messages, replies, adapters."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class ChatId:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `channel:name`; raise ValueError where there is no colon."""
+        """Parse `channel:name`. Raises ValueError if it has no colon."""
         channel, colon, name = text.partition(":")
         if not (channel and colon and name):
             raise ValueError(f"{text!r} is not channel:name")
@@ -37,117 +37,117 @@ class PersonId:
 
 
 AttachmentKind = Literal["picture", "document", "voice", "other"]
-"""`voice` is anything that is listened to; `other` what nobody here can read, such as a film."""
+"""`voice` is anything to listen to; `other` is anything that cannot be read here, such as a film."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """What came along with a message. Its content is fetched when wanted; the rest is the sender's word for it."""
+    """A file that came with a message. Its content is fetched on demand; the other fields are the sender's claims."""
 
     kind: AttachmentKind
     handle: str
-    """What its adapter fetches it by; kept, never shown or logged."""
+    """What its adapter fetches it by; stored, but never shown or logged."""
     name: str = ""
-    """As the sender's file is called: never to be trusted as a path."""
+    """The name of the sender's file; never use it as a path."""
     media_type: str = ""
     size: int = 0
-    """Bytes; 0 where that is not known."""
+    """Bytes; 0 if unknown."""
     seconds: float = 0.0
-    """How long it plays."""
+    """Playing time."""
     quoted: bool = False
-    """Whether it came along with what the message replies to, which may be somebody else's."""
+    """Whether it belongs to the message that is replied to, which may be somebody else's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """What a message replies to, or the part of it that was picked out."""
+    """The message that is replied to, or the selected part of it."""
 
     text: str
     sender_name: str = ""
     mine: bool = False
-    """Whether the bot had said it."""
+    """Whether the bot said it."""
 
 
 @dataclass(frozen=True, slots=True)
 class IncomingMessage:
-    """What a person said, before anything was done with it."""
+    """What a person said, as it came from the channel."""
 
     id: str
-    """Unique within its chat; the platform's own id where it has one."""
+    """Unique within its chat; the platform's own id if there is one."""
     chat: ChatId
     sender: PersonId
     text: str
     sent_at: datetime
-    """Aware."""
+    """Timezone-aware."""
     sender_name: str = ""
     chat_name: str = ""
     """What people call the chat; "" for the sender's name."""
     in_room: bool = False
-    """True where others listen too: a group, a guild channel."""
+    """Whether other people can read it: a group, a guild channel."""
     addressed: bool = True
     """In a room: whether the bot is mentioned or replied to, or the message is a command for it."""
     alone: bool = False
-    """True where each message has its own answer, as a line of a program has; else those in a row may share one."""
+    """Whether the message needs an answer of its own, like a line of a script; others in a row may share one."""
     edit_of: str = ""
-    """The id of the message in whose place this one was put by its sender."""
+    """Id of the message that its sender has replaced by this one."""
     former_id: str = ""
-    """The id that an earlier version gave it: a message that is known by it is not taken in once more."""
+    """Id that an earlier version gave the message; it is not accepted again under the new one."""
     handle: str = ""
-    """What the platform wants to have with the answer, such as a token or a topic; kept, never read or logged by us."""
+    """What the platform needs to answer, such as a token or a topic; stored, but never interpreted or logged here."""
     attachments: tuple[Attachment, ...] = ()
-    """Also those of the message that it replies to."""
+    """Including those of the message that it replies to."""
     quoted: Quoted | None = None
     forwarded_from: str = ""
-    """Whose words these are, where the sender passes them on: they are no command, whatever they look like."""
+    """Author of forwarded words; they are never a command, whatever they look like."""
     groups: tuple[str, ...] = ()
-    """What counts for the sender where it was said, beside their own id: entries of `[access]` without the channel's
-    name, such as `GUILD/@ROLE`."""
+    """Entries of `[access]` that apply to the sender in this chat, besides their own id; without the channel's name,
+    such as `GUILD/@ROLE`."""
     more_soon: bool = False
-    """Whether another that belongs to it is on its way, as in an album: it is waited for a moment."""
+    """Whether another part is on its way, as in an album; it is awaited for a moment."""
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing is said with it and nothing comes along."""
+        """Whether the message has neither text nor attachments."""
         return not (self.text.strip() or self.attachments)
 
     @property
     def title(self) -> str:
-        """What people call the chat; "" where it has no name."""
+        """What people call the chat; "" if it has no name."""
         return self.chat_name or ("" if self.in_room else self.sender_name)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An answer that is offered, as a button where the channel has such; pressing it is the same as saying it."""
+    """A suggested answer, shown as a button if the channel has buttons; pressing it is the same as saying it."""
 
     label: str
     says: str
-    """A line with a command, of 64 bytes at most: it comes back as a message of whoever chose it."""
+    """A command line of at most 64 bytes; it comes back as a message of the person who pressed the button."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyPart:
-    """The whole reply so far, as Markdown; a later part replaces the earlier one."""
+    """The whole reply so far, as Markdown; a later part replaces an earlier one."""
 
     text: str
     final: bool = False
     choices: tuple[Choice, ...] = ()
-    """Offered below the text, where it is final. The text says without them what can be answered."""
+    """Offered below a final text. The text itself also says how to answer."""
     answers: tuple[str, ...] = ()
-    """Ids of the messages that this answers, where it is final: more than one where several came in a row."""
+    """For a final part: ids of the messages that this answers; more than one if several came in a row."""
 
 
 @dataclass(slots=True)
 class Sending:
-    """Whether somebody wants to read no more of a reply that is whole, and whether that leaves anything out."""
+    """Whether the sending of a finished reply was stopped, and whether a stop would leave anything out."""
 
     is_stopped: bool = False
-    """What is not sent by then goes as one file, or is left out."""
+    """What has not been sent by then goes as one file, or is left out."""
     is_left: bool | None = None
-    """Whether a stop would leave anything out now; None where nobody knows yet."""
+    """Whether a stop would leave anything out now; None if unknown."""
 
     def stop(self) -> bool:
-        """Send no more of it; return False where nothing is left to stop."""
+        """Send no more of the reply; return False if nothing is left to stop."""
         if self.is_stopped or self.is_left is False:
             return False
         self.is_stopped = True
@@ -156,79 +156,80 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Something to be shown in a chat: the answer to a message, or what nobody asked for just now."""
+    """Something to show in a chat: the answer to a message, or a notice."""
 
     chat: ChatId
     to: IncomingMessage | None
-    """None for a reminder and the like."""
+    """None for a reminder and other notices."""
     key: str
-    """Names this reply for ever, also after a crash: what a platform's nonce is made of."""
+    """Permanent key of this reply, the same after a crash; a platform's nonce is derived from it."""
     parts: AsyncIterator[ReplyPart]
-    """Where the last one is not `final`, the reply goes on later, in another Reply of the same key."""
+    """If the last one is not `final`, the reply goes on later in another Reply with the same key."""
     keep: Callable[[Sequence[str]], Awaitable[None]]
-    """To be told the platform's ids of the messages that show it, all of them, as soon as there is one more."""
+    """Call with the platform's ids of all messages that show the reply, whenever there is a new one."""
     shown: tuple[str, ...] = ()
-    """Ids that were kept before a crash: these messages are to be edited, not sent once more."""
+    """Ids stored before a crash: edit these messages instead of sending them again."""
     in_passing: bool = False
-    """Whether what it is put to was not taken in: then that stays as it is, such as a question with its buttons."""
+    """Whether the message was not accepted: then what it replies to, such as a question with its buttons, stays."""
     sending: Sending = field(default_factory=Sending)
-    """Is stopped where somebody wants to read no more of it; whoever sends it notes there whether anything is left."""
+    """Stopped when nobody wants to read more of it; the sender notes there whether anything is left."""
 
 
 LONGEST_WAIT = 3600.0
-"""Seconds for which a platform is left alone that wants that; then it may say so again."""
+"""Maximum seconds of a pause that a platform asks for; after that it may ask again."""
 
 
 def bounded_wait(seconds: float) -> float:
-    """Return how long to wait where a platform has named a time, which may be less than nothing, endless or NaN."""
-    # `max` and `min` in this order also turn NaN into a number.
+    """Return the seconds to wait for a platform's figure, which may be negative, infinite or NaN."""
+    # This order of `max` and `min` also turns NaN into a number.
     return max(0.0, min(LONGEST_WAIT, seconds))
 
 
 class ChannelFault(Exception):
-    """What an adapter raises where its platform fails; one line, with no secret in it."""
+    """Raised by an adapter when its platform fails; one line without secrets."""
 
     def __init__(self, detail: str, *, retry_after: float = 0.0) -> None:
-        """`retry_after`: seconds for which the platform wants to be left alone, as it said so."""
+        """`retry_after`: seconds that the platform asked to wait."""
         super().__init__(detail)
         self.retry_after = bounded_wait(retry_after)
 
 
 class AttachmentLost(Exception):
-    """What an adapter raises where an attachment cannot be had, now or later; one line for the person who sent it."""
+    """Raised by an adapter when an attachment cannot be fetched, now or later; one line for its sender."""
 
 
 WriteChunk = Callable[[bytes], Awaitable[None]]
-"""Take the next piece of a file; raises AttachmentLost where the file has more bytes than are wanted, OSError."""
+"""Write the next piece of a file. Raises AttachmentLost if the file is larger than allowed, and OSError."""
 
 
 class NotAccepted(Exception):
-    """A message was not taken in, since it cannot be kept just now; the text is one line with the mend in it."""
+    """A message could not be stored at the moment; the text is one line that says how to fix it."""
 
 
 AcceptMessage = Callable[[IncomingMessage], Awaitable[bool]]
-"""Hand a message to the assistant; returns once the message is safe and may be acknowledged. Raises NotAccepted.
+"""Hand a message to the assistant; return whether a Reply to it will come. Raises NotAccepted.
 
-Tells whether a Reply to it will come: not to one that was known, that nobody is to answer, or that goes into another's.
+When it returns, the message is safe and may be acknowledged. There is no Reply to a message that was known
+already, that needs no answer, or that shares the answer of another one.
 """
 
 
 WithdrawMessage = Callable[[ChatId, str], Awaitable[None]]
-"""Tell the assistant that a message, by its id, was taken back by its sender: while it waits, it is not answered."""
+"""Report that a sender has withdrawn a message, by its id; a waiting message is then not answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelHealth:
-    """How a channel fares."""
+    """The state of a channel."""
 
     state: Literal["starting", "up", "down", "standby", "stand-in"]
-    """`standby`: another instance has the channel, and all is well. `stand-in`: a second process of this one has it."""
+    """`standby`: another instance has the channel, all is well. `stand-in`: a second process of this one has it."""
     detail: str = ""
-    """Why it is not up, or what hampers it: one line with the mend in it; of a standby, who has the channel."""
+    """Why it is not up, or what hampers it: one line that says how to fix it; for a standby, who has the channel."""
 
 
 class Adapter(Protocol):
-    """One channel. Only the adapter knows its platform."""
+    """One channel; nothing else knows its platform."""
 
     @property
     def name(self) -> str:
@@ -237,30 +238,30 @@ class Adapter(Protocol):
 
     @property
     def health(self) -> ChannelHealth:
-        """How the channel fares just now."""
+        """The channel's current state."""
         ...
 
     def serves(self, chat: ChatId) -> bool:
-        """Tell whether what is for this chat can be shown by this adapter."""
+        """Return whether this adapter can show something in this chat."""
         ...
 
     def home_of(self, person: PersonId) -> ChatId | None:
-        """Where a person of this channel is told something that others should not read; None where there is no such."""
+        """Return the chat for messages that only this person should read; None if there is none."""
         ...
 
     async def run(self, accept: AcceptMessage) -> None:
-        """Receive until cancelled or until the channel has ended; every message goes to `accept`."""
+        """Receive messages and pass each to `accept`, until cancelled or until the channel has ended."""
         ...
 
     async def render(self, reply: Reply) -> None:
-        """Show a reply as it grows; return when its last part has been delivered, or never can be.
+        """Show a reply as it grows; return when its last part was delivered, or never can be.
 
-        Raises what should be tried again later.
+        Raises an error if it should be tried again later.
         """
         ...
 
     async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
-        """Get an attachment's content piece by piece, of `most` bytes at most.
+        """Write an attachment's content piece by piece, at most `most` bytes.
 
         Raises AttachmentLost, ChannelFault, OSError, and what `write` raises.
         """
@@ -272,5 +273,5 @@ class TracksWithdrawals(Protocol):
     """An adapter whose platform can be asked whether a message is still there."""
 
     async def is_withdrawn(self, message: IncomingMessage) -> bool:
-        """Return whether a message was taken back while nobody was told of it; False where that is not known."""
+        """Return whether a message was withdrawn without anybody being told; False if unknown."""
         ...

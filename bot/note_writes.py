@@ -1,4 +1,4 @@
-"""Writes to the notes that are done once: written down before, looked for after a crash, and never done twice."""
+"""Writes to the notes that happen exactly once: the intent is stored first and checked after a crash."""
 
 import asyncio
 import hashlib
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TEXT_MAX_CHARS = 200_000
-"""Of what is noted at once. What a document holds is filed, and may be longer."""
+"""Limit of one write. Documents are saved differently and may be longer."""
 _LONG_CHARS = 10_000
-"""A longer text is made ready in a thread: nobody else is to wait for that."""
+"""Longer texts are prepared in a thread, so that the event loop is not blocked."""
 
 _Result = TypeVar("_Result")
 _Attempt = Callable[[Callable[["Connection"], _Result]], _Result]
@@ -38,16 +38,16 @@ _Attempt = Callable[[Callable[["Connection"], _Result]], _Result]
 
 @dataclass(frozen=True, slots=True)
 class CorrectedLines:
-    """Where lines were replaced, or put back."""
+    """The place of lines that were replaced or restored."""
 
     written: WriteResult
     correction: LineCorrection | None
-    """What stands there in the place of what; None where lines were only added, or before a crash: it is not kept."""
+    """What was replaced by what; None if lines were only added, or if a crash lost it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """Something in the trash that is to stand in a note again."""
+    """How to restore something from the trash into a note."""
 
     file: str
     """Its name in the trash."""
@@ -55,28 +55,28 @@ class RestorePlan:
     path: str
     """The note that it goes to."""
     is_whole: bool
-    """Whether it is a note of its own."""
+    """Whether it becomes a note of its own."""
     stood: LineAnchor | None
-    """Where its lines stood; None for at the end."""
+    """Where its lines were; None for the end."""
     replaces: LineCorrection | None = None
-    """What stands in its place now; None where it is only to be added."""
+    """The lines that have replaced it since; None if it is only added."""
 
 
 class OnceWriter:
-    """The memory's writes, each under a key that is the same when it is tried again, also after a crash.
+    """The memory's writes, each done once under a key that is the same for every retry, also after a crash.
 
-    Under the note's lock the intent is committed, with how often exactly these lines stand in the note already;
-    then the note is written; then where it was written is committed. A second try with the same key, by whatever
-    process, gets that place. Where it is not known, it looks at the note: the lines stand there more often than
-    before, and it is done; the note ends in a torn beginning of them, and the rest is added; or else it is done
-    now. Whoever writes to a note next settles what was left open in it, so that equal lines under different keys
-    are not taken for each other. A daily log's day is that of the first try.
+    Under the note's lock, the intent is committed first, with the number of times that exactly these lines are in the
+    note already. Then the note is written, and then the place is committed. A retry with the same key, by whatever
+    process, returns that place. If the place is unknown, the retry looks at the note: with more copies of the lines
+    than before, the write is done; with a torn beginning of them at the end, the rest is added; otherwise it is
+    written now. The next writer to a note settles its open writes first, so that equal lines under different keys are
+    not confused. A daily log's day is that of the first try.
 
-    What cannot be known: whether a line that is not there any more was never written, or was deleted or rewritten
-    by another program between the crash and the second try; it is then written again. And whether a line that
-    another program has put there meanwhile, exactly the same, is ours; it is then taken for it.
+    Two things cannot be known. A line that is missing was either never written, or another program deleted or rewrote
+    it between the crash and the retry; it is written again. And an identical line may have been added by another
+    program meanwhile; it counts as ours.
 
-    Two writes are one only if they have the same key and say the same. Methods raise MemoryFault.
+    Two writes are the same only if they have the same key and the same content. Methods raise MemoryFault.
     """
 
     def __init__(self, memory: Memory, state: State) -> None:
@@ -85,7 +85,7 @@ class OnceWriter:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def write(self, text: str, *, key: str, target: WriteTarget = "daily") -> WriteResult:
-        """Note something, as `Memory.write` does; a second time with the same key tells where it stands."""
+        """Write a text as `Memory.write` does; a retry with the same key returns where it is. Raises TextTooLong."""
         if len(text) > TEXT_MAX_CHARS:
             raise TextTooLong(
                 f"The text has {len(text):,} characters, and one note takes {TEXT_MAX_CHARS:,} at most; "
@@ -98,29 +98,29 @@ class OnceWriter:
         return await self._append_once(draft, _write_key(key, "write", target, text))
 
     async def append(self, path: str, block: str, *, key: str, title: str) -> WriteResult:
-        """Add a block of Markdown at the end of a note, as it is; a new note begins with `# title`.
+        """Append a block of Markdown to a note, unchanged; a new note begins with `# title`.
 
-        A blank line sets it off from what is there, unless both are bullets.
+        A blank line separates it from the text before, unless both are bullets.
         """
         return await self._append_once(
             NoteDraft(path, format_block(block), title), _write_key(key, "append", path, block)
         )
 
     async def write_document(self, path: str, block: str, *, key: str, title: str) -> WriteResult:
-        """Write a note of its own below `# title`; where there is one of that name, it is `…-2.md`, and so on.
+        """Write a new note below `# title`; if the name is taken, `…-2.md` and so on.
 
-        A second time with the same key tells where it stands, whatever it says by then.
+        A retry with the same key returns where it is, even if its content differs.
         """
         intent = {"append": {"block": format_block(block), "title": title, "at": ""}}
         return await self._write_once(path, intent, _write_key(key, "file"), existing=False, alone=True)
 
     async def find_document(self, key: str) -> WriteResult | None:
-        """Where a note stands that was written with `file` under this key; None where that is not known."""
+        """Return the place of a note that `write_document` wrote under this key; None if unknown."""
         known = await self._state.read(lambda db: note_effects.find_effect(db, _write_key(key, "file")))
         return WriteResult(**known.result) if known and known.result is not None else None
 
     async def record_document(self, key: str, written: WriteResult) -> None:
-        """Note where a note stands, under another key than that under which it was written."""
+        """Store the place of a note under another key than the one under which it was written."""
         key, at = _write_key(key, "file"), self._state.at()
 
         def note(db: "Connection") -> None:
@@ -130,11 +130,11 @@ class OnceWriter:
 
         try:
             await self._state.change(note)
-        except StateFault as fault:  # the next one is then written beside it
+        except StateFault as fault:  # the next one is then written as a second note
             log.warning("%s was written, which is not journalled: %s", written.path, fault)
 
     async def find_unchanged_document(self, key: str, text: str) -> WriteResult | None:
-        """Where a note stands that was noted under this key, if that text stands in it still; else None."""
+        """Return the place stored under this key if the note still contains the text; else None."""
         known = await self.find_document(key)
         if known is None:
             return None
@@ -145,16 +145,16 @@ class OnceWriter:
         return known if clean_text(text).strip("\n") in note.text else None
 
     async def edit(self, path: str, old: str, new: str, *, key: str) -> WriteResult:
-        """Replace one passage, as `Memory.edit` does; a second time with the same key tells where it stands."""
+        """Replace one passage as `Memory.edit` does; a retry with the same key returns where it is."""
         old, new = normalize_passages(old, new)
         intent = {"edit": {"old": old, "new": new}}
         return await self._write_once(path, intent, _write_key(key, "edit", path, old, new), existing=True)
 
     async def correct(self, path: str, line: int, text: str, *, key: str) -> "CorrectedLines":
-        """Replace one line by a text, whose list marker or heading stays; what it was is kept in the trash.
+        """Replace one line by a text; its list marker or heading stays, and the old line goes into the trash.
 
-        `path` may lack `.md` or the folder. A second time with the same key tells where it stands, whatever stands in
-        that line by then.
+        `path` may lack `.md` or the folder. A retry with the same key returns the first result, whatever the line says
+        by then.
         """
         key = _write_key(key, "correct", path, str(line), text)
 
@@ -168,10 +168,10 @@ class OnceWriter:
         return CorrectedLines(written, LineCorrection(**known.intent["correct"]) if known.intent else None)
 
     async def restore(self, find: Callable[[], Awaitable["RestorePlan"]], *, key: str) -> CorrectedLines:
-        """Put lines from the trash back into their note, and a whole note under its name or the first free one like it.
+        """Restore lines from the trash into their note, or a whole note under its name or the next free one.
 
-        Lines that had replaced them go into the trash in their turn. `find` is asked the first time alone: later,
-        something else may be what it finds.
+        The lines that had replaced them go into the trash. `find` is called the first time only, since it may find
+        something else later.
         """
         key = _write_key(key, "put back")
 
@@ -189,7 +189,7 @@ class OnceWriter:
     async def _load_or_plan(
         self, key: str, plan: Callable[[], Awaitable[tuple[str, Mapping[str, Any]]]]
     ) -> Effect:
-        """Return what is to be done under a key, and to which note; that is on disk, and stays so at a second try."""
+        """Return the stored write of a key, after planning and storing it the first time."""
         if known := await self._state.read(lambda db: note_effects.find_effect(db, key)):
             return known
         path, intent = await plan()
@@ -212,7 +212,7 @@ class OnceWriter:
         existing: bool,
         alone: bool = False,
     ) -> WriteResult:
-        """Do it once. `alone`: what a note is begun with, and nothing else; the path is that of the first free name."""
+        """Write once. `alone`: the text becomes a new note, whose path is the first free name."""
         loop = asyncio.get_running_loop()
         names, taken = _free_names(path), set[str]()
 
@@ -230,7 +230,7 @@ class OnceWriter:
             if known and known.result is not None:
                 return WriteResult(**known.result)
             if known and known.path not in {place, note.path} and not (alone and not known.begun):
-                return None  # noted by another process meanwhile, before midnight
+                return None  # another process stored it meanwhile, before midnight
             for other in others:
                 if other.key != key:
                     self._resolve_open_write(note, other, change)
@@ -248,7 +248,7 @@ class OnceWriter:
             self._empty_trash_of(wanted)
             try:
                 change(lambda db: note_effects.mark_done(db, key, asdict(written)))
-            except StateFault as fault:  # it stands in the note all the same, where the next look finds it
+            except StateFault as fault:  # the note has it, and the next look finds it there
                 log.warning("%s was written, which is not journalled yet: %s", note.path, fault)
             return written
 
@@ -259,7 +259,7 @@ class OnceWriter:
                 if known and known.result is not None:
                     return WriteResult(**known.result)
                 place = known.path if known and (known.begun or not alone) else name
-                # In this process they queue here, in order, and no thread is kept waiting.
+                # Writers of this process queue here in order, without blocking threads.
                 async with self._turns.setdefault(place, asyncio.Lock()):
                     held = self._memory.hold(place, partial(write, place=place), existing=existing)
                     if written := await run_to_completion(held):
@@ -270,7 +270,7 @@ class OnceWriter:
             raise _cannot_record(path, fault) from fault
 
     def _resolve_open_write(self, note: LockedNote, other: Effect, change: "_Attempt[None]") -> None:
-        """Find out whether something was done that a crash, or an error, has left open."""
+        """Find out whether a write that a crash or an error left open was done, and store that."""
         written = _recover(note, other.intent)
         if written is None:
             change(lambda db: note_effects.mark_not_done(db, other.key))
@@ -279,12 +279,12 @@ class OnceWriter:
             change(lambda db: note_effects.mark_done(db, other.key, asdict(written)))
 
     def _check_still_in_trash(self, intent: Mapping[str, Any]) -> None:
-        """Raise EditRefused where what is to be put back was put back since that was planned, by somebody else."""
+        """Raise EditRefused if somebody else has restored the text since this was planned."""
         if (file := intent.get("trash")) and not self._memory.is_in_trash(str(file)):
             raise EditRefused("That is no longer in the trash; it may have been restored by somebody else.")
 
     def _empty_trash_of(self, intent: Mapping[str, Any]) -> None:
-        """Take out of the trash what was put back, before the journal knows it as done: no crash leaves it in both."""
+        """Remove a restored text from the trash before the write is stored as done: no crash leaves it in both."""
         if file := intent.get("trash"):
             self._memory.mark_restored(str(file))
 
@@ -300,14 +300,14 @@ def _restore_intent(wanted: "RestorePlan") -> Mapping[str, Any]:
 
 
 def _free_names(path: str) -> Iterator[str]:
-    """The path, and then those of the same name with a number."""
+    """Yield the path, then the same name with numbers."""
     stem = path.removesuffix(".md")
     yield path
     yield from (f"{stem}-{number}.md" for number in count(2))
 
 
 def _add_previous_text(note: LockedNote, intent: Mapping[str, Any]) -> dict[str, Any]:
-    """What is to be done, with the note as it is now."""
+    """Return the intent with what the note says before the write."""
     match intent:
         case {"append": {"block": block}}:
             return {**intent, "before": asdict(note.before_append(block))}
@@ -338,7 +338,7 @@ def _apply(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult:
 
 
 def _recover(note: LockedNote, intent: Mapping[str, Any]) -> WriteResult | None:
-    """Give where it was done, after completing what was torn; None where it was not done."""
+    """Return the place of a write that was done, after completing a torn one; None if it was not done."""
     match intent:
         case {"append": {"block": block, "title": title, **more}, "before": before}:
             at = str(more.get("at", ""))
@@ -367,6 +367,6 @@ def _outcome_unknown(intent: Mapping[str, Any]) -> MemoryFault:
 
 
 def _write_key(key: str, *asked: str) -> str:
-    """The key of exactly this write: a model may use the id of a call again for another one."""
+    """Return the key of exactly this write: a model may use a call id again for another one."""
     said = json.dumps(asked).encode()
     return f"{key}/{hashlib.sha256(said).hexdigest()[:16]}"

@@ -1,4 +1,4 @@
-"""Who has this workspace open: each process holds a lock that the system lets go of when it dies; or a restore."""
+"""Locks that show which processes have this workspace open; the system releases them when a process dies."""
 
 import fcntl
 import json
@@ -16,7 +16,7 @@ from bot.sanitize import one_line
 from memory.disk import make_private_folder
 
 RESTORE_PENDING = "restore.json"
-"""As long as it is in the private folder, a restore is under way, or has broken off."""
+"""File in the private folder that exists while a restore is running or was interrupted."""
 RESTORE_UNFINISHED = (
     "a restore of this workspace was begun and is not done: let it end, or, where it broke off, "
     "call `commonplace restore FILE` once more, which goes on with it"
@@ -27,23 +27,23 @@ _MAX_NOTE_BYTES = 4096
 
 
 def is_unfinished(private: Path) -> bool:
-    """Whether a restore is under way, or has broken off: then the workspace must not be opened."""
+    """Return whether a restore is running or was interrupted; then the workspace must not be opened."""
     return os.path.lexists(private / RESTORE_PENDING)
 
 
 class ProcessLock:
-    """How the others can see that this process lives; a context manager. Raises OSError where there can be no lock."""
+    """A context manager that shows other processes that this one is alive. Raises OSError if it cannot lock."""
 
     def __init__(self, folder: Path) -> None:
         """`folder` holds the locks of all processes of a workspace."""
         self.token = token_hex(8)
-        """Names this process for ever."""
+        """Permanent name of this process."""
         self._folder = folder
         self._fd = -1
 
     def __enter__(self) -> Self:
         make_private_folder(self._folder)
-        # Locked before it has its name: nobody sees it unlocked, and takes us for dead.
+        # Locked before it gets its name, so that nobody finds it unlocked and takes this process for dead.
         draft = self._folder / f"{self.token}.new"
         self._fd = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         fcntl.flock(self._fd, fcntl.LOCK_EX)
@@ -58,42 +58,40 @@ class ProcessLock:
         os.close(self._fd)
 
     def is_alive(self, token: str) -> bool:
-        """Whether the process of this name still runs; "" is nobody's."""
+        """Return whether the process with this token is still running; False for an empty token."""
         return token == self.token or (bool(token) and _is_locked(_lock_path(self._folder, token)))
 
 
 def is_workspace_open(folder: Path, *, sweep: bool = True) -> bool:
-    """Whether any process has the workspace open whose locks are in `folder`. For who has no presence itself.
+    """Return whether any process has the workspace with locks in `folder` open; the caller has no lock itself.
 
-    `sweep`: whether what the dead have left is removed.
+    `sweep`: delete the lock files of dead processes.
     """
     return any(_is_locked(file, sweep=sweep) for file in folder.glob(f"{_BEGINNING}*{_ENDING}"))
 
 
 class AlreadyRunning(Exception):
-    """Another service has the workspace; the text says who it is and how it is stopped, to follow a name of its own."""
+    """Another service uses the workspace; the text says which one and how to stop it."""
 
 
 @contextmanager
 def hold_service_lock(folder: Path, *, shared: bool) -> Iterator[None]:
-    """Be the one service of a workspace whose locks are in `folder`.
+    """Hold the lock of the one service of a workspace; a context manager. The system releases it if the process dies.
 
-    A process that dies lets go, however it dies: what its file says counts for nothing without its lock. `shared`:
-    beside others that settle between them who does what. Raises ServedAlready where there is one that does not, or
-    any where this one does not; OSError where there can be no lock.
+    `shared`: allow other shared services. Raises AlreadyRunning if another service has the lock and not both share
+    it, OSError if it cannot be locked.
     """
     make_private_folder(folder)
-    fd = os.open(
-        folder / _SERVICE_LOCK, os.O_RDWR | os.O_CREAT, 0o600
-    )  # never removed: others may be about to lock it
+    # Never deleted, since others may be about to lock it.
+    fd = os.open(folder / _SERVICE_LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
             fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError:
             raise AlreadyRunning(_describe_service(os.pread(fd, _MAX_NOTE_BYTES, 0))) from None
-        with suppress(OSError):  # such as a full disk: the lock counts, the note only helps
+        with suppress(OSError):  # such as a full disk: the lock is enough, the note only helps
             os.ftruncate(fd, 0)
-            if not shared:  # of several, nobody could tell which is the one that still lives
+            if not shared:  # with several services, the note would not say which of them is alive
                 note = {"pid": os.getpid(), "host": socket.gethostname(), "pids": _pid_namespace()}
                 os.pwrite(fd, json.dumps(note).encode(), 0)
         yield
@@ -102,17 +100,15 @@ def hold_service_lock(folder: Path, *, shared: bool) -> Iterator[None]:
 
 
 def service_pid(folder: Path) -> int | None:
-    """Return the process id of the service whose locks are in `folder`; None where none runs here.
+    """Return the process id of the service whose locks are in `folder`; None if none runs here.
 
-    None too where several share the workspace, or where it runs on another machine or in another container.
+    None too if several services share the workspace, or if it runs on another machine or in another container.
     """
     try:
         note = _read_note((folder / _SERVICE_LOCK).read_bytes()[:_MAX_NOTE_BYTES])
         if note is None or not note.is_same_namespace:
             return None
-        os.kill(
-            note.pid, 0
-        )  # before the lock is tried: a service that is just starting must not find it taken
+        os.kill(note.pid, 0)  # before the lock is tried, which would block a service that is just starting
         return note.pid if _is_locked(folder / _SERVICE_LOCK, sweep=False) else None
     except OSError:
         return None
@@ -120,7 +116,7 @@ def service_pid(folder: Path) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _ServiceNote:
-    """What a service writes about itself."""
+    """What a service writes into its lock file."""
 
     pid: int
     host: str
@@ -128,12 +124,12 @@ class _ServiceNote:
 
     @property
     def is_same_namespace(self) -> bool:
-        """Whether its process id means the same process here."""
+        """Whether the process id refers to the same process here."""
         return (self.host, self.pids) == (socket.gethostname(), _pid_namespace())
 
 
 def _read_note(note: bytes) -> _ServiceNote | None:
-    """Read a service's note; None where it is empty, or cut short by a full disk."""
+    """Parse a service's note; None if it is empty or damaged."""
     try:
         told = json.loads(note)
         return _ServiceNote(int(told["pid"]), str(told["host"]), str(told["pids"]))
@@ -142,7 +138,7 @@ def _read_note(note: bytes) -> _ServiceNote | None:
 
 
 def _describe_service(text: bytes) -> str:
-    """Name a service and how it is stopped, by its note."""
+    """Return which service it is and how to stop it."""
     note = _read_note(text)
     if note is None:
         return "one or more processes: stop them"
@@ -152,7 +148,7 @@ def _describe_service(text: bytes) -> str:
 
 
 def _pid_namespace() -> str:
-    """Within what a process's number is its own: each container counts from 1; "" where the system does not say."""
+    """Return the namespace in which process ids are unique (each container counts from 1); "" if unknown."""
     try:
         return str(Path("/proc/self/ns/pid").readlink())
     except OSError:
@@ -164,13 +160,13 @@ def _lock_path(folder: Path, token: str) -> Path:
 
 
 def _is_locked(file: Path, *, sweep: bool = True) -> bool:
-    """Try the lock; the file of a process that has died goes, unless it is not to be swept away."""
+    """Return whether a process holds the lock; `sweep` deletes the file of a dead one."""
     try:
         fd = os.open(file, os.O_RDWR if sweep else os.O_RDONLY)
     except FileNotFoundError:
         return False
     try:
-        # Shared, so that two who look at the same time do not take each other for the owner.
+        # Shared, so that two checks at the same time do not take each other for the owner.
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         if sweep:
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Reminders and scheduled prompts: kept in state.db, delivered once when they are due, however late that is noticed."""
+"""Reminders and scheduled prompts: stored in state.db, delivered once when they are due, however late."""
 
 import asyncio
 import logging
@@ -28,31 +28,32 @@ MAX_PER_CHAT = 200
 MAX_PER_PERSON = 200
 """In all chats together."""
 MAX_UNDELIVERED = 1
-"""Of what one reminder brings: it is skipped while so much is on its way to the chat, or not answered yet."""
+"""Undelivered or unanswered occurrences of one reminder; further ones are skipped."""
 MAX_CHARACTERS = 2_000
 CHECK_SECONDS = 15.0
-"""So late at most is one noticed to be due after the machine has slept, or its clock was set."""
+"""Seconds between checks: the maximum delay after the machine has slept or its clock was set."""
 LATE_AFTER = timedelta(minutes=1)
-"""So much later it says when it was due."""
+"""A reminder this late also says when it was due."""
 BATCH_SIZE = 100
-"""How many are delivered by one transaction."""
+"""Reminders delivered in one transaction."""
 
 
 _NOTICE_KEY = "reminder-{number}-"
-"""How the keys of its notices begin, and the ids of its messages: the moment when it was due follows."""
+"""Start of the keys of its notices; the due time follows."""
 _PROMPT_KEY = "schedule-{number}-"
+"""Start of the ids of its messages; the due time follows."""
 
 
 class ReminderNotSet(Exception):
-    """A reminder that cannot be kept; the text tells why."""
+    """A reminder cannot be stored; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReminderRequest:
-    """Who asks for a reminder, and where it goes."""
+    """Who asks for a reminder, and which chat it goes to."""
 
     key: str
-    """Names the request for ever: the same when it is made again after a crash."""
+    """Permanent key of the request, the same after a crash."""
     chat: ChatId
     person: PersonId
     sender_name: str = ""
@@ -61,7 +62,7 @@ class ReminderRequest:
 
 
 class Reminders:
-    """What is due when, for every chat."""
+    """The reminders of all chats. Its methods raise StateFault."""
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class Reminders:
         owners: Collection[str] = (),
         check_seconds: float = CHECK_SECONDS,
     ) -> None:
-        """`now` is on the owner's clock, in `zone` (an IANA name); `owners` by the settings, who are never kept out."""
+        """`now` is in the owner's time zone, `zone` (an IANA name); `owners` of the settings are never blocked."""
         self._owners = owners
         self.zone = ZoneInfo(zone)
         self._state = state
@@ -81,32 +82,32 @@ class Reminders:
         self._changed = asyncio.Event()
         self._faulty = False
         self._in_one_zone = False
-        """Whether all that is to come was seen to follow this zone."""
+        """Whether all pending reminders are known to follow this zone."""
         self._started: datetime | None = None
-        """When `run` was called for the first time."""
+        """When `run` was first called."""
 
     def set_owners(self, owners: Collection[str]) -> None:
-        """Have these be the owners from now on."""
+        """Use these owners from now on."""
         self._owners = owners
 
     def parse(self, text: str, *, asked_at: datetime | None = None) -> tuple[When, str]:
-        """Read the moment with which a line begins, and the rest, as `read_when` does; raise NoMoment.
+        """Parse the time at the beginning of a line; return it with the rest. Raises TimeParseError.
 
-        `asked_at`: when that was written, where that is long ago; "in 20 minutes" counts from there.
+        `asked_at`: when the line was written, if that was long ago; "in 20 minutes" counts from there.
         """
         return read_when(text, asked_at or self._now(), self.zone)
 
     async def find(self, key: str) -> ReminderRow | None:
-        """What was added under a key before."""
+        """Return the reminder that was added under a key."""
         return await self._state.read(lambda db: stored_reminders.find(db, key))
 
     async def add(
         self, asked: ReminderRequest, when: When, text: str, *, prompt: bool = False
     ) -> ReminderRow:
-        """Keep a reminder, or a prompt that is said to the assistant; once on disk, give it with its number.
+        """Store a reminder, or a prompt for the assistant, and return it with its number.
 
-        A second time with the same key gives the first. Raises NotSet where the text is too long, or where the chat or
-        the person has as many as it may.
+        A retry with the same key returns the first one. Raises ReminderNotSet if the text is too long, or if the chat
+        or the person has too many.
         """
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if len(text) > MAX_CHARACTERS:
@@ -141,11 +142,11 @@ class Reminders:
         return added
 
     async def list_active(self, chat: ChatId) -> tuple[ReminderRow, ...]:
-        """What is to come in a chat, the nearest first."""
+        """Return the pending reminders of a chat, the next one first."""
         return await self._state.read(lambda db: stored_reminders.active(db, str(chat)))
 
     async def cancel(self, number: int, *, chat: ChatId, owner: bool, key: str) -> ReminderRow | None:
-        """End one: only of this chat and no prompt, unless an owner wants it; None where there is none to come."""
+        """Cancel a reminder of this chat, or, for an owner, any reminder or prompt; None if there is none pending."""
         return await self._state.change(
             lambda db: stored_reminders.cancel(
                 db, number, chat=None if owner else str(chat), prompts=owner, key=key, at=self._state.at()
@@ -153,15 +154,15 @@ class Reminders:
         )
 
     def next_due(self, row: ReminderRow, *, seconds: bool = False, name_zone: bool = True) -> str:
-        """When it is due next, in full."""
+        """Return in full when it is due next."""
         due = datetime.fromisoformat(row.due_at)
         return moment_in_full(due, self.zone, seconds=seconds, name_zone=name_zone)
 
     async def run(self, serves: Callable[[ChatId], bool], wake: Callable[[], None]) -> None:
-        """Deliver what is due for the chats that `serves` tells, until cancelled; call it again where it failed.
+        """Deliver due reminders of the chats that `serves` accepts, until cancelled or until it raises an error.
 
-        Delivered is: a row in the outbox or inbox, in one transaction with what becomes of the reminder; `wake` is
-        called after it. Other processes may do the same beside it.
+        It may be called again after that. A delivery is a row in the outbox or inbox, written in one transaction with
+        the reminder's new state; `wake` is called afterwards. Other processes may do the same at the same time.
         """
         self._started = self._started or self._now()
         while True:
@@ -191,14 +192,14 @@ class Reminders:
             return self._check_seconds
         try:
             ahead = (datetime.fromisoformat(due) - now).total_seconds()
-        except (ValueError, TypeError):  # a damaged row, which holds up no other
+        except (ValueError, TypeError):  # a damaged row must not delay others
             return self._check_seconds
         return min(max(ahead, 0.0), self._check_seconds)
 
     async def _apply_zone(self, serves: Callable[[ChatId], bool]) -> None:
-        """Have what is meant at a time of day come at that time in this zone, where the settings named another.
+        """Move reminders set for a time of day in another time zone to the same time in this one.
 
-        What is overdue is delivered first, for the moment for which it was set.
+        Overdue reminders are delivered first, for the time at which they were due.
         """
         zone, now = self.zone.key, format_timestamp(self._now())
         rows = await self._state.read(lambda db: stored_reminders.read_in_other_zones(db, zone))
@@ -290,14 +291,14 @@ class Reminders:
 
 
 def _count_waiting(db: "apsw.Connection", row: ReminderRow) -> int:
-    """Return how much of what it brought has not reached the chat, or is not answered, yet."""
+    """Return how many of its occurrences are not delivered or not answered yet."""
     if row.prompt:
         return inbox.count_open_with_prefix(db, _PROMPT_KEY.format(number=row.number))
     return inbox.count_undelivered_with_prefix(db, _NOTICE_KEY.format(number=row.number))
 
 
 def is_readable(row: ReminderRow) -> bool:
-    """Return whether its moment and its rule can be read: not in a damaged row, or one of a newer version."""
+    """Return whether its time and rule can be parsed: not if the row is damaged or from a newer version."""
     try:
         format_recurrence(row)
         return datetime.fromisoformat(row.due_at).tzinfo is not None
@@ -306,16 +307,16 @@ def is_readable(row: ReminderRow) -> bool:
 
 
 def format_recurrence(row: ReminderRow) -> str:
-    """How it comes round again; "" for once."""
+    """Return in words how it recurs; "" for once."""
     return rule_in_words(Recurrence.parse(row.rule)) if row.rule else ""
 
 
 def _next_occurrence(row: ReminderRow, now: datetime) -> "datetime | stored_reminders.ReminderState":
-    """When it comes round again, or what has become of it. One whose rule cannot be read has come all the same."""
+    """Return when it is due next, or its final state; with an unreadable rule, this was its last occurrence."""
     if not row.rule:
         return "done"
     try:
-        # From now, not from when it was due: one that was missed often comes once.
+        # Counted from now: a reminder that was missed several times comes once.
         return Recurrence.parse(row.rule).next_after(now, ZoneInfo(row.zone)) or "done"
     except (ValueError, LookupError, OSError) as error:
         log.error(
@@ -328,13 +329,13 @@ def _next_occurrence(row: ReminderRow, now: datetime) -> "datetime | stored_remi
 
 
 def _move_to_zone(row: ReminderRow, zone: ZoneInfo) -> datetime | None:
-    """When a reminder is due, at the same time of day in another zone; None where it cannot be read."""
+    """Return when it is due at the same time of day in another zone; None if the row cannot be read."""
     try:
         due = datetime.fromisoformat(row.due_at).astimezone(ZoneInfo(row.zone))
         elapses = row.rule and Recurrence.parse(row.rule).unit == "minutes"
         return due if elapses else on_wall(due.replace(tzinfo=None), zone)
     except (ValueError, LookupError, OSError, OverflowError):
-        return None  # told when it is due
+        return None  # reported when it is due
 
 
 def _to_message(row: ReminderRow, now: datetime, text: str) -> IncomingMessage:
@@ -356,4 +357,4 @@ def _serves_chat(chat: str, serves: Callable[[ChatId], bool]) -> bool:
     try:
         return serves(ChatId.parse(chat))
     except ValueError:
-        return True  # nobody's: it is taken up, and found to be broken
+        return True  # no chat at all: it is delivered here, and found to be broken
