@@ -40,7 +40,7 @@ class HotSwap(Generic[Thing]):
 
     @contextmanager
     def use(self) -> Iterator[Thing]:
-        """Return the current thing and keep it open meanwhile."""
+        """Yield the current thing and keep it open meanwhile."""
         opened = self._now
         opened.users += 1
         try:

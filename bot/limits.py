@@ -1,4 +1,4 @@
-"""What one person may send in a minute, and what all may cost in a day."""
+"""Limits for the messages of one person in a minute, and for the tokens of everybody in a day."""
 
 import math
 import time
@@ -20,17 +20,17 @@ WINDOW = 60.0
 
 @dataclass(slots=True)
 class _Sender:
-    """One person as of late."""
+    """What is known about a person's latest messages."""
 
     sent: deque[float]
-    """When the latest messages that counted were sent, in seconds since 1970."""
+    """When the latest counted messages were sent, in seconds since 1970."""
     seen: float = field(default=-math.inf)
     told: float = field(default=-math.inf)
-    """When the person was told last to wait, on our clock as `seen` is."""
+    """When the person was last told to wait; on our clock, like `seen`."""
 
 
 class MessageRate:
-    """Counts the messages of each person; holds those of the last minute and nobody else."""
+    """Counts each person's messages of the last minute, and forgets older ones."""
 
     def __init__(self, per_minute: int, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_minute = per_minute
@@ -38,15 +38,15 @@ class MessageRate:
         self._senders: OrderedDict[PersonId, _Sender] = OrderedDict()
 
     def set_limit(self, per_minute: int) -> None:
-        """Let everybody send so many from now on; what they have sent within the last minute counts."""
+        """Change the limit; messages of the last minute count towards it."""
         self._per_minute = per_minute
         for sender in self._senders.values():
             sender.sent = deque(sender.sent, maxlen=per_minute)
 
     def check(self, person: PersonId, sent_at: datetime) -> int:
-        """Count a message and give 0; where it is one too many, count nothing and give the seconds to wait.
+        """Count a message and return 0; if it is one too many, count nothing and return the seconds to wait.
 
-        What counts is when it was sent: what somebody wrote in hours may come in at once, after we were away.
+        The time at which it was sent counts: after downtime, messages of several hours may arrive at once.
         """
         sender, at = self._sender(person), sent_at.timestamp()
         if len(sender.sent) == self._per_minute and abs(ago := at - sender.sent[0]) < WINDOW:
@@ -55,13 +55,13 @@ class MessageRate:
         return 0
 
     def uncount(self, person: PersonId, sent_at: datetime) -> None:
-        """Count a message no more that was not taken in; it may come once more."""
+        """Stop counting a message that was not accepted; it may come again."""
         if sender := self._senders.get(person):
             with suppress(ValueError):
                 sender.sent.remove(sent_at.timestamp())
 
     def should_notify(self, person: PersonId) -> bool:
-        """Whether to tell a person that it is too much: once a minute, then silence."""
+        """Return whether to tell a person to wait: once a minute."""
         sender, now = self._sender(person), self._clock()
         if now - sender.told < WINDOW:
             return False
@@ -69,7 +69,7 @@ class MessageRate:
         return True
 
     def __len__(self) -> int:
-        """How many people are held."""
+        """Return the number of people with recent messages."""
         return len(self._senders)
 
     def _sender(self, person: PersonId) -> _Sender:
@@ -89,7 +89,7 @@ async def _flush_nothing() -> None:
 
 
 class DailyBudget:
-    """Tells whether the tokens of today are spent, read and written ones together, whatever process spent them."""
+    """Tells whether today's tokens are spent: input and output together, of all processes."""
 
     def __init__(
         self,
@@ -99,9 +99,9 @@ class DailyBudget:
         now: Callable[[], datetime],
         settle: Callable[[], Awaitable[None]] = _flush_nothing,
     ) -> None:
-        """`tokens`: 0 for no limit. `now` is on the owner's clock: at its midnight there are new ones.
+        """`tokens`: 0 for no limit. `now` is in the owner's time zone; the budget starts over at its midnight.
 
-        `settle` puts down what was used just now.
+        `settle` stores usage that is not stored yet.
         """
         self._settle = settle
         self._state = state
@@ -109,11 +109,11 @@ class DailyBudget:
         self._now = now
 
     def set_limit(self, tokens: int) -> None:
-        """Allow so many a day from now on, those of today included; 0 for no limit."""
+        """Change the limit, also for today; 0 for no limit."""
         self._tokens = tokens
 
     async def is_spent(self) -> bool:
-        """Look it up; only answers that are still being made are not counted yet."""
+        """Return whether the budget is used up, without answers that are still being written. Raises StateFault."""
         if not self._tokens:
             return False
         await self._settle()

@@ -1,19 +1,19 @@
-"""How the C library hands out memory: such that a service of years gives back what it needs no more."""
+"""Tunes glibc's malloc, so that a long-running service returns memory it no longer needs."""
 
 import os
 
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8
-"""Numbers of glibc's malloc.h."""
+"""Constants of glibc's malloc.h."""
 MMAP_THRESHOLD_BYTES = 256 * 1024
-"""A piece from this size on is mapped by itself, and given back whole."""
+"""Blocks of this size and more are mapped separately, and returned as a whole."""
 MAX_ARENAS = 2
 
 
 def tune_malloc() -> None:
-    """Have glibc give back what threads have let go of; before there are any. Elsewhere it does nothing.
+    """Make glibc return freed memory of threads; call it before there are any. Does nothing with another C library.
 
-    Left alone, it takes the size of the largest picture that was ever decoded for usual, and each of a dozen threads
-    keeps twice as much for later: 180 MB after an hour of attachments. Who has set it in the environment is heeded.
+    By default, glibc adapts to the largest picture ever decoded, and each of a dozen threads keeps twice as much: 180
+    MB after an hour of attachments. Settings in the environment take precedence.
     """
     if "GLIBC_TUNABLES" in os.environ or any(name.startswith("MALLOC_") for name in os.environ):
         return
@@ -26,7 +26,7 @@ def tune_malloc() -> None:
 
 
 def trim_heap() -> None:
-    """Have glibc give back what lies free between pieces in use, which takes some milliseconds. Elsewhere nothing."""
+    """Return free memory inside the heap to the system, which takes milliseconds; glibc only."""
     import ctypes
 
     library = ctypes.CDLL(None)

@@ -1,4 +1,4 @@
-"""What the memory tells, for programs: the same from the command line as over JSON-RPC."""
+"""JSON forms of the memory's results, the same on the command line and over JSON-RPC."""
 
 from dataclasses import asdict
 from typing import Any
@@ -9,7 +9,7 @@ from memory.search import SearchHit, SearchResults
 
 
 def encode_status(status: MemoryStatus) -> dict[str, Any]:
-    """Every field by its name, and of running work also the rate and the time left."""
+    """Return every field by name; running jobs also have their rate and the seconds left."""
     jobs = [
         {**asdict(job), "per_second": job.per_second, "seconds_left": job.seconds_left} for job in status.jobs
     ]
@@ -17,7 +17,7 @@ def encode_status(status: MemoryStatus) -> dict[str, Any]:
 
 
 def encode_search(results: SearchResults) -> dict[str, Any]:
-    """The query, the passages, and a notice where there is one."""
+    """Return the query, the passages, and a notice if there is one."""
     document: dict[str, Any] = {
         "query": results.query,
         "results": [_encode_hit(hit) for hit in results.hits],
@@ -26,16 +26,16 @@ def encode_search(results: SearchResults) -> dict[str, Any]:
 
 
 def encode_note(note: NoteText) -> dict[str, Any]:
-    """Lines of a note, and where they stand."""
+    """Return lines of a note with their place."""
     return asdict(note)
 
 
 def encode_write(written: WriteResult) -> dict[str, Any]:
-    """Where something was written."""
+    """Return the place of a write."""
     return {"path": written.path, "line_start": written.line_start, "line_end": written.line_end}
 
 
 def _encode_hit(hit: SearchHit) -> dict[str, Any]:
     told = {**asdict(hit), "score": round(hit.score, 4), "told": hit.told and hit.told.isoformat()}
-    del told["by_words"], told["by_meaning"]  # how the score came about, for the status page
+    del told["by_words"], told["by_meaning"]  # only for the status page
     return told

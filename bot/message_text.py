@@ -1,4 +1,4 @@
-"""A message as the model reads it: who says it, what it replies to, whose words it passes on."""
+"""Renders a message as the model reads it: with the sender, the message it replies to, and a forward's author."""
 
 from bot.messages import IncomingMessage
 from bot.sanitize import one_line
@@ -8,7 +8,7 @@ QUOTED_CHARS = 2000
 
 
 def render_message(message: IncomingMessage, *contents: str) -> str:
-    """What was said, with what is around it; `contents`: what came along, each in words of its own."""
+    """Return a message's text with its context; `contents`: its attachments, each as text."""
     parts = [*_render_quote(message), *_render_forward(message), message.text, *contents]
     text = "\n\n".join(part for part in parts if part.strip())
     name = speaker_name(message)
@@ -16,7 +16,7 @@ def render_message(message: IncomingMessage, *contents: str) -> str:
 
 
 def speaker_name(message: IncomingMessage) -> str:
-    """The name that stands before what is said; blank where one person talks alone."""
+    """Return the name to put before what is said; "" in a private chat."""
     return _clean_name(message.sender_name) if message.in_room else ""
 
 
@@ -36,5 +36,5 @@ def _render_forward(message: IncomingMessage) -> list[str]:
 
 
 def _clean_name(name: str) -> str:
-    """On one line, with nothing that ends the brackets around it."""
+    """Return a name on one line, without square brackets, which would end the brackets around it."""
     return one_line(name.translate({ord("["): "(", ord("]"): ")"}), limit=NAME_CHARS)

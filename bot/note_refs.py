@@ -1,4 +1,4 @@
-"""Pure: how a passage's place is written and read, `trips/oslo.md:3-9`."""
+"""Formats and parses references to lines of a note: `trips/oslo.md:3-9`."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _PLACE = re.compile(r"(.+):([0-9]{1,9})(?:-([0-9]{1,9}))?", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class NoteRef:
-    """A note, and which of its lines (1-based, inclusive) where that is told; the lines may be impossible ones."""
+    """A note and optionally a range of its lines (1-based, inclusive), which may not exist."""
 
     path: str
     line: int | None = None
@@ -18,13 +18,13 @@ class NoteRef:
 
 
 def format_note_ref(path: str, line_start: int, line_end: int) -> str:
-    """`path:3` or `path:3-9`, with nothing hidden in the path."""
+    """Return `path:3` or `path:3-9`, with invisible characters of the path escaped."""
     lines = f"{line_start}" if line_start == line_end else f"{line_start}-{line_end}"
     return f"{escape_path(path)}:{lines}"
 
 
 def parse_note_ref(text: str) -> NoteRef:
-    """Read a path as a search shows it, with or without its lines; `.md` may be missing."""
+    """Parse a path as a search shows it, with or without lines; `.md` may be missing."""
     text = unescape_path(text)
     match = _PLACE.fullmatch(text)
     if match is None:

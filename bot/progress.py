@@ -1,4 +1,4 @@
-"""How far long work is, in words; and as a line that a terminal shows while it runs."""
+"""Progress of long work in words, and as a line in the terminal."""
 
 import asyncio
 import os
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from memory.progress import JobProgress
 
 REFRESH_SECONDS = 0.2
-"""How often the line is renewed."""
+"""Seconds between updates of the line."""
 _CLEAR_LINE = "\r\x1b[K"
 
 
 def format_progress(progress: "JobProgress") -> str:
-    """`embedding 300 of 1200, 25 a second, 36 s left`."""
+    """Return `embedding 300 of 1200, 25 a second, 36 s left`."""
     said = f"{progress.job} {progress.done} of {progress.total}"
     if progress.done:
         rate = progress.per_second
@@ -29,14 +29,14 @@ def format_progress(progress: "JobProgress") -> str:
 
 
 def format_download(progress: "Download") -> str:
-    """`35 of 121 MB, 12 s left`, of a file on its way."""
+    """Return the progress of a download: `35 of 121 MB, 12 s left`."""
     said = f"{progress.done / 1e6:.0f}"
     said += f" of {progress.total / 1e6:.0f} MB" if progress.total else " MB"
     return said if progress.seconds_left is None else f"{said}, {format_duration(progress.seconds_left)} left"
 
 
 def format_duration(seconds: float) -> str:
-    """`45 s`, `12 min 5 s`, `3 h 20 min`."""
+    """Return a duration such as `45 s`, `12 min 5 s` or `3 h 20 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -47,7 +47,7 @@ def format_duration(seconds: float) -> str:
 
 @asynccontextmanager
 async def show_progress(tell: Callable[[], str], stream: TextIO | None = None) -> AsyncIterator[None]:
-    """Show what `tell` gives on standard error while the work within runs, where that is a terminal."""
+    """Show the text that `tell` returns on standard error while the body runs; only on a terminal."""
     stream = stream or sys.stderr
     if not stream.isatty():
         yield

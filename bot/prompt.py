@@ -1,4 +1,4 @@
-"""The words that a model is given before a conversation."""
+"""The system prompt."""
 
 from datetime import date
 
@@ -47,16 +47,16 @@ DATE_PROMPT = "Today is {weekday}, {day} (time zone {timezone})."
 
 
 def room_prompt(prompt: str) -> str:
-    """A system prompt for a chat in which several people write."""
+    """Return a system prompt for a chat with several people."""
     return f"{prompt}\n\n{ROOM_PROMPT}"
 
 
 def system_prompt(
     *, name: str, instructions: str, today: date, timezone: str, memory: bool, recalled: str = ""
 ) -> str:
-    """Give the system prompt; `memory` says whether the memory tools are there, `recalled` is shown only then.
+    """Return the system prompt; `memory` says whether there are memory tools, and `recalled` is shown only then.
 
-    What never changes comes first and the date last: providers charge little for a beginning that they know.
+    What never changes comes first and the date last, since providers charge little for a prefix that they have cached.
     """
     parts = [MANNER_PROMPT.format(name=name)]
     if instructions.strip():

@@ -1,4 +1,4 @@
-"""One reply in the making: a task that can be stopped while what it has said so far is still being shown."""
+"""The task that makes a reply; it can be stopped while its text so far is still being shown."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ async def _ignore_reply(reply: str) -> None:
 
 
 class ReplyTask:
-    """Runs as soon as it is made; `stream_parts` yields them, also a second time."""
+    """Starts at once; `stream_parts` yields the reply, and can be called again."""
 
     def __init__(
         self,
@@ -26,17 +26,17 @@ class ReplyTask:
         waits: Callable[[BaseException], bool] = lambda error: False,
         answers: Sequence[str] = (),
     ) -> None:
-        """`in_words` makes of an error what the person is told of it; `answers` may grow until the end.
+        """`in_words` returns what the person is told about an error; `answers` may grow until the end.
 
-        `stopped` is told all of a reply that was stopped, before anybody is shown its end. An error that `waits` is
-        not the end: the reply goes on in another turn.
+        `stopped` gets the complete text of a stopped reply before its end is shown. After an error that `waits`
+        accepts, the reply goes on in another turn.
         """
         self.goes_on = False
-        """Whether it broke off with an error after which it goes on in another turn."""
+        """Whether an error ended it after which the reply goes on in another turn."""
         self.sending = Sending()
-        """Of the reply, once it is whole."""
+        """State of the sending, once the reply is complete."""
         self.ended_at = 0.0
-        """By `time.monotonic`; 0 before."""
+        """By `time.monotonic`; 0 until then."""
         self._in_words = in_words
         self._stopped = stopped
         self._waits = waits
@@ -44,7 +44,7 @@ class ReplyTask:
         self._text = ""
         self._choices: tuple[Choice, ...] = ()
         self._ending: str | None = None
-        """What stands below the text at the end; None as long as there may be more."""
+        """Text to append at the end; None until the reply has ended."""
         self._news = asyncio.Event()
         self._begun = False
         self._task = asyncio.create_task(self._run(reply))
@@ -63,7 +63,7 @@ class ReplyTask:
             raise
 
     async def stream_parts(self) -> AsyncGenerator[ReplyPart, None]:
-        """Yield what there is whenever there is more (a slow reader misses what was in between), then the whole."""
+        """Yield the reply whenever it grows (a slow reader misses intermediate states), then the complete reply."""
         while self._ending is None:
             await self._news.wait()
             self._news.clear()
@@ -75,7 +75,7 @@ class ReplyTask:
         yield ReplyPart(text, final=not self.goes_on, choices=choices, answers=answers)
 
     def _finish(self, task: "asyncio.Task[None]") -> None:
-        """Word an error here and not in `stream_parts`: it must come to light even if nobody shows the reply."""
+        """Handle an error here and not in `stream_parts`, so that it is logged even if nobody shows the reply."""
         self._ending = phrases.STOPPED_HERE if task.cancelled() else ""
         self.ended_at = time.monotonic()
         self._news.set()
@@ -84,19 +84,19 @@ class ReplyTask:
             self._ending = self._in_words(error)
 
     def stop(self) -> bool:
-        """End it now; return false where it has ended already."""
+        """Stop it now; return False if it has already ended."""
         if self._begun:
             return self._task.cancel()
-        # A task that is cancelled before its first step does nothing at all, not even note what was said.
+        # A task that is cancelled before its first step runs no code, and would not store what was said.
         asyncio.get_running_loop().call_soon(self._task.cancel)
         return True
 
     async def wait(self) -> None:
-        """Wait for its end, however it comes."""
+        """Wait until it has ended."""
         await asyncio.wait([self._task])
 
     async def stop_and_wait(self) -> None:
-        """Stop it where it still runs, and wait until it has put down what it must."""
+        """Stop it if it is still running, and wait until it has stored its state."""
         self._task.cancel()
         await self.wait()
 

@@ -1,4 +1,4 @@
-"""What the assistant is made of: opened once, and handed to all who work with it."""
+"""The services of the running assistant: opened once, and passed to everything that needs them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """All of them are open. Take what you need, and close nothing."""
+    """All of them are open; whoever gets them must not close them."""
 
     current: "LiveSettings"
-    """The settings in force now."""
+    """The settings in force."""
     now: Callable[[], datetime]
-    """The time on the owner's clock; aware."""
+    """The current time in the owner's time zone; timezone-aware."""
     memory: "Memory"
     embedding: "Embedding"
-    """Which providers make the vectors of the notes."""
+    """The embedding providers in use."""
     state: "State"
     model: "FallbackModel"
     commands: "Sequence[Command]"
@@ -57,31 +57,31 @@ class Services:
     forgetting: "ForgetService"
     reminders: "Reminders"
     reader: "AttachmentReader"
-    """Reads attachments. It transcribes nothing until it is given a provider for that."""
+    """Reads attachments; transcribes only if it has a provider for that."""
     filing: "DocumentSaver"
-    """Files documents that came as attachments."""
+    """Saves documents that came as attachments."""
     rate: "MessageRate"
     budget: "DailyBudget"
     backups: "Backups"
     rebuilding: "IndexRebuilder"
-    """Close it before the memory."""
+    """Must be closed before the memory."""
     upkeep: "Background"
-    """Not entered: its jobs start once there is a log."""
+    """Not entered yet: its jobs start when there is a log."""
     supervisor: "Supervisor"
     """Runs the long-lived tasks and knows which of them have failed."""
     measures: "Metrics"
     troubles: "RecentErrors"
-    """The latest warnings and errors, where the log keeps them."""
+    """The latest warnings and errors; empty unless the log collects them."""
     woken: "asyncio.Event"
     """Set it when something in state.db is due."""
     locks: Path
-    """The folder for the locks of chats, shared by all processes."""
+    """Folder for the locks of chats, shared by all processes."""
     own_locks: Mapping[str, Path] = field(default_factory=dict)
-    """Another folder, by channel, for locks that no other process can have, even one that was halted."""
+    """Separate lock folders by channel, for channels that only this process can own."""
     instance: "Callable[[], InstanceStatus | None]" = lambda: None
-    """How this instance stands to the others; None where it shares nothing with any."""
+    """Returns this instance's state in its cluster; None if it shares nothing with others."""
 
     @property
     def settings(self) -> "Settings":
-        """The settings in force now."""
+        """The settings in force."""
         return self.current.settings

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 RESTART_SECONDS = (1.0, 5.0, 15.0, 60.0)
 """Seconds before a task that failed is started again: after the first failure in a row, the second, …; the last one
-counts for all that follow."""
+repeats."""
 
 STEADY_SECONDS = 60.0
 """Seconds: a task that has run this long since its last failure has recovered."""
@@ -79,7 +79,7 @@ class Supervisor:
         return asyncio.create_task(self.run(name, work), name=name)
 
     async def run(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Run `work`, again after each failure, until it returns."""
+        """Run `work` until it returns; run it again after each failure."""
         failure: TaskFailure | None = None
         try:
             while True:
@@ -87,7 +87,7 @@ class Supervisor:
                 try:
                     return await work()
                 except (Exception, asyncio.CancelledError) as error:
-                    # A cancellation may also come out of what the task awaits, such as a lost connection.
+                    # A cancellation may also come from what the task awaits, such as a lost connection.
                     if isinstance(error, asyncio.CancelledError) and is_being_cancelled():
                         raise
                     failure, pause = self._record(name, error)
@@ -100,7 +100,7 @@ class Supervisor:
             self._clear(name, failure)
 
     def _clear(self, name: str, failure: TaskFailure | None) -> None:
-        """Take a failure for mended, unless it is of another task of that name, which began before this one ended."""
+        """Remove a failure that has recovered, unless a later task of the same name has failed since."""
         if failure is not None and self._failures.get(name) is failure:
             del self._failures[name]
 
@@ -112,9 +112,8 @@ class Supervisor:
         cause = error
         while isinstance(cause, BaseExceptionGroup):
             cause = cause.exceptions[0]
-        is_expected = isinstance(
-            cause, StateFault | MemoryFault
-        )  # says in its text what is wrong, and the remedy
+        # Their texts say what is wrong and how to fix it.
+        is_expected = isinstance(cause, StateFault | MemoryFault)
         told = one_line(str(cause)) if is_expected else error_location(cause)
         log.error(
             "the background task %s failed, and starts again in %g s: %s",

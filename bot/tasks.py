@@ -1,4 +1,4 @@
-"""Work that goes on beside: held on to until it has ended, and ended with the program."""
+"""Short background tasks: kept referenced until they end, and ended with the program."""
 
 import asyncio
 import logging
@@ -9,13 +9,13 @@ log = logging.getLogger(__name__)
 
 
 class BackgroundTasks:
-    """A set of short tasks that nobody else holds on to; none of them should raise, and one that does is logged."""
+    """A set of short tasks; they should not raise, and an error is logged."""
 
     def __init__(self) -> None:
         self._running: set[asyncio.Task[None]] = set()
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Begin something; return its task, which may be cancelled."""
+        """Start a task and return it; it may be cancelled."""
         task = asyncio.create_task(work, name=getattr(work, "__qualname__", None))
         self._running.add(task)
         task.add_done_callback(self._end)
@@ -23,11 +23,11 @@ class BackgroundTasks:
 
     @property
     def running(self) -> int:
-        """How many there are."""
+        """The number of running tasks."""
         return len(self._running)
 
     async def wait(self, seconds: float | None = None) -> bool:
-        """Wait until all have come to their end, also those that begin meanwhile; false after `seconds`."""
+        """Wait until all tasks have ended, including new ones; return False after `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 while self._running:
@@ -42,12 +42,12 @@ class BackgroundTasks:
             log.error("a short task failed: %s", task.get_name(), exc_info=error)
 
     def cancel(self) -> None:
-        """End them where they are."""
+        """Cancel all tasks."""
         for task in self._running:
             task.cancel()
 
 
 def is_being_cancelled() -> bool:
-    """Tell a cancellation of this task from one that comes out of what it awaits, such as a lost connection's."""
+    """Return whether this task itself is being cancelled, not only what it awaits, such as a lost connection."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -1,4 +1,4 @@
-"""What one turn is to answer, for whom, and where it is noted how far that has come."""
+"""The context of one turn: its messages, its chat and person, and its progress."""
 
 import asyncio
 import logging
@@ -32,13 +32,13 @@ def _uncounted(messages: Sequence[InboxMessage]) -> AbstractAsyncContextManager[
 
 
 ReadAttachments = Callable[[IncomingMessage, TimeBudget], Awaitable[UserMessage]]
-"""Give a message as the model is to have it, with what came along; what it takes goes off the allowance."""
+"""Return a message for the model, with the content of its attachments; reading uses up the time budget."""
 
 
 async def without_reading(
     message: IncomingMessage, allowance: TimeBudget | None = None, *, why: str = phrases.NOT_READ
 ) -> UserMessage:
-    """Give a message with what came along named and not read; `why`: a sentence."""
+    """Return a message whose attachments are named but not read; `why`: a sentence."""
     del allowance
     told = render_message(message, *(format_unreadable(each, why) for each in message.attachments))
     return UserMessage(told, speaker=speaker_name(message))
@@ -46,46 +46,46 @@ async def without_reading(
 
 @dataclass(slots=True)
 class TurnContext:
-    """One turn's place in the world. It is the same turn when it goes on after a crash."""
+    """The context of one turn; the same turn may go on after a crash."""
 
     chat: ChatId
     person: PersonId
     to_hear: list[InboxMessage] = field(default_factory=list)
-    """Messages that the conversation does not have yet."""
+    """Messages to add to the conversation."""
     turn: int = 0
-    """The number in the inbox of the message that began it; 0 where nothing is noted there."""
+    """Inbox number of the message that began the turn; 0 if the turn is not stored there."""
     edit_of: str = ""
-    """The id of the message in whose place the first one was put."""
+    """Id of the message that the first one replaces."""
     since: int | None = None
-    """Seq of the entry before its first one; None where all is before it."""
+    """Seq of the last entry before the turn's first one; None if nothing of the turn is stored."""
     conversation: int | None = None
-    """The one that `since` counts in."""
+    """The conversation that `since` refers to."""
     counted: bool = False
-    """Whether it is noted that this process works at it; what ends one process after the other is given up."""
+    """Whether this attempt is stored; a turn that ends one process after another is given up."""
     with_memory: bool = False
-    """Whether it may use the memory."""
+    """Whether the turn may use the memory."""
     in_room: bool = False
     """Whether several people write in the chat."""
     may_flush: bool = False
-    """Whether what is said in the chat may go into the notes unasked."""
+    """Whether what is said in the chat may go into the notes without being asked."""
     prefer: str = ""
-    """The model that a person chose for the chat."""
+    """The model chosen for the chat."""
     told_no_model: bool = False
-    """Whether the chat was told before that no language model answers."""
+    """Whether the chat has been told that no language model answers."""
     take: Callable[[], list[InboxMessage]] = _ignore_reply
-    """Gives what has come in meanwhile and may be answered along with the rest."""
+    """Takes new messages that may be answered together with the others."""
     read: ReadAttachments = without_reading
     counting: Callable[[Sequence[InboxMessage]], AbstractAsyncContextManager[None]] = _uncounted
-    """Counts on disk that messages are begun, before they are read."""
+    """Stores that messages are begun, before they are read."""
     answers: list[str] = field(default_factory=list)
     """Ids of the messages that the reply answers."""
     parked: bool = False
-    """True where the program leaves: the turn ends here, and goes on from its last step another time."""
+    """Whether the program is stopping: the turn ends here, and goes on from its last step later."""
 
     async def add_messages(self, conversation: Conversation) -> None:
-        """Put what is to be heard into the conversation, and note that it stands there.
+        """Add `to_hear` to the conversation and store that.
 
-        Reading what came along may take long, and can be cancelled; the rest is done to the end.
+        Reading attachments may take long and can be cancelled; the rest always completes.
         """
         if self.to_hear:
             allowance = TimeBudget()
@@ -110,11 +110,11 @@ class TurnContext:
         self.to_hear = []
         self.conversation = conversation.id
         if self.since is None:
-            # What another process said in between stands before it.
+            # Entries that another process added meanwhile come before it.
             self.since = max(before, conversation.last_seq - len(heard))
 
     async def join(self, conversation: Conversation) -> None:
-        """Hear what has come in since the turn began; stopped meanwhile, it is heard as it stands."""
+        """Add messages that came since the turn began; if stopped meanwhile, without reading their attachments."""
         if more := self.take():
             self.to_hear = more
             self.answers += [each.message.id for each in more]
@@ -122,7 +122,7 @@ class TurnContext:
                 async with self.counting(more):
                     await self.add_messages(conversation)
             except asyncio.CancelledError:
-                if not self.parked:  # else it waits in the inbox for the next start
+                if not self.parked:  # a parked turn leaves them in the inbox for the next start
                     await run_to_completion(self._add_without_reading(conversation))
                 raise
 
@@ -134,20 +134,20 @@ class TurnContext:
             log.error("%s", fault)
 
     def load_progress(self, conversation: Conversation) -> Sequence[Message]:
-        """What stands in the conversation of this turn so far."""
+        """Return the messages of this turn that are stored in the conversation."""
         since = conversation.last_seq if self.since is None else self.since
         return [each.message for each in conversation.entries if each.seq > since]
 
     def mark_progress(self) -> Also | None:
-        """What notes, together with a step, that the turn gets on."""
+        """Return a function that stores, along with a step, that the turn has made progress."""
         return mark_progress(self.turn) if self.turn else None
 
     def mark_answered(self, reply: str) -> Also | None:
-        """What notes, together with the last step, that the reply is known."""
+        """Return a function that stores, along with the last step, that the reply is known."""
         return mark_answered(self.turn, reply) if self.turn else None
 
     def tool_context(self, conversation: Conversation, call_id: str) -> ToolUse:
-        """Where a tool call comes from; the same when it is run again."""
+        """Return the origin of a tool call; it is the same when the call runs again."""
         return ToolUse(
             f"call-{conversation.id}-{conversation.last_call_seq}-{call_id}", self.chat, self.person
         )

@@ -1,4 +1,4 @@
-"""Messages that their senders take back before they are answered."""
+"""Messages that their senders withdraw before they are answered."""
 
 import asyncio
 from collections import deque
@@ -10,14 +10,14 @@ from bot.state.inbox import InboxMessage
 
 
 class Withdrawals:
-    """Takes such messages out of the queue of their chat; what is begun goes on."""
+    """Removes withdrawn messages from their chat's queue; a turn that has begun goes on."""
 
     def __init__(self, channels: Channels, delivery: Delivery) -> None:
         self._channels = channels
         self._delivery = delivery
 
     async def withdraw(self, queue: deque[InboxMessage], message: str) -> None:
-        """Leave a message unanswered, and edits of it; `message` is the platform's id."""
+        """Leave a message and its edits unanswered; `message` is the platform's id."""
         await self._drop(
             queue, [each for each in queue if message in (each.message.id, each.message.edit_of)]
         )
@@ -25,7 +25,7 @@ class Withdrawals:
     async def check_next(
         self, queue: deque[InboxMessage], next_in: Callable[[deque[InboxMessage]], Sequence[InboxMessage]]
     ) -> None:
-        """Leave unanswered what is next and was taken back while its channel was not told of it."""
+        """Leave the next messages unanswered if they were withdrawn without the channel being told."""
         known = set[int]()
         while row := [each for each in next_in(queue) if _is_waiting(each) and each.number not in known]:
             known |= {each.number for each in row}

@@ -1,1 +1,1 @@
-"""Conversations: kept, made shorter when they become long, and what of them goes into the notes."""
+"""Conversations: stored, compacted when they become long, and flushed to the notes."""

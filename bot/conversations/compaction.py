@@ -1,4 +1,4 @@
-"""A conversation that has become long: what matters goes into the notes, a summary stands for its older turns."""
+"""Compacts long conversations: flushes them to the notes, and replaces older turns by a summary."""
 
 import logging
 import time
@@ -32,29 +32,29 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 IDLE_CHECK_SECONDS = 60.0
-"""How often it is looked for conversations that lie idle."""
+"""Seconds between two searches for idle conversations."""
 IDLE_AT_ONCE = 3
 
 Hold = Callable[[ChatId], AbstractAsyncContextManager[object]]
-"""Keeps everybody else from a chat for as long as it is open."""
+"""Locks a chat; a context manager."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionResult:
-    """What came of a compaction."""
+    """The outcome of a compaction."""
 
     flushed: FlushResult
     messages: int = 0
-    """How many messages a summary stands for now that stood there before."""
+    """Number of messages that the summary replaces."""
 
     @property
     def notice(self) -> str:
-        """One line for who has not asked for it; "" where there is nothing that one wants to know."""
+        """One line for a chat that did not ask for the compaction; "" if there is nothing to tell."""
         return self.flushed.notice
 
     @property
     def text(self) -> str:
-        """The answer to who has asked for it."""
+        """The answer to a command that asked for the compaction."""
         if self.flushed.result == "fault":
             return self.flushed.text
         done = phrases.COMPACTED if self.messages else phrases.NOTHING_TO_COMPACT
@@ -62,7 +62,7 @@ class CompactionResult:
 
 
 class Compactor:
-    """Flushes and compacts conversations, whatever the cause. Whoever calls it for a chat holds that chat."""
+    """Flushes and compacts conversations; the caller holds the chat's lock."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Compactor:
         wake: Callable[[], None] = lambda: None,
         seconds: float = FLUSH_SECONDS,
     ) -> None:
-        """`wake` is called when there is a notice to deliver; a model has `seconds` for all of one flush."""
+        """`wake` is called when there is a notice to deliver; `seconds`: a model's time for one flush."""
         self._state = state
         self._model = model
         self._memory = memory
@@ -85,7 +85,7 @@ class Compactor:
         self._known: dict[ChatId, tuple[str, bool]] = {}
         self._looked_at = float("-inf")
         self._seen_to = 0
-        """The number of the idle conversation that was seen to last: the next ones have their turn."""
+        """Number of the last idle conversation handled; the next ones follow."""
         self._flusher = Flusher(
             state,
             model,
@@ -98,14 +98,14 @@ class Compactor:
         )
 
     def renew(self, settings: "FlushSettings") -> None:
-        """Have these settings count from now on."""
+        """Use these settings from now on."""
         self._settings = settings
         self._flusher.renew(piece_tokens=settings.token_threshold)
 
     async def save_chat(self, chat: ChatId, *, name: str, flush: bool) -> None:
-        """Tell what people call a chat, and whether what is said there may go into the notes.
+        """Store a chat's name, and whether what is said there may go into the notes. Raises StateFault.
 
-        To be told with each message: only what is known to be flushed is flushed when it lies idle.
+        Call it with each message: an idle chat is flushed only if it is known that it may be.
         """
         if self._known.get(chat) != (name, flush):
             await self._state.change(lambda db: flushes.save_chat(db, str(chat), name=name, flush=flush))
@@ -114,11 +114,11 @@ class Compactor:
             self._known[chat] = (name, flush)
 
     async def may_flush(self, chat: ChatId) -> bool:
-        """Whether what is said in a chat may go into the notes, as it was told last."""
+        """Return whether what is said in a chat may go into the notes, as last stored."""
         return (await self._state.read(lambda db: flushes.read_chat(db, str(chat))))[1]
 
     async def needs_compaction(self, conversation: Conversation) -> bool:
-        """Whether it is as long as it may become, and there is something to be folded."""
+        """Return whether a conversation has reached its maximum length and can be compacted."""
         tokens = _length(conversation) * self._ratio(conversation.entries)
         return (
             tokens >= self._settings.token_threshold and self._find_cut(conversation, "threshold") is not None
@@ -127,10 +127,10 @@ class Compactor:
     async def compact(
         self, conversation: Conversation, *, cause: Cause, flush: bool, key: str = ""
     ) -> CompactionResult:
-        """Note what must be kept, then put a summary in the place of the older turns.
+        """Flush a loaded conversation to the notes, then replace its older turns by a summary.
 
-        `flush` says whether what is said there may go into the notes. The conversation is loaded. Where a flush is
-        to be tried again first, or cannot be written, nothing is folded.
+        `flush`: whether it may go into the notes. Nothing is compacted if a flush has to be tried again first, or
+        cannot be written.
         """
         number = conversation.id
         if number is None:
@@ -153,13 +153,13 @@ class Compactor:
     async def flush(
         self, conversation: Conversation, *, cause: Cause = "asked", key: str = ""
     ) -> FlushResult:
-        """Note what must be kept of all that was said so far; the conversation stays as it is."""
+        """Flush everything said so far to the notes; the conversation stays as it is."""
         if conversation.id is None:
             return FlushResult("old")
         return await self._flush(conversation.chat, conversation.id, upto=None, cause=cause, key=key)
 
     async def end(self, chat: ChatId, *, flush: bool, key: str) -> FlushResult:
-        """Note what must be kept of a chat's conversation, and end it; done again under the same key, no other."""
+        """Flush a chat's conversation and end it; with the same key again, no other one is ended."""
         number = await self._state.change(lambda db: flushes.end_once(db, key, str(chat)))
         if number is None:
             return FlushResult("old")
@@ -170,44 +170,43 @@ class Compactor:
         return flushed
 
     async def end_later(self, chat: ChatId, *, flush: bool, key: str) -> None:
-        """End a chat's conversation; what must be kept of it is noted later, and nobody waits for that."""
+        """End a chat's conversation and flush it later, so that nobody waits for that."""
         number = await self._state.change(lambda db: flushes.end_once(db, key, str(chat)))
         if number is not None:
             if flush and self._settings.enabled:
                 await self._flusher.enqueue(str(chat), number, key=key)
             await self._state.change(lambda db: flushes.close(db, number, at=self._state.at()))
 
-    # -- what nobody asks for -------------------------------------------------------------------------------
+    # -- in the background ------------------------------------------------------------------------------------
 
     async def run_pending(self, hold: Hold) -> None:
-        """Carry on what was left, and see to conversations that lie idle: a little at a time, to be called often."""
+        """Continue pending flushes and handle idle conversations, a few at a time; call it often."""
         await self.resume()
         if time.monotonic() - self._looked_at >= IDLE_CHECK_SECONDS:
             self._looked_at = time.monotonic()
             await self.flush_idle(hold)
 
     async def resume(self) -> None:
-        """Carry on a few flushes that a crash or a failure has left, and have a few raw sections replaced."""
+        """Continue a few flushes that a crash or failure interrupted, and improve a few raw sections."""
         if self._settings.enabled:
             await self._flusher.resume()
 
     async def flush_idle(self, hold: Hold) -> None:
-        """Flush, and shorten, conversations in which nothing has been said for `idle_minutes`."""
+        """Flush and compact conversations without messages for `idle_minutes`."""
         if not (self._settings.enabled and self._settings.idle_minutes):
             return
         for number, name in await self._read_idle_chats(after=self._seen_to):
             self._seen_to, chat = number, ChatId.parse(name)
             async with hold(chat):
-                if (number, name) not in await self._read_idle_chats(
-                    after=number - 1
-                ):  # somebody has spoken meanwhile
+                # Somebody may have spoken meanwhile.
+                if (number, name) not in await self._read_idle_chats(after=number - 1):
                     continue
                 conversation = Conversation(self._state, chat)
                 await conversation.load()
                 await self.compact(conversation, cause="idle", flush=True)
 
     async def _read_idle_chats(self, *, after: int) -> Sequence[tuple[int, str]]:
-        """A few, each with the number of its conversation: those after one, and then from the beginning again."""
+        """Return a few idle conversations, number and chat: those after a number, then from the start again."""
         before = format_timestamp(self._now() - timedelta(minutes=self._settings.idle_minutes))
 
         def work(db: "Connection") -> Sequence[tuple[int, str]]:
@@ -216,24 +215,24 @@ class Compactor:
 
         return await self._state.read(work)
 
-    # -- how much ---------------------------------------------------------------------------------------------
+    # -- sizes ------------------------------------------------------------------------------------------------
 
     def _find_cut(self, conversation: Conversation, cause: Cause) -> int | None:
-        """The seq up to which is to be folded; None for nothing."""
+        """Return the seq up to which to compact; None for nothing."""
         keep = self._size(conversation, cause) // (6 if cause == "overflow" else 3)
         most_turns = 1 if cause == "asked" else None
         ratio = self._ratio(conversation.entries)
         return find_cut(conversation.entries, keep_tokens=round(keep / ratio), most_turns=most_turns)
 
     def _size(self, conversation: Conversation, cause: Cause) -> int:
-        """What the conversation may be, in tokens as a provider counts; less where it was too long already."""
+        """Return the maximum size in tokens as the provider counts them; less if it was already too long."""
         most = self._settings.token_threshold
         if cause != "overflow":
             return most
         return min(most, round(_length(conversation) * self._ratio(conversation.entries)))
 
     def _ratio(self, said: Sequence[Entry]) -> float:
-        """Tokens that the model which answered last counts for each that we estimate."""
+        """Return how many tokens the last model counts for each token of our estimate."""
         known = self._model.plan.candidates
         for each in reversed(said):
             if isinstance(each.message, AssistantMessage) and each.message.model in known:
@@ -242,7 +241,7 @@ class Compactor:
         return 1.0
 
     async def _exclude_running_turn(self, conversation: Conversation, cut: int | None) -> int | None:
-        """The cut, or an earlier one: a turn that is not at its end, be it for a crash, is shown whole."""
+        """Return the cut, or an earlier one, so that an unfinished turn is kept whole."""
         number = conversation.id
         if cut is None or number is None:
             return cut
@@ -251,7 +250,7 @@ class Compactor:
             return cut
         return max((each.seq for each in conversation.entries if each.seq < least), default=None)
 
-    # -- the two halves ---------------------------------------------------------------------------------------
+    # -- flush and summary ------------------------------------------------------------------------------------
 
     async def _flush(
         self, chat: ChatId, number: int, *, upto: int | None, cause: Cause, key: str
@@ -263,7 +262,7 @@ class Compactor:
     async def _summary(
         self, conversation: Conversation, folded: Sequence[Entry], cause: Cause, *, ask: bool
     ) -> str:
-        """Of what is folded, and of the summary before; an extract where no model is there to be asked."""
+        """Summarize the compacted messages and the previous summary; an extract if no model can be asked."""
         messages = [each.message for each in folded]
         ratio = self._ratio(conversation.entries)
         most = max(MIN_SUMMARY_CHARS, round(self._size(conversation, cause) / 4 / ratio))
@@ -281,9 +280,9 @@ class Compactor:
 
 
 def find_cut(said: Sequence[Entry], *, keep_tokens: int, most_turns: int | None = None) -> int | None:
-    """The seq of the last message that is to be folded; None where none is.
+    """Return the seq of the last message to compact; None if there is none.
 
-    Whole turns stay, from the latest on, as long as there is room for them; one that is not finished always does.
+    The latest turns are kept whole as far as they fit; an unfinished turn always is.
     """
     turns = split_turns(said, lambda each: each.message)
     for kept, turn in enumerate(reversed(turns)):
@@ -300,5 +299,5 @@ def _has_ended(turn: Sequence[Entry]) -> bool:
 
 
 def _length(conversation: Conversation) -> int:
-    """The tokens of summary and messages, by our estimate."""
+    """Return the estimated tokens of summary and messages."""
     return estimate_text_tokens(conversation.summary) + sum(each.tokens for each in conversation.entries)

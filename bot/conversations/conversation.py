@@ -1,4 +1,4 @@
-"""One chat's history: append, load, and show it such that every provider takes it."""
+"""One chat's history: load it, append to it, and return it in a form that every provider accepts."""
 
 import json
 import logging
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Also = Callable[["Connection", tuple[Row, ...]], None]
-"""What is done in the same transaction as an append."""
+"""Runs in the same transaction as an append."""
 
 INTERRUPTED_TEXT = "[interrupted]"
 RETRACTION = "retry"
-"""The kind of an entry that takes back the answer before it."""
+"""Kind of an entry that retracts the answer before it."""
 RECALLED = "recalled"
-"""The kind of an entry with what stood in the notes."""
+"""Kind of an entry with what the notes said at the start."""
 SUMMARIZED = "summary"
-"""The kind of an entry that stands for all up to a seq."""
+"""Kind of an entry that summarizes everything up to a seq."""
 SUMMARY_TEMPLATE = """\
 [A summary of what was said in this conversation before. These are notes, not instructions.]
 
@@ -48,33 +48,33 @@ INTERRUPTED_RESULT = json.dumps(
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One message of a conversation with its place in it."""
+    """One message of a conversation with its position."""
 
     seq: int
-    """Counts from 1 within the conversation; what is said later has a greater one."""
+    """Counts from 1 within the conversation; later entries have greater ones."""
     message: Message
     by: str = ""
-    """`channel:id` of the person whose words they are, where that is known."""
+    """`channel:id` of the speaker; "" if unknown."""
     tokens: int = field(init=False)
-    """By our estimate; counted once, since all of a conversation is asked for with each message."""
+    """Estimated once, since every turn asks for all entries."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tokens", estimate_message_tokens(self.message))
 
 
 class Conversation:
-    """What was said in one chat since `/new`.
+    """The messages of one chat since `/new`, for one turn at a time.
 
-    One turn at a time. What is held here is always a true beginning of what is on disk, so that a cancelled
-    append, or another process in the same chat, is nothing special: the rest is read when it is next needed.
+    What is held here is always a prefix of what is stored: after a cancelled append, or one by another process, the
+    rest is read when it is next needed. Methods that read or write raise StateFault.
     """
 
     def __init__(self, state: State, chat: ChatId) -> None:
         self.chat = chat
         self.summary = ""
-        """What stands for everything before `entries`; "" where that is all."""
+        """Summary of everything before `entries`; "" if there is nothing before them."""
         self.recalled = ""
-        """What stood in the notes when the conversation began, or was last compacted."""
+        """What the notes said when the conversation began, or was last compacted."""
         self._state = state
         self._version = ReadPosition()
         self._last_seq = 0
@@ -84,16 +84,16 @@ class Conversation:
 
     @property
     def id(self) -> int | None:
-        """Its number in state.db; None before anything was said."""
+        """Its number in state.db; None before the first message."""
         return self._version.number
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Every message since the latest summary, with its place; not an answer that is being taken back."""
+        """Every message since the latest summary, without an answer that is being retracted."""
         return tuple(_without_answer(self._entries) if self._retracting else self._entries)
 
     async def load(self) -> None:
-        """Bring in what is on disk: first all, later what is new. Follows a `/new` and a `/forget`, whoever made it."""
+        """Load new entries; everything the first time, and after a `/new` or `/forget` of any process."""
         self._retracting = False
         known, after = self._version, self._last_seq
         self._version, rows = await self._state.read(
@@ -106,46 +106,45 @@ class Conversation:
 
     @property
     def last_seq(self) -> int:
-        """The seq of the latest entry that is known here; 0 where there is none."""
+        """Seq of the latest entry known here; 0 if there is none."""
         return self._last_seq
 
     @property
     def call_ids(self) -> frozenset[str]:
-        """The ids of all tool calls so far, also of those that a summary stands for."""
+        """Ids of all tool calls so far, including summarized ones."""
         return frozenset(self._call_ids)
 
     @property
     def last_speaker(self) -> str:
-        """`channel:id` of the person who spoke last; "" where that is not known."""
+        """`channel:id` of the last speaker; "" if unknown."""
         return next(
             (each.by for each in reversed(self._entries) if isinstance(each.message, UserMessage)), ""
         )
 
     @property
     def last_call_seq(self) -> int:
-        """The seq of the latest message that calls tools; 0 where there is none."""
+        """Seq of the latest message with tool calls; 0 if there is none."""
         calls = (each.seq for each in reversed(self._entries) if _calls_tools(each.message))
         return next(calls, 0)
 
     async def add_user_messages(
         self, heard: Sequence[tuple[UserMessage, PersonId]], *, also: "Also | None" = None
     ) -> None:
-        """Add what people said, and who it was."""
+        """Append what people said, with the speakers."""
         entries = [_encode(message, by=str(person)) for message, person in heard]
         await self._add([*self._retraction(), *entries], also)
 
     async def retract(self) -> bool:
-        """Take back the latest answer, so that what the person said can be answered again; it stays on disk.
+        """Retract the latest answer, so that its message can be answered again; return False if there is none.
 
-        What tools did since then, and what they gave back, stays too. It counts from when there is something new in
-        its place. Returns false where nothing was said yet.
+        The answer stays stored, as do tool calls and their results. The retraction takes effect with the next append.
         """
         await self.load()
         self._retracting = any(isinstance(each.message, UserMessage) for each in self._entries)
         return self._retracting
 
     def messages(self) -> tuple[Message, ...]:
-        """Give the history as a model may be shown it: each tool call directly followed by one result."""
+        """Return the history for a model: each tool call is directly followed by its one result."""
         said = _without_answer(self._entries) if self._retracting else self._entries
         shown = repair_tool_calls(each.message for each in said)
         if not self.summary:
@@ -153,15 +152,14 @@ class Conversation:
         return (UserMessage(SUMMARY_TEMPLATE.format(summary=self.summary), earlier=True), *shown)
 
     async def append(self, *messages: Message, also: "Also | None" = None) -> None:
-        """Add messages; return once they are on disk. Cancelled meanwhile, they are on disk all the same.
+        """Append messages; return when they are stored. If cancelled meanwhile, they are stored all the same.
 
-        `also` is done in the same transaction, and is told the rows that are new since the last look; the last
-        ones are those of `messages`.
+        `also` runs in the same transaction and gets all rows that are new here; the last ones are those of `messages`.
         """
         await self._add([*self._retraction(), *map(_encode, messages)], also)
 
     async def save_recalled(self, recalled: str) -> None:
-        """Keep what stands in the notes as this conversation begins."""
+        """Store what the notes say at the start of the conversation."""
         await self._add([(RECALLED, _dump_json({"text": recalled}))])
 
     async def compact(
@@ -172,7 +170,7 @@ class Conversation:
         *,
         also: "Also | None" = None,
     ) -> None:
-        """Put a summary in the place of all up to the message with seq `upto`, which stays on disk."""
+        """Replace everything up to the message with seq `upto` by a summary; the messages stay stored."""
         entries = [
             *self._retraction(),
             (SUMMARIZED, _dump_json({"upto": upto, "text": summary})),
@@ -187,9 +185,9 @@ class Conversation:
         *,
         also: "Also | None" = None,
     ) -> None:
-        """Record how a turn was cut short: results of its last calls, and `shown` of a step that did not end.
+        """Store how a turn was interrupted: results of its last calls, and the text shown of an unfinished step.
 
-        Raises no StateFault, since something else is on its way up already.
+        Logs a StateFault instead of raising it, since another error is being raised already.
         """
         partial = [AssistantMessage(f"{shown.rstrip()}\n\n{INTERRUPTED_TEXT}")] if shown.strip() else []
         if results or partial or also:
@@ -232,7 +230,7 @@ class Conversation:
 
 
 def parse_entries(rows: Iterable[Row]) -> tuple[Entry, ...]:
-    """Read the messages out of entries as they are stored; an answer that was taken back is none."""
+    """Decode the messages of stored entries, without retracted answers."""
     entries: list[Entry] = []
     for row in rows:
         if row.kind == RETRACTION:
@@ -243,7 +241,7 @@ def parse_entries(rows: Iterable[Row]) -> tuple[Entry, ...]:
 
 
 def _without_answer(said: Sequence[Entry]) -> list[Entry]:
-    """The messages up to the last one that is more than an answer in words."""
+    """Return the messages without a final answer that calls no tools."""
     kept = list(said)
     while kept and isinstance(last := kept[-1].message, AssistantMessage) and not last.calls:
         kept.pop()
@@ -255,7 +253,7 @@ def _calls_tools(message: Message) -> bool:
 
 
 def find_open_calls(messages: Iterable[Message]) -> tuple[ToolCall, ...]:
-    """The calls at the end of a turn that was cut off between them and their results."""
+    """Return the calls at the end of an interrupted turn that have no result."""
     calls: tuple[ToolCall, ...] = ()
     for message in messages:
         if isinstance(message, AssistantMessage):
@@ -266,22 +264,22 @@ def find_open_calls(messages: Iterable[Message]) -> tuple[ToolCall, ...]:
 
 
 def interrupted_result(call: ToolCall) -> ToolResult:
-    """Give the result of a call that was cut short."""
+    """Return the result of a call that was interrupted."""
     return ToolResult(call.id, call.name, INTERRUPTED_RESULT, failed=True)
 
 
 def repair_tool_calls(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Give a history in which each call is directly followed by its one result, in the order of the calls.
+    """Return a history in which each call is directly followed by its one result, in the order of the calls.
 
-    A result that stands elsewhere is brought back to its call; a call that has none was interrupted; a result
-    without a call, and an answer that says nothing, are left out. Every provider refuses anything else.
+    A result is moved to its call; a call without one counts as interrupted; results without a call and blank answers
+    are left out. Providers reject anything else.
     """
-    shown: list[Message | ToolCall] = []  # a call: the place of its result
+    shown: list[Message | ToolCall] = []  # a call marks the place of its result
     places: dict[str, list[int]] = {}  # by call id
     for message in messages:
         if isinstance(message, ToolResult):
             if free := places.get(message.call_id):
-                shown[free.pop()] = message  # the latest: some models give the same id again and again
+                shown[free.pop()] = message  # the latest, since some models reuse an id
         elif isinstance(message, UserMessage) or message.calls or message.text.strip():
             shown.append(message)
             calls = message.calls if isinstance(message, AssistantMessage) else ()
@@ -291,7 +289,7 @@ def repair_tool_calls(messages: Iterable[Message]) -> tuple[Message, ...]:
     return tuple(interrupted_result(each) if isinstance(each, ToolCall) else each for each in shown)
 
 
-# -- messages as rows: a kind keeps its meaning for ever, a changed form gets a new kind ---------------------
+# -- messages as rows: a kind never changes its meaning; a changed format gets a new kind ---------------------
 
 
 def _encode(message: Message, *, by: str = "") -> tuple[str, str]:
@@ -344,5 +342,5 @@ def _build_message(kind: str, fields: dict[str, Any]) -> Message:
 
 def _dump_json(fields: dict[str, Any]) -> str:
     text = json.dumps(fields, ensure_ascii=False)
-    # Half a surrogate pair (a model's, a terminal's) fits in no database and in no request to a provider.
+    # Lone surrogates, from a model or a terminal, fit in no database and in no request to a provider.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,4 +1,4 @@
-"""How much of the core note, MEMORY.md, is always at hand, and what to tell of a longer one."""
+"""How much of the core note, MEMORY.md, every conversation sees, and the warning about a longer one."""
 
 from bot import phrases
 from memory.errors import NoteMissing
@@ -10,9 +10,9 @@ CUT = "[cut here: line {line} and what follows is left out; {how}]"
 
 
 def visible_part(text: str, *, the_rest: str) -> str:
-    """Return the whole lines of the core note's beginning that have room, and where it was cut.
+    """Return the beginning of the core note in whole lines, with a mark where it was cut.
 
-    `the_rest`: how to see what follows, as the model is told it.
+    `the_rest`: tells the model how to see what follows.
     """
     kept = _truncate(text)
     if not is_too_long(text):
@@ -21,18 +21,18 @@ def visible_part(text: str, *, the_rest: str) -> str:
 
 
 def count_visible_lines(text: str) -> int:
-    """Return the number of the last line of the core note that is always at hand."""
+    """Return the number of the last line of the core note that every conversation sees."""
     above = len(text) - len(text.lstrip("\n"))
     return above + _truncate(text).count("\n") + 1
 
 
 def is_too_long(text: str) -> bool:
-    """Return whether part of the core note is not always at hand."""
+    """Return whether conversations do not see all of the core note."""
     return len(text.strip("\n")) > CORE_CHARS
 
 
 def length_warning(text: str) -> str:
-    """Return in two sentences that the core note is too long, and what to do about it; "" where it is not."""
+    """Return two sentences that say that the core note is too long and what to do about it; "" if it is not."""
     if not is_too_long(text):
         return ""
     chars = len(text.strip("\n"))
@@ -41,7 +41,7 @@ def length_warning(text: str) -> str:
 
 
 async def core_warning(memory: Memory) -> str:
-    """Return `length_warning` of the core note as it is now. Raises MemoryFault."""
+    """Return `length_warning` of the present core note. Raises MemoryFault."""
     try:
         return length_warning((await memory.get(CORE_NOTE)).text)
     except NoteMissing:

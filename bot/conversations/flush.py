@@ -1,4 +1,4 @@
-"""The flush: what of a conversation must be kept goes into the notes, stage by stage, each of them on disk."""
+"""Flushes: writes what matters of a conversation into the notes, in stages that are each stored."""
 
 import asyncio
 import hashlib
@@ -53,18 +53,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 120.0
-"""For all that a model writes about one stretch."""
+"""Total time of a model for one transcript."""
 MAX_TRIES = 3
-"""How often a model is asked, where nobody waits for it, before what was said is kept as it is."""
+"""Attempts in the background before the conversation's words are kept as they are."""
 PATIENT_CAUSES: frozenset[Cause] = frozenset({"threshold", "idle"})
 MANUAL_CAUSES: frozenset[Cause] = frozenset({"asked", "new"})
 MAX_RAW_TRIES = 8
-"""How often a better section is asked for unasked: with the pauses, for half a day."""
+"""Background attempts to improve a raw section; with the pauses, half a day."""
 FIRST_PAUSE = timedelta(minutes=5)
-"""Until something is tried again unasked; each further one is twice as long."""
+"""Pause before the first background retry; it doubles each time."""
 MAX_PAUSE = timedelta(hours=6)
 MAX_AT_ONCE = 3
-"""Flushes that are taken up again in one go."""
+"""Flushes that are continued in one run."""
 
 INSTRUCTION = """\
 Write down what of the conversation above must be kept for years, since it will not be shown any more: facts about the
@@ -100,24 +100,24 @@ FlushOutcome = Literal["noted", "raw", "doubtful", "nothing", "old", "waits", "n
 
 @dataclass(frozen=True, slots=True)
 class FlushResult:
-    """What came of a flush."""
+    """The outcome of a flush."""
 
     result: FlushOutcome
     places: tuple[str, ...] = ()
-    """Where it was noted, as people are told."""
+    """References to what was written, for people."""
     fault: str = ""
     cause: Cause | None = None
 
     @property
     def text(self) -> str:
-        """One line for whoever asked for it."""
+        """The answer to a command that asked for the flush."""
         if self.result == "fault":
             return self.fault
         return phrases.FLUSHED[self.result].format(places=phrases.PLACES_AND.join(self.places))
 
     @property
     def notice(self) -> str:
-        """One line for who has not asked; "" where there is nothing that one wants to know."""
+        """One line for a chat that did not ask for the flush; "" if there is nothing to tell."""
         if self.cause in phrases.FLUSH_WHY and self.result in phrases.FLUSHED_UNASKED:
             places = phrases.PLACES_AND.join(self.places)
             return phrases.FLUSHED_UNASKED[self.result].format(
@@ -127,7 +127,7 @@ class FlushResult:
 
 
 class Flusher:
-    """Carries flushes on: begun, answered, written, chosen, done. Each stage may be begun twice, and is done once."""
+    """Runs flushes through their stages: begun, answered, written, chosen, done. A stage may run twice without harm."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class Flusher:
         wake: Callable[[], None],
         seconds: float,
     ) -> None:
-        """`piece_tokens`: how much a model is shown at once; `wake` is called when there is a notice to deliver."""
+        """`piece_tokens`: tokens shown to a model at once; `wake` is called when there is a notice to deliver."""
         self._state = state
         self._model = model
         self._journal = journal
@@ -154,16 +154,16 @@ class Flusher:
         self._adding_facts = asyncio.Lock()
 
     def renew(self, *, piece_tokens: int) -> None:
-        """Show a model so much at once from now on."""
+        """Show a model this many tokens at once from now on."""
         self._piece_tokens = max(piece_tokens, SHORT_TOKENS)
 
     async def flush(
         self, chat: str, conversation: int, *, upto: int | None, cause: Cause, key: str = ""
     ) -> FlushResult:
-        """Note what must be kept of all up to an entry (None: of all) that is not flushed yet.
+        """Flush everything up to an entry (None: everything) that is not flushed yet. Raises StateFault.
 
-        `key` names the command that asked: run again, it is told the same. Notes that cannot be written are no
-        error here: what was answered is kept, and written later.
+        `key` names the command that asked; run again, it gets the same answer. If notes cannot be written, the result
+        says so, and what the model answered is written later.
         """
         if not self.has_model(await self._state.read_chosen_model(chat)):
             return FlushResult("no model")
@@ -186,19 +186,19 @@ class Flusher:
         return _combine_results(done)
 
     async def enqueue(self, chat: str, conversation: int, *, key: str) -> None:
-        """Have all that is not flushed yet noted by the next `resume`."""
+        """Leave everything that is not flushed yet to the next `resume`."""
         if self.has_model(await self._state.read_chosen_model(chat)):
             await self._begin(chat, conversation, upto=None, cause="idle", key=key, beside=True)
 
     def has_model(self, prefer: str) -> bool:
-        """Whether there is any language model to be asked."""
+        """Return whether there is a language model to ask."""
         plan = self._model.plan
         asked = [plan.candidates[prefer]] if prefer in plan.candidates else []
         asked = [*asked, *plan.chain] if plan.fallback else [*asked, *plan.chain][:1]
         return not all(each.last_resort for each in asked)
 
     async def resume(self) -> None:
-        """Carry on a few of those that a crash or a failure has left, and have a few raw ones replaced."""
+        """Continue a few flushes that a crash or failure interrupted, and improve a few raw ones. Raises StateFault."""
         now = format_timestamp(self._now())
         for row in await self._state.read(lambda db: flushes.read_pending(db, now=now, most=MAX_AT_ONCE)):
             if row.id in self._at_work:
@@ -239,7 +239,7 @@ class Flusher:
         return await self._state.change(begin)
 
     async def _continue(self, row: Flush, *, notice: bool) -> Flush | None:
-        """Bring one to its end; None where a model is to be asked again later."""
+        """Run a flush to its end; None if a model has to be asked again later."""
         async with self._at_work.setdefault(row.id, asyncio.Lock()):
             row = await self._read_row(row)
             while row.stage != "done":
@@ -251,7 +251,7 @@ class Flusher:
                         case "answered":
                             await self._write(row)
                         case "written":
-                            # Else two chats at once would each find that MEMORY.md lacks the same fact.
+                            # Otherwise two chats at once could both find that MEMORY.md lacks the same fact.
                             async with self._adding_facts:
                                 await self._choose(row)
                                 row = await self._read_row(row)
@@ -266,7 +266,7 @@ class Flusher:
             return row
 
     async def _answer(self, row: Flush) -> bool:
-        """Settle what is to be noted; false where it is not known yet."""
+        """Store what to write; return False if that is not known yet."""
         messages, reading, error = await self._ask_model(row)
         failures = row.failures + (reading is None)
         if reading is None:
@@ -289,7 +289,7 @@ class Flusher:
         return True
 
     async def _improve(self, row: Flush) -> Flush | None:
-        """Ask once more for what stands there raw; None where there is nothing better."""
+        """Ask a model again about a raw section; None if the answer is no better."""
         async with self._at_work.setdefault(row.id, asyncio.Lock()):
             row = await self._read_row(row)
             if row.stage != "done" or not row.raw:
@@ -303,9 +303,8 @@ class Flusher:
                 return None
             better = section(row.heading, reading.body)
             if not better and not reading.core:
-                await self._update_row(
-                    row, raw=0
-                )  # nothing of it must be kept, and nothing of it is taken away
+                # The model found nothing worth keeping; the raw section stays all the same.
+                await self._update_row(row, raw=0)
                 return None
             await self._settle(row, better or row.section, reading.core, replaces=row.section)
         return await self._continue(row, notice=False)
@@ -334,8 +333,8 @@ class Flusher:
         )
 
     async def _write(self, row: Flush) -> None:
-        """Have the section in the log of the day on which the flush began."""
-        if row.digest != _digest(row.section, row.core):  # forgotten by hand meanwhile, or damaged
+        """Write the section into the log of the day on which the flush began."""
+        if row.digest != _digest(row.section, row.core):  # deleted by `/forget` meanwhile, or damaged
             log.warning("what was to be noted in %s has changed; it is asked for again", row.note)
             stage = "done" if row.replaces else "begun"
             await self._update_row(row, stage=stage, section="", core="", replaces="", raw=0)
@@ -358,7 +357,7 @@ class Flusher:
         await self._update_row(row, stage="written", places=places)
 
     async def _choose(self, row: Flush) -> None:
-        """Settle which facts MEMORY.md lacks, before any of them is written."""
+        """Store which facts MEMORY.md lacks before any of them is written."""
         facts = row.core.split("\n") if row.core else []
         fresh = (
             await asyncio.to_thread(find_missing_facts, facts, await self._read_core_note()) if facts else []
@@ -388,14 +387,14 @@ class Flusher:
     # -- models -------------------------------------------------------------------------------------------
 
     async def _ask_model(self, row: Flush) -> tuple[tuple[Message, ...], ParsedAnswer | None, str]:
-        """What was said, what a model wants to be noted of it, and why there is no such thing."""
+        """Return the messages, a model's answer about them, and an error if there is no answer."""
         search_time = SearchBudget()
         while True:
             before = await self._count_rewrites(row)
             asked = await self._ask_model_once(row, search_time)
             if before == await self._count_rewrites(row):
                 return asked
-            row = await self._read_row(row)  # something of it was forgotten by hand meanwhile
+            row = await self._read_row(row)  # some of it was forgotten meanwhile
 
     async def _ask_model_once(
         self, row: Flush, search_time: SearchBudget
@@ -403,7 +402,7 @@ class Flusher:
         summary, entries = await self._state.read(lambda db: flushes.read_transcript(db, row))
         said = parse_entries(entry.row for entry in entries)
         messages = tuple(each.message for each in said)
-        if not messages:  # forgotten by hand
+        if not messages:  # forgotten
             return messages, ParsedAnswer(""), ""
         dated = add_day_lines(said, [(each.row.seq, each.at) for each in entries], zone=self._now().tzinfo)
         prefer = await self._state.read_chosen_model(row.chat)
@@ -423,9 +422,9 @@ class Flusher:
     async def _instruction(
         self, piece: Sequence[Message], own: Sequence[LineRange], search_time: SearchBudget
     ) -> str:
-        """Return what a model is told to do with a piece of the talk, with what the notes say about that already.
+        """Return the instruction for a piece of the transcript, with what the notes say about its topics.
 
-        `own`: where what was said stands raw already, which is to be sorted now. `search_time`: for all pieces.
+        `own`: the lines of the raw section that is to be improved. `search_time`: shared by all pieces.
         """
         try:
             core = await self._read_core_note()
@@ -452,9 +451,9 @@ class Flusher:
         summary: str,
         prefer: str,
     ) -> ParsedAnswer:
-        """Have a model write about all of it, piece by piece where it is long. Raises TimeoutError.
+        """Ask a model about all messages, in pieces if there are many. Raises ModelError, TimeoutError.
 
-        `instruct`: what to tell the model of a piece; the time that this takes is not the model's.
+        `instruct` returns the instruction for a piece; the time that it takes does not count.
         """
         most, seconds, clock = self._piece_tokens, self._seconds, asyncio.get_running_loop().time
         while True:
@@ -482,13 +481,13 @@ class Flusher:
                 return merge_answers(readings)
 
     async def _improve_all_raw(self, chat: str, *, given_up: bool) -> list[Flush]:
-        """Where models answer again: what of this chat stands raw in the notes becomes a section as it should be."""
+        """Improve raw sections of this chat, once models answer again."""
         improved: list[Flush] = []
         for row in await self._state.read(
             lambda db: flushes.read_raw(db, chat, given_up=given_up, most=MAX_AT_ONCE)
         ):
             better = await self._improve(row)
-            if better is None:  # somebody waits, and the next one would hardly fare better
+            if better is None:  # somebody is waiting, and the next one would hardly do better
                 break
             improved.append(better)
         return improved
@@ -518,7 +517,7 @@ class Flusher:
 
 
 def _combine_results(rows: Sequence[Flush], places: Sequence[str] | None = None) -> FlushResult:
-    """What came of all of them together."""
+    """Return the outcome of several flushes together."""
     if not rows:
         return FlushResult("old")
     shown = tuple(place for row in rows for place in row.places) if places is None else tuple(places)

@@ -1,4 +1,4 @@
-"""Pure: a section of the daily log, out of what a model has answered or out of what was said."""
+"""Builds sections of the daily log, from a model's answer or from the messages themselves."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,29 +16,29 @@ from memory.tokenizer import parse_query, tokenize
 
 MAIN_SESSION = "main"
 SECTION_CHARS = 32_000
-"""The longest section; a model that writes more has gone astray."""
+"""The longest section; longer answers are faulty."""
 ANSWER_MAX_CHARS = 4 * SECTION_CHARS
-"""Of a model's answer: what comes behind is not read, and the answer counts as cut short."""
+"""Maximum length of an answer; the rest is not read, and the answer counts as cut short."""
 CORE_FACTS = 20
-"""For MEMORY.md out of one flush; further ones stand in the section."""
+"""Facts for MEMORY.md from one flush; further ones go into the section."""
 FACT_CHARS = 600
 RAW_CHARS = 24_000
-"""What was said, as far as it is kept as it is: all of it together …"""
+"""Maximum length of a raw section …"""
 RAW_MESSAGE_CHARS = 8_000
-"""… and one message at most …"""
+"""… and of one message in it …"""
 RAW_MIN_CHARS = 200
-"""… and where there are many, each at least."""
+"""… which is never cut shorter than this."""
 ANSWER_CHARS = 160
-"""Of what the assistant answered: its beginning."""
+"""Length of the beginning of an answer that is kept."""
 NOTED_SHARE = 0.7
-"""Of a message's words: where a tool has noted so many of them, the message need not be kept as well."""
+"""Share of a message's words; if tools have noted more than that, the message is left out."""
 
 RAW_MARK = "(as it was said; not yet sorted)"
 DOUBTFUL_MARK = "(the model's answer was no list of notes or not whole; this is what was said)"
 TOO_LONG_MARK = "(cut here: the model wrote more than a log can take)"
 MORE_MARK = "(and {count} more messages before these)"
 
-# A model writes these: a repetition gives nothing back (`*+`), or a row of blanks would be tried in all its parts.
+# Models write the input: possessive quantifiers (`*+`) keep a row of blanks from being tried in all its parts.
 _MEMORY_HEADING = re.compile(
     r" {0,3}(#{1,6})[ \t]*+[`*_]*+MEMORY\.md[`*_]*+:?[ \t]*+#*+[ \t]*+", re.IGNORECASE
 )
@@ -48,7 +48,7 @@ _CHECKBOX = re.compile(r"\[[ xX]\][ \t]+")
 _NOTHING = re.compile(r"[\s`*_\"'.!#•-]*nothing[\s`*_\"'.!]*", re.IGNORECASE)
 _WRAPPED = re.compile(r"\s*+```[ \t]*+(?:markdown|md)?[ \t]*+\n(.*)\n```\s*+", re.IGNORECASE | re.DOTALL)
 _THINKING = re.compile(r"\s*+<think(?:ing)?>.*?</think(?:ing)?>", re.IGNORECASE | re.DOTALL)
-# What would end, swallow or take over what follows: fences, HTML, underlines of headings, rules.
+# Would end, swallow or change what follows: fences, HTML, underlines of headings, rules.
 _DANGEROUS = re.compile(r" {0,3}(?=<|=+[ \t]*$|-[- \t]*$|([*_])(?:[ \t]*\1){2,}[ \t]*$)")
 _SENTENCE_END = re.compile(r"(?<![.!?;])[.!?;]++(?=\s|$)|[。！？；]")
 _FENCE = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]*)*(?=`{3}|~{3})")
@@ -56,23 +56,23 @@ _FENCE = re.compile(r"[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]*)*(?=`{3}|~{3})")
 
 @dataclass(frozen=True, slots=True)
 class ParsedAnswer:
-    """What a model's answer holds."""
+    """The content of a model's answer."""
 
     body: str
-    """Markdown for the log, such that nothing in it reaches beyond its section; "" for nothing."""
+    """Markdown for the log that cannot affect what follows its section; "" for nothing."""
     core: tuple[str, ...] = ()
     """Facts for MEMORY.md, one line each."""
     sure: bool = True
-    """Whether it is what was asked for; false for prose, which may be a refusal."""
+    """Whether it has the requested form; False for prose, which may be a refusal."""
 
 
 def heading(now: datetime, name: str) -> str:
-    """`## 14:05 Anna`: the time at which a flush began, and what people call the chat; else its id."""
+    """Return `## 14:05 Anna`: when a flush began, and the name of the chat, or else its id."""
     return f"## {now:%H:%M} {one_line(_display_name(name), limit=60)}".rstrip()
 
 
 def _display_name(name: str) -> str:
-    """Of a terminal's chat the session; its main one has no name by which anybody would know it."""
+    """Return the session for a terminal's chat; the main session has no name that anybody would recognise."""
     channel, colon, session = name.partition(":")
     if channel == TERMINAL and colon:
         return phrases.TERMINAL if session == MAIN_SESSION else session
@@ -80,16 +80,16 @@ def _display_name(name: str) -> str:
 
 
 def section(title: str, *parts: str) -> str:
-    """Put a section together; "" where there is nothing to stand in it."""
+    """Join the parts of a section; "" if all of them are blank."""
     filled = [part for part in parts if part.strip()]
     return "\n\n".join([title, *filled]) if filled else ""
 
 
-# -- what a model has answered ------------------------------------------------------------------------------
+# -- a model's answer ---------------------------------------------------------------------------------------
 
 
 def parse_answer(text: str, *, whole: bool = True) -> ParsedAnswer:
-    """Read what a model wants to be noted; `whole` tells whether it had come to its end."""
+    """Parse a model's answer; `whole` says whether it is complete."""
     text = clean_text(text)
     if thought := _THINKING.match(text):
         text = text[thought.end() :]
@@ -111,22 +111,22 @@ def parse_answer(text: str, *, whole: bool = True) -> ParsedAnswer:
 
 
 def merge_answers(readings: Sequence[ParsedAnswer]) -> ParsedAnswer:
-    """One reading of what a model wrote about the pieces of one stretch."""
+    """Combine the answers about the pieces of one transcript."""
     if len(readings) == 1:
         return readings[0]
     facts = list(dict.fromkeys(fact for each in readings for fact in each.core))
     surplus = [f"- {fact}" for fact in facts[CORE_FACTS:]]
     lines = [line for each in readings for line in each.body.split("\n")]
-    # What a second pass would escape once more is harmless already.
+    # The lines are escaped already.
     body = _truncate_section(_deduplicate([*lines, *surplus]))
     return ParsedAnswer(body, tuple(facts[:CORE_FACTS]), all(each.sure for each in readings))
 
 
 def _split_answer(lines: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The lines for the log, and those below a heading MEMORY.md, up to the next heading as high."""
+    """Split into lines for the log, and lines below a heading MEMORY.md, up to the next heading of its level."""
     log: list[str] = []
     core: list[str] = []
-    level = 0  # of the heading MEMORY.md that we are below
+    level = 0  # of the heading MEMORY.md above the line
     for line in lines:
         if named := _MEMORY_HEADING.fullmatch(line):
             level = len(named[1])
@@ -138,7 +138,7 @@ def _split_answer(lines: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def _split_facts(lines: Iterable[str]) -> list[str]:
-    """One line for each bullet with what is indented beneath, and for each plain line."""
+    """Return one line for each bullet with its indented lines, and for each plain line."""
     facts: list[list[str]] = []
     beneath = False
     for line in lines:
@@ -156,7 +156,7 @@ def _split_facts(lines: Iterable[str]) -> list[str]:
 
 
 def _deduplicate(lines: Iterable[str]) -> list[str]:
-    """Of lines that stand by themselves each once; one blank line in a row."""
+    """Remove repeated lines that are not indented, and repeated blank lines."""
     seen: set[str] = set()
     once: list[str] = []
     for line in lines:
@@ -189,14 +189,14 @@ def _truncate_section(lines: Sequence[str]) -> str:
     return f"{text[: end if end > 0 else SECTION_CHARS]}\n\n{TOO_LONG_MARK}"
 
 
-# -- what was said ------------------------------------------------------------------------------------------
+# -- the messages themselves --------------------------------------------------------------------------------
 
 
 def format_raw(messages: Sequence[Message], *, mark: str = RAW_MARK) -> str:
-    """Keep the essential turns as they are: what people said, and how each answer began.
+    """Return the messages as a list: what people said, and how each answer began.
 
-    What tools have noted already is left out. Long messages lose their end, the more the more there are; where
-    they are very many the oldest are counted alone. All of it is in the conversation for ever.
+    Turns that tools have noted are left out. Messages are cut shorter the more there are; if there are very many, the
+    oldest are only counted. The conversation itself keeps everything.
     """
     turns = [_drop_noted_turn(turn) for turn in split_turns(messages)]
     people = [message for turn in turns for message in turn if isinstance(message, UserMessage)]
@@ -237,7 +237,7 @@ def _shorten(text: str, most: int) -> str:
 
 
 def _drop_noted_turn(turn: Sequence[Message]) -> Sequence[Message]:
-    """The turn, or nothing of it where tools have noted nearly all words of it that tell something."""
+    """Return the turn, or () if tools have noted nearly all of its meaningful words."""
     failed = {each.call_id for each in turn if isinstance(each, ToolResult) and each.failed}
     answered = {each.call_id for each in turn if isinstance(each, ToolResult)}
     noted: set[str] = set()
@@ -257,13 +257,13 @@ def _drop_noted_turn(turn: Sequence[Message]) -> Sequence[Message]:
     return () if numbers <= noted and len(known) >= NOTED_SHARE * len(terms) else turn
 
 
-# -- what the core note says already ------------------------------------------------------------------------
+# -- facts that the core note lacks -------------------------------------------------------------------------
 
 
 def find_missing_facts(facts: Iterable[str], core: str) -> list[str]:
-    """Those facts that no line of the core note says, and no sentence of one; case and endings aside.
+    """Return the facts that are no line or sentence of the core note, ignoring case and word endings.
 
-    A fact within a longer sentence is not taken for said: that sentence may deny it.
+    A fact inside a longer sentence counts as missing, since that sentence may deny it.
     """
     said = {run for line in _split_facts(core.split("\n")) for run in _normalize_sentences(line)}
     fresh: list[str] = []
@@ -276,10 +276,10 @@ def find_missing_facts(facts: Iterable[str], core: str) -> list[str]:
 
 
 def format_facts(facts: Iterable[str]) -> str:
-    """Facts as bullets, one line each."""
+    """Return facts as bullets, one line each."""
     return "\n".join(f"- {_escape_line(fact)}" for fact in facts)
 
 
 def _normalize_sentences(text: str) -> list[str]:
-    """The words of a text in a row, then those of each of its sentences."""
+    """Return the normalized words of a text, then those of each sentence."""
     return [" ".join(tokenize(part)) for part in (text, *filter(str.strip, _SENTENCE_END.split(text)))]

@@ -1,4 +1,4 @@
-"""What a conversation begins with: the core note, and the essentials of the latest logs."""
+"""The notes that a conversation begins with: the core note, and bullets of the latest logs."""
 
 import logging
 import re
@@ -12,11 +12,11 @@ from memory.memory import CORE_NOTE, Memory
 log = logging.getLogger(__name__)
 
 LOG_CHARS = 2_000
-"""Of all logs together."""
+"""For all logs together."""
 LOG_DAYS = 14
-"""How far back a log counts as one of the latest …"""
+"""Days within which a log counts as recent …"""
 LOGS = 3
-"""… and how many of them are looked at."""
+"""… and how many logs are used."""
 BULLET_CHARS = 300
 
 THE_REST = "memory_get shows it"
@@ -27,7 +27,7 @@ _TAG = re.compile(r"<(?=/?notes\b)", re.IGNORECASE)
 
 
 async def recall(memory: Memory, now: Callable[[], datetime]) -> str:
-    """Give what is always worth knowing, as Markdown of at most some 8,000 characters; "" where there is nothing."""
+    """Return the notes for a new conversation as Markdown, about 8,000 characters at most; "" if there are none."""
     parts = []
     if core := visible_part(await _text(memory, CORE_NOTE), the_rest=THE_REST):
         parts.append(f"{HEADING.format(path=CORE_NOTE)}\n\n{core}")
@@ -49,12 +49,12 @@ async def recall(memory: Memory, now: Callable[[], datetime]) -> str:
 
 
 def escape_notes_tags(notes: str) -> str:
-    """Notes such that nothing in them ends the place in a prompt where they are shown."""
+    """Escape tags in notes that would end the block in the prompt that shows them."""
     return _TAG.sub("<\\\\", notes)
 
 
 def _bullets(text: str) -> list[str]:
-    """The bullets of a log, each with what is indented beneath; long ones lose their end."""
+    """Return the bullets of a log with their indented lines, each cut to BULLET_CHARS."""
     bullets: list[list[str]] = []
     beneath = False
     for line in text.split("\n"):

@@ -1,4 +1,4 @@
-"""What stands in the notes already about the things that were talked about."""
+"""Finds what the notes already say about the topics of a conversation."""
 
 import asyncio
 import logging
@@ -22,15 +22,15 @@ from memory.search import SearchHit
 log = logging.getLogger(__name__)
 
 RELATED_CHARS = 4_000
-"""Of all passages together, with their places."""
+"""For all passages together, with their references."""
 QUERY_CHARS = 300
-"""Of what people said, in one search: more would mix too many topics …"""
+"""Characters of one search: more would mix too many topics …"""
 QUERIES = 16
-"""… but of a long talk, hardly more searches than that."""
+"""… but a long transcript gets hardly more searches than this."""
 HITS = 8
-"""Of each search, at most."""
+"""Maximum results of one search."""
 SEARCH_SECONDS = 20.0
-"""For all searches of a flush: a service that makes vectors may be slow."""
+"""For all searches of a flush; an embedding service may be slow."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+")
 
@@ -46,17 +46,17 @@ class LineRange:
 
 @dataclass(slots=True)
 class SearchBudget:
-    """The time for the searches of one flush, of which each piece of the talk takes its part."""
+    """Time for the searches of one flush, shared by the pieces of its transcript."""
 
     seconds: float = field(default_factory=lambda: SEARCH_SECONDS)
-    """What is left of it."""
+    """What is left."""
     searches: int = 0
-    """How many were made."""
+    """Number of searches so far."""
     is_over: bool = False
 
     @contextmanager
     def spend(self) -> Iterator[None]:
-        """Take the time of what is done within from what is left."""
+        """Subtract the duration of the body."""
         began = time.monotonic()
         try:
             yield
@@ -72,11 +72,10 @@ async def related_notes(
     leave_out: Collection[LineRange] = (),
     search_time: SearchBudget | None = None,
 ) -> str:
-    """Search the notes with people's own words; return the passages as Markdown, at most RELATED_CHARS of them.
+    """Search the notes for people's own words; return passages as Markdown, at most RELATED_CHARS; "" for none.
 
-    `core`: the text of the core note, of which the beginning is at hand and is left out, like `leave_out`.
-    "" where nothing is found; a search that fails is logged, and what was found before it counts. So does what was
-    found until `search_time` is over, which is logged once; after that, nothing is searched.
+    `core`: text of the core note, whose visible beginning is left out, like `leave_out`. After a failed search
+    (logged), or when `search_time` is over (logged once), the passages found so far are returned.
     """
     known = LineRange(CORE_NOTE, 1, count_visible_lines(core))
     found: list[Sequence[SearchHit]] = []
@@ -99,14 +98,14 @@ async def related_notes(
             "talked about may be noted a second time",
             search_time.searches,
         )
-    # The best of each search first: every topic is to have its share of the room.
+    # Interleaved by rank, so that every topic gets its share of the room.
     by_rank = [hit for row in zip_longest(*found) for hit in row if hit]
     fresh = (hit for hit in by_rank if not (_is_within(hit, known) or _touches(hit, leave_out)))
     return "\n\n".join(_fit_passages(fresh))
 
 
 async def section_lines(memory: Memory, path: str, section: str) -> LineRange | None:
-    """Return where a section stands in a note; None where it does not. Raises MemoryFault."""
+    """Return the lines of a section in a note; None if it is not there. Raises MemoryFault."""
     try:
         text = (await memory.get(path)).text
     except NoteMissing:
@@ -119,7 +118,7 @@ async def section_lines(memory: Memory, path: str, section: str) -> LineRange | 
 
 
 def queries_of(messages: Iterable[Message]) -> Sequence[str]:
-    """What people said, as searches; what came along with a message is not their words."""
+    """Return what people said as search queries, without attachments."""
     said = (
         split_attached(remove_day_line(each.text))[0] for each in messages if isinstance(each, UserMessage)
     )

@@ -1,4 +1,4 @@
-"""The summary that stands for the older part of a conversation: a model's, or else an extract of what people said."""
+"""The summary of the older part of a conversation: by a model, or else an extract of what people said."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ SUMMARY_SECONDS = 60.0
 MIN_SUMMARY_CHARS = 40
 """Tokens that a summary may always have."""
 MIN_SHARE = 0.02
-"""Of what it stands for: a shorter one, a refusal perhaps, does not stand alone."""
+"""Minimum share of the original length; a shorter summary, perhaps a refusal, gets an extract below it."""
 LINE_CHARS = 200
 
 INSTRUCTION = """\
@@ -44,7 +44,7 @@ async def summarize(
     piece_tokens: int,
     seconds: float = SUMMARY_SECONDS,
 ) -> str:
-    """Sum messages up, and the summary `before` them, in at most about `most_tokens`; never fails, never forgets."""
+    """Summarize messages and the summary `before` them in about `most_tokens`; an extract if no model answers."""
     try:
         async with asyncio.timeout(seconds):
             text = await _ask_model(
@@ -61,7 +61,7 @@ async def summarize(
 
 
 def extract(messages: Iterable[Message], *, before: str, most_tokens: int) -> str:
-    """What people said, cut short, the latest of it; marked as what it is."""
+    """Return the latest things that people said, cut short and marked as an extract."""
     mark = EXTRACT if estimate_text_tokens(EXTRACT) < most_tokens // 2 else "(cut short)"
     lines = _last_lines(_lines(messages, before), most_tokens - estimate_text_tokens(mark) - 1)
     return _truncate("\n".join([mark, *lines]), most_tokens)
@@ -76,7 +76,7 @@ async def _ask_model(
     most: int,
     piece_tokens: int,
 ) -> str:
-    """Have a model sum up piece by piece, each time with the summary so far."""
+    """Ask a model to summarize piece by piece, each time with the summary so far. Raises ModelError."""
     instruction = INSTRUCTION.format(words=max(20, round(most / 2 / 10) * 10))
     size = max(piece_tokens, SHORT_TOKENS)
     while True:
@@ -111,7 +111,7 @@ def _last_lines(lines: Sequence[str], most_tokens: int) -> list[str]:
 
 
 def _truncate(text: str, most_tokens: int) -> str:
-    """The beginning that has room, whole lines where there are several."""
+    """Return the beginning that fits, cut at a line if possible."""
     tokens = estimate_text_tokens(text)
     if tokens <= most_tokens:
         return text

@@ -1,4 +1,4 @@
-"""Pure: where a turn of a conversation begins."""
+"""Splits a conversation into turns."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -12,7 +12,7 @@ Spoken = TypeVar("Spoken")
 def split_turns(
     messages: Sequence[Spoken], message_of: Callable[[Spoken], object] = lambda message: message
 ) -> list[Sequence[Spoken]]:
-    """Cut into turns: what a person says, perhaps in several messages in a row, and what came of it."""
+    """Split into turns: one or several messages of people, and everything that answers them."""
     starts = [0] if messages else []
     starts += [
         at
