@@ -1,1 +1,1 @@
-"""state.db: what the assistant must not forget between two runs. All of its SQL is here."""
+"""state.db: everything that the assistant remembers between two runs, with all of its SQL."""

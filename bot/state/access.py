@@ -1,4 +1,4 @@
-"""state.db: who was let in or kept out by hand, who asks to be let in, and where the memory is open to a room."""
+"""state.db: decisions about people, pairing requests, and rooms in which the memory is open."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,22 +10,22 @@ Decision = Literal["owner", "allowed", "guest", "denied"]
 
 @dataclass(frozen=True, slots=True)
 class PairingRequest:
-    """A stranger who was given a code."""
+    """A stranger with a pairing code."""
 
     person: str
     code: str
     chat: str
-    """Where the stranger is told that somebody has said yes."""
+    """Where the stranger is told that an owner has agreed."""
     name: str
     told_at: str
     at: str
-    """Since when the code counts."""
+    """Start of the code's validity."""
     told: int = 1
     """How often the stranger was told the code since `told_at`."""
 
 
 def m006_access(db: apsw.Connection) -> None:
-    """People by decision of an owner, codes that wait for one, what owners were answered, and rooms."""
+    """People with an owner's decision, pending codes, answers to owners, and rooms."""
     db.execute(
         """
         CREATE TABLE people (
@@ -59,12 +59,12 @@ def m006_access(db: apsw.Connection) -> None:
 
 
 def m016_owners(db: apsw.Connection) -> None:
-    """Count how often a stranger was told the code. From here on `people.standing` may be `owner` too."""
+    """Count how often a stranger was told the code. From here on `people.standing` may also be `owner`."""
     db.execute("ALTER TABLE pairing ADD COLUMN told INTEGER NOT NULL DEFAULT 1")
 
 
 def m019_cleared(db: apsw.Connection) -> None:
-    """Whose request an owner has cleared: their code is void, and for an hour they get no other."""
+    """Mark cleared requests: their codes are void, and their people get no other for an hour."""
     db.execute("ALTER TABLE pairing ADD COLUMN cleared INTEGER NOT NULL DEFAULT 0")
 
 
@@ -72,13 +72,13 @@ def m019_cleared(db: apsw.Connection) -> None:
 
 
 def read_decision(db: apsw.Connection, person: str) -> Decision | None:
-    """What an owner has decided about a person; None for nothing."""
+    """Return an owner's decision about a person; None if there is none."""
     found: Decision | None = db.execute("SELECT standing FROM people WHERE person = ?", (person,)).get
     return found
 
 
 def read_admitted(db: apsw.Connection, channel: str) -> tuple[str, ...]:
-    """Who of a channel was let in by an owner, as `channel:id`."""
+    """Return the people of a channel whom an owner let in, as `channel:id`."""
     rows = db.execute(
         "SELECT person FROM people WHERE standing != 'denied' AND substr(person, 1, ?) = ? ORDER BY person",
         (len(channel) + 1, f"{channel}:"),
@@ -87,13 +87,13 @@ def read_admitted(db: apsw.Connection, channel: str) -> tuple[str, ...]:
 
 
 def read_owners(db: apsw.Connection) -> tuple[str, ...]:
-    """Return who was made an owner by a command, as `channel:id`."""
+    """Return the people who were made owners by a command, as `channel:id`."""
     rows = db.execute("SELECT person FROM people WHERE standing = 'owner' ORDER BY person")
     return tuple(str(row[0]) for row in rows)
 
 
 def read_name(db: apsw.Connection, person: str) -> str:
-    """What a person called themselves when an owner decided about them; "" where that is not known."""
+    """Return a person's name at the time of an owner's decision; "" if unknown."""
     name: str | None = db.execute("SELECT name FROM people WHERE person = ?", (person,)).get
     return name or ""
 
@@ -101,7 +101,7 @@ def read_name(db: apsw.Connection, person: str) -> str:
 def save_decision(
     db: apsw.Connection, person: str, standing: Decision, *, name: str, by: str, at: str
 ) -> None:
-    """Note what an owner has decided; the person's code, if there is one, counts no longer."""
+    """Store an owner's decision; the person's code becomes void."""
     db.execute(
         "INSERT OR REPLACE INTO people (person, standing, name, decided_by, at) VALUES (?, ?, ?, ?, ?)",
         (person, standing, name, by, at),
@@ -109,11 +109,11 @@ def save_decision(
     db.execute("DELETE FROM pairing WHERE person = ?", (person,))
 
 
-# -- who asks to be let in ----------------------------------------------------------------------------------
+# -- pairing requests -----------------------------------------------------------------------------------------
 
 
 def asking(db: apsw.Connection, *, since: str, until: str) -> tuple[PairingRequest, ...]:
-    """Whose code was given after `since`, and not after `until`; the other codes are forgotten."""
+    """Return requests with a code issued after `since` and not after `until`; delete all others."""
     db.execute("DELETE FROM pairing WHERE at <= ? OR at > ?", (since, until))
     rows = db.execute(
         "SELECT person, code, chat, name, told_at, at, told FROM pairing WHERE NOT cleared ORDER BY at, person"
@@ -122,7 +122,7 @@ def asking(db: apsw.Connection, *, since: str, until: str) -> tuple[PairingReque
 
 
 def is_cleared(db: apsw.Connection, person: str, *, since: str, until: str) -> bool:
-    """Return whether a person's request was cleared after `since`, and not after `until`."""
+    """Return whether a person's request was cleared after `since` and not after `until`."""
     found: int = db.execute(
         "SELECT EXISTS (SELECT 1 FROM pairing WHERE person = ? AND cleared AND at > ? AND at <= ?)",
         (person, since, until),
@@ -131,12 +131,12 @@ def is_cleared(db: apsw.Connection, person: str, *, since: str, until: str) -> b
 
 
 def clear_pairing_requests(db: apsw.Connection, *, at: str) -> None:
-    """Void the codes of all who wait."""
+    """Void all pending codes."""
     db.execute("UPDATE pairing SET cleared = 1, at = ? WHERE NOT cleared", (at,))
 
 
 def save_pairing_request(db: apsw.Connection, stranger: PairingRequest) -> None:
-    """Keep a stranger's code, in the place of what was kept of the same one."""
+    """Store a stranger's request, replacing an earlier one."""
     db.execute(
         "INSERT OR REPLACE INTO pairing (person, code, chat, name, told_at, at, told) "
         "VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -152,11 +152,11 @@ def save_pairing_request(db: apsw.Connection, stranger: PairingRequest) -> None:
     )
 
 
-# -- what owners were answered ------------------------------------------------------------------------------
+# -- answers to owners ----------------------------------------------------------------------------------------
 
 
 def read_answer(db: apsw.Connection, key: str) -> str | None:
-    """What was answered to a command that was carried out before; None where it was not."""
+    """Return the stored answer to a command; None if it has not run."""
     answer: str | None = db.execute("SELECT answer FROM decisions WHERE key = ?", (key,)).get
     return answer
 
@@ -164,7 +164,7 @@ def read_answer(db: apsw.Connection, key: str) -> str | None:
 def save_answer(
     db: apsw.Connection, key: str, answer: str, *, owner: str, wrong_code: bool = False, at: str
 ) -> None:
-    """Keep an answer for the case that the command is run again after a crash."""
+    """Store an answer, in case the command runs again after a crash."""
     db.execute(
         "INSERT INTO decisions (key, owner, answer, wrong_code, at) VALUES (?, ?, ?, ?, ?)",
         (key, owner, answer, wrong_code, at),
@@ -172,7 +172,7 @@ def save_answer(
 
 
 def delete_answers(db: apsw.Connection, *, before: str, wrong_before: str) -> None:
-    """Forget answers given before a moment; those to wrong codes before another one."""
+    """Delete answers given before a time; answers to wrong codes before another one."""
     db.execute(
         "DELETE FROM decisions WHERE at <= ? OR (wrong_code AND at <= ?)",
         (before, wrong_before),
@@ -180,7 +180,7 @@ def delete_answers(db: apsw.Connection, *, before: str, wrong_before: str) -> No
 
 
 def read_wrong_codes(db: apsw.Connection, owner: str, *, since: str, until: str) -> tuple[str, ...]:
-    """When an owner has sent wrong codes, after `since` and not after `until`; the earliest first."""
+    """Return when an owner sent wrong codes, after `since` and not after `until`; the earliest first."""
     rows = db.execute(
         "SELECT at FROM decisions WHERE owner = ? AND wrong_code AND at > ? AND at <= ? ORDER BY at",
         (owner, since, until),
@@ -192,7 +192,7 @@ def read_wrong_codes(db: apsw.Connection, owner: str, *, since: str, until: str)
 
 
 def is_memory_open(db: apsw.Connection, chat: str) -> bool:
-    """Whether an owner has opened the memory to a room."""
+    """Return whether an owner has opened the memory to a room."""
     return bool(db.execute("SELECT memory FROM rooms WHERE chat = ?", (chat,)).get)
 
 

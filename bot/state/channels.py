@@ -1,16 +1,16 @@
-"""state.db: what channels must know again after a restart, and what they received and could not read."""
+"""state.db: values of channels, and updates from platforms that could not be read."""
 
 from dataclasses import dataclass
 
 import apsw
 
 MAX_UNREAD = 200
-"""Of each channel, the latest ones."""
+"""Unreadable updates kept for each channel, the latest ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Something from a platform that could not be read as a message."""
+    """An update from a platform that could not be read as a message."""
 
     channel: str
     id: str
@@ -20,7 +20,7 @@ class Unread:
 
 
 def m011_channels(db: apsw.Connection) -> None:
-    """Facts by channel and key; what could not be read, as it came."""
+    """Values by channel and key, and unreadable updates as they came."""
     db.execute(
         """
         CREATE TABLE channel_facts (
@@ -42,7 +42,7 @@ def m011_channels(db: apsw.Connection) -> None:
 
 
 def read_fact(db: apsw.Connection, channel: str, key: str) -> str:
-    """What a channel has noted under a key; "" for nothing."""
+    """Return a channel's value of a key; "" if there is none."""
     value: str | None = db.execute(
         "SELECT value FROM channel_facts WHERE channel = ? AND key = ?", (channel, key)
     ).get
@@ -50,7 +50,7 @@ def read_fact(db: apsw.Connection, channel: str, key: str) -> str:
 
 
 def read_facts(db: apsw.Connection, channel: str, prefix: str) -> dict[str, str]:
-    """All that a channel has noted under keys that begin like this, by key."""
+    """Return all of a channel's values whose keys have this prefix, by key."""
     rows = db.execute(
         "SELECT key, value FROM channel_facts WHERE channel = ? AND substr(key, 1, ?) = ? ORDER BY key",
         (channel, len(prefix), prefix),
@@ -59,7 +59,7 @@ def read_facts(db: apsw.Connection, channel: str, prefix: str) -> dict[str, str]
 
 
 def save_fact(db: apsw.Connection, channel: str, key: str, value: str) -> None:
-    """Note something for a channel; "" forgets it."""
+    """Store a value of a channel; "" deletes it."""
     if value:
         db.execute("INSERT OR REPLACE INTO channel_facts VALUES (?, ?, ?)", (channel, key, value))
     else:
@@ -67,7 +67,7 @@ def save_fact(db: apsw.Connection, channel: str, key: str, value: str) -> None:
 
 
 def save_unread(db: apsw.Connection, unread: Unread) -> bool:
-    """Keep what could not be read; tell whether it is new. The oldest of a channel go where there are too many."""
+    """Store an unreadable update and return whether it is new; deletes a channel's oldest beyond MAX_UNREAD."""
     db.execute(
         "INSERT INTO unread VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (unread.channel, unread.id, unread.raw, unread.reason, unread.at),
@@ -82,6 +82,6 @@ def save_unread(db: apsw.Connection, unread: Unread) -> bool:
 
 
 def count_unread(db: apsw.Connection, channel: str) -> int:
-    """How much of a channel could not be read."""
+    """Return the number of a channel's unreadable updates."""
     count: int = db.execute("SELECT count(*) FROM unread WHERE channel = ?", (channel,)).get
     return count

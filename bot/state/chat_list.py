@@ -1,4 +1,4 @@
-"""state.db: the chats, each with its latest conversation; nothing of what was said."""
+"""state.db: the chats, each with its latest conversation, without any messages."""
 
 from dataclasses import dataclass
 
@@ -9,26 +9,26 @@ from bot.messages import ChatId
 
 @dataclass(frozen=True, slots=True)
 class LatestConversation:
-    """The conversation that a chat is in, or was in last; moments are ISO 8601 in UTC."""
+    """A chat's latest conversation; times are ISO 8601 in UTC."""
 
     chat: str
     """`channel:name`."""
     channel: str
     name: str
-    """What people call the chat; "" where that is not known."""
+    """What people call the chat; "" if unknown."""
     started_at: str
     last_at: str
-    """When something was last added to it."""
+    """When its latest entry was added."""
     ended_at: str
-    """Empty while it goes on."""
+    """Empty while it is open."""
     messages: int
-    """Of people and of the assistant together."""
+    """Messages of people and of the assistant."""
     running: bool
-    """Whether something is being answered just now."""
+    """Whether a turn is running."""
 
 
 def read_latest_conversations(db: apsw.Connection, *, most: int) -> tuple[LatestConversation, ...]:
-    """The latest conversation of each chat, those first in which something was added last."""
+    """Return the latest conversation of each chat, the most recently used first."""
     rows = db.execute(
         """
         WITH latest AS (SELECT max(id) AS id FROM conversations GROUP BY chat),

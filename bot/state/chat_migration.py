@@ -1,6 +1,6 @@
-"""state.db: chats that their platform calls by another id now, and all that is kept by the id of a chat.
+"""state.db: chats with a new id, and moving everything that is stored under a chat's id.
 
-A name with a slash is a part of the chat that stands before it, such as a topic: it goes with it.
+A name with a slash is a part of the chat before the slash, such as a topic, and moves with it.
 """
 
 import apsw
@@ -8,15 +8,15 @@ import apsw
 from bot.messages import ChatId
 
 MAIL_TABLES = ("inbox", "outbox", "reminders", "pairing")
-"""What goes over at once: it is on its way, or to come, and no turn that runs looks at it."""
+"""Moved at once: pending rows that no running turn looks at."""
 MULTI_ROW_TABLES = (*MAIL_TABLES, "conversations", "documents")
 """Tables with any number of rows for a chat."""
 SINGLE_ROW_TABLES = ("chosen_models", "rooms", "known_chats", "forgetting", "told_no_model")
-"""Tables with one row for a chat, or for a person in it; where both ids have one, the new one's is the later word."""
+"""Tables with one row for a chat, or for a person in it; if both ids have one, the one of the new id is kept."""
 
 
 def m013_moves(db: apsw.Connection) -> None:
-    """Chats that have another id now, and whether all that was kept by the old one has gone over."""
+    """Chats with a new id, and whether everything stored under the old one has moved."""
     db.execute(
         """
         CREATE TABLE moves (
@@ -30,13 +30,13 @@ def m013_moves(db: apsw.Connection) -> None:
 
 
 def id_after_move(old: ChatId, message: str) -> str:
-    """A message's id in the new chat, where it is no message: the ids there count from the beginning again."""
+    """Return the id, in the new chat, of a message of the old one; it collides with none of the new chat's ids."""
     return f"{old.name}#{message}"
 
 
 def save_move(db: apsw.Connection, old: ChatId, new: ChatId, *, at: str) -> None:
-    """Note that a chat has another id now; its mail goes over with that."""
-    db.execute("DELETE FROM moves WHERE old = ?", (str(new),))  # it lives: nothing is to be sent away from it
+    """Store that a chat has a new id, and move its pending rows."""
+    db.execute("DELETE FROM moves WHERE old = ?", (str(new),))  # in use again: nothing may be moved away from it
     db.execute(
         "INSERT INTO moves (old, new, at) VALUES (?, ?, ?) "
         "ON CONFLICT (old) DO UPDATE SET new = excluded.new, done = 0, at = excluded.at",
@@ -47,18 +47,18 @@ def save_move(db: apsw.Connection, old: ChatId, new: ChatId, *, at: str) -> None
 
 
 def moves(db: apsw.Connection) -> tuple[tuple[ChatId, ChatId, bool], ...]:
-    """Old and new id of every chat that has moved, and whether all has gone over; the earliest first."""
+    """Return old id, new id and completion of every move, the earliest first."""
     rows = db.execute("SELECT old, new, done FROM moves ORDER BY at, rowid")
     return tuple((ChatId.parse(old), ChatId.parse(new), bool(done)) for old, new, done in rows)
 
 
 def mark_moved(db: apsw.Connection, old: ChatId) -> None:
-    """Note that all has gone over."""
+    """Mark a move as complete."""
     db.execute("UPDATE moves SET done = 1 WHERE old = ?", (str(old),))
 
 
 def map_chat(chat: ChatId, old: ChatId, new: ChatId) -> ChatId:
-    """Where a chat is after a move: the moved one, a part of it, or another that stays where it is."""
+    """Return the id of a chat after a move: of the moved chat itself, of a part of it, or unchanged."""
     name, slash, part = chat.name.partition("/")
     if chat == old:
         return new
@@ -66,7 +66,7 @@ def map_chat(chat: ChatId, old: ChatId, new: ChatId) -> ChatId:
 
 
 def read_parts(db: apsw.Connection, chat: ChatId) -> tuple[ChatId, ...]:
-    """The chat, and every part of it by which anything is kept."""
+    """Return the chat, and every part of it under which something is stored."""
     begins = f"{chat}/"
     found = {
         str(name)
@@ -80,14 +80,14 @@ def read_parts(db: apsw.Connection, chat: ChatId) -> tuple[ChatId, ...]:
 
 
 def move_rows(db: apsw.Connection, old: ChatId, new: ChatId) -> None:
-    """Keep for one chat what was kept for another; again, it takes over what has come since.
+    """Move everything from one chat to another; repeated, it moves what was added since.
 
-    Where both have an open conversation, they become one (see `can_merge`). No turn runs in either meanwhile.
+    Open conversations of both are merged (see `can_merge`). No turn may be running in either.
     """
     _move_mail(db, old, new)
     _merge_conversations(db, str(old), str(new))
-    db.execute("PRAGMA secure_delete = ON").fetchall()  # one of the questions about what to forget may go
-    # That a removal was begun, and is not at its end, is not to go with it.
+    db.execute("PRAGMA secure_delete = ON").fetchall()  # a pending forget request may be deleted
+    # The mark of an unfinished removal must not be lost with the row.
     db.execute(
         "UPDATE forgetting SET unfinished = 1 WHERE chat = ? AND person IN "
         "(SELECT person FROM forgetting WHERE chat = ? AND unfinished)",
@@ -100,9 +100,9 @@ def move_rows(db: apsw.Connection, old: ChatId, new: ChatId) -> None:
 
 
 def can_merge(db: apsw.Connection, old: ChatId, new: ChatId) -> bool:
-    """Whether the open conversations of two chats can become one, where both have one: the later is but a few words.
+    """Return whether the open conversations of two chats can be merged; True if one has none.
 
-    What of it was flushed or summed up counts by its own places, which would not be true any more.
+    Not if the later one was flushed or summarized: both refer to seqs, which a merge would change.
     """
     numbers = _find_open_pair(db, str(old), str(new))
     if numbers is None:
@@ -116,9 +116,9 @@ def can_merge(db: apsw.Connection, old: ChatId, new: ChatId) -> bool:
 
 
 def _move_mail(db: apsw.Connection, old: ChatId, new: ChatId) -> None:
-    """Messages and notices, reminders, and where a stranger is told of having been let in.
+    """Move messages, notices, reminders, and where strangers are told that they were let in.
 
-    Messages that showed a reply stay behind: they cannot be edited from the new chat, where their ids are others'.
+    The ids of messages that show a reply are dropped: in the new chat they would refer to other messages.
     """
     before = id_after_move(old, "")
     db.execute(
@@ -137,7 +137,7 @@ def _move_mail(db: apsw.Connection, old: ChatId, new: ChatId) -> None:
 
 
 def _find_open_pair(db: apsw.Connection, old: str, new: str) -> tuple[int, int] | None:
-    """The open conversations of two chats, the one that was begun first before the other; None where one has none."""
+    """Return the open conversations of two chats, the earlier one first; None unless both have one."""
     rows = db.execute(
         "SELECT id FROM conversations WHERE chat IN (?, ?) AND ended_at IS NULL ORDER BY id", (old, new)
     ).fetchall()
@@ -145,7 +145,7 @@ def _find_open_pair(db: apsw.Connection, old: str, new: str) -> tuple[int, int] 
 
 
 def _merge_conversations(db: apsw.Connection, old: str, new: str) -> None:
-    """Put what was said in the later of two open conversations behind what was said in the other."""
+    """Append the later of two open conversations to the earlier one."""
     numbers = _find_open_pair(db, old, new)
     if numbers is None:
         return

@@ -1,4 +1,4 @@
-"""state.db: how many conversations there are, and how many people ask to be let in. SQL on an open connection."""
+"""state.db: numbers of conversations and of pairing requests."""
 
 from dataclasses import dataclass
 
@@ -7,18 +7,18 @@ import apsw
 
 @dataclass(frozen=True, slots=True)
 class ConversationStats:
-    """How many there are; no names, no words."""
+    """Numbers only; no names, no messages."""
 
     conversations: int
-    """That are going on."""
+    """Open ones."""
     ended: int
-    """Conversations that another one has followed."""
+    """Conversations that have ended."""
     asking: int
-    """People whose code still counts."""
+    """People with a valid code."""
 
 
 def read_conversation_stats(db: apsw.Connection, *, asked_since: str, now: str) -> ConversationStats:
-    """Count; who was given a code after `asked_since` still asks. Both moments are as `stored` gives them."""
+    """Count; codes given after `asked_since` are valid. Both times are as `format_timestamp` returns them."""
     going_on, ended = db.execute("SELECT count(*) - count(ended_at), count(ended_at) FROM conversations").get
     asking: int = db.execute("SELECT count(*) FROM pairing WHERE at > ? AND at <= ?", (asked_since, now)).get
     return ConversationStats(going_on, ended, asking)

@@ -1,4 +1,4 @@
-"""state.db: conversations and what was said in them."""
+"""state.db: conversations and their entries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import apsw
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One entry of a conversation as it is stored; `seq` counts from 1 within its conversation."""
+    """One stored entry of a conversation; `seq` counts from 1 within it."""
 
     conversation: int
     seq: int
@@ -18,7 +18,7 @@ class Row:
 
 
 def m001_conversations(db: apsw.Connection) -> None:
-    """Conversations and what was said in them, for ever; a chat has one open conversation at most."""
+    """Conversations and their entries; a chat has at most one open conversation."""
     db.execute(
         """
         CREATE TABLE conversations (
@@ -41,7 +41,7 @@ def m001_conversations(db: apsw.Connection) -> None:
 
 
 def m008_rewritten(db: apsw.Connection) -> None:
-    """Count how often a conversation was changed by hand: whoever holds it in memory has to read it again."""
+    """Count rewrites of a conversation, after which a cached copy has to be read again."""
     db.execute(
         """
         ALTER TABLE conversations ADD COLUMN rewritten INTEGER NOT NULL DEFAULT 0;
@@ -57,18 +57,18 @@ def m008_rewritten(db: apsw.Connection) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReadPosition:
-    """A conversation as far as somebody has read it."""
+    """How far somebody has read a conversation."""
 
     number: int | None = None
-    """None for a chat that has no open conversation."""
+    """None if the chat has no open conversation."""
     count_rewrites: int = 0
-    """How often it was changed by hand."""
+    """Its number of rewrites."""
 
 
 def read_open(
     db: apsw.Connection, chat: str, known: ReadPosition, *, after: int
 ) -> tuple[ReadPosition, tuple[Row, ...]]:
-    """Read a chat's open conversation: what is later than `after` where it is still the known one, else all."""
+    """Read a chat's open conversation: entries later than `after` if it is the known one, else all."""
     row = db.execute(
         "SELECT id, rewritten FROM conversations WHERE chat = ? AND ended_at IS NULL", (chat,)
     ).fetchone()
@@ -79,13 +79,13 @@ def read_open(
 
 
 def count_rewrites(db: apsw.Connection, conversation: int) -> int:
-    """How often a conversation was changed by hand."""
+    """Return how often a conversation was rewritten."""
     times: int = db.execute("SELECT rewritten FROM conversations WHERE id = ?", (conversation,)).get
     return times
 
 
 def find_open(db: apsw.Connection, chat: str) -> int | None:
-    """Give the number of the chat's open conversation, if it has one."""
+    """Return the number of the chat's open conversation, or None."""
     number: int | None = db.execute(
         "SELECT id FROM conversations WHERE chat = ? AND ended_at IS NULL", (chat,)
     ).get
@@ -93,7 +93,7 @@ def find_open(db: apsw.Connection, chat: str) -> int | None:
 
 
 def read_entries(db: apsw.Connection, conversation: int, after: int) -> tuple[Row, ...]:
-    """Read the entries of a conversation whose seq is greater than `after`, in order."""
+    """Return the entries of a conversation whose seq is greater than `after`, in order."""
     rows = db.execute(
         "SELECT conversation, seq, kind, payload FROM entries "
         "WHERE conversation = ? AND seq > ? ORDER BY seq",
@@ -111,7 +111,7 @@ def append(
     after: int,
     at: str,
 ) -> tuple[Row, ...]:
-    """Add (kind, payload) entries; give all rows later than `after`."""
+    """Append (kind, payload) entries; return all rows later than `after`."""
     number = find_open(db, chat) if conversation is None else conversation
     if number is None:
         db.execute("INSERT INTO conversations (chat, started_at) VALUES (?, ?)", (chat, at))

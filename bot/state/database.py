@@ -1,4 +1,4 @@
-"""state.db: what the assistant must not forget between two runs: opened, migrated, changed. Its SQL is beside this."""
+"""Opens, migrates and changes state.db; the modules beside this one hold its SQL."""
 
 import asyncio
 import logging
@@ -40,21 +40,21 @@ log = logging.getLogger(__name__)
 
 BUSY_TIMEOUT_MS = 10_000
 FULL_BYTES = 65_536
-"""With less than that free no transaction can be made."""
+"""With less free space than this, no transaction is possible."""
 ROOM_BYTES = 262_144
-"""What a long answer and all that is noted about it take up."""
+"""Disk space that a long answer needs, with everything stored about it."""
 MAX_CHANGES_PER_COMMIT = 500
-"""How many changes share a commit at most."""
+"""Maximum number of changes that share a commit."""
 
 Result = TypeVar("Result")
 
 
 class StateFault(Exception):
-    """Base of what can go wrong with state.db; every text names the file and the mend."""
+    """Base class of errors of state.db; the text names the file and says how to fix it."""
 
 
 class StateBroken(StateFault):
-    """The file is damaged, or is not a database of ours; it is left as it is."""
+    """The file is damaged, or is no database of ours; it is left as it is."""
 
 
 class StateTooNew(StateFault):
@@ -62,15 +62,15 @@ class StateTooNew(StateFault):
 
 
 class StateUnusable(StateFault):
-    """The file cannot be opened or written now: permission, full disk, another program's lock."""
+    """The file cannot be opened or written: permissions, a full disk, another program's lock."""
 
 
 class State:
-    """The open database; an async context manager. Safe beside other processes.
+    """The open database; an async context manager. Several processes may use it at the same time.
 
-    One connection on one thread of its own: a write to a slow disk, or a wait for another process, holds up
-    nobody else, and each transaction is a plain function that nothing can cut in two. A call that is
-    cancelled while it waits is carried out all the same, before the cancellation goes on.
+    One connection on a thread of its own: a slow disk or another process's lock never blocks the event loop, and a
+    transaction is a plain function that a cancellation cannot interrupt. A call that is cancelled still completes
+    before the cancellation goes on. Methods raise StateFault.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class State:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         is_ours: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`is_ours`: whether no instance on another machine may have it by now; asked before each commit."""
+        """`is_ours` returns False once an instance on another machine may own the file; called before each commit."""
         self._path = path
         self._is_ours = is_ours
         self._now = now
@@ -112,11 +112,11 @@ class State:
         after: int,
         also: Callable[[apsw.Connection, tuple[Row, ...]], None] | None = None,
     ) -> tuple[Row, ...]:
-        """Add (kind, payload) entries in one transaction; once on disk, give all rows later than `after`.
+        """Append (kind, payload) entries in one transaction; return all rows later than `after`.
 
-        Without a conversation they go to the chat's open one, or begin one. `after` is the last seq that the
-        caller knows; what another process has added since then comes before the caller's own. `also` is done in
-        the same transaction, and is told the rows.
+        Without a conversation they go to the chat's open one, or start one. `after` is the last seq that the caller
+        knows; entries that another process has added since come before the new ones. `also` runs in the same
+        transaction and gets the rows.
         """
 
         def write(db: apsw.Connection) -> tuple[Row, ...]:
@@ -130,11 +130,11 @@ class State:
     # -- models -------------------------------------------------------------------------------------------
 
     async def read_model_health(self) -> tuple[Health, ...]:
-        """How every model fares with every key that was ever asked."""
+        """Return the health of every model with every key that was ever used."""
         return await self.read(models.read_health)
 
     async def record_outcomes(self, outcomes: Sequence[CallOutcome]) -> None:
-        """Add calls of models to what is known, to their hours, and their tokens to those of today."""
+        """Add calls to the models' health and hourly history, and their tokens to today's usage."""
         day = self._now().date().isoformat()
 
         def add(db: apsw.Connection) -> None:
@@ -144,35 +144,35 @@ class State:
         await self.change(add)
 
     async def reset_model_health(self, model: str) -> None:
-        """Close the breakers of a model, or of all where it is ""."""
+        """Close the breakers of a model; of all models for ""."""
         await self.change(lambda db: models.reset_health(db, model))
 
     async def read_usage(self, first_day: str) -> tuple[DayUsage, ...]:
-        """Tokens by day and model from an ISO date on, the latest first."""
+        """Return tokens by day and model since an ISO date, the latest day first."""
         return await self.read(lambda db: models.read_usage(db, first_day))
 
     async def model_history(self, *, since: float) -> tuple[ModelHour, ...]:
-        """How models fared hour by hour since a moment (seconds since 1970), the earliest first."""
+        """Return the hourly history of models since a time (seconds since 1970), the earliest hour first."""
         return await self.read(lambda db: model_history.read_hours(db, since=since))
 
     async def read_chosen_model(self, chat: str) -> str:
-        """Give the model that a chat has chosen; "" for none."""
+        """Return the model chosen for a chat; "" for none."""
         return await self.read(lambda db: models.read_choice(db, chat))
 
     async def choose_model(self, chat: str, model: str) -> None:
         """Choose a model for a chat; "" for none."""
         await self.change(lambda db: models.write_choice(db, chat, model))
 
-    # -- whatever else is kept: functions of the modules beside this one ------------------------------------
+    # -- everything else, by functions of the modules beside this one --------------------------------------------
 
     async def read(self, work: Callable[[apsw.Connection], Result]) -> Result:
-        """Run what changes nothing."""
+        """Run a function that changes nothing."""
         return await self._call(lambda: work(self._connection))
 
     async def change(self, work: Callable[[apsw.Connection], Result]) -> Result:
-        """Run `work` in a transaction, all of it or nothing; return once that is on disk.
+        """Run `work` in a transaction of its own; return its result once it is on disk.
 
-        Those that wait for the disk at the same time share one commit: it costs as much for one as for a hundred.
+        Concurrent changes share one commit, which costs as much for one as for a hundred.
         """
         change: _QueuedChange[Result] = _QueuedChange(work)
         self._waiting.append(change)
@@ -181,7 +181,7 @@ class State:
             return change.future.result()
 
     async def has_disk_space(self) -> bool:
-        """Whether there is room on the disk for a turn; nothing stays of the trying."""
+        """Return whether the disk has room for a turn; leaves nothing behind."""
 
         def fill() -> None:
             db = self._connection
@@ -189,19 +189,19 @@ class State:
             try:
                 db.execute("CREATE TABLE room (bytes BLOB) STRICT")
                 db.execute("INSERT INTO room VALUES (zeroblob(?))", (ROOM_BYTES,))
-                db.cache_flush()  # else nothing would get to the disk before a commit
+                db.cache_flush()  # otherwise nothing would reach the disk before a commit
             finally:
-                if db.in_transaction:  # not dropped: a table that goes must not meet a row that is still read
+                if db.in_transaction:  # not dropped, since dropping fails while another row is being read
                     db.execute("ROLLBACK")
 
         try:
-            await self._call(fill)  # in no commit with others: what is smaller may well have room
+            await self._call(fill)  # in a transaction of its own, since smaller ones may still fit
         except StateFault:
             return False
         return True
 
     def at(self) -> str:
-        """Now, as it is stored: ISO 8601 in UTC, which sorts as text."""
+        """Return the current time as it is stored: ISO 8601 in UTC, which sorts as text."""
         return format_timestamp(self._now())
 
     # -- the connection -----------------------------------------------------------------------------------
@@ -210,19 +210,19 @@ class State:
         self._db = _connect(self._path)
         try:
             _migrate(self._db, self._path)
-        except apsw.SQLError as error:  # a database, but not one of ours
+        except apsw.SQLError as error:  # a database of another program
             raise apsw.NotADBError(str(error)) from error
         self._redact_errors(self._db)
 
     def _redact_errors(self, db: apsw.Connection) -> None:
-        """Blank out secrets in what models said: earlier versions knew the model's own key alone."""
+        """Remove secrets from stored error texts: earlier versions knew only the model's own key."""
         if models.read_errors_with_secrets(db):
             with _transaction(db):
                 models.redact_errors(db)
             try:
                 forgetting.vacuum(db)
             except (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.CantOpenError) as error:
-                # They are blanked out; what may be left of older ones is no reason not to start.
+                # The texts are clean; older copies in free pages are no reason not to start.
                 log.warning("%s could not be written anew: %s", self._path, error)
 
     async def _close(self) -> None:
@@ -247,7 +247,7 @@ class State:
         while self._waiting and len(batch) < MAX_CHANGES_PER_COMMIT:
             batch.append(self._waiting.popleft())
         if not batch:
-            return  # an earlier call has taken ours along
+            return  # an earlier call has run ours as well
         try:
             db = self._connection
             with _transaction(db):
@@ -255,14 +255,14 @@ class State:
                     change.run(db)
                 if not self._is_ours():
                     raise StateUnusable(f"{self._path} is another instance's now: nothing was changed.")
-        except Exception as error:  # noqa: BLE001 - whoever waits for one of them is told
+        except Exception as error:  # every waiting caller gets the error
             for change in batch:
                 change.fail(error)
         for change in batch:
             change.settle()
 
     async def _call(self, work: Callable[[], Result]) -> Result:
-        """Run `work` on the database's thread, to its end even when cancelled meanwhile."""
+        """Run `work` on the database's thread, to its end even if it is cancelled meanwhile."""
 
         def guarded() -> Result:
             with _translate_errors(self._path):
@@ -272,7 +272,7 @@ class State:
 
 
 async def run_to_completion(work: Awaitable[Result]) -> Result:
-    """Await something short that must not be left half done; a cancellation goes on when it is done."""
+    """Await something short that must not be left half done; a cancellation is raised after it."""
     future = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not future.done():
@@ -288,7 +288,7 @@ async def run_to_completion(work: Awaitable[Result]) -> Result:
 
 
 class _QueuedChange(Generic[Result]):
-    """Something to be written, and what came of it."""
+    """A change that waits for its transaction, and its result."""
 
     def __init__(self, work: Callable[[apsw.Connection], Result]) -> None:
         self.future: Future[Result] = Future()
@@ -297,23 +297,23 @@ class _QueuedChange(Generic[Result]):
         self._error: Exception | None = None
 
     def run(self, db: apsw.Connection) -> None:
-        """Do it inside of a transaction that others share; it alone is undone where it fails."""
+        """Run it inside a shared transaction; if it fails, only this change is undone."""
         db.execute("SAVEPOINT one")
         try:
             self._result = self._work(db)
         except Exception as error:
-            if not db.in_transaction:  # the disk is full: SQLite has undone all
+            if not db.in_transaction:  # with a full disk, SQLite has rolled everything back
                 raise
             self._error = error
             db.execute("ROLLBACK TO one")
         db.execute("RELEASE one")
 
     def fail(self, error: Exception) -> None:
-        """Note that the whole transaction came to nothing."""
+        """Store the error of the whole transaction, unless it has one of its own."""
         self._error = self._error or error
 
     def settle(self) -> None:
-        """Tell whoever waits."""
+        """Pass the result or error to the caller."""
         if self._error is not None:
             self.future.set_exception(self._error)
         else:
@@ -321,21 +321,21 @@ class _QueuedChange(Generic[Result]):
 
 
 def format_timestamp(moment: datetime) -> str:
-    """A moment as it is stored: ISO 8601 in UTC to the millisecond, which sorts as text."""
+    """Return a time as it is stored: ISO 8601 in UTC with milliseconds, which sorts as text."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def _connect(path: Path) -> apsw.Connection:
     make_private_folder(path.parent)
-    # Conversations are nobody else's business; SQLite gives its -wal and -shm files the same permissions.
+    # Private to the user; SQLite gives its -wal and -shm files the same permissions.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     db = apsw.Connection(str(path))
     try:
         db.set_busy_timeout(BUSY_TIMEOUT_MS)
         _use_wal(db)
-        db.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last commits when the power goes
+        db.execute("PRAGMA synchronous = FULL")  # NORMAL may lose the last commits in a power failure
         db.execute("PRAGMA foreign_keys = ON")
-        # What was changed or deleted is overwritten, and not left where nobody looks.
+        # Overwrite changed and deleted text.
         db.execute("PRAGMA secure_delete = ON").fetchall()
     except BaseException:
         db.close()
@@ -344,7 +344,7 @@ def _connect(path: Path) -> apsw.Connection:
 
 
 def _use_wal(db: apsw.Connection) -> None:
-    """Set the journal mode, which the busy timeout does not cover: two processes may create the file at once."""
+    """Set the journal mode; the busy timeout does not cover that if two processes create the file at once."""
     deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
     while True:
         try:
@@ -359,10 +359,10 @@ def _use_wal(db: apsw.Connection) -> None:
 
 @contextmanager
 def _transaction(db: apsw.Connection) -> Iterator[None]:
-    """Commit what is done inside, or leave nothing of it.
+    """Commit the body's changes, or none of them.
 
-    Not apsw's own `with db:`. That one keeps all of Python waiting (it holds the GIL) while it waits for a lock
-    or for the disk, and hides a full disk behind "cannot rollback": SQLite has rolled back by itself then.
+    apsw's own `with db:` holds the GIL while it waits for a lock or for the disk, and reports a full disk as "cannot
+    rollback", since SQLite has then rolled back by itself.
     """
     db.execute("BEGIN IMMEDIATE")  # a deferred one that reads first fails at once beside another writer
     try:
@@ -376,7 +376,7 @@ def _transaction(db: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def _translate_errors(path: Path) -> Iterator[None]:
-    """Turn what SQLite and the system say into one line with the mend in it."""
+    """Turn errors of SQLite and the system into a StateFault with one line that says how to fix it."""
     try:
         yield
     except (apsw.NotADBError, apsw.CorruptError) as error:
@@ -389,7 +389,7 @@ def _translate_errors(path: Path) -> Iterator[None]:
     except apsw.BusyError as error:
         raise StateUnusable(f"{path} is locked by another program: close it and try again.") from error
     except (apsw.CantOpenError, apsw.IOError) as error:
-        if _is_disk_full(path):  # SQLite says so only of some of its files
+        if _is_disk_full(path):  # SQLite reports that for some of its files only
             raise StateUnusable(f"{path} could not be written, the disk is full: free some space.") from error
         raise StateUnusable(
             f"{path} cannot be used ({error}): check the folder and its permissions."
@@ -408,7 +408,7 @@ def _is_disk_full(path: Path) -> bool:
         return False
 
 
-# -- migrations: numbered by their place in the list; never change one that was released ---------------------
+# -- migrations: numbered by their position; never change a released one ------------------------------------
 
 
 MIGRATIONS = (
@@ -439,7 +439,7 @@ MIGRATIONS = (
 def _migrate(db: apsw.Connection, path: Path) -> None:
     while (version := _read_version(db, path)) < len(MIGRATIONS):
         with _transaction(db):
-            if _read_version(db, path) == version:  # another process may have been quicker
+            if _read_version(db, path) == version:  # unless another process was faster
                 MIGRATIONS[version](db)
                 db.execute(f"PRAGMA user_version = {version + 1}")
 

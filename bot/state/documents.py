@@ -1,4 +1,4 @@
-"""state.db: documents that came along with messages, by number, so that one can still be filed later."""
+"""state.db: documents that came as attachments, by number, so that they can still be saved later."""
 
 import json
 from dataclasses import asdict, dataclass, replace
@@ -14,20 +14,20 @@ KEPT_OF_A_CHAT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Where a document came from, and how to fetch it; not what stands in it."""
+    """Where a document came from and how to fetch it, without its content."""
 
     number: int
-    """Never given to another one, also not once this one is forgotten."""
+    """Never reused, even after this one is deleted."""
     chat: ChatId
     attachment: Attachment
     sender: PersonId
     sender_name: str
     at: datetime
-    """When it was sent; aware."""
+    """When it was sent; timezone-aware."""
 
 
 def m012_documents(db: apsw.Connection) -> None:
-    """Documents of all chats, each counted once however often its message is read."""
+    """Documents of all chats, each once, however often its message is read."""
     db.execute(
         """
         CREATE TABLE documents (
@@ -46,8 +46,8 @@ def m012_documents(db: apsw.Connection) -> None:
 def assign_number(
     db: apsw.Connection, chat: str, sender: str, attachment: Attachment, *, sender_name: str, at: str
 ) -> int:
-    """The number of a document, given to it now if it has none. The oldest of a chat go where there are too many."""
-    kept = asdict(replace(attachment, quoted=False))  # the same one, replied to or sent
+    """Return a document's number, assigning one if it is new; deletes a chat's oldest beyond KEPT_OF_A_CHAT."""
+    kept = asdict(replace(attachment, quoted=False))  # the same document, whether sent or replied to
     find_document = _replace_surrogates(
         json.dumps({"attachment": kept, "sender_name": sender_name}, ensure_ascii=False)
     )
@@ -70,7 +70,7 @@ def assign_number(
 
 
 def find_document(db: apsw.Connection, chat: str, number: int) -> Document | None:
-    """Look one up; None where this chat has none of that number."""
+    """Return a chat's document by its number, or None."""
     row = db.execute(
         "SELECT sender, document, at FROM documents WHERE number = ? AND chat = ?", (number, chat)
     ).fetchone()
@@ -89,10 +89,10 @@ def find_document(db: apsw.Connection, chat: str, number: int) -> Document | Non
 
 
 def prune(db: apsw.Connection, *, before: str) -> None:
-    """Forget those that were sent before a moment."""
+    """Delete documents that were sent before a time."""
     db.execute("DELETE FROM documents WHERE at < ?", (before,))
 
 
 def _replace_surrogates(text: str) -> str:
-    """Without halves of surrogate pairs, which fit in no database."""
+    """Replace lone surrogates, which a database cannot store."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,4 +1,4 @@
-"""state.db: reading all conversations that there ever were, for an export."""
+"""state.db: reads all conversations for an export."""
 
 from dataclasses import dataclass
 
@@ -15,19 +15,19 @@ class ConversationRow:
     chat: str
     started_at: str
     ended_at: str
-    """Empty while it is the chat's open one."""
+    """Empty while it is open."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimedRow:
-    """An entry, and when it was added; ISO 8601 in UTC."""
+    """An entry and when it was added; ISO 8601 in UTC."""
 
     row: Row
     at: str
 
 
 def read_conversations(db: apsw.Connection, chat: str = "") -> tuple[ConversationRow, ...]:
-    """Every conversation in the order in which they began, or those of one chat."""
+    """Return every conversation in order of their beginning, or those of one chat."""
     rows = db.execute(
         "SELECT id, chat, started_at, coalesce(ended_at, '') FROM conversations "
         "WHERE ?1 = '' OR chat = ?1 ORDER BY id",
@@ -39,7 +39,7 @@ def read_conversations(db: apsw.Connection, chat: str = "") -> tuple[Conversatio
 def read_timed_entries(
     db: apsw.Connection, conversation: int, *, after: int, limit: int
 ) -> tuple[TimedRow, ...]:
-    """The next `limit` entries of a conversation whose seq is greater than `after`, in order."""
+    """Return the next `limit` entries of a conversation whose seq is greater than `after`, in order."""
     rows = db.execute(
         "SELECT conversation, seq, kind, payload, at FROM entries "
         "WHERE conversation = ? AND seq > ? ORDER BY seq LIMIT ?",

@@ -1,9 +1,9 @@
-"""state.db: what of each conversation has gone into the notes, and how far that has come.
+"""state.db: which parts of conversations were flushed to the notes, and how far each flush has come.
 
-A flush is a row for one stretch of a conversation, the entries after `after` up to `upto`. It is `begun`; `answered`
-once it is known what is to be noted; `written` once the section stands in the log; `chosen` once it is known what
-MEMORY.md lacks of it; and `done`. Stretches of one conversation follow each other without a gap, but for what was
-folded while its chat had no memory.
+A flush is a row for one part of a conversation: the entries after `after` up to `upto`. Its stages: `begun`;
+`answered` once the text to write is known; `written` once the section is in the log; `chosen` once it is known which
+facts MEMORY.md lacks; `done`. The parts of a conversation are contiguous, except for what was compacted while its chat
+had no memory.
 """
 
 import json
@@ -23,7 +23,7 @@ _SAID = "('user', 'assistant', 'result')"
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """One stretch of a conversation on its way into the notes."""
+    """The flush of one part of a conversation."""
 
     id: int
     conversation: int
@@ -32,38 +32,38 @@ class Flush:
     upto: int
     cause: Cause
     key: str
-    """Of the command that asked for it; "" where none did."""
+    """Key of the command that asked for it; "" if none did."""
     stage: FlushStage
     failures: int
-    """How often no model has answered; since the raw words are kept, how often no better section came."""
+    """Failed attempts; for a raw section, failed attempts to improve it."""
     raw: bool
-    """Whether the words stand there as they were said, and wait for a model."""
+    """Whether the section has the messages themselves and a model should improve it."""
     again_at: str
-    """Before then it is not tried again unasked."""
+    """Earliest time of the next background attempt."""
     note: str
     """The log of the day on which it began."""
     heading: str
     section: str
-    """The whole block for the log; "" where there is nothing for it."""
+    """The whole block for the log; "" if there is nothing to write."""
     replaces: str
-    """The block whose place it takes; "" for none."""
+    """The block that it replaces; "" for none."""
     core: str
-    """What is for MEMORY.md: from `chosen` on exactly the block that is added; "" for nothing."""
+    """Facts for MEMORY.md; from `chosen` on exactly the block to append, "" for none."""
     digest: str
     places: tuple[str, ...]
-    """Where it was noted, for people."""
+    """References to what was written, for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlushEntry:
-    """One entry of a stretch with the moment at which it was written down."""
+    """One entry of a transcript with the time at which it was stored."""
 
     row: Row
     at: str
 
 
 def m005_flushes(db: apsw.Connection) -> None:
-    """One row for each stretch; which conversation a command has ended; what is known of chats."""
+    """Flushes, conversations ended by commands, and known chats."""
     db.execute(
         """
         CREATE TABLE flushes (
@@ -101,7 +101,7 @@ def m005_flushes(db: apsw.Connection) -> None:
     )
 
 
-# -- stretches ----------------------------------------------------------------------------------------------
+# -- flushes ------------------------------------------------------------------------------------------------
 
 
 def begin(
@@ -116,10 +116,10 @@ def begin(
     at: str,
     beside: bool = False,
 ) -> Flush | None:
-    """Give the flush to be carried on now; None where nothing was said since the last one.
+    """Return the flush to continue; None if nothing was said since the last one.
 
-    One that is under way comes first, unless another may be begun `beside` it. One that has no answer yet is widened
-    up to `upto` (None: all), and keeps the day on which it began.
+    A pending flush comes first, unless another one may begin `beside` it. If it has no answer yet, it is extended to
+    `upto` (None: everything), and keeps the day on which it began.
     """
     last = find_latest(db, conversation)
     if last and last.stage not in ("begun", "done") and not beside:
@@ -128,7 +128,7 @@ def begin(
     after = last.after if last and under_way else read_flushed_upto(db, conversation)
     close = _find_last_message(db, conversation, after=after, upto=upto)
     if last and under_way:
-        # Who asks now decides how patient it is, and is told.
+        # The latest request decides how patient it is, and gets the answer.
         db.execute(
             "UPDATE flushes SET upto = max(upto, ?), cause = ?, key = ? WHERE id = ?",
             (close or 0, cause, key, last.id),
@@ -145,7 +145,7 @@ def begin(
 
 
 def read_flushed_upto(db: apsw.Connection, conversation: int) -> int:
-    """The seq up to which a conversation is flushed or folded; 0 for nothing."""
+    """Return the seq up to which a conversation was flushed or compacted; 0 for nothing."""
     flushed: int | None = db.execute(
         "SELECT max(upto) FROM flushes WHERE conversation = ?", (conversation,)
     ).get
@@ -162,7 +162,7 @@ def _read_compacted_upto(db: apsw.Connection, conversation: int) -> int:
 
 
 def _find_last_message(db: apsw.Connection, conversation: int, *, after: int, upto: int | None) -> int | None:
-    """The last entry of a stretch; None where no person says anything in it."""
+    """Return the last entry to flush; None if no person says anything in it."""
     has_words, last = db.execute(
         f"SELECT max(kind = 'user'), max(seq) FROM entries WHERE conversation = ? AND seq > ? "  # noqa: S608
         f"AND seq <= ? AND kind IN {_SAID}",
@@ -172,33 +172,33 @@ def _find_last_message(db: apsw.Connection, conversation: int, *, after: int, up
 
 
 def find(db: apsw.Connection, number: int) -> Flush | None:
-    """Look one up."""
+    """Return the flush with this number, or None."""
     return _read_first(db, "WHERE flushes.id = ?", number)
 
 
 def find_latest(db: apsw.Connection, conversation: int) -> Flush | None:
-    """The latest of a conversation."""
+    """Return a conversation's latest flush, or None."""
     return _read_first(db, "WHERE conversation = ? ORDER BY after DESC LIMIT 1", conversation)
 
 
 def find_by_key(db: apsw.Connection, conversation: int, key: str) -> Flush | None:
-    """What a command has flushed before, when it is run again."""
+    """Return the flush that an earlier run of the same command began, or None."""
     return _read_first(
         db, "WHERE conversation = ? AND key = ? ORDER BY after DESC LIMIT 1", conversation, key
     )
 
 
 def read_pending(db: apsw.Connection, *, now: str, most: int) -> tuple[Flush, ...]:
-    """What is not done, or is raw, and may be tried now; the oldest first."""
+    """Return flushes that are not done or are raw, and may be tried now; the oldest first."""
     return _read_all(
         db, "WHERE (stage != 'done' OR raw) AND again_at <= ? ORDER BY flushes.id LIMIT ?", now, most
     )
 
 
 def read_raw(db: apsw.Connection, chat: str, *, given_up: bool, most: int) -> tuple[Flush, ...]:
-    """Raw sections of one chat that may still become better ones; those that have failed least first.
+    """Return raw sections of one chat that may be improved, those with the fewest failures first.
 
-    `given_up`: also those that are not tried unasked any more.
+    `given_up`: include those that are not tried in the background any more.
     """
     return _read_all(
         db,
@@ -211,11 +211,11 @@ def read_raw(db: apsw.Connection, chat: str, *, given_up: bool, most: int) -> tu
 
 
 NEVER = "9999"
-"""As `again_at`: it stays as it is."""
+"""Value of `again_at` for sections that are not tried again in the background."""
 
 
 def update(db: apsw.Connection, row: Flush, **changes: Any) -> bool:
-    """Change a flush, where nobody else has done so since `row` was read; tell whether it did."""
+    """Change a flush unless somebody else has changed it since `row` was read; return whether it was changed."""
     if "places" in changes:
         changes["places"] = json.dumps(list(changes["places"]))
     names = ", ".join(f"{name} = ?" for name in changes)
@@ -228,7 +228,7 @@ def update(db: apsw.Connection, row: Flush, **changes: Any) -> bool:
 
 
 def read_transcript(db: apsw.Connection, row: Flush) -> tuple[str, tuple[FlushEntry, ...]]:
-    """What is to be flushed: the summary of what came before it, "" for none, and its entries."""
+    """Return the summary of everything before a flush ("" for none) and its entries."""
     payload = db.execute(
         "SELECT payload FROM entries WHERE conversation = ? AND kind = 'summary' "
         "AND json_extract(payload, '$.upto') <= ? ORDER BY seq DESC LIMIT 1",
@@ -271,7 +271,7 @@ def _from_row(row: Sequence[Any]) -> Flush:
 
 
 def end_once(db: apsw.Connection, key: str, chat: str) -> int | None:
-    """Settle which conversation a command ends: the open one when it was first run; None where there was none."""
+    """Return the conversation that a command ends: the one open when it first ran; None if there was none."""
     found = db.execute("SELECT conversation FROM endings WHERE key = ?", (key,)).get
     if found is None:
         found = db.execute("SELECT id FROM conversations WHERE chat = ? AND ended_at IS NULL", (chat,)).get
@@ -280,12 +280,12 @@ def end_once(db: apsw.Connection, key: str, chat: str) -> int | None:
 
 
 def close(db: apsw.Connection, conversation: int, *, at: str) -> None:
-    """Close one conversation; one that is closed already stays as it is."""
+    """End a conversation; one that has ended stays as it is."""
     db.execute("UPDATE conversations SET ended_at = ? WHERE id = ? AND ended_at IS NULL", (at, conversation))
 
 
 def save_chat(db: apsw.Connection, chat: str, *, name: str, flush: bool) -> None:
-    """Keep what people call a chat, and whether what is said there may go into the notes."""
+    """Store a chat's name, and whether what is said there may go into the notes."""
     db.execute(
         "INSERT INTO known_chats (chat, name, flush) VALUES (?, ?, ?) "
         "ON CONFLICT (chat) DO UPDATE SET name = excluded.name, flush = excluded.flush",
@@ -294,7 +294,7 @@ def save_chat(db: apsw.Connection, chat: str, *, name: str, flush: bool) -> None
 
 
 def read_chat(db: apsw.Connection, chat: str) -> tuple[str, bool]:
-    """Name of a chat, "" where it is not known, and whether it is flushed."""
+    """Return a chat's name ("" if unknown), and whether it may be flushed."""
     row = db.execute("SELECT name, flush FROM known_chats WHERE chat = ?", (chat,)).fetchone()
     return (row[0], bool(row[1])) if row else ("", False)
 
@@ -302,9 +302,9 @@ def read_chat(db: apsw.Connection, chat: str) -> tuple[str, bool]:
 def read_idle_chats(
     db: apsw.Connection, *, before: str, after: int, most: int
 ) -> tuple[tuple[int, str], ...]:
-    """Open conversations, number and chat, without an entry since a moment, that have something to be flushed.
+    """Return number and chat of open conversations without entries since `before` that have something to flush.
 
-    `after`: only those of a greater number.
+    `after`: only those with a greater number.
     """
     rows = db.execute(
         "SELECT conversations.id, conversations.chat FROM conversations JOIN known_chats USING (chat) "

@@ -1,4 +1,4 @@
-"""state.db: every place where it keeps what people, models and notes have said."""
+"""state.db: every column with text of people, models or notes, for `/forget`."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ class StoredText:
     table: str
     column: str
     kind: str = "''"
-    """SQL for what tells how the text is written."""
+    """SQL expression for the format of a text."""
     conversation: str = "0"
     also: str = ""
-    """SQL for what else is to change with the text."""
+    """SQL for what else changes with the text."""
 
 
 ENTRIES = StoredText("entries", "payload", kind="kind", conversation="conversation")
@@ -42,31 +42,31 @@ STORED_TEXTS = (
 )
 
 MAX_LENGTH = 8_000_000
-"""Characters of texts that are looked at together."""
+"""Maximum number of characters that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
-    """What somebody wants to be forgotten, and was shown."""
+    """A person's request to forget something, and what they were shown."""
 
     chat: str
     person: str
     code: str
     query: str
-    """"" once it is removed everywhere but from the free pages of the files."""
+    """Empty once everything is removed, except from free pages of the files."""
     lines: str
     """Digests of the passages of notes that were shown, as a JSON list."""
     at: str
     key: str = ""
-    """Names the confirmation, from the moment on at which something is removed."""
+    """Key of the confirmation, set as soon as the removal begins."""
     unfinished: bool = False
-    """Whether a removal was begun that has not come to its end."""
+    """Whether a removal was begun and has not completed."""
     outcome: str = ""
-    """What came of it, as JSON, to be told again where the same confirmation is carried out again."""
+    """The outcome as JSON, returned if the same confirmation runs again."""
 
 
 class StoredRow(NamedTuple):
-    """One text as it is kept."""
+    """One stored text."""
 
     row: int
     text: str
@@ -75,7 +75,7 @@ class StoredRow(NamedTuple):
 
 
 def m009_forgetting(db: apsw.Connection) -> None:
-    """What waits for a confirmation, one for each person in each chat, and what is left to be done."""
+    """Requests that wait for a confirmation, one for each person in each chat, and unfinished removals."""
     db.execute(
         """
         CREATE TABLE forgetting (
@@ -95,7 +95,7 @@ def m009_forgetting(db: apsw.Connection) -> None:
 
 
 def read_request(db: apsw.Connection, chat: str, person: str) -> ForgetRequest | None:
-    """What a person was shown last in a chat."""
+    """Return a person's latest request in a chat, or None."""
     row = db.execute(
         "SELECT chat, person, code, query, lines, at, key, unfinished, outcome FROM forgetting "
         "WHERE chat = ? AND person = ?",
@@ -108,7 +108,7 @@ def read_request(db: apsw.Connection, chat: str, person: str) -> ForgetRequest |
 
 
 def save_request(db: apsw.Connection, asked: ForgetRequest) -> None:
-    """Keep it, in the place of what was kept for this person in this chat."""
+    """Store a request, replacing this person's earlier one in this chat."""
     _enable_secure_delete(db)
     db.execute(
         "INSERT OR REPLACE INTO forgetting (chat, person, code, query, lines, at, key, unfinished, outcome) "
@@ -128,7 +128,7 @@ def save_request(db: apsw.Connection, asked: ForgetRequest) -> None:
 
 
 def delete_old_requests(db: apsw.Connection, *, since: str, until: str) -> None:
-    """Remove what was not asked after `since` and not after `until`; of what is left to be done, that it is."""
+    """Delete requests made at or before `since` or after `until`; of unfinished ones, only their texts."""
     _enable_secure_delete(db)
     over = "at <= ? OR at > ?"
     db.execute(f"DELETE FROM forgetting WHERE NOT unfinished AND ({over})", (since, until))  # noqa: S608
@@ -136,19 +136,19 @@ def delete_old_requests(db: apsw.Connection, *, since: str, until: str) -> None:
 
 
 def is_unfinished(db: apsw.Connection) -> bool:
-    """Whether a removal was begun, by whomever, that has not come to its end."""
+    """Return whether any removal was begun and has not completed."""
     return bool(db.execute("SELECT EXISTS (SELECT 1 FROM forgetting WHERE unfinished)").get)
 
 
 def mark_finished(db: apsw.Connection) -> None:
-    """Nothing is left to be done."""
+    """Mark all removals as complete."""
     db.execute("UPDATE forgetting SET unfinished = 0")
 
 
 def read_texts(
     db: apsw.Connection, place: StoredText, *, after: int, most: int, most_length: int = MAX_LENGTH
 ) -> list[StoredRow]:
-    """The first texts of a place whose row is greater than `after`, in order; none where there are no more."""
+    """Return the next texts of a column, with a rowid greater than `after`, in order."""
     rows = db.execute(
         f"SELECT rowid, {place.column}, {place.kind}, {place.conversation} FROM {place.table} "  # noqa: S608
         f"WHERE rowid > ? AND {place.column} IS NOT NULL ORDER BY rowid LIMIT ?",
@@ -159,7 +159,7 @@ def read_texts(
     for row in rows:
         found.append(kept := StoredRow(*row))
         length += len(kept.text)
-        if length >= most_length:  # pictures stand among the texts
+        if length >= most_length:  # some entries contain pictures
             break
     return found
 
@@ -167,9 +167,9 @@ def read_texts(
 def replace_texts(
     db: apsw.Connection, place: StoredText, changes: Iterable[tuple[StoredRow, str | None]]
 ) -> None:
-    """Put other texts in their place, where they have not changed meanwhile; None removes the row.
+    """Replace texts that have not changed meanwhile; None deletes the row.
 
-    SQLite writes zeros over them, so that a crash before `vacuum` does not leave them in the file for ever.
+    SQLite overwrites them with zeros, so that nothing stays in the file if the program crashes before `vacuum`.
     """
     _enable_secure_delete(db)
     where = f"WHERE rowid = ? AND {place.column} = ?"
@@ -188,9 +188,9 @@ def _enable_secure_delete(db: apsw.Connection) -> None:
 
 
 def vacuum(db: apsw.Connection) -> bool:
-    """Write the file anew, so that nothing of what was deleted is left, and empty its journal; tell whether it is.
+    """Rewrite the file and empty its journal, so that nothing deleted is left; return whether that succeeded.
 
-    Not inside a transaction.
+    Must not run inside a transaction.
     """
     db.execute("VACUUM")
     busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

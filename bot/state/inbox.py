@@ -1,7 +1,7 @@
-"""state.db: every message from its arrival until its answer is delivered, and what goes out without being asked.
+"""state.db: the inbox (messages until their answer is delivered) and the outbox (notices).
 
-A message is `waiting`; `running` once it stands in its conversation; `answered` once the whole reply is known; and
-`delivered`. Several messages may be answered by one turn, which has the number of the message that began it.
+A message is `waiting`; `running` once it is in its conversation; `answered` once the whole reply is known; then
+`delivered`. One turn may answer several messages; its number is that of the first one.
 """
 
 import json
@@ -20,7 +20,7 @@ from bot.messages import Attachment, ChatId, Choice, IncomingMessage, PersonId, 
 log = logging.getLogger(__name__)
 
 EDITED = ("text", "attachments", "quoted")
-"""What an edit puts in the place of what was said; the rest, such as when it was, stays."""
+"""What an edit replaces; everything else, such as the time, stays."""
 MessageState = Literal["waiting", "running", "answered", "delivered"]
 
 
@@ -29,29 +29,29 @@ class InboxMessage:
     """A message in the inbox."""
 
     number: int
-    """In the order of arrival."""
+    """In order of arrival."""
     message: IncomingMessage
     state: MessageState = "waiting"
     turn: int | None = None
-    """The number of the message that began the turn in which this one is answered."""
+    """Number of the first message of the turn that answers this one."""
     conversation: int | None = None
     heard: int | None = None
-    """Seq of the entry in `conversation` that it became."""
+    """Seq of its entry in `conversation`."""
     reply: str | None = None
-    """All of the reply; only with the message that began the turn."""
+    """The whole reply; only for the first message of a turn."""
     shown: tuple[str, ...] = ()
     """The platform's ids of the messages that show the reply so far."""
     attempts: int = 0
-    """How often it was begun without getting any further."""
+    """Attempts since the last progress."""
     taken_over: bool = False
-    """Whether an earlier process, which has ended, had taken it in."""
+    """Whether an earlier process accepted it, which has ended."""
     taken_up: float = field(default_factory=time.monotonic, compare=False)
-    """When this process came by it, by `time.monotonic`."""
+    """When this process got it, by `time.monotonic`."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueuedNotice:
-    """Something that nobody asked for just now, on its way to a chat."""
+    """A notice on its way to a chat."""
 
     number: int
     chat: ChatId
@@ -59,13 +59,13 @@ class QueuedNotice:
     shown: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
     attempts: int = 0
-    """How often a process has begun to show it, and died."""
+    """How often a process died while it showed the notice."""
     taken_over: bool = False
-    """Whether an earlier process, which has ended, was to show it."""
+    """Whether an earlier process had it, which has ended."""
 
 
 def m003_inbox(db: apsw.Connection) -> None:
-    """Messages until they are answered, notices until they are delivered; what is done keeps its id alone."""
+    """Messages until they are answered, notices until they are delivered; afterwards only their ids."""
     db.execute(
         """
         CREATE TABLE inbox (
@@ -101,17 +101,17 @@ def m003_inbox(db: apsw.Connection) -> None:
 
 
 def m010_choices(db: apsw.Connection) -> None:
-    """What a notice offers as answers."""
+    """Buttons of notices."""
     db.execute("ALTER TABLE outbox ADD COLUMN choices TEXT NOT NULL DEFAULT '[]'")
 
 
 def m021_notice_attempts(db: apsw.Connection) -> None:
-    """How often a process has died while it showed a notice."""
+    """Count how often a process died while it showed a notice."""
     db.execute("ALTER TABLE outbox ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0")
 
 
 def m015_turns(db: apsw.Connection) -> None:
-    """Indexes for what each step of a turn looks up: the inbox keeps the ids of a month of messages."""
+    """Indexes for the lookups of each step, since the inbox keeps a month of ids."""
     db.execute(
         """
         CREATE INDEX inbox_turn ON inbox (turn);
@@ -124,7 +124,7 @@ def m015_turns(db: apsw.Connection) -> None:
 
 
 def add(db: apsw.Connection, message: IncomingMessage, *, owner: str, at: str) -> InboxMessage | None:
-    """Take a message in; None where it is there already. `owner`: the process that answers it, "" for any."""
+    """Add a message and return it; None if it is known. `owner`: the process that answers it, "" for any."""
     db.execute(
         "INSERT INTO inbox (chat, message, payload, state, owner, at) SELECT ?, ?, ?, 'waiting', ?, ? "
         "WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE chat = ? AND message = ?) ON CONFLICT DO NOTHING",
@@ -134,7 +134,7 @@ def add(db: apsw.Connection, message: IncomingMessage, *, owner: str, at: str) -
 
 
 def read_undelivered(db: apsw.Connection) -> tuple[tuple[str, InboxMessage], ...]:
-    """Whatever is not delivered yet, in order, each with its owner."""
+    """Return all undelivered messages, in order, with their owners."""
     rows = db.execute(
         "SELECT owner, number, chat, message, payload, state, turn, conversation, heard, reply, shown, attempts "
         "FROM inbox WHERE state != 'delivered' ORDER BY number"
@@ -153,7 +153,7 @@ def read_undelivered(db: apsw.Connection) -> tuple[tuple[str, InboxMessage], ...
 
 
 def read_owners(db: apsw.Connection) -> tuple[tuple[str, ChatId], ...]:
-    """Who sees to what is not done yet, messages and notices, and in which chat; each pair once."""
+    """Return the distinct pairs of owner and chat of undelivered messages and notices."""
     rows = db.execute(
         "SELECT owner, chat FROM inbox WHERE state != 'delivered' UNION "
         "SELECT owner, chat FROM outbox WHERE NOT delivered"
@@ -162,13 +162,13 @@ def read_owners(db: apsw.Connection) -> tuple[tuple[str, ChatId], ...]:
 
 
 def oldest_open_at(db: apsw.Connection) -> str | None:
-    """When the oldest message came that is not delivered yet."""
+    """Return when the oldest undelivered message came."""
     moment: str | None = db.execute("SELECT min(at) FROM inbox WHERE state != 'delivered'").get
     return moment
 
 
 def count_open(db: apsw.Connection, *, but: IncomingMessage) -> int:
-    """How many messages and notices are not delivered yet, beside one."""
+    """Return the number of undelivered messages and notices, without one message."""
     count: int = db.execute(
         "SELECT (SELECT count(*) FROM inbox WHERE state != 'delivered' AND NOT (chat = ? AND message = ?)) + "
         "(SELECT count(*) FROM outbox WHERE NOT delivered)",
@@ -178,7 +178,7 @@ def count_open(db: apsw.Connection, *, but: IncomingMessage) -> int:
 
 
 def count_open_with_prefix(db: apsw.Connection, message: str) -> int:
-    """Return how many messages whose ids begin like this are not delivered yet, in all chats."""
+    """Return the number of undelivered messages whose ids have this prefix, in all chats."""
     count: int = db.execute(
         "SELECT count(*) FROM inbox WHERE state != 'delivered' AND substr(message, 1, ?) = ?",
         (len(message), message),
@@ -187,19 +187,19 @@ def count_open_with_prefix(db: apsw.Connection, message: str) -> int:
 
 
 def change_owner(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
-    """Make them another process's."""
+    """Assign messages to another process."""
     db.executemany("UPDATE inbox SET owner = ? WHERE number = ?", [(owner, number) for number in numbers])
 
 
 def tried(db: apsw.Connection, numbers: Iterable[int]) -> None:
-    """Note that messages are begun once more."""
+    """Count another attempt at messages."""
     db.executemany(
         "UPDATE inbox SET attempts = attempts + 1 WHERE number = ?", [(number,) for number in numbers]
     )
 
 
 def not_tried(db: apsw.Connection, numbers: Iterable[int]) -> None:
-    """Note that what was begun with messages has ended without a crash."""
+    """Undo one `tried`: the work ended without a crash."""
     db.executemany(
         "UPDATE inbox SET attempts = attempts - 1 WHERE number = ? AND attempts > 0",
         [(number,) for number in numbers],
@@ -207,12 +207,12 @@ def not_tried(db: apsw.Connection, numbers: Iterable[int]) -> None:
 
 
 def reset_attempts(db: apsw.Connection, turn: int) -> None:
-    """Note that a turn has brought something since it was taken up."""
+    """Reset the attempts at a turn that has made progress."""
     db.execute("UPDATE inbox SET attempts = 0 WHERE number = ? AND attempts > 0", (turn,))
 
 
 def first_unanswered_seq(db: apsw.Connection, conversation: int) -> int | None:
-    """The seq of the first message of a conversation whose answer is not known yet."""
+    """Return the seq of a conversation's first message whose answer is not known yet."""
     seq: int | None = db.execute(
         "SELECT min(heard) FROM inbox WHERE state = 'running' AND conversation = ?", (conversation,)
     ).get
@@ -220,7 +220,7 @@ def first_unanswered_seq(db: apsw.Connection, conversation: int) -> int | None:
 
 
 def mark_running(db: apsw.Connection, turn: int, heard: Sequence[tuple[int, int, int]]) -> None:
-    """Note that messages stand in a conversation now: (number, conversation, seq) of each."""
+    """Mark messages as part of a conversation, each given as (number, conversation, seq)."""
     db.executemany(
         "UPDATE inbox SET state = 'running', turn = ?, conversation = ?, heard = ? WHERE number = ?",
         [(turn, conversation, seq, number) for number, conversation, seq in heard],
@@ -228,18 +228,18 @@ def mark_running(db: apsw.Connection, turn: int, heard: Sequence[tuple[int, int,
 
 
 def save_reply(db: apsw.Connection, turn: int, reply: str) -> None:
-    """Note the whole reply of a turn: from here on there is nothing to do but to deliver it."""
+    """Store the whole reply of a turn; from here on it only has to be delivered."""
     db.execute("UPDATE inbox SET state = 'answered' WHERE turn = ? OR number = ?", (turn, turn))
     db.execute("UPDATE inbox SET turn = number, reply = ?, attempts = 0 WHERE number = ?", (reply, turn))
 
 
 def save_shown(db: apsw.Connection, turn: int, shown: Sequence[str]) -> None:
-    """Note which messages of the platform show the reply."""
+    """Store which messages of the platform show the reply."""
     db.execute("UPDATE inbox SET shown = ? WHERE number = ?", (json.dumps(list(shown)), turn))
 
 
 def mark_delivered(db: apsw.Connection, turn: int) -> None:
-    """End it. What was said is in the conversation; here nothing stays but the ids."""
+    """Mark a turn's messages as delivered; only their ids are kept here."""
     db.execute(
         "UPDATE inbox SET state = 'delivered', payload = '', reply = NULL WHERE turn = ? OR number = ?",
         (turn, turn),
@@ -247,7 +247,7 @@ def mark_delivered(db: apsw.Connection, turn: int) -> None:
 
 
 def save_edit(db: apsw.Connection, number: int, message: IncomingMessage, *, owner: str, at: str) -> None:
-    """Note an edit, and put what it says in the place of the message with that number, where that one waits."""
+    """Store an edit, and replace the text of the message with that number if it is still waiting."""
     row = db.execute("SELECT payload FROM inbox WHERE number = ? AND state = 'waiting'", (number,)).fetchone()
     if row is not None:
         new = json.loads(_encode(message))
@@ -261,19 +261,19 @@ def save_edit(db: apsw.Connection, number: int, message: IncomingMessage, *, own
 
 
 def merge_edit(message: IncomingMessage, by: IncomingMessage) -> IncomingMessage:
-    """A message as it is after an edit."""
+    """Return a message after an edit."""
     return replace(message, **{name: getattr(by, name) for name in EDITED})
 
 
 def merge_parts(db: apsw.Connection, number: int, whole: IncomingMessage, parts: Collection[int]) -> None:
-    """Keep a message that waits together with what came along with its other parts; those are done with."""
+    """Replace a waiting message by one with all its parts; the parts are done."""
     db.execute("UPDATE inbox SET payload = ? WHERE number = ?", (_encode(whole), number))
     for part in parts:
         mark_delivered(db, part)
 
 
 def prune(db: apsw.Connection, *, before: str) -> None:
-    """Forget what was delivered before a moment: no platform delivers it a second time so late."""
+    """Delete what was delivered before a time; no platform repeats it so late."""
     db.execute("DELETE FROM inbox WHERE state = 'delivered' AND at < ?", (before,))
     db.execute("DELETE FROM outbox WHERE delivered AND at < ?", (before,))
 
@@ -291,7 +291,7 @@ def add_notice(
     at: str,
     choices: Sequence[Choice] = (),
 ) -> QueuedNotice | None:
-    """Add a notice; None where one with this key is there already. `owner`: as in `add`."""
+    """Add a notice and return it; None if the key is known. `owner` as in `add`."""
     offered = json.dumps([[each.label, each.says] for each in choices], ensure_ascii=False)
     db.execute(
         "INSERT INTO outbox (key, chat, text, owner, at, choices) VALUES (?, ?, ?, ?, ?, ?) "
@@ -304,8 +304,8 @@ def add_notice(
 
 
 def read_notice_times(db: apsw.Connection, key: str, *, since: str, until: str) -> tuple[str, ...]:
-    """When notices were added whose keys begin like this, after `since` and not after `until`; the earliest first."""
-    after_all = f"{key[:-1]}{chr(ord(key[-1]) + 1)}"  # as a range, the index on the keys finds them
+    """Return when notices with this key prefix were added, after `since` and not after `until`; the earliest first."""
+    after_all = f"{key[:-1]}{chr(ord(key[-1]) + 1)}"  # as a range, so that the index on keys is used
     rows = db.execute(
         "SELECT at FROM outbox WHERE key >= ? AND key < ? AND at > ? AND at <= ? ORDER BY at",
         (key, after_all, since, until),
@@ -314,7 +314,7 @@ def read_notice_times(db: apsw.Connection, key: str, *, since: str, until: str) 
 
 
 def count_undelivered_with_prefix(db: apsw.Connection, key: str) -> int:
-    """Return how many notices whose keys begin like this are not delivered yet."""
+    """Return the number of undelivered notices whose keys have this prefix."""
     count: int = db.execute(
         "SELECT count(*) FROM outbox WHERE NOT delivered AND substr(key, 1, ?) = ?", (len(key), key)
     ).get
@@ -322,7 +322,7 @@ def count_undelivered_with_prefix(db: apsw.Connection, key: str) -> int:
 
 
 def read_undelivered_notices(db: apsw.Connection) -> tuple[tuple[str, QueuedNotice], ...]:
-    """Every notice that is not delivered yet, in order, with its owner."""
+    """Return all undelivered notices, in order, with their owners."""
     rows = db.execute(
         "SELECT owner, number, chat, text, shown, choices, attempts FROM outbox "
         "WHERE NOT delivered ORDER BY number"
@@ -345,22 +345,22 @@ def read_undelivered_notices(db: apsw.Connection) -> tuple[tuple[str, QueuedNoti
 
 
 def change_notices_owner(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> None:
-    """Make them another process's."""
+    """Assign notices to another process."""
     db.executemany("UPDATE outbox SET owner = ? WHERE number = ?", [(owner, number) for number in numbers])
 
 
 def notice_tried(db: apsw.Connection, number: int, *, change: int) -> None:
-    """Note that a notice is about to be shown; or, with -1, that this has ended without a crash."""
+    """Count an attempt to show a notice; -1 undoes it."""
     db.execute("UPDATE outbox SET attempts = max(0, attempts + ?) WHERE number = ?", (change, number))
 
 
 def save_notice_shown(db: apsw.Connection, number: int, shown: Sequence[str]) -> None:
-    """Note which messages of the platform show a notice."""
+    """Store which messages of the platform show a notice."""
     db.execute("UPDATE outbox SET shown = ? WHERE number = ?", (json.dumps(list(shown)), number))
 
 
 def mark_notices_delivered(db: apsw.Connection, numbers: Collection[int]) -> None:
-    """End them."""
+    """Mark notices as delivered and delete their texts."""
     db.executemany(
         "UPDATE outbox SET delivered = 1, text = '', choices = '[]' WHERE number = ?",
         [(number,) for number in numbers],
@@ -394,7 +394,7 @@ def _encode(message: IncomingMessage) -> str:
 
 
 def _replace_surrogates(text: str) -> str:
-    """Without halves of surrogate pairs, which fit in no database."""
+    """Replace lone surrogates, which a database cannot store."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

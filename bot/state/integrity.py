@@ -1,4 +1,4 @@
-"""state.db as it lies there: whole or not, and what in it waits or cannot be read; nothing is changed."""
+"""Checks a state.db file without changing it: its integrity, pending rows and unreadable ones."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,35 +14,35 @@ from memory.read_only import DatabaseDamaged, is_empty_database, quick_check, ru
 
 @dataclass(frozen=True, slots=True)
 class StateReport:
-    """What there is in the file."""
+    """The content of the file."""
 
     version: int
-    """Of its tables; lower than `ours` before the first start of a new version, and then no more is known."""
+    """Version of its tables; if lower than `ours`, nothing else is known before the first start."""
     ours: int
     looked_through: bool = False
-    """Whether there was the time to look at all of it."""
+    """Whether there was time to check all of it."""
     waiting: Mapping[str, int] = field(default_factory=dict)
-    """Messages without an answer, by channel."""
+    """Unanswered messages by channel."""
     undelivered: Mapping[str, int] = field(default_factory=dict)
-    """Replies and notices that have not reached their chat, by channel."""
+    """Undelivered replies and notices by channel."""
     oldest_open: str = ""
-    """When the oldest of all these came; ISO 8601 in UTC."""
+    """When the oldest of these came; ISO 8601 in UTC."""
     unreadable: int = 0
-    """Of the messages, those that this version cannot read."""
+    """Messages that this version cannot read."""
     unread: Mapping[str, int] = field(default_factory=dict)
-    """What came from a platform and was no message that could be read, by channel."""
+    """Unreadable updates from platforms, by channel."""
     latest: Mapping[str, str] = field(default_factory=dict)
-    """When the last message came, by channel, as far as that is kept; ISO 8601 in UTC."""
+    """When the last message came, by channel, as far as stored; ISO 8601 in UTC."""
     begun: str = ""
-    """When the first conversation began; ISO 8601 in UTC, "" before it."""
+    """When the first conversation began; ISO 8601 in UTC, "" if there is none."""
     owners: tuple[str, ...] = ()
-    """Who was made an owner by a command, as `channel:id`."""
+    """People who were made owners by a command, as `channel:id`."""
     health: tuple[Health, ...] = ()
-    """How the models fare."""
+    """Health of the models."""
 
 
 def check_state(path: Path, *, seconds: float) -> StateReport:
-    """Look at a database that is there; raises StateFault. Not all pages where that takes longer than `seconds`."""
+    """Check an existing database; skips the remaining pages after `seconds`. Raises StateFault."""
     try:
         found = run_read_only(path, _inspect, seconds=seconds)
         try:

@@ -1,4 +1,4 @@
-"""state.db: how models fared hour by hour, for whoever wants to see the last days. SQL on an open connection."""
+"""state.db: hourly statistics of models for the last days."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,27 +12,27 @@ HOUR_SECONDS = 3600
 
 @dataclass(frozen=True, slots=True)
 class ModelHour:
-    """How one model fared in one hour, with all of its keys; hours without a call are left out."""
+    """One model's statistics of one hour, for all of its keys; hours without calls are left out."""
 
     start: float
-    """Seconds since 1970; hours begin on the full hour of UTC."""
+    """Seconds since 1970; a full hour in UTC."""
     model: str
     calls: int
-    """However often each was tried."""
+    """Each counts once, however often it was tried."""
     failures: int
-    """Of the calls, those that it did not answer."""
+    """Unanswered calls."""
     first_token_seconds: float
-    """How long the first words of its answers were waited for, in the mean; 0 where none came."""
+    """Mean time to the first token; 0 without answers."""
     slowest_seconds: float
-    """The longest of these waits."""
+    """The longest time to the first token."""
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
-    """Of those that went in."""
+    """Cached input tokens."""
 
 
 def m014_model_history(db: apsw.Connection) -> None:
-    """What each hour brought for each model; `first_token_seconds` is the sum of `first_tokens` waits."""
+    """Statistics by hour and model; `first_token_seconds` is a sum over `first_tokens` answers."""
     db.execute(
         """
         CREATE TABLE model_hours (
@@ -68,7 +68,7 @@ def add_outcomes(db: apsw.Connection, outcomes: Iterable[CallOutcome]) -> None:
 
 
 def read_hours(db: apsw.Connection, *, since: float) -> tuple[ModelHour, ...]:
-    """The hours that were not over at a moment (seconds since 1970) and all later ones: by time, then by model."""
+    """Return the hour of a time (seconds since 1970) and all later ones, by time, then by model."""
     rows = db.execute(
         "SELECT start, model, calls, failures, first_token_seconds / max(first_tokens, 1), slowest_seconds, "
         "input_tokens, output_tokens, cached_tokens FROM model_hours WHERE start > ? ORDER BY start, model",
@@ -78,7 +78,7 @@ def read_hours(db: apsw.Connection, *, since: float) -> tuple[ModelHour, ...]:
 
 
 def prune(db: apsw.Connection, *, before: float) -> None:
-    """Forget the hours that began before a moment, in seconds since 1970."""
+    """Delete hours that began before a time, in seconds since 1970."""
     db.execute("DELETE FROM model_hours WHERE start < ?", (before,))
 
 

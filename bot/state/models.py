@@ -1,4 +1,4 @@
-"""state.db: how models fare, what they cost, and which one a chat has chosen. SQL on an open connection."""
+"""state.db: health and usage of models, and the model chosen for a chat."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from memory.redaction import redact
 
 @dataclass(frozen=True, slots=True)
 class DayUsage:
-    """What one model was used for on one day, on the owner's clock."""
+    """One model's usage on one day of the owner's time zone."""
 
     day: str
     """ISO date."""
@@ -22,7 +22,7 @@ class DayUsage:
 
 
 def m002_models(db: apsw.Connection) -> None:
-    """How each model fares with each key, what it was used for by day, and each chat's choice."""
+    """Health by model and key, usage by day, and each chat's choice."""
     db.execute(
         """
         CREATE TABLE model_health (
@@ -66,7 +66,7 @@ def m002_models(db: apsw.Connection) -> None:
 
 
 def m017_told_no_model(db: apsw.Connection) -> None:
-    """Chats that were told that no language model answers."""
+    """Chats that have been told that no language model answers."""
     db.execute("CREATE TABLE told_no_model (chat TEXT PRIMARY KEY) STRICT")
 
 
@@ -78,7 +78,7 @@ _HEALTH = (
 
 
 def read_health(db: apsw.Connection) -> tuple[Health, ...]:
-    """All that is known, in the order of the names."""
+    """Return the health of all models, by name."""
     rows = db.execute(f"SELECT {_HEALTH} FROM model_health ORDER BY model, key")  # noqa: S608
     return tuple(
         Health(RouteName(model, key), calls, failures, Usage(*others[:3]), *others[3:])
@@ -87,7 +87,7 @@ def read_health(db: apsw.Connection) -> tuple[Health, ...]:
 
 
 def read_errors_with_secrets(db: apsw.Connection) -> Mapping[str, str]:
-    """Return the latest errors of models that hold a secret, each with what is to stand in its place."""
+    """Return stored error texts that contain a secret, with their redacted forms."""
     errors = [
         error
         for (error,) in db.execute("SELECT DISTINCT last_error FROM model_health WHERE last_error != ''")
@@ -96,13 +96,13 @@ def read_errors_with_secrets(db: apsw.Connection) -> Mapping[str, str]:
 
 
 def redact_errors(db: apsw.Connection) -> None:
-    """Blank out the secrets in the latest errors of models; inside a transaction."""
+    """Redact the stored error texts; inside a transaction."""
     for error, clean in read_errors_with_secrets(db).items():
         db.execute("UPDATE model_health SET last_error = ? WHERE last_error = ?", (clean, error))
 
 
 def add_outcomes(db: apsw.Connection, outcomes: Iterable[CallOutcome], *, day: str) -> None:
-    """Add calls to what is known, which another process may have changed meanwhile; inside a transaction."""
+    """Add calls to the stored health, which another process may have changed; inside a transaction."""
     known = {health.route: health for health in read_health(db)}
     for outcome in outcomes:
         known[outcome.route] = after(known.get(outcome.route) or Health(outcome.route), outcome)
@@ -112,14 +112,14 @@ def add_outcomes(db: apsw.Connection, outcomes: Iterable[CallOutcome], *, day: s
 
 
 def reset_health(db: apsw.Connection, model: str) -> None:
-    """Close the breakers of a model, or of all where it is ""; inside a transaction."""
+    """Close the breakers of a model, of all models for ""; inside a transaction."""
     for health in read_health(db):
         if model in ("", health.route.model):
             _write_health(db, close_breaker(health))
 
 
 def read_usage(db: apsw.Connection, first_day: str) -> tuple[DayUsage, ...]:
-    """What was used from a day on: the latest first, then by model."""
+    """Return usage since a day: the latest day first, then by model."""
     rows = db.execute(
         "SELECT day, model, answers, input_tokens, output_tokens, cached_tokens FROM model_usage "
         "WHERE day >= ? ORDER BY day DESC, model",
@@ -129,7 +129,7 @@ def read_usage(db: apsw.Connection, first_day: str) -> tuple[DayUsage, ...]:
 
 
 def read_choice(db: apsw.Connection, chat: str) -> str:
-    """The model that a chat has chosen; "" for none."""
+    """Return the model chosen for a chat; "" for none."""
     model: str | None = db.execute("SELECT model FROM chosen_models WHERE chat = ?", (chat,)).get
     return model or ""
 
@@ -143,12 +143,12 @@ def write_choice(db: apsw.Connection, chat: str, model: str) -> None:
 
 
 def was_told_no_model(db: apsw.Connection, chat: str) -> bool:
-    """Return whether a chat was told that no language model answers."""
+    """Return whether a chat has been told that no language model answers."""
     return bool(db.execute("SELECT 1 FROM told_no_model WHERE chat = ?", (chat,)).get)
 
 
 def mark_told_no_model(db: apsw.Connection, chat: str) -> None:
-    """Note that a chat was told so. Inside a transaction."""
+    """Store that a chat has been told so. Inside a transaction."""
     db.execute("INSERT OR IGNORE INTO told_no_model (chat) VALUES (?)", (chat,))
 
 

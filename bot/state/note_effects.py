@@ -1,4 +1,4 @@
-"""state.db: effects on the notes, written down before they are done, so that none is done twice or lost."""
+"""state.db: writes to notes, stored before they are made, so that none is made twice or lost."""
 
 import json
 from collections.abc import Mapping
@@ -10,21 +10,21 @@ import apsw
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Something that is to be done to a note, once."""
+    """A write to a note that has to be made once."""
 
     key: str
     path: str
-    """Where the note really stands."""
+    """The note that is really written."""
     intent: Mapping[str, Any]
-    """What is to be done, and what stood there before; empty once it is done."""
+    """What to write, and the text before; empty once it is done."""
     begun: bool
-    """Whether it may have been done; False where it is known that it was not."""
+    """Whether it may have been done; False if it certainly was not."""
     result: Mapping[str, Any] | None = None
-    """What came of it; None as long as nobody knows."""
+    """Its result; None as long as it is unknown."""
 
 
 def m004_effects(db: apsw.Connection) -> None:
-    """What is to be done to the notes, by a key that is the same after a crash."""
+    """Intended writes, by a key that is the same after a crash."""
     db.execute(
         """
         CREATE TABLE effects (
@@ -41,13 +41,13 @@ def m004_effects(db: apsw.Connection) -> None:
 
 
 def find_effect(db: apsw.Connection, key: str) -> Effect | None:
-    """Look one up."""
+    """Return the write with this key, or None."""
     row = db.execute("SELECT key, path, intent, begun, result FROM effects WHERE key = ?", (key,)).fetchone()
     return _from_row(row) if row else None
 
 
 def read_begun(db: apsw.Connection, path: str) -> tuple[Effect, ...]:
-    """Whatever may have been done to a note without anybody knowing, in order."""
+    """Return the writes to a note whose outcome is unknown, in order."""
     rows = db.execute(
         "SELECT key, path, intent, begun, result FROM effects "
         "WHERE path = ? AND result IS NULL AND begun ORDER BY rowid",
@@ -57,7 +57,7 @@ def read_begun(db: apsw.Connection, path: str) -> tuple[Effect, ...]:
 
 
 def save_intent(db: apsw.Connection, key: str, path: str, intent: Mapping[str, Any], *, at: str) -> None:
-    """Note what is about to be done; in the place of an intent that is known not to have been done."""
+    """Store a write that is about to be made; replaces an intent that was certainly not carried out."""
     db.execute(
         "INSERT INTO effects (key, path, intent, begun, at) VALUES (?, ?, ?, 1, ?) "
         "ON CONFLICT (key) DO UPDATE SET path = excluded.path, intent = excluded.intent, begun = 1",
@@ -66,7 +66,7 @@ def save_intent(db: apsw.Connection, key: str, path: str, intent: Mapping[str, A
 
 
 def save_plan(db: apsw.Connection, key: str, path: str, intent: Mapping[str, Any], *, at: str) -> Effect:
-    """Note what will be done, before anything of it is; return that, or what was noted under this key before."""
+    """Store a planned write, and return the one stored under this key, which may be an earlier one."""
     db.execute(
         "INSERT INTO effects (key, path, intent, begun, at) VALUES (?, ?, ?, 0, ?) ON CONFLICT DO NOTHING",
         (key, path, json.dumps(intent, ensure_ascii=False), at),
@@ -77,12 +77,12 @@ def save_plan(db: apsw.Connection, key: str, path: str, intent: Mapping[str, Any
 
 
 def mark_not_done(db: apsw.Connection, key: str) -> None:
-    """Note that nothing came of it so far."""
+    """Store that the write was not made."""
     db.execute("UPDATE effects SET begun = 0 WHERE key = ? AND result IS NULL", (key,))
 
 
 def mark_done(db: apsw.Connection, key: str, result: Mapping[str, Any]) -> None:
-    """Note what came of it. What was written stands in the note, and nowhere else from here on."""
+    """Store the result and delete the text, which is in the note from here on."""
     db.execute(
         "UPDATE effects SET intent = '{}', result = ? WHERE key = ? AND result IS NULL",
         (json.dumps(result, ensure_ascii=False), key),
@@ -90,12 +90,12 @@ def mark_done(db: apsw.Connection, key: str, result: Mapping[str, Any]) -> None:
 
 
 def delete_effect(db: apsw.Connection, key: str) -> None:
-    """Forget one."""
+    """Delete the write with this key."""
     db.execute("DELETE FROM effects WHERE key = ?", (key,))
 
 
 def prune(db: apsw.Connection, *, before: str) -> None:
-    """Forget what was intended before a moment: nobody tries it again so late."""
+    """Delete writes stored before a time; nobody retries them so late."""
     db.execute("DELETE FROM effects WHERE at < ?", (before,))
 
 

@@ -1,4 +1,4 @@
-"""state.db: how much of what lies there is still to be done. SQL on an open connection."""
+"""state.db: numbers of pending messages, notices and reminders."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,26 +8,26 @@ import apsw
 
 @dataclass(frozen=True, slots=True)
 class QueueStats:
-    """What waits, in this process or for another."""
+    """Pending rows, of this process or others."""
 
     waiting: int
-    """Messages that nothing was done for yet."""
+    """Messages that nobody has begun."""
     running: int
-    """Messages that a turn is at work on."""
+    """Messages of running turns."""
     answered: int
-    """Messages whose reply is known and not delivered."""
+    """Messages with an undelivered reply."""
     notices: int
-    """What is to be told without being asked, and is not delivered."""
+    """Undelivered notices."""
     unread: Mapping[str, int]
-    """What could not be read, by channel."""
+    """Unreadable updates by channel."""
     reminders: int
-    """To come, with scheduled prompts."""
+    """Pending ones, including scheduled prompts."""
     reminders_due: int
-    """Of these, those whose moment has come."""
+    """Of these, those that are due."""
 
 
 def read_queue_stats(db: apsw.Connection, *, now: str) -> QueueStats:
-    """Count; `now` as `State.at` gives it."""
+    """Count; `now` as `State.at` returns it."""
     rows = db.execute("SELECT state, count(*) FROM inbox WHERE state != 'delivered' GROUP BY state")
     states: dict[str, int] = {str(state): count for state, count in rows}
     reminders, due = db.execute(

@@ -1,4 +1,4 @@
-"""state.db: reminders and scheduled prompts, each with the moment when it is due next."""
+"""state.db: reminders and scheduled prompts, each with the time when it is due next."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ ReminderState = Literal["active", "done", "cancelled", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class ReminderRow:
-    """One reminder as it is stored. Moments are ISO 8601 in UTC, as `stored` writes them."""
+    """One stored reminder; times are as `format_timestamp` returns them."""
 
     number: int
     key: str
-    """Names whatever asked for it; a second time with the same key adds nothing."""
+    """Permanent key of the request; a second one with the same key adds nothing."""
     chat: str
     person: str
     sender_name: str
@@ -24,17 +24,17 @@ class ReminderRow:
     in_room: bool
     text: str
     prompt: bool
-    """Whether the text is said to the assistant, or by it."""
+    """Whether the text is a prompt for the assistant, not a message from it."""
     due_at: str
     rule: str
-    """How it comes round again, as `Rule.parse` takes it; "" for what is due once."""
+    """How it recurs, in the format of `Recurrence.parse`; "" for once."""
     zone: str
-    """The IANA name of the zone in which `rule` and `due_at` are meant; "" for a moment that is the same everywhere."""
+    """IANA name of the zone to which `rule` and `due_at` refer; "" for a time that is the same everywhere."""
     state: ReminderState
     ended_by: str = ""
-    """The key of whatever cancelled it."""
+    """Key of the command that cancelled it."""
     skipped: int = 0
-    """How often it came round since its last delivery, and was left out because that one still waited."""
+    """Occurrences since the last delivery that were skipped, because that one was still pending."""
 
 
 _COLUMNS = (
@@ -44,7 +44,7 @@ _COLUMNS = (
 
 
 def m007_reminders(db: apsw.Connection) -> None:
-    """`rule` is "" for what is due once; `prompt` tells whether the text is said to the assistant or by it."""
+    """`rule` is "" for a reminder that is due once; `prompt` marks prompts for the assistant."""
     db.execute(
         """
         CREATE TABLE reminders (
@@ -71,7 +71,7 @@ def m007_reminders(db: apsw.Connection) -> None:
 
 
 def m018_skipped(db: apsw.Connection) -> None:
-    """How often one was skipped, and an index for how many a person has."""
+    """Count skipped occurrences, and index reminders by person."""
     db.execute(
         """
         ALTER TABLE reminders ADD COLUMN skipped INTEGER NOT NULL DEFAULT 0;
@@ -81,13 +81,13 @@ def m018_skipped(db: apsw.Connection) -> None:
 
 
 _SET_WITHIN = timedelta(seconds=3)
-"""So much later at most than it was asked for a reminder was stored."""
+"""Maximum time between a request and the storing of its reminder."""
 
 
 def m020_moments(db: apsw.Connection) -> None:
-    """Clear the zone of reminders that were set for "in 20 minutes" while every row still named a zone.
+    """Clear the zone of reminders that were set as "in 20 minutes" while every row still named a zone.
 
-    They come at the same moment in any zone, and would move with it.
+    They are due at the same time in any zone, and would move with it.
     """
     rows = db.execute(
         "SELECT number, due_at, at FROM reminders WHERE state = 'active' AND rule = '' AND zone != ''"
@@ -96,15 +96,16 @@ def m020_moments(db: apsw.Connection) -> None:
         try:
             elapses = _elapses(datetime.fromisoformat(str(due_at)), datetime.fromisoformat(str(at)))
         except (ValueError, TypeError):
-            continue  # it cannot be read, and stays as it is
+            continue  # an unreadable row stays as it is
         if elapses:
             db.execute("UPDATE reminders SET zone = '' WHERE number = ?", (number,))
 
 
 def _elapses(read_due: datetime, set_at: datetime) -> bool:
-    """Return whether a moment was most likely counted from when the reminder was set.
+    """Return whether a due time was most likely counted from when the reminder was set.
 
-    A time of day has no fraction of a second. Within a day, seconds, or whole minutes since it was set, tell as much.
+    A time of day has no fraction of a second. Within a day, seconds, or whole minutes since the setting, also suggest
+    it.
     """
     if read_due.microsecond:
         return True
@@ -114,18 +115,18 @@ def _elapses(read_due: datetime, set_at: datetime) -> bool:
 
 
 def find(db: apsw.Connection, key: str) -> ReminderRow | None:
-    """Look one up by its key, whatever became of it."""
+    """Return a reminder by its key, in any state."""
     return next(_rows(db, "key = ?", (key,)), None)
 
 
 def count_active(db: apsw.Connection, chat: str) -> int:
-    """How many are to come in a chat."""
+    """Return the number of pending reminders of a chat."""
     count: int = db.execute("SELECT count(*) FROM reminders WHERE chat = ? AND state = 'active'", (chat,)).get
     return count
 
 
 def count_of_person(db: apsw.Connection, person: str) -> int:
-    """Return how many of a person are to come, in all chats."""
+    """Return the number of a person's pending reminders, in all chats."""
     count: int = db.execute(
         "SELECT count(*) FROM reminders WHERE person = ? AND state = 'active'", (person,)
     ).get
@@ -133,7 +134,7 @@ def count_of_person(db: apsw.Connection, person: str) -> int:
 
 
 def add(db: apsw.Connection, row: ReminderRow, *, at: str) -> ReminderRow:
-    """Add one, whose number is not looked at; give what is stored under its key, which may be older."""
+    """Add a reminder, ignoring its number; return the one stored under its key, which may be older."""
     db.execute(
         "INSERT INTO reminders (key, chat, person, sender_name, chat_name, in_room, text, prompt, due_at, rule, "
         "zone, state, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -159,16 +160,16 @@ def add(db: apsw.Connection, row: ReminderRow, *, at: str) -> ReminderRow:
 
 
 def active(db: apsw.Connection, chat: str) -> tuple[ReminderRow, ...]:
-    """What is to come in a chat, the nearest first."""
+    """Return the pending reminders of a chat, the next one first."""
     return tuple(_rows(db, "chat = ? AND state = 'active' ORDER BY due_at, number", (chat,)))
 
 
 def cancel(
     db: apsw.Connection, number: int, *, chat: str | None, prompts: bool, key: str, at: str
 ) -> ReminderRow | None:
-    """End one: of this chat, or of any where it is None; a prompt only where `prompts` says so.
+    """Cancel a reminder of this chat (None: of any chat); a prompt only if `prompts` is set.
 
-    None where there is no such one to come; a second time with the same key gives it again.
+    Returns None if there is no such pending one; a retry with the same key returns it again.
     """
     row = next(_rows(db, "number = ?", (number,)), None)
     if row is None or (chat is not None and row.chat != chat) or (row.prompt and not prompts):
@@ -183,13 +184,13 @@ def cancel(
 
 
 def read_due_chats(db: apsw.Connection, now: str) -> tuple[str, ...]:
-    """The chats for which something is due."""
+    """Return the chats with due reminders."""
     rows = db.execute("SELECT DISTINCT chat FROM reminders WHERE state = 'active' AND due_at <= ?", (now,))
     return tuple(chat for (chat,) in rows)
 
 
 def read_due(db: apsw.Connection, now: str, chats: Collection[str], *, limit: int) -> tuple[ReminderRow, ...]:
-    """What is due for these chats, the earliest first."""
+    """Return due reminders of these chats, the earliest first."""
     found: list[ReminderRow] = []
     for row in _rows(db, "state = 'active' AND due_at <= ? ORDER BY due_at, number", (now,)):
         if row.chat in chats:
@@ -200,7 +201,7 @@ def read_due(db: apsw.Connection, now: str, chats: Collection[str], *, limit: in
 
 
 def next_due(db: apsw.Connection, after: str) -> str | None:
-    """The earliest moment later than `after` at which something is due."""
+    """Return the earliest due time later than `after`."""
     moment: str | None = db.execute(
         "SELECT min(due_at) FROM reminders WHERE state = 'active' AND due_at > ?", (after,)
     ).get
@@ -213,22 +214,22 @@ def advance(db: apsw.Connection, number: int, due_at: str, *, skipped: int = 0) 
 
 
 def read_in_other_zones(db: apsw.Connection, zone: str) -> tuple[ReminderRow, ...]:
-    """What is to come at a time of day in another zone than this one."""
+    """Return pending reminders at a time of day in another zone."""
     return tuple(_rows(db, "state = 'active' AND zone NOT IN ('', ?)", (zone,)))
 
 
 def reschedule(db: apsw.Connection, number: int, *, due_at: str, zone: str) -> None:
-    """Set the zone in which it is meant, and when it is due next."""
+    """Set its zone, and when it is due next."""
     db.execute("UPDATE reminders SET due_at = ?, zone = ? WHERE number = ?", (due_at, zone, number))
 
 
 def finish(db: apsw.Connection, number: int, state: ReminderState, *, at: str) -> None:
-    """Nothing comes of it any more."""
+    """Set the final state of a reminder."""
     db.execute("UPDATE reminders SET state = ?, at = ? WHERE number = ?", (state, at, number))
 
 
 def prune(db: apsw.Connection, *, before: str) -> None:
-    """Forget those that ended before a moment."""
+    """Delete reminders that ended before a time."""
     db.execute("DELETE FROM reminders WHERE state != 'active' AND at < ?", (before,))
 
 

@@ -1,4 +1,4 @@
-"""state.db: a copy of it as it was at one moment, made beside whoever writes; and whether such a copy is whole."""
+"""Copies state.db consistently while it is in use, and checks such copies."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,25 +17,25 @@ from bot.state.database import (
 
 PAGES_AT_ONCE = 256
 INSTRUCTIONS = 100_000
-"""So many steps of SQLite's machine lie between two looks whether a check is to be stopped."""
+"""Steps of SQLite's virtual machine between two checks for a stop."""
 
 
 class SnapshotStopped(Exception):
-    """Whoever wanted the work wants it no longer."""
+    """The caller has stopped the work."""
 
 
 def copy_database(source: Path, target: Path, *, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Copy an open database into a file that must not be there yet, for its owner alone.
+    """Copy an open database into a new file that only its owner can read.
 
-    All of the copy is of one moment: it is read within one transaction, which holds up no writer. Raises StateFault,
-    or Stopped; then `target` may be there in part.
+    The copy is consistent: it is read within one transaction, which blocks no writer. Raises StateFault, or
+    SnapshotStopped; then `target` may exist in part.
     """
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     with _translate_errors(source), _open_copy(source) as old, _open_copy(target) as new:
-        new.execute("PRAGMA synchronous = OFF")  # what becomes of it is read again
+        new.execute("PRAGMA synchronous = OFF")  # the copy is checked afterwards
         old.execute("PRAGMA query_only = 1")
         old.execute("BEGIN")
-        old.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()  # only now the moment is chosen
+        old.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()  # only this fixes the state to be read
         with new.backup("main", old, "main") as copying:
             while not copying.done:
                 if stopped():
@@ -43,11 +43,11 @@ def copy_database(source: Path, target: Path, *, stopped: Callable[[], bool] = l
                 copying.step(PAGES_AT_ONCE)
         old.execute("COMMIT")
     with _translate_errors(source), _open_copy(target) as new:
-        new.execute("PRAGMA journal_mode = DELETE")  # else it would want two more files beside it
+        new.execute("PRAGMA journal_mode = DELETE")  # otherwise it would need two more files beside it
 
 
 def check_database(path: Path, *, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Look at every page of a copy; raise StateFault where it is damaged, not one of ours, or too new."""
+    """Check every page of a copy. Raises StateFault if it is damaged, not ours or too new; SnapshotStopped."""
     with _translate_errors(path), _open_copy(path) as db:
         db.set_progress_handler(stopped, INSTRUCTIONS)
         try:
