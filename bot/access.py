@@ -198,9 +198,7 @@ class Access:
         decided = access.read_decision(db, person)
         if decided == "denied":
             return None
-        if (
-            decided
-        ):  # let in since the message came; a code would overwrite that decision
+        if decided:  # let in since the message came; a code would overwrite that decision
             return ""
         everybody = self._list_strangers(db, now)
         stranger = next((each for each in everybody if each.person == person), None)

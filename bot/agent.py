@@ -101,7 +101,9 @@ class Agent:
         done = assignment.load_progress(conversation)
         told = _TurnProgress.before(done, prefer=assignment.prefer)
         if done and isinstance(end := done[-1], AssistantMessage) and not end.calls:
-            yield ReplyPart(_join_texts(*told.said), final=True)  # the turn had ended, only that was not marked
+            yield ReplyPart(
+                _join_texts(*told.said), final=True
+            )  # the turn had ended, only that was not marked
             return
         try:
             if calls := find_open_calls(done):

@@ -328,7 +328,9 @@ class Assistant:
             with suppress(TimeoutError):
                 async with asyncio.timeout(pauses[0] if len(pauses) == 1 else pauses.pop(0)):
                     await is_stopped.wait()
-            if await self.services.state.has_disk_space():  # otherwise a model would be asked and paid for nothing
+            if (
+                await self.services.state.has_disk_space()
+            ):  # otherwise a model would be asked and paid for nothing
                 break
         await self._delivery.save_queued()  # store which messages show the turn before there are more of them
 

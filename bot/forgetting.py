@@ -135,7 +135,9 @@ class ForgetService:
         code = "" if notes.more else "".join(secrets.choice(CODE_CHARS) for _ in range(4))
         if code:
             digests = json.dumps([_hash_lines(each) for each in notes.lines])
-            left = await self._state.read(forgetting.is_unfinished)  # perhaps by the request that this replaces
+            left = await self._state.read(
+                forgetting.is_unfinished
+            )  # perhaps by the request that this replaces
             asked = ForgetRequest(
                 str(chat), str(person), code, query, digests, format_timestamp(self._now()), unfinished=left
             )

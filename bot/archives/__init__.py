@@ -1,1 +1,1 @@
-"""Archives of notes and conversations, and conversations in other forms."""
+"""Backup archives of notes and conversations, and exports of conversations."""

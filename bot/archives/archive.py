@@ -1,8 +1,8 @@
-"""The archive of a backup: a .tar.gz of the notes, a copy of state.db and, at its end, a list of what is in it.
+"""The backup archive: a .tar.gz of the notes and a copy of state.db, with a manifest at its end.
 
-It holds every regular file below the folder of the notes, also pictures and the like, under `memory/`. Hidden files and
-folders are not in it, nor symbolic links: what they lead to inside the folder is there under its own name, and nothing
-outside is.
+It holds every regular file below the notes folder, including pictures and the like, under `memory/`. Hidden files and
+folders are left out, and so are symbolic links: their targets inside the folder are there under their own names, and
+nothing outside is included.
 """
 
 import errno
@@ -29,7 +29,7 @@ from memory import disk
 from memory.paths import NAME_MAX_BYTES, format_path
 
 FORMAT = 2
-"""1: as 2, but always with the notes. Each archive says the least that one must know to read it."""
+"""1: as 2, but always with the notes. Each archive names the lowest version that can read it."""
 MANIFEST = "commonplace-backup.json"
 STATE = "state.db"
 NOTES = "memory"
@@ -39,13 +39,13 @@ MAX_FILES = 1_000_000
 MAX_MANIFEST_BYTES = 1 << 16
 MAX_PROBLEMS = 50
 MAX_NAME_CHARS = 4096
-"""Letters of a path: no system takes more bytes."""
+"""Characters of a path; no system allows more bytes."""
 MAX_NAMES_CHARS = 128 << 20
-"""Letters of all names together, which are held in memory to see that each is there once."""
+"""Characters of all names together, which are held in memory to find duplicates."""
 MAX_PADDING_BYTES = 1 << 16
-"""Zeros that may follow the last file, in bytes."""
+"""Zero bytes that may follow the last file."""
 SPOOL_BYTES = 4 << 20
-"""A larger file goes through a temporary one, until it is known that it did not change meanwhile."""
+"""Larger files go through a temporary file, until it is certain that they did not change meanwhile."""
 YOUNG_NS = 2_000_000_000
 MAX_TRIES = 20
 
@@ -57,23 +57,23 @@ class Manifest:
     made_at: str
     """ISO 8601, in UTC."""
     version: str
-    """Of the program that made it."""
+    """Version of the program that made it."""
     files: int
-    """How many of the notes' folder."""
+    """Number of files of the notes folder."""
     bytes: int
-    """Size of all, state.db among them."""
+    """Total size, including state.db."""
     state: bool
-    """Whether state.db is in it; a workspace in which nobody ever talked has none."""
+    """Whether state.db is included; a workspace without any conversation has none."""
     digest: str
-    """SHA-256 over name, size and SHA-256 of each."""
+    """SHA-256 over name, size and SHA-256 of each file."""
     problems: tuple[str, ...] = ()
-    """What could not be read and is missing, each with its reason; of very many the first."""
+    """Files that could not be read, each with the reason; of very many the first ones."""
     notes: bool = True
-    """Whether the notes are in it, also where there are none; else whoever takes it back leaves them as they are."""
+    """Whether the notes are included, even if there are none; otherwise a restore leaves them as they are."""
 
 
 class _Tally:
-    """Counts and hashes what goes into an archive, or comes out."""
+    """Counts and hashes the files of an archive."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -109,10 +109,10 @@ def write_archive(
     version: str,
     stopped: Callable[[], bool],
 ) -> tuple[Manifest, list[str]]:
-    """Write notes and a copy of state.db, where given; give what is in it then, and what could not be read, with why.
+    """Write notes and a copy of state.db, if given; return the manifest, and the files that could not be read.
 
-    A note that changes meanwhile is read again, so that each is of one moment. `spool`: a folder for large files on
-    their way. Raises OSError where the archive cannot be written, or Stopped.
+    A note that changes meanwhile is read again, so that its copy is consistent. `spool`: a folder for copies of large
+    files. Raises OSError if the archive cannot be written, SnapshotStopped.
     """
     tally = _Tally()
     problems: list[str] = []
@@ -164,7 +164,7 @@ class _SourceError(Exception):
 
 
 def _walk_files(notes: Path, problems: list[str]) -> Iterator[tuple[str, str, int]]:
-    """Walk through no link: path within the folder, name, and the open folder in which it is."""
+    """Yield path, name and the open folder of each file, without following links."""
     top = os.path.realpath(notes)
     folders = [""]
     while folders:
@@ -195,14 +195,14 @@ def _walk_files(notes: Path, problems: list[str]) -> Iterator[tuple[str, str, in
 def _copy_unchanged(
     name: str, folder: int, copy: IO[bytes], stopped: Callable[[], bool]
 ) -> tuple[os.stat_result, str]:
-    """Copy a file as it was at one moment, between two writes of other programs."""
+    """Copy a file in a consistent state, between two writes of other programs. Raises FileNotFoundError."""
     for _ in range(MAX_TRIES):
         try:
             fd = disk.open_file(name, os.O_RDONLY, folder=folder)
         except FileNotFoundError:
             raise
         except OSError as error:
-            if error.errno in {errno.ELOOP, errno.ENXIO}:  # a link, a pipe: nothing of ours
+            if error.errno in {errno.ELOOP, errno.ENXIO}:  # a link or a pipe: not part of the notes
                 raise FileNotFoundError from None
             raise _SourceError(disk.reason(error)) from error
         with os.fdopen(fd, "rb", buffering=0) as file:
@@ -210,7 +210,7 @@ def _copy_unchanged(
             copy.seek(0)
             copy.truncate()
             digest = _digest(_SourceFile(file), stopped, into=copy)
-            # The time of a write is that of its beginning: where it is young, only a second look tells.
+            # The modification time is that of a write's beginning; if it is recent, only a second read is conclusive.
             young = time.time_ns() - before.st_mtime_ns < YOUNG_NS
             if young:
                 file.seek(0)
@@ -223,7 +223,7 @@ def _copy_unchanged(
 
 
 class _SourceFile:
-    """Tells a source that cannot be read from an archive that cannot be written."""
+    """Distinguishes a source that cannot be read from an archive that cannot be written."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -236,7 +236,7 @@ class _SourceFile:
 
 
 class _StoppableFile:
-    """A file that is read until somebody wants no more."""
+    """A file whose reading can be stopped."""
 
     def __init__(self, file: IO[bytes], stopped: Callable[[], bool]) -> None:
         self._file = file
@@ -251,7 +251,7 @@ class _StoppableFile:
 def _digest(
     file: Any, stopped: Callable[[], bool], *, into: IO[bytes] | None = None, limit: int | None = None
 ) -> str:
-    """SHA-256 of what is still to be read of a file, which may be written on at the same time."""
+    """Return the SHA-256 of the rest of a file, and copy it to `into` if given."""
     digest = hashlib.sha256()
     left = limit
     while piece := file.read(CHUNK_BYTES if left is None else min(CHUNK_BYTES, left)):
@@ -291,11 +291,11 @@ def read_archive(
     most_bytes: int | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Manifest:
-    """Read every byte of an archive; give what is in it. With `into`, an empty folder, its files are put there.
+    """Read every byte of an archive and return its manifest; with `into`, an empty folder, extract it there.
 
-    Nothing is believed: a member that is no plain file under a plain name of ours, a file that is not on the list at
-    the end or not as it says, and more than `most_bytes` are all refused. Raises ArchiveBroken, calling it `name`;
-    BackupFault where it is newer; OSError where a file cannot be written; Stopped.
+    Nothing is trusted: members that are no regular files with valid names, files that differ from the manifest, and
+    more than `most_bytes` are refused. Raises ArchiveCorrupted, which calls it `name`; BackupError if it is newer;
+    OSError if a file cannot be written; SnapshotStopped.
     """
     tally = _Tally()
     manifest: Manifest | None = None
@@ -332,7 +332,7 @@ def read_archive(
 
 
 def _check_name(member: tarfile.TarInfo, *, seen: _Tally) -> tuple[str, ...]:
-    """The parts of a member's name; raise NotOurs unless it is one that may stand in our archives."""
+    """Return the parts of a member's name. Raises ForeignArchive unless our archives may contain it."""
     if member.name in seen.names or len(seen.names) > MAX_FILES or seen.letters > MAX_NAMES_CHARS:
         raise ForeignArchive
     if member.name == MANIFEST:
@@ -347,7 +347,7 @@ def _check_name(member: tarfile.TarInfo, *, seen: _Tally) -> tuple[str, ...]:
     if len(member.name) > MAX_NAME_CHARS:
         raise ForeignArchive
     for part in parts[1:]:
-        # Neither empty nor hidden, which `.` and `..` are too.
+        # Not hidden either, which includes `.` and `..`.
         length = len(part.encode("utf-8", "surrogateescape"))
         if not part or part[0] == "." or "\0" in part or length > NAME_MAX_BYTES:
             raise ForeignArchive
@@ -362,7 +362,7 @@ def _extract(
     folder: Path,
     stopped: Callable[[], bool],
 ) -> str:
-    """Write one file of an archive below `folder`, where nothing is but what came out of it."""
+    """Write one file below `folder`, which holds only files of this archive; return its SHA-256."""
     safe = getattr(tarfile, "data_filter", lambda member, _: member)(member, str(folder))
     mode = (0o600 if safe.mode is None else safe.mode) & 0o777
     try:
@@ -379,7 +379,7 @@ def _extract(
 
 
 class _FullWriter:
-    """An unbuffered file that is written to its last byte: a full disk takes a part and says so only the next time."""
+    """Writes all bytes to an unbuffered file: a full disk takes a part, and fails only at the next write."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -400,7 +400,7 @@ def _read_manifest(text: bytes, *, name: str) -> Manifest:
 
 
 def parse_manifest(fields: dict[str, Any]) -> Manifest:
-    """Read what `asdict` and JSON have made of a manifest; raise TypeError where it is none."""
+    """Return a manifest from its JSON fields. Raises TypeError if they are invalid."""
     problems = fields.get("problems", ())
     if not all(isinstance(each, str) for each in problems):
         raise TypeError(problems)
@@ -408,7 +408,7 @@ def parse_manifest(fields: dict[str, Any]) -> Manifest:
 
 
 def _check_padding(packed: IO[bytes]) -> None:
-    """Read on to the end, where the checksum of all stands."""
+    """Read to the end, which also verifies the checksum."""
     rest = packed.read(MAX_PADDING_BYTES + 1)
     if len(rest) > MAX_PADDING_BYTES or rest.strip(b"\0"):
         raise ForeignArchive

@@ -1,4 +1,4 @@
-"""Backups: one archive of the notes and of state.db, made beside a running service, and read again before it counts."""
+"""Makes backups: archives of the notes and of state.db, made while a service runs, and verified by reading them."""
 
 import asyncio
 import errno
@@ -36,13 +36,13 @@ class Backup:
     size: int
     """In bytes."""
     files: int
-    """How many files of the notes' folder are in it."""
+    """Number of files of the notes folder."""
     problems: tuple[str, ...] = ()
-    """What could not be read and is missing in it, each with its reason."""
+    """Files that could not be read, each with the reason."""
 
 
 class Backups:
-    """Makes archives, by default below `.commonplace/backups/`; one at a time."""
+    """Makes archives one at a time, by default below `.commonplace/backups/`."""
 
     def __init__(self, *, notes: Path, private: Path, now: Callable[[], datetime]) -> None:
         self.folder = private / FOLDER
@@ -52,9 +52,9 @@ class Backups:
         self._one_at_a_time = asyncio.Lock()
 
     async def make(self, file: Path | None = None, *, key: str = "") -> Backup:
-        """Make an archive: `file`, which must not be there yet, one in that folder, or one of ours below `folder`.
+        """Make an archive at `file`, which must not exist yet, or inside the folder `file`; by default in `folder`.
 
-        With a `key`, one that was made for it before is given instead. Raises BackupFault; then nothing is left.
+        With a `key`, an archive made earlier for it is returned instead. Raises BackupError; then nothing is left.
         """
         mark = hashlib.sha256(key.encode()).hexdigest()[:10] if key else ""
         async with self._one_at_a_time:
@@ -63,9 +63,9 @@ class Backups:
             return await _in_thread(lambda stopped: self._make(file, mark=mark, stopped=stopped))
 
     async def make_nightly(self, *, keep: int, notes: bool = True) -> Backup:
-        """Make the backup of the night, then remove those of earlier nights beyond `keep`, and no other file.
+        """Make the nightly backup, then delete those of earlier nights beyond `keep`, and no other file.
 
-        `notes`: false where another instance backs them up; then it is one of the conversations alone.
+        `notes`: False if another instance backs them up; then only conversations are included. Raises BackupError.
         """
         async with self._one_at_a_time:
             made = await _in_thread(
@@ -75,7 +75,7 @@ class Backups:
         return made
 
     def latest_nightly(self) -> datetime | None:
-        """When the latest backup of a night was made; None where there is none."""
+        """Return when the latest nightly backup was made; None if there is none."""
         stamps = [match[1] for match in map(_NIGHTLY.fullmatch, self._list_names()) if match]
         return datetime.strptime(max(stamps), _STAMP).replace(tzinfo=UTC) if stamps else None
 
@@ -91,9 +91,8 @@ class Backups:
         return None
 
     def _remove_old(self, keep: int, latest: Path) -> None:
-        old = sorted(
-            name for name in self._list_names() if _NIGHTLY.fullmatch(name) and name != latest.name
-        )  # the latest by its making, whatever the clock said
+        # `latest` was made last, whatever the clock says.
+        old = sorted(name for name in self._list_names() if _NIGHTLY.fullmatch(name) and name != latest.name)
         for name in old[: max(len(old) - max(keep - 1, 0), 0)]:
             with suppress(OSError):
                 (self.folder / name).unlink()
@@ -101,7 +100,7 @@ class Backups:
     def _list_names(self) -> list[str]:
         try:
             return sorted(each.name for each in self.folder.iterdir())
-        except OSError:  # missing; what else is wrong with it is told by the next write
+        except OSError:  # missing; other problems are reported by the next write
             return []
 
     def _make(
@@ -127,7 +126,7 @@ class Backups:
             raise BackupError(f"no backup was made: {told}") from error
 
     def _target(self, file: Path, name: str, mark: str) -> Path:
-        """Where the archive goes; a file is never written over."""
+        """Return the path of the new archive. Raises BackupError rather than overwrite a file."""
         if not file.is_dir():
             if os.path.lexists(file):
                 raise BackupError(f"{file} is there already and was left as it is; give another name")
@@ -192,7 +191,7 @@ class Backups:
 
 
 def program_version() -> str:
-    """The version that is installed; "" where none is."""
+    """Return the installed version; "" if there is none."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -202,7 +201,7 @@ def program_version() -> str:
 
 
 async def _in_thread(work: Callable[[Callable[[], bool]], Result]) -> Result:
-    """Run long work on a thread; cancelled, it is told to stop and is waited for, and leaves nothing behind."""
+    """Run long work in a thread; if cancelled, stop it and wait until it has cleaned up."""
     stop = threading.Event()
     task = asyncio.ensure_future(asyncio.to_thread(work, stop.is_set))
     try:

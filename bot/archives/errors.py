@@ -1,9 +1,9 @@
-"""Why no archive was made or taken back."""
+"""Errors of backups and restores."""
 
 
 class BackupError(Exception):
-    """A backup could not be made or taken back; the text is one line with the mend in it."""
+    """A backup could not be made or restored; the text is one line that says how to fix it."""
 
 
 class ArchiveCorrupted(BackupError):
-    """The file is damaged, or no archive of ours."""
+    """The file is damaged, or is no archive of ours."""

@@ -1,4 +1,4 @@
-"""Conversations as a person reads them, or as a program does: all of them, also what was summed up since."""
+"""Exports complete conversations as Markdown or as JSON lines."""
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -17,21 +17,21 @@ from bot.state.export import ConversationRow, TimedRow, read_conversations, read
 
 ENTRIES_AT_ONCE = 200
 MAX_LINE_CHARS = 200
-"""Of a tool call's arguments, and of its result, in characters; JSON has all of them."""
+"""Characters of a tool call's arguments, and of its result; JSON has all of them."""
 PERSON = "Person"
 OWNER_AT_TERMINAL = PersonId(TERMINAL, "owner")
 KNOWN = {"user", "assistant", "result", RETRACTION, SUMMARIZED, RECALLED}
 
 
 async def list_conversations(state: State, chat: str = "") -> tuple[ConversationRow, ...]:
-    """Every conversation in the order in which they began; with `chat` (`channel:name`), those of that chat."""
+    """Return every conversation in order of their beginning, or those of one chat (`channel:name`)."""
     return await state.read(lambda db: read_conversations(db, chat))
 
 
 async def format_markdown(
     state: State, conversation: ConversationRow, *, assistant: str, zone: ZoneInfo
 ) -> AsyncIterator[str]:
-    """One conversation in pieces of text: who, when, what; a line each for calls of tools and their results."""
+    """Yield one conversation as Markdown: who, when, what; tool calls and results take one line each."""
     began, ended = _format_time(conversation.started_at, zone), _format_time(conversation.ended_at, zone)
     yield f"# {conversation.chat}, conversation {conversation.number}\n\n"
     yield f"{began} to {ended}\n" if ended else f"{began}, still open\n"
@@ -42,7 +42,7 @@ async def format_markdown(
 
 
 async def format_json_lines(state: State, conversation: ConversationRow) -> AsyncIterator[str]:
-    """One conversation as JSON documents, one a line: itself first, then every entry with all that it holds."""
+    """Yield one conversation as JSON documents, one a line: itself first, then every entry completely."""
     yield _dump_json(
         {
             "kind": "conversation",
@@ -67,7 +67,7 @@ async def format_json_lines(state: State, conversation: ConversationRow) -> Asyn
 
 
 async def _read_entries(state: State, conversation: ConversationRow) -> AsyncGenerator[TimedRow, None]:
-    """All entries, some at a time: a conversation of years need not fit into memory, nor hold up who writes."""
+    """Yield all entries in batches, so that a long conversation neither fills the memory nor blocks writers."""
     after = 0
     number = conversation.number
     while True:
@@ -82,7 +82,7 @@ async def _read_entries(state: State, conversation: ConversationRow) -> AsyncGen
 
 
 def _format_entry(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> Iterator[str]:
-    """The paragraphs that one entry becomes."""
+    """Yield the paragraphs of one entry."""
     row, when = entry.row, _format_time(entry.at, zone)
     fields = _parse_fields(row.payload)
     if row.kind == RETRACTION:
@@ -119,7 +119,7 @@ def _format_time(at: str, zone: ZoneInfo) -> str:
 
 
 def _code(text: str) -> str:
-    """On one line, shortened, such that no character of it counts as Markdown."""
+    """Return a text as inline code: on one line, shortened, with nothing that counts as Markdown."""
     line = " ".join(text.split())
     if len(line) > MAX_LINE_CHARS:
         line = f"{line[: MAX_LINE_CHARS - 1]}…"
@@ -147,7 +147,7 @@ def _dump_json(document: dict[str, Any]) -> str:
 
 
 def _parse_payload(payload: str) -> Any:
-    """What an entry holds; where it is no JSON, its text."""
+    """Return the content of an entry; its text if that is not valid JSON."""
     try:
         return json.loads(payload)
     except ValueError:

@@ -1,7 +1,6 @@
-"""The content of a gzip file that may be anybody's.
+"""Reads an untrusted gzip file with a single member.
 
-Python's own `gzip` reads files of any number of members, and needs seconds of CPU for the 200,000 empty ones that fit
-into 4 MB. What we write has a single member.
+Python's own `gzip` reads any number of members, and needs seconds of CPU for the 200,000 empty ones that fit into 4 MB.
 """
 
 import io
@@ -15,14 +14,14 @@ _BUFFER_BYTES = 128 << 10
 
 
 def open_member(source: BinaryIO) -> io.BufferedReader:
-    """Read what is packed in `source`, from its position on. Reading raises NotOurs, EOFError, zlib.error, OSError."""
+    """Return a reader of the unpacked content. Reading raises ForeignArchive, EOFError, zlib.error, OSError."""
     return io.BufferedReader(_Member(source), _BUFFER_BYTES)
 
 
 class _Member(io.RawIOBase):
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
-        self._unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)  # 16: with the header and checksum of gzip
+        self._unpacker = zlib.decompressobj(zlib.MAX_WBITS | 16)  # 16: with gzip's header and checksum
 
     def readable(self) -> bool:
         return True

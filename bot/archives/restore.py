@@ -1,7 +1,7 @@
-"""Taking a backup back: looked through first, then put in the place of what is there, which is kept aside.
+"""Restores a backup: checks it first, then puts it in place; the previous files are kept.
 
-All of it is made ready beside what is in use. From then on a small file, `restore.json`, says that a restore is under
-way: as long as it is there nobody opens the workspace, and whoever restores goes on where a crash has ended it.
+Everything is prepared beside the files in use. From then on a small file, `restore.json`, marks a running restore: as
+long as it exists, nobody opens the workspace, and the next restore continues after a crash.
 """
 
 import errno
@@ -33,20 +33,20 @@ IN_USE = "a service or a chat is using this workspace, or a backup is being made
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """What came of a restore."""
+    """The outcome of a restore."""
 
     made_at: str
     """When the backup was made; ISO 8601 in UTC."""
     files: int
     kept: Path
-    """The folder with what was there before."""
+    """The folder with the previous files."""
     resumed: bool = False
-    """Whether it was begun earlier, and had broken off."""
+    """Whether an earlier restore was interrupted and is now complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
-    """What `restore.json` holds; folders by their names below the private one."""
+    """Content of `restore.json`; folders by their names inside the private one."""
 
     staging: str
     aside: str
@@ -54,9 +54,9 @@ class _Pending:
 
 
 def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetime]) -> RestoreResult:
-    """Put an archive's content in the place of notes and conversations; raise BackupFault where it cannot be.
+    """Replace notes and conversations by the content of an archive. Raises BackupError if that fails.
 
-    One that broke off is finished first; where it was of this very archive, that is all.
+    An interrupted restore is completed first; if it was of the same archive, that is all.
     """
     finished: _Pending | None = None
     try:
@@ -66,8 +66,8 @@ def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetim
         with _hold_restore_lock(private):
             finished = _resume(notes, private)
             with _open_archive(file) as source:
-                # What says that it is larger than the disk is not even read: it may be two hundred bytes. What has
-                # just been put in place is on the disk, and needs no more room.
+                # An archive that claims to be larger than the disk is not read: it may be two hundred bytes. What
+                # was just restored is on the disk already, and needs no more room.
                 most = max(
                     shutil.disk_usage(private).free,
                     finished.manifest.bytes + MAX_MANIFEST_BYTES if finished else 0,
@@ -94,7 +94,7 @@ def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetim
 
 @contextmanager
 def _hold_restore_lock(private: Path) -> Iterator[None]:
-    """Keep a second restore away; the lock ends with the process."""
+    """Prevent a second restore; the lock ends with the process."""
     locks = private / "locks"
     locks.mkdir(parents=True, exist_ok=True)
     fd = os.open(locks / "restore.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -119,15 +119,15 @@ def _open_archive(file: Path) -> Iterator[BinaryIO]:
         yield source
 
 
-# -- made ready, beside what is in use ----------------------------------------------------------------------
+# -- preparation, beside the files in use --------------------------------------------------------------------
 
 
 def _check_disk_space(wanted: int, name: str, *, notes: Path, private: Path) -> None:
-    """Refuse what would fill the disk in the middle: also that of the notes, where it is another one."""
+    """Raise BackupError if the restore would fill the disk, also the one of the notes if that is another one."""
     needed, free = wanted, shutil.disk_usage(private).free
     if notes.is_dir() and notes.stat().st_dev != private.stat().st_dev:
         there = sum(each.lstat().st_size for each in notes.rglob("*") if not each.is_dir())
-        needed += there  # which is copied to be kept
+        needed += there  # is copied there to be kept
         if wanted > shutil.disk_usage(notes).free + there:
             needed, free = wanted, 0
     if needed > free:
@@ -142,8 +142,8 @@ def _stage(
     private: Path,
     now: Callable[[], datetime],
 ) -> _Pending:
-    """Unpack into a folder of its own and look at the database in it; leave nothing where that fails."""
-    for left in private.glob(f"{_STAGING}*/"):  # nobody else restores, and nothing is pending
+    """Extract into a folder of its own and check the database; leaves nothing behind after an error."""
+    for left in private.glob(f"{_STAGING}*/"):  # no other restore runs or is pending
         shutil.rmtree(left, ignore_errors=True)
     stamp = f"{now().astimezone(UTC):%Y%m%dT%H%M%SZ}"
     aside = _find_free_path(private / f"before-restore-{stamp}")
@@ -160,7 +160,7 @@ def _stage(
                 raise BackupError(f"{name} cannot be restored: {fault}; nothing was changed") from fault
         if manifest.notes:
             (staging / NOTES).mkdir(exist_ok=True)
-        os.sync()  # all of it, or the order of what follows would mean nothing
+        os.sync()  # everything, or the order of the next steps would mean nothing
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
         raise
@@ -168,7 +168,7 @@ def _stage(
 
 
 def _begin(pending: _Pending, private: Path) -> None:
-    """Say on disk that the restore is under way; whoever started meanwhile is seen now, or sees that."""
+    """Mark the restore as running; a process that starts at the same time sees that, or is seen here."""
     try:
         _write_pending(private, pending)
         if is_workspace_open(private / "locks"):
@@ -188,11 +188,11 @@ def _write_pending(private: Path, pending: _Pending) -> None:
         disk.sync_folder(folder)
 
 
-# -- put in place: each step may be done again after a crash ------------------------------------------------
+# -- replacement: each step may be repeated after a crash -----------------------------------------------------
 
 
 def _resume(notes: Path, private: Path) -> _Pending | None:
-    """Finish what broke off."""
+    """Complete an interrupted restore; return it, or None if there was none."""
     try:
         fields = json.loads((private / RESTORE_PENDING).read_bytes())
         pending = _Pending(fields["staging"], fields["aside"], parse_manifest(fields["manifest"]))
@@ -210,7 +210,7 @@ def _apply(pending: _Pending, *, notes: Path, private: Path) -> None:
     staging, aside = private / pending.staging, private / pending.aside
     aside.mkdir(mode=0o700, exist_ok=True)
     notes = Path(os.path.realpath(notes))
-    # What is still made ready is not yet in place: whatever stands there is the old, or was begun anew since.
+    # What is still staged is not in place yet; the files there are the old ones, or newer than the crash.
     if (staging / NOTES).is_dir():
         _replace_notes(staging / NOTES, notes, aside)
     if (staging / STATE).is_file() or not pending.manifest.state:
@@ -245,7 +245,7 @@ def _replace_notes(staged: Path, notes: Path, aside: Path) -> None:
         _sync(aside, notes.parent)
     try:
         if notes.is_dir() and not any(notes.iterdir()):
-            notes.rmdir()  # fails where it is mounted
+            notes.rmdir()  # fails if it is mounted
         if not os.path.lexists(notes):
             staged.rename(notes)
             return
@@ -261,7 +261,7 @@ def _replace_notes(staged: Path, notes: Path, aside: Path) -> None:
 
 
 def _copy_all(source: Path, target: Path) -> None:
-    """Copy a folder with its files, folders and links. Not by shutil's own: that hides why it failed, and goes on."""
+    """Copy a folder with files, folders and links; unlike shutil's version, it stops at the first error."""
     target.mkdir(exist_ok=True)
     for each in source.iterdir():
         copy = target / each.name
@@ -269,9 +269,9 @@ def _copy_all(source: Path, target: Path) -> None:
             copy.symlink_to(each.readlink())
         elif each.is_dir():
             _copy_all(each, copy)
-        elif each.is_file():  # no pipe: there is nothing in it
+        elif each.is_file():  # skips pipes, which have no content
             shutil.copy2(each, copy)
-    with suppress(OSError):  # a folder that is mounted need not be ours
+    with suppress(OSError):  # a mounted folder may belong to somebody else
         shutil.copystat(source, target)
 
 
@@ -283,7 +283,7 @@ def _remove(path: Path) -> None:
 
 
 def _find_free_path(path: Path) -> Path:
-    """`path`, or the same with a number behind it where that is taken."""
+    """Return `path`, or the first free path with a number behind it."""
     number, free = 1, path
     while os.path.lexists(free):
         number += 1

@@ -1,9 +1,9 @@
-"""The members of a tar file that may be anybody's, one after the other, with little of it in memory at any time.
+"""Reads the members of an untrusted tar file one by one, with little memory.
 
-`tarfile` is made for archives that are trusted: it follows headers upon headers, keeps what global ones say, fills in
-sparse files (two hundred bytes become a terabyte), and looks through a header by an expression that takes minutes for
-one of a megabyte. What `write_archive` writes needs none of that: plain files, each with a short header before it at
-most, where its name or size does not fit into the old one.
+`tarfile` is made for trusted archives: it follows chains of headers, keeps what global ones say, fills in sparse files
+(two hundred bytes become a terabyte), and parses a header with an expression that takes minutes for a megabyte. Our
+archives need none of that: they have regular files, each with at most one short pax header, for a name or size that
+does not fit into the old one.
 """
 
 import tarfile
@@ -13,15 +13,15 @@ from typing import Protocol
 
 BLOCK = tarfile.BLOCKSIZE
 MAX_EXTENDED_BYTES = 16 << 10
-"""Of the header before a member, in bytes: a path has 4 kB at most."""
+"""Bytes of a pax header; a path has at most 4 kB."""
 _KEYS = ("path", "size", "mtime", "hdrcharset")
-"""What such a header may say; the last, that a name is no UTF-8."""
+"""Keys that such a header may have; the last one marks a name that is not UTF-8."""
 _MAX_DIGITS = 20
 _CHUNK_BYTES = 1 << 18
 
 
 class ForeignArchive(Exception):
-    """Nothing that we wrote."""
+    """The archive was not written by us."""
 
 
 class _ByteSource(Protocol):
@@ -30,13 +30,13 @@ class _ByteSource(Protocol):
 
 @dataclass(slots=True)
 class MemberContent:
-    """What is in one member, to be read once, before the next member is asked for."""
+    """Content of one member, to be read once, before the next member."""
 
     file: _ByteSource
     left: int
 
     def read(self, size: int) -> bytes:
-        """Return at most `size` bytes; b"" at the end. Raises EOFError where the archive ends before."""
+        """Return at most `size` bytes; b"" at the end. Raises EOFError if the archive is incomplete."""
         piece = self.file.read(min(size, self.left))
         if self.left and size and not piece:
             raise EOFError("the archive ends in the middle of a file")
@@ -45,9 +45,9 @@ class MemberContent:
 
 
 def read_members(file: _ByteSource) -> Iterator[tuple[tarfile.TarInfo, MemberContent]]:
-    """Yield each member's header and content, up to the end mark. Raises NotOurs, EOFError, tarfile.TarError.
+    """Yield each member's header and content, up to the end mark. Raises ForeignArchive, EOFError, tarfile.TarError.
 
-    Members are regular files. Their names are not checked, nor whether what they say of their size is true.
+    Members are regular files. Neither their names nor the truth of their sizes is checked.
     """
     while (member := _next_header(file)) is not None:
         extended: dict[str, str] = {}
@@ -77,7 +77,7 @@ def _next_header(file: _ByteSource) -> tarfile.TarInfo | None:
 
 
 def _read_extended(file: _ByteSource, header: tarfile.TarInfo) -> dict[str, str]:
-    """Read a pax header: records such as `27 path=memory/täglich.md` and a line end, where 27 is all of its bytes."""
+    """Read a pax header: records such as `27 path=memory/täglich.md` and a line end, where 27 is the byte count."""
     if not 0 < header.size <= MAX_EXTENDED_BYTES:
         raise ForeignArchive
     data, found = _read_exactly(file, header.size), dict[str, str]()

@@ -1,1 +1,1 @@
-"""What comes along with a message: read into the turn."""
+"""Attachments: reads the files that come with messages."""

@@ -1,13 +1,13 @@
-"""Pure: what kind of sound a file holds, and how much of it services take."""
+"""Detects audio formats, and the size limit of transcription services."""
 
 MAX_BYTES = 25 << 20
-"""What OpenAI and, without a paid plan, Groq take; Mistral takes more."""
+"""Limit of OpenAI and of Groq's free plan; Mistral accepts more."""
 
 
 def detect_format(audio: bytes) -> str:
-    """The ending by which services tell what a file is, by what it holds; "" for what none of them takes."""
+    """Return the file name suffix for an audio file's content; "" if no service accepts it."""
     head = audio[:64]
-    if head.startswith(b"OggS"):  # Telegram's voice messages: Opus, for which OpenAI takes no other ending
+    if head.startswith(b"OggS"):  # Telegram's voice messages: Opus, for which OpenAI accepts no other suffix
         return "ogg"
     if head.startswith(b"ID3") or (len(head) > 1 and head[0] == 0xFF and head[1] & 0xE6 == 0xE2):
         return "mp3"

@@ -1,4 +1,4 @@
-"""What a process that reads a stranger's file may use of this machine; called by that process itself."""
+"""Resource limits for a process that reads a stranger's file; the process applies them to itself."""
 
 import ctypes
 import os
@@ -9,14 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
-"""A number of Linux's prctl.h."""
+"""Constant of Linux's prctl.h."""
 
 
 def limit_this_process(*, memory_bytes: int, cpu_seconds: int) -> None:
-    """Take away what a stranger's file could misuse; a system that does not know one of these has the others.
+    """Limit this process, as far as the system supports it.
 
-    Where the whole machine, or its container, runs out of memory, this process is what the system kills. It ends with
-    the process that has started it.
+    The process dies with its parent, and is the first to be killed if the machine or container runs out of memory.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

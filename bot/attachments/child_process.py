@@ -1,4 +1,4 @@
-"""A process of our own that reads one file of a stranger's: started, listened to, and ended in time."""
+"""Runs a child process that reads one file of a stranger, and ends it in time."""
 
 import asyncio
 import sys
@@ -15,10 +15,10 @@ PIECE_BYTES = 1 << 16
 async def run_child(
     module: str, *arguments: str, file: BinaryIO, seconds: float, take: Callable[[bytes], bool]
 ) -> bool:
-    """Run `python -m module` with a file as its standard input; return whether it came to its end well.
+    """Run `python -m module` with a file as its standard input; return whether it exited with status 0.
 
-    `take` is given each piece of what it writes, and returns whether more is wanted: if not, or after `seconds`, the
-    process is killed. Raises OSError where no process can be started.
+    `take` gets each piece of its output and returns whether to go on; otherwise, or after `seconds`, the process is
+    killed. Raises OSError if the process cannot be started.
     """
     process = await start_child(module, *arguments, file=file)
     try:
@@ -44,7 +44,7 @@ async def start_child(module: str, *arguments: str, file: BinaryIO) -> Process:
         stdout=PIPE,
         stderr=DEVNULL,
         env=child_environment(),
-        start_new_session=True,  # a Ctrl-C in the terminal is not for it
+        start_new_session=True,  # keeps a Ctrl-C in the terminal from it
     )
 
 

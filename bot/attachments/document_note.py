@@ -1,4 +1,4 @@
-"""Pure: a document as a note of its own: its heading, its file name, its text as Markdown."""
+"""Turns a document into a note: its title, its file name, its text as Markdown."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ from memory.document_paths import document_path
 from memory.normalization import normalize
 
 MAX_BYTES = 2_000_000
-"""Of text, in UTF-8, that one note takes up."""
+"""UTF-8 bytes of text in one note."""
 TITLE_CHARS = 120
 _LINE_CHARS = 1000
 _SLUG_CHARS = 60
@@ -27,7 +27,7 @@ _HEADING = re.compile(r"( {0,3})(#{1,6})(?=[ \t]|$)")
 _DOUBLE_LINE = re.compile(r" {0,3}=+[ \t]*")
 _NO_TITLE = re.compile(r"\s*$|\s*[-*+>|#]| {4}|\t|\s*\d{1,9}[.)]\s")
 _RULE = re.compile(r"---[ \t]*")
-# What makes of a line of plain text a heading, a rule, a quotation or the beginning of code.
+# Makes a line of plain text a heading, a rule, a quotation or the beginning of code.
 _LOOKS_LIKE_MARKUP = re.compile(
     r"^( {0,3})(?=#{1,6}(?:[ \t]|$)|=+[ \t]*$|-[- \t]*$|([*_])(?:[ \t]*\2){2,}[ \t]*$|>|`{3}|~{3})"
 )
@@ -36,24 +36,24 @@ _PARAGRAPHS = frozenset({"text", "PDF"})
 
 @dataclass(frozen=True, slots=True)
 class DocumentNote:
-    """A note that is to be written."""
+    """A note to be written."""
 
     path: str
     title: str
-    """Its heading."""
+    """Its first heading."""
     block: str
-    """What stands below it."""
+    """Everything below the heading."""
     text: str
-    """Of that, what the document says."""
+    """The part of `block` that comes from the document."""
     kept: int
-    """Characters of the document."""
+    """Characters of the document that were kept."""
     is_whole: bool
 
 
 def document_note(document: DocumentText, *, name: str, title: str, sender: str, day: date) -> DocumentNote:
-    """Make a note of what could be read of a document; `title` is what a person wants it to be called, or "".
+    """Return a note with the text of a document; `title` is the title that a person chose, or "".
 
-    Markdown stays Markdown, below one heading; text stays in its paragraphs; all else stands in a fence.
+    Markdown stays Markdown below one heading; text keeps its paragraphs; everything else is put into a fence.
     """
     name = escape_path(one_line(name))
     whole = document.text.replace("\f", "\n\n").strip("\n")
@@ -84,12 +84,12 @@ def document_note(document: DocumentText, *, name: str, title: str, sender: str,
 
 
 def is_title(text: str) -> bool:
-    """Whether a text is short enough to be what a note is called; what is longer is something to note."""
+    """Return whether a text can be a title: one line of at most TITLE_CHARS. Longer texts are notes themselves."""
     return len(text) <= TITLE_CHARS and len(text.splitlines()) == 1
 
 
 def slugify(title: str) -> str:
-    """A title as part of a file name: letters and digits of any script, and hyphens between them."""
+    """Return a title as part of a file name: letters and digits of any script, joined by hyphens."""
     folded = normalize("NFC", title).lower()
     letters = (
         letter if letter.isalnum() or unicodedata.category(letter)[0] == "M" else " "
@@ -103,19 +103,19 @@ def slugify(title: str) -> str:
         if len(longer) > _SLUG_CHARS or len(longer.encode()) > _SLUG_BYTES:
             break
         name = longer
-    if words and not name:  # one long word, or a script that sets no words apart
+    if words and not name:  # one long word, or a script without spaces
         name = words[0][:_SLUG_CHARS].encode()[:_SLUG_BYTES].decode(errors="ignore")
     return name or phrases.FILED_TITLE.lower()
 
 
 def _file_stem(name: str) -> str:
-    """A file's name without what tells its format."""
+    """Return a file's name without the suffix of its format."""
     suffix = PurePosixPath(name).suffix
     return name.removesuffix(suffix) if _SUFFIX.fullmatch(suffix) else name
 
 
 def _truncate(text: str, *, is_cut: bool) -> str:
-    """As much of a text as one note takes up; what is cut ends with a line where one is near."""
+    """Return as much of a text as fits into a note, cut at the end of a line if there is one nearby."""
     if len(text) * 4 > MAX_BYTES and len(data := text.encode("utf-8", "replace")) > MAX_BYTES:
         text, is_cut = data[:MAX_BYTES].decode(errors="ignore"), True
     end = text.rfind("\n", max(len(text) - _LINE_CHARS, 0)) if is_cut and len(text) > _LINE_CHARS else -1
@@ -131,7 +131,7 @@ def _code(text: str) -> str:
 
 
 def _split_title(lines: Sequence[str]) -> tuple[str, str]:
-    """A document's own title, "" where it has none, and its text below that with no heading of the first level."""
+    """Return a document's own title ("" for none), and the text below it without headings of the first level."""
     lines = _fence_front_matter(list(lines))
     highest = [at for at, level, _ in _find_headings(lines) if level == 1]
     first = next((at for at, line in enumerate(lines) if line.strip()), 0)
@@ -149,7 +149,7 @@ def _split_title(lines: Sequence[str]) -> tuple[str, str]:
 
 
 def _demote_headings(lines: Sequence[str], headings: Sequence[tuple[int, int, str]]) -> list[str]:
-    """Give each heading another sign, and those that are underlined two; a document may have half a million."""
+    """Lower each heading by one level; linear in time, since a document may have half a million."""
     lowered: list[str] = []
     kept = 0
     for at, level, title in headings:
@@ -164,7 +164,7 @@ def _demote_headings(lines: Sequence[str], headings: Sequence[tuple[int, int, st
 
 
 def _find_headings(lines: Sequence[str]) -> list[tuple[int, int, str]]:
-    """Line, level and title of each heading, but those underlined with hyphens: they may stay what they are."""
+    """Return line, level and title of each heading, except those underlined with hyphens, which may stay."""
     found: list[tuple[int, int, str]] = []
     fence = ""
     for at, line in enumerate(lines):
@@ -179,7 +179,7 @@ def _find_headings(lines: Sequence[str]) -> list[tuple[int, int, str]]:
 
 
 def _is_underlined(lines: Sequence[str], at: int) -> bool:
-    """Whether a line by itself is a heading of the first level by the double line below it."""
+    """Return whether a line is a heading of the first level because of the `===` below it."""
     return (
         at + 1 < len(lines)
         and _DOUBLE_LINE.fullmatch(lines[at + 1]) is not None
@@ -189,13 +189,13 @@ def _is_underlined(lines: Sequence[str], at: int) -> bool:
 
 
 def _fence_front_matter(lines: list[str]) -> list[str]:
-    """Keep the fields that some programs put above a text from being read as a rule and a heading."""
+    """Fence front matter, which would otherwise be read as a rule and a heading."""
     if lines and _RULE.fullmatch(lines[0]):
         for end in range(1, len(lines)):
             if lines[end].rstrip() in {"---", "..."}:
                 fields = _fence("\n".join(lines[1:end]), language="yaml") if end > 1 else ""
                 rest = lines[end + 1 :]
-                # Below the title, so that the title is still what comes first.
+                # Below the title, so that the title still comes first.
                 first = next((at for at, line in enumerate(rest) if line.strip()), 0)
                 title = [each for each in _find_headings(rest) if each[0] == first and each[1] == 1]
                 below = first + (2 if title and _is_underlined(rest, first) else 1) if title else 0
@@ -204,7 +204,7 @@ def _fence_front_matter(lines: list[str]) -> list[str]:
 
 
 def _open_fence_after(line: str, fence: str) -> str:
-    """The marks of the fence that is open after a line; "" for none."""
+    """Return the marker of the fence that is open after a line; "" for none."""
     if not fence:
         match = _FENCE.match(line)
         return match[1] if match and not (match[1][0] == "`" and "`" in line[match.end() :]) else ""
@@ -220,7 +220,7 @@ def _close_fence(lines: list[str]) -> list[str]:
 
 
 def _fence(text: str, *, language: str) -> str:
-    """Code in a fence that is longer than any that stands in it."""
+    """Return a text in a fence that is longer than any inside it."""
     longest = max(map(len, re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     known = language if re.fullmatch(r"[a-z0-9+#-]{1,16}", language) else ""

@@ -1,4 +1,4 @@
-"""From a document's bytes to its text, by what it holds and not by what its sender calls it."""
+"""Extracts the text of a document, judging by its content and not by its name."""
 
 import asyncio
 import json
@@ -17,9 +17,9 @@ DocumentKind = Literal["PDF", "Markdown", "CSV", "JSON", "HTML", "code", "text",
 
 MAX_CHARACTERS = 2_000_000
 BEGINNING_BYTES = 1024
-"""Of a file, in which it shows what it is."""
+"""Bytes at the beginning of a file that show its format."""
 PIECE_BYTES = 1 << 18
-"""Of text that is read in one step: no step keeps the other threads waiting for long."""
+"""Bytes of text read in one step, so that no step blocks other threads for long."""
 
 _PICTURES = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"BM")
 _HEIC = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1", b"avif", b"avis")
@@ -27,7 +27,7 @@ _BYTE_ORDER_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\x
 _CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\b\x1b") + b"\x7f"
 _BLANKS = b" \t\n\r\v\f"
 _MAX_LINE_BYTES = 1 << 20
-"""Of JSON: more than twelve for each character of a line."""
+"""Bytes of a JSON line: more than twelve for each character of a line of text."""
 _MAX_LINES = 10_000
 _ZIP = b"PK\x03\x04"
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -50,21 +50,21 @@ _KINDS: dict[str, DocumentKind] = {
 
 @dataclass(frozen=True, slots=True)
 class DocumentText:
-    """What could be read of a document."""
+    """The text of a document, as far as it could be read."""
 
     kind: DocumentKind
     text: str = ""
     characters: int | None = None
-    """How many there are in all; None where it was not read to its end."""
+    """Total number; None if the document was not read to its end."""
     pages: int = 0
-    """0 where it has none."""
+    """0 if it has no pages."""
     pages_read: int = 0
     problem: str = ""
-    """Why there is no text, as a sentence for people; "" where there is some."""
+    """Why there is no text, as a sentence for people; "" if there is some."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether `text` is all of it."""
+        """Whether `text` is the complete text."""
         return self.characters == len(self.text)
 
 
@@ -76,9 +76,9 @@ async def read_document(
     seconds: float = READING_SECONDS,
     process: AbstractAsyncContextManager[float] | None = None,
 ) -> DocumentText:
-    """Read a document; only the kind of a text goes by its name. Raises OSError where no process can be started.
+    """Read a document; its name only decides the kind of a text. Raises OSError if no process can be started.
 
-    `process` is entered before a process is started and gives how long that may run; without it that is `seconds` too.
+    `process` is entered before a process is started and yields the seconds that it may run; the default is `seconds`.
     """
     file.seek(0)
     beginning = file.read(BEGINNING_BYTES)
@@ -88,24 +88,24 @@ async def read_document(
         document = await _read_pdf(file, most_characters, limit)
     if document.problem != phrases.PDF_DAMAGED or beginning.startswith(b"%PDF-"):
         return document
-    # Some text tells of PDF files, and is none.
+    # A text may mention PDF files without being one.
     text = await asyncio.to_thread(_read_text_file, file, name, most_characters, seconds)
     return text if text.text else document
 
 
 def is_picture(content: bytes) -> bool:
-    """Whether it begins as a picture does, of whatever format."""
+    """Return whether a file begins like a picture of any format."""
     webp = content[:4] == b"RIFF" and content[8:12] == b"WEBP"
     return webp or is_heic(content) or content.startswith(_PICTURES[:-1]) or _is_bitmap(content)
 
 
 def is_heic(content: bytes) -> bool:
-    """Whether it is HEIC or AVIF."""
+    """Return whether a file is HEIC or AVIF."""
     return content[4:8] == b"ftyp" and content[8:12] in _HEIC
 
 
 def _is_bitmap(content: bytes) -> bool:
-    # Text may begin with BM too; four bytes of a bitmap's head are always zero.
+    # Text may begin with BM too; four bytes of a bitmap's header are always zero.
     return content[:2] == b"BM" and content[6:10] == bytes(4)
 
 
@@ -134,7 +134,7 @@ def _read_text_file(file: BinaryIO, name: str, most_characters: int, seconds: fl
 
 
 class _TextCollector:
-    """The beginning of a text that is read piece by piece, and how much of it there is."""
+    """Collects the beginning of a text that is read piece by piece, and counts its characters."""
 
     def __init__(self, beginning: bytes, most_characters: int) -> None:
         self._decoder = PieceDecoder(beginning[:4])
@@ -147,16 +147,16 @@ class _TextCollector:
         self._has_zero = False
         self._is_marked = beginning.startswith(_BYTE_ORDER_MARKS)
         self.is_blank = True
-        """Whether nothing but white space has come."""
+        """Whether only white space has come."""
 
     @property
     def is_text(self) -> bool:
-        """Whether nothing has come that text does not have."""
+        """Whether everything so far can be text."""
         return self._is_marked or not (self._has_zero or self._controls > self._bytes // 100)
 
     @property
     def is_full(self) -> bool:
-        """Whether all that is wanted is here."""
+        """Whether there is enough text."""
         return self._room <= 0
 
     def add(self, piece: bytes) -> None:
@@ -168,7 +168,7 @@ class _TextCollector:
         self._keep(self._decoder.decode(piece))
 
     def end(self) -> tuple[str, int]:
-        """Return what is wanted of it, and how many characters it has in all."""
+        """Return the kept text, and the total number of characters."""
         self._keep(self._decoder.decode(b"", final=True))
         return "".join(self._kept), self._characters
 
@@ -192,16 +192,16 @@ async def _read_pdf(file: BinaryIO, most_characters: int, seconds: float) -> Doc
 
 @dataclass(slots=True)
 class _PdfOutput:
-    """What the process has written, line by line as it comes."""
+    """Collects the output lines of the PDF process."""
 
     most_characters: int
     found: list[dict[str, Any]] = field(default_factory=list)
     cut: bytes = b""
-    """The beginning of a line whose end has not come."""
+    """The beginning of an incomplete line."""
     characters: int = 0
 
     def take(self, piece: bytes) -> bool:
-        """Take what comes; False where it is more than the process writes by itself."""
+        """Add output; return False if it is invalid or more than the process may write."""
         *lines, self.cut = (self.cut + piece).split(b"\n")
         for line in lines:
             try:

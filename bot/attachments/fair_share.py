@@ -1,4 +1,4 @@
-"""Something of which there is only so much: whoever wants more waits, and nobody waits for one person's many wishes."""
+"""Shares a limited resource: one person's many requests do not make others wait."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True, eq=False)
 class Share:
-    """What one piece of work has of it."""
+    """The share of one piece of work."""
 
     person: str
     amount: int
@@ -16,30 +16,30 @@ class Share:
 
 
 class FairShare:
-    """A limit in all and a limit for each person; amounts are bytes, processes or whatever is limited.
+    """A total limit and a limit for each person; amounts are bytes, processes or anything else that is limited.
 
-    Among those who wait, the person who was given something the longest ago is next, and it is kept free for them until
-    it is enough. What is more than a limit by itself is given alone.
+    Of those who wait, the person served longest ago is next, and resources are kept free until there are enough for
+    them. A request above a limit is granted alone.
     """
 
     def __init__(self, *, in_all: int, per_person: int) -> None:
         self._in_all = in_all
         self._per_person = per_person
         self._used: dict[str, int] = {}
-        """By person; nobody is in it who has nothing."""
+        """By person, without people who use nothing."""
         self._waiting: list[Share] = []
         self._served: dict[str, int] = {}
-        """By person: when they were last given something, as a running number."""
+        """By person: when they were last served, as a serial number."""
         self._number = 0
 
     @property
     def used(self) -> int:
-        """How much is in use."""
+        """The total amount in use."""
         return sum(self._used.values())
 
     @asynccontextmanager
     async def acquire(self, person: str, amount: int = 1) -> AsyncIterator[Share]:
-        """Wait until `amount` may be used, and give it back at the end."""
+        """Wait until `amount` may be used, and release it at the end."""
         share = Share(person, amount, asyncio.get_running_loop().create_future())
         self._waiting.append(share)
         self._grant()
@@ -50,7 +50,7 @@ class FairShare:
             self._end(share)
 
     def grow(self, share: Share, amount: int) -> None:
-        """Note that something in use has become more than was asked for; nobody waits for that."""
+        """Record that a share in use has grown beyond its request; this never waits."""
         share.amount += amount
         self._used[share.person] += amount
 
@@ -66,7 +66,7 @@ class FairShare:
         self._grant()
 
     def _grant(self) -> None:
-        # Those whose wait was cancelled leave by themselves, a moment later.
+        # Cancelled waiters remove themselves a moment later.
         while waiting := [each for each in self._waiting if not each.granted.done()]:
             first: dict[str, Share] = {}
             for each in waiting:

@@ -1,4 +1,4 @@
-"""A file that is being fetched, on disk and not in memory."""
+"""A file on disk that is being fetched."""
 
 import asyncio
 import tempfile
@@ -12,16 +12,16 @@ from bot.messages import AttachmentLost
 
 
 class IncomingFile:
-    """A file without a name: whatever becomes of the process, the system frees its space. A context manager."""
+    """A file without a name, so that the system frees its space even after a crash. A context manager."""
 
     def __init__(
         self, folder: Path | None, *, most: int, grown: Callable[[int], None] = lambda size: None
     ) -> None:
-        """`folder`: on a real disk, since /tmp may be memory; None for the system's. `most`: bytes that it may have.
+        """`folder`: on a real disk, since /tmp may be in memory; None for the system's. `most`: maximum bytes.
 
-        `grown` is told its size whenever more of it has come. Raises OSError.
+        `grown` gets the new size after each piece. Raises OSError.
         """
-        # Unbuffered: a child process is given the same descriptor, with its position.
+        # Unbuffered: a child process gets the same descriptor with its position.
         self.file = cast("BinaryIO", tempfile.TemporaryFile(dir=folder, prefix="fetched-", buffering=0))  # noqa: SIM115
         self._most = most
         self._grown = grown
@@ -36,7 +36,7 @@ class IncomingFile:
         self.file.close()
 
     async def write(self, piece: bytes) -> None:
-        """Add what has come. Raises AttachmentLost where that is more than is wanted, OSError."""
+        """Append a piece. Raises AttachmentLost if the file becomes too large, and OSError."""
         self.size += len(piece)
         if self.size > self._most:
             raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=self._most >> 20))
@@ -44,13 +44,13 @@ class IncomingFile:
         await asyncio.to_thread(_write_all, self.file, piece)
 
     def clear(self) -> None:
-        """Begin again."""
+        """Start over with an empty file."""
         self.file.seek(0)
         self.file.truncate()
         self.size = 0
 
     def read_beginning(self, length: int) -> bytes:
-        """Return the first bytes, `length` at most."""
+        """Return the first bytes, at most `length`."""
         self.file.seek(0)
         return self.file.read(length)
 

@@ -1,4 +1,4 @@
-"""Pure: how what came along stands in a turn's text: a heading in brackets, its content between two marks."""
+"""The form of attachments in a message's text: a heading in brackets, the content between two marks."""
 
 import re
 from bisect import bisect_left
@@ -22,7 +22,7 @@ _END_LETTERS = 15
 
 
 def display_name(name: str) -> str:
-    """A file's name as words: on one line, with nothing that ends a heading, and nothing hidden in it."""
+    """Return a file's name on one line, without invisible characters or any that would end a heading."""
     line = "".join(
         letter
         for letter in escape_path(one_line(name, limit=1000))
@@ -34,7 +34,7 @@ def display_name(name: str) -> str:
 def heading(
     what: str, *, name: str = "", number: int | None = None, facts: Sequence[str] = (), told: str = ""
 ) -> str:
-    """`[Attached document 12: report.pdf (PDF, 1.2 MB). …]`; `told` is what there is to say of it."""
+    """Return `[Attached document 12: report.pdf (PDF, 1.2 MB). …]`; `told` is a remark about it."""
     named = f"{what} {number}" if number is not None else what
     if name := display_name(name):
         named = f"{named}: {name}"
@@ -45,14 +45,14 @@ def heading(
 
 
 def format_unreadable(attachment: Attachment, why: str) -> str:
-    """The heading of what came along and is not shown."""
+    """Return the heading of an attachment whose content is not shown."""
     what = {"voice": "voice message", "other": "file"}.get(attachment.kind, attachment.kind)
     size = format_size(attachment.size) if attachment.size else ""
     return heading(what, name=attachment.name, facts=[format_duration(attachment.seconds), size], told=why)
 
 
 def format_content(heading: str, content: str, *, mark: Callable[[], str] = lambda: token_hex(6)) -> str:
-    """A heading and, between two marks that the content cannot know, the content."""
+    """Return a heading, and the content between two marks that it cannot contain."""
     text = strip_controls(content)
     drawn = mark()
     while drawn in text:
@@ -61,13 +61,13 @@ def format_content(heading: str, content: str, *, mark: Callable[[], str] = lamb
 
 
 def format_heard(words: str, *, facts: Sequence[str] = ()) -> str:
-    """What a person said aloud: these are their own words, so nothing stands around them."""
+    """Return the text of a voice message; as these are the person's own words, it gets no marks."""
     known = ", ".join(filter(None, facts))
     return f"{_HEARD}{f' ({known})' if known else ''}:]\n{strip_controls(words).strip()}"
 
 
 def split_attached(text: str) -> tuple[str, tuple[str, ...]]:
-    """A turn's text without what came along in it, and what was told of each; what was said aloud stays."""
+    """Return a message's text without its attachments, and their headings; voice messages stay in the text."""
     attached = list(_find_attached(text))
     if not attached and _HEARD not in text:
         return text, ()
@@ -78,10 +78,10 @@ def split_attached(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _find_attached(text: str) -> Iterator[tuple[str, int, int]]:
-    """Yield what is told of each thing, and where it begins and ends with its content."""
+    """Yield each attachment's heading text, start and end (including its content)."""
     match = _ATTACHED.search(text)
     ends: dict[str, list[int]] = {}
-    if match:  # all at once: a text may hold thousands of beginnings that have no end
+    if match:  # all at once, since a text may hold thousands of starts without an end
         for each in _END.finditer(text):
             ends.setdefault(each[1], []).append(each.start())
     while match:
@@ -94,14 +94,14 @@ def _find_attached(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def format_size(count: int) -> str:
-    """`312 bytes`, `1.2 MB`."""
+    """Return a size such as `312 bytes` or `1.2 MB`."""
     if count < 1000:
         return f"{count} bytes"
     return f"{count / 1000:.0f} kB" if count < 999_500 else f"{count / 1e6:.1f} MB"
 
 
 def format_duration(seconds: float) -> str:
-    """`0:12`, `1:02:07`; "" for a length that is not known."""
+    """Return a duration such as `0:12` or `1:02:07`; "" if unknown."""
     whole = round(seconds)
     minutes, rest = divmod(whole, 60)
     hours, minutes = divmod(minutes, 60)

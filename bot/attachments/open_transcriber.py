@@ -1,4 +1,4 @@
-"""Opens who writes down what is said aloud."""
+"""Opens the transcription provider."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
@@ -16,9 +16,9 @@ CONNECT_SECONDS = 10.0
 def open_transcriber(
     settings: "Settings", environment: Mapping[str, str]
 ) -> "tuple[Transcriber | None, Callable[[], Awaitable[None]]]":
-    """The provider that the settings lead to, None where there is none, and what closes it.
+    """Return the transcriber that the settings name (None for none), and a function that closes it.
 
-    Nobody is asked before the first use.
+    Sends no request before the first use.
     """
     provider = resolve_transcription_provider(settings.speech, settings.providers, environment)
     if provider is None:

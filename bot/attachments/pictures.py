@@ -1,6 +1,6 @@
-"""A picture made ready for a model: upright, no larger than one looks at, with nothing in it but what is seen.
+"""Prepares pictures for a model: upright, scaled down, and without metadata.
 
-Run as a program, this is the process in which that is done: decoders of pictures are large, written in C, and fed by
+Run as a program, this is the child process that does it: picture decoders are large, written in C, and fed by
 strangers.
 """
 
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 MAX_SIDE = 1568
-"""Pixels. Anthropic scales what is larger down to this itself, OpenAI and Gemini cut it into tiles that cost more;
-Anthropic documents that more than this brings a later answer and none that is better."""
+"""Pixels. Anthropic scales larger ones down to this itself, OpenAI and Gemini cut them into tiles that cost more;
+according to Anthropic, more only makes answers slower, not better."""
 MAX_PIXELS = 50_000_000
-"""Of a JPEG, which can be unpacked at a part of its size, unless it is progressive: the largest of usual cameras."""
+"""For a JPEG, which can be decoded at a reduced size unless it is progressive: the largest of usual cameras."""
 MAX_PIXELS_UNPACKED = 25_000_000
-"""Of all others, with four bytes each."""
+"""For all other formats, with four bytes for each pixel."""
 MAX_PIXELS_WEBP = 12_500_000
-"""Of a WebP, whose decoder keeps four copies."""
+"""For WebP, whose decoder keeps four copies."""
 JPEG_QUALITY = 85
 PNG_BYTES = 400_000
-"""A PNG stays one, which shows letters and lines exactly, up to this size."""
+"""A PNG, which keeps letters and lines exact, stays one up to this size."""
 PNG_COLOURS = 1 << 16
 
 MEMORY_BYTES = 384 << 20
-"""Of addresses, Python's own and Pillow's included; a picture that needs more is refused."""
+"""Address space, including Python's own and Pillow's; a picture that needs more is refused."""
 CPU_SECONDS = 20
 MAX_RESULT_BYTES = 16 << 20
-"""More than a picture of `MAX_SIDE` ever has."""
+"""More than any picture of `MAX_SIDE` takes."""
 
 _FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "BMP")
-_JPEGS = ("JPEG", "MPO")  # one that holds several, of some telephones
+_JPEGS = ("JPEG", "MPO")  # MPO: several pictures in one, from some telephones
 
 
 class PictureUnreadable(Exception):
-    """A picture that cannot be shown to a model; the text is a sentence for people."""
+    """A picture cannot be shown to a model; the text is a sentence for people."""
 
 
 async def prepare_in_child(file: BinaryIO, *, seconds: float) -> Image:
-    """Make a picture ready in a process of its own. Raises PictureUnreadable, OSError where none can be started."""
+    """Prepare a picture in a child process. Raises PictureUnreadable; OSError if the process cannot be started."""
     written = bytearray()
 
     def take(piece: bytes) -> bool:
@@ -65,10 +65,9 @@ async def prepare_in_child(file: BinaryIO, *, seconds: float) -> Image:
 
 
 def prepare(file: BinaryIO) -> Image:
-    """Make a picture ready; takes up to a second of CPU. Raises PictureUnreadable.
+    """Prepare a picture; takes up to a second of CPU. Raises PictureUnreadable.
 
-    Of what moves, the first picture is taken. No place, camera or date goes along, nor anything else that is told
-    beside the pixels.
+    Of an animation, the first frame is used. Location, camera, date and all other metadata are removed.
     """
     from PIL import Image as Pillow
     from PIL import UnidentifiedImageError
@@ -84,10 +83,10 @@ def prepare(file: BinaryIO) -> Image:
             if picture.width * picture.height > most:
                 raise PictureUnreadable(phrases.PICTURE_TOO_LARGE.format(most=most // 1_000_000))
             if is_jpeg:
-                # Unpacked at a half, a quarter or an eighth of its size, as long as that is not too small.
+                # Decode at a half, a quarter or an eighth of the size if that is large enough.
                 scale = min(1.0, MAX_SIDE / max(picture.size))
                 picture.draft(None, (round(picture.width * scale), round(picture.height * scale)))
-            # `thumbnail` would draft once more, of what it takes for the whole, unless there is no gap.
+            # Without a gap of None, `thumbnail` would call `draft` again.
             gap = None if is_jpeg else 2.0
             picture.thumbnail((MAX_SIDE, MAX_SIDE), Pillow.Resampling.LANCZOS, reducing_gap=gap)
             return _encode(_rotate_upright(picture), was_jpeg=is_jpeg)
@@ -109,12 +108,12 @@ def _max_pixels(picture: "Picture") -> int:
 
 
 def _rotate_upright(picture: "Picture") -> "Picture":
-    """The picture as its camera was held; without a word beside its pixels, which savers would write along."""
+    """Return the picture as the camera was held, without metadata, which would be saved as well."""
     from PIL import ImageOps
 
     try:
         turned = ImageOps.exif_transpose(picture)
-    except Exception:  # noqa: BLE001 - what stands beside the pixels may be broken in any way; they are a picture
+    except Exception:  # noqa: BLE001 - metadata may be broken in any way
         turned = picture
     seen = turned.convert("RGBA" if turned.has_transparency_data else "RGB")
     seen.info = {}
@@ -143,11 +142,11 @@ def _flatten_on_white(picture: "Picture") -> "Picture":
 
 
 def main() -> None:
-    """Read standard input; write a line of JSON and, where it is ready, the picture."""
+    """Read standard input; write a line of JSON and, if it succeeded, the picture."""
     from PIL import Image as Pillow
-    from PIL import WebPImagePlugin  # noqa: F401 - not among those of `preinit`
+    from PIL import WebPImagePlugin  # noqa: F401 - not loaded by `preinit`
 
-    Pillow.preinit()  # before the limits: an import that lacks memory leaves half a module
+    Pillow.preinit()  # before the limits: an import that runs out of memory leaves half a module
     limit_this_process(memory_bytes=MEMORY_BYTES, cpu_seconds=CPU_SECONDS)
     try:
         image = prepare(sys.stdin.buffer)

@@ -1,4 +1,4 @@
-"""A message with all that came along, as the model reads it."""
+"""Reads a message with its attachments into the form that the model gets."""
 
 import asyncio
 import logging
@@ -54,35 +54,35 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Fetch = Callable[[ChatId, Attachment, WriteChunk, int], Awaitable[None]]
-"""Get an attachment of a chat, of so many bytes at most; raises AttachmentLost, ChannelFault, OSError."""
+"""Fetch an attachment of a chat, at most so many bytes. Raises AttachmentLost, ChannelFault, OSError."""
 NumberOf = Callable[[IncomingMessage, Attachment], Awaitable[int | None]]
-"""Under which number a document can be filed; None where it cannot."""
+"""Return the number by which a document can be saved; None if it cannot."""
 
 MAX_PICTURES = 10
-"""In a message; as many as an album has."""
+"""For one message; an album has no more."""
 MAX_ATTACHMENTS = 20
 RETRY_DELAYS = (0.5, 1.5, 4.0)
-"""Seconds between tries to fetch."""
+"""Seconds between attempts to fetch."""
 MAX_WAIT = sum(RETRY_DELAYS)
-"""Of all tries together, also where the channel asks for more: somebody waits for the answer."""
+"""Maximum total wait, even if the channel asks for more: somebody waits for the answer."""
 FETCH_SECONDS = 120.0
-"""For one try."""
+"""For one attempt."""
 MAX_FETCHED_BYTES = 100 << 20
-"""Of files that are being fetched or read at the same time, on disk; whoever wants more waits."""
+"""Disk space for all files that are fetched or read at a time; further ones wait."""
 MAX_FETCHED_BYTES_PER_PERSON = 40 << 20
 MIN_FILE_BYTES = 1 << 20
-"""Bytes: no file counts for less, so that there are not too many open ones."""
+"""Minimum bytes for which a file counts, which limits the number of open files."""
 MAX_PROCESSES = 2
-"""That read PDF files and pictures at the same time; whoever wants another waits."""
+"""Processes that read PDF files and pictures at a time; further ones wait."""
 MAX_PROCESSES_PER_PERSON = 1
 TEXT_SECONDS = 1.0
-"""For counting the letters of a long text where no more time is left for the message; its beginning is always read."""
+"""Time to count the characters of a long text when the message's time is used up; its beginning is always read."""
 MIN_SHARE_BYTES = 200
-"""Bytes: a document is not cut to less."""
+"""Minimum bytes of a document that is cut."""
 
 
 class AttachmentReader:
-    """Reads messages. What cannot be fetched or read is told in words, and ends no turn."""
+    """Reads messages. What cannot be fetched or read becomes a sentence, and never ends a turn."""
 
     def __init__(
         self,
@@ -96,9 +96,9 @@ class AttachmentReader:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         folder: Path | None = None,
     ) -> None:
-        """`folder`: where files are while they are read, without a name; it has to be there by then."""
+        """`folder`: holds unnamed files while they are read; it has to exist by then."""
         self.speech = HotSwap(speech)
-        """Who writes down what is said aloud."""
+        """Transcribes voice messages; None without a provider."""
         self._fetch = fetch
         self.renew(settings)
         self._number_of = number_of
@@ -110,14 +110,14 @@ class AttachmentReader:
         self._processes = FairShare(in_all=MAX_PROCESSES, per_person=MAX_PROCESSES_PER_PERSON)
 
     def renew(self, settings: "AttachmentSettings") -> None:
-        """Have these settings count from now on."""
+        """Use these settings from now on."""
         self._most_bytes = settings.max_megabytes << 20
         self._room = settings.document_characters
 
     def direct_reply(self, message: IncomingMessage) -> str:
-        """What to answer a message in which nothing can be read, with no turn; "" where it may be worth one.
+        """Return the answer to a message with nothing readable; "" if it is worth a turn.
 
-        A model would only guess there. Nothing is fetched for this.
+        A model could only guess here. Nothing is fetched.
         """
         if message.text.strip() or not message.attachments:
             return ""
@@ -130,9 +130,9 @@ class AttachmentReader:
         return phrases.CANNOT_READ_KIND if kinds == {"other"} else ""
 
     async def read(self, message: IncomingMessage, allowance: TimeBudget | None = None) -> UserMessage:
-        """Give a message as the model is to have it. May take long; raises nothing but when it is cancelled.
+        """Return a message for the model. May take long; raises only CancelledError.
 
-        `allowance`: the time that is left where several messages are answered together.
+        `allowance`: the time left, shared by messages that are answered together.
         """
         found = _MessageContent(message, self._room, allowance or TimeBudget())
         began = self._measures.clock()
@@ -147,7 +147,7 @@ class AttachmentReader:
         )
 
     async def voice_text(self, message: IncomingMessage, attachment: Attachment) -> str:
-        """Give what is said in a voice message. Raises Unread with a sentence for people."""
+        """Return the text of a voice message. Raises UnreadableAttachment with a sentence for people."""
         with self.speech.use() as speech:
             return await self._voice_text(message, attachment, speech)
 
@@ -179,9 +179,9 @@ class AttachmentReader:
     async def open_attachment(
         self, chat: ChatId, person: PersonId, attachment: Attachment, *, most_bytes: int = 0
     ) -> AsyncIterator[IncomingFile]:
-        """Fetch for a person, again where it may help; waits while too much is being read already.
+        """Fetch an attachment with retries; waits while too much is being read already. A context manager.
 
-        Raises Unread with a sentence for people.
+        Raises UnreadableAttachment with a sentence for people.
         """
         most = min(self._most_bytes, most_bytes or self._most_bytes)
         if attachment.size > most:
@@ -212,7 +212,7 @@ class AttachmentReader:
                     return await self._fetch(chat, attachment, incoming.write, most)
             except AttachmentLost as lost:
                 raise UnreadableAttachment(str(lost)) from lost
-            except (ChannelFault, OSError) as fault:  # a TimeoutError is one
+            except (ChannelFault, OSError) as fault:  # includes TimeoutError
                 asked = fault.retry_after if isinstance(fault, ChannelFault) else 0.0
                 pause = max(asked, wait or 0.0)
                 if wait is None or pause > left or isinstance(fault, TimeoutError):
@@ -231,7 +231,7 @@ class AttachmentReader:
         most_characters: int = MAX_CHARACTERS,
         allowance: TimeBudget | None = None,
     ) -> DocumentText:
-        """Read a document that was fetched. Raises OSError, and Unread where there is no time left for it."""
+        """Read a fetched document. Raises OSError; UnreadableAttachment if there is no time left for it."""
         allowance = allowance or TimeBudget()
         return await read_document(
             incoming.file,
@@ -243,14 +243,14 @@ class AttachmentReader:
 
     @asynccontextmanager
     async def _process(self, person: PersonId, allowance: TimeBudget) -> AsyncIterator[float]:
-        """Wait until another process may be started for a person; gives how many seconds it has."""
+        """Wait until this person may start another process; yields the seconds that it has."""
         if not allowance.left:
             raise UnreadableAttachment(phrases.NO_TIME_LEFT)
         async with self._processes.acquire(str(person)):
             with allowance.spend() as seconds:
                 yield seconds
 
-    # -- one by one ---------------------------------------------------------------------------------------
+    # -- each kind ----------------------------------------------------------------------------------------
 
     async def _read(self, attachment: Attachment, found: "_MessageContent") -> None:
         try:
@@ -274,7 +274,7 @@ class AttachmentReader:
         shown = _truncate_bytes(words, self._room)
         cut = f"only the first {len(shown):,} of {len(words):,} characters" if len(shown) < len(words) else ""
         facts = [format_duration(attachment.seconds), cut]
-        if attachment.quoted or found.message.forwarded_from:  # somebody else may speak in it
+        if attachment.quoted or found.message.forwarded_from:  # somebody else may be speaking
             found.texts.append(format_content(heading("voice message", facts=facts, told=IS_CONTENT), shown))
         else:
             found.texts.append(format_heard(shown, facts=facts))
@@ -310,7 +310,7 @@ class AttachmentReader:
 
 
 class UnreadableAttachment(Exception):
-    """An attachment that cannot be fetched or read; the text is a sentence for people."""
+    """An attachment cannot be fetched or read; the text is a sentence for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,23 +320,23 @@ class _ReadDocument:
     size: int
     number: int | None
     place: int
-    """In the texts."""
+    """Index in the texts."""
 
 
 @dataclass(slots=True)
 class _MessageContent:
-    """What has been read of a message so far."""
+    """The content of a message, as far as it has been read."""
 
     message: IncomingMessage
     room: int
-    """For the texts of all its documents, in bytes of UTF-8."""
+    """UTF-8 bytes for the texts of all its documents."""
     allowance: TimeBudget
     texts: list[str] = field(default_factory=list)
     images: list[Image] = field(default_factory=list)
     documents: list[_ReadDocument] = field(default_factory=list)
 
     def all_texts(self) -> list[str]:
-        """Give the texts, those of documents cut so that all of them find room: short ones leave it to long ones."""
+        """Return the texts, with documents cut so that all of them fit; short ones leave their share to long ones."""
         room = self.room
         by_length = sorted(self.documents, key=lambda each: _count_bytes(each.document.text))
         for at, each in enumerate(by_length):
@@ -384,7 +384,7 @@ def _count_bytes(text: str) -> int:
 
 
 def _truncate_bytes(text: str, most_bytes: int) -> str:
-    """As much of it as finds room: letters of most scripts take two or three bytes, and tokens go by bytes."""
+    """Return the beginning of a text in at most `most_bytes` of UTF-8, since tokens grow with bytes."""
     if _count_bytes(text) <= most_bytes:
         return text
     return text.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore")

@@ -1,4 +1,4 @@
-"""Documents that people sent, filed as notes in the memory: each once, whatever crashes."""
+"""Saves documents that people sent as notes in the memory, each exactly once."""
 
 import asyncio
 import hashlib
@@ -18,29 +18,29 @@ from bot.state.database import State, format_timestamp
 from bot.state.documents import Document
 
 MAX_SAVES_AT_ONCE = 2
-"""Documents that are made notes of at the same time, each with its whole text in memory; the others wait."""
+"""Documents that become notes at a time, each with its whole text in memory; others wait."""
 MAX_SAVES_AT_ONCE_PER_PERSON = 1
 
 
 class DocumentNotSaved(Exception):
-    """A document that cannot be filed; the text is a sentence for people."""
+    """A document cannot be saved; the text is a sentence for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedDocument:
-    """Where a document stands in the memory."""
+    """Where a document is in the memory."""
 
     path: str
     line_start: int
     line_end: int
     remark: str
-    """A sentence on what is missing; "" where nothing is, or where that is not known any more."""
+    """A sentence about what is missing; "" if nothing is, or if that is no longer known."""
     before: bool = False
-    """Whether it was filed by an earlier wish, and nothing was written for this one."""
+    """Whether an earlier request saved it, so that nothing was written now."""
 
 
 async def number_of(state: State, message: IncomingMessage, attachment: Attachment) -> int | None:
-    """The number by which a document of a chat can be filed; the same however often it is asked for."""
+    """Return the number by which a document of a chat can be saved, always the same; None for other kinds."""
     if attachment.kind != "document":
         return None
     quoted = message.quoted if attachment.quoted else None
@@ -57,12 +57,12 @@ async def number_of(state: State, message: IncomingMessage, attachment: Attachme
 
 
 class DocumentSaver:
-    """Files documents below `documents/` in the memory, as Markdown."""
+    """Saves documents as Markdown below `documents/` in the memory."""
 
     def __init__(
         self, state: State, journal: OnceWriter, reader: AttachmentReader, *, now: Callable[[], datetime]
     ) -> None:
-        """`now` gives the time in the owner's zone, which decides the day that a note is named by."""
+        """`now` is in the owner's time zone, which decides the day in a note's name."""
         self._state = state
         self._journal = journal
         self._reader = reader
@@ -72,16 +72,16 @@ class DocumentSaver:
     async def save_sent(
         self, message: IncomingMessage, attachment: Attachment, *, key: str, title: str = ""
     ) -> SavedDocument:
-        """File a document that came along with a message. Raises NotFiled, MemoryFault, StateFault."""
+        """Save a document of a message. Raises DocumentNotSaved, MemoryFault, StateFault."""
         number = await number_of(self._state, message, attachment)
         if number is None:
             raise DocumentNotSaved(phrases.FILED_NOT_A_DOCUMENT)
         return await self.save_document(number, chat=message.chat, key=key, title=title)
 
     async def save_document(self, number: int, *, chat: ChatId, key: str, title: str = "") -> SavedDocument:
-        """File a document of a chat by its number; a second time with the same key tells where it stands.
+        """Save a document of a chat by its number; a retry with the same key returns where it is.
 
-        Raises NotFiled, MemoryFault, StateFault.
+        Raises DocumentNotSaved, MemoryFault, StateFault.
         """
         title = title.strip()
         asked = hashlib.sha256(json.dumps([number, title]).encode()).hexdigest()[:16]
@@ -95,7 +95,7 @@ class DocumentSaver:
             return await self._save(document, key=key, title=title)
 
     async def transcribe(self, message: IncomingMessage, attachment: Attachment) -> str:
-        """What is said in a voice message. Raises NotFiled where nobody can tell."""
+        """Return the text of a voice message. Raises DocumentNotSaved if it cannot be transcribed."""
         try:
             return await self._reader.voice_text(message, attachment)
         except UnreadableAttachment as error:

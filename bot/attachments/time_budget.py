@@ -1,4 +1,4 @@
-"""How long the files of one message may be read."""
+"""Limits the time for reading the attachments of a message."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -6,20 +6,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 READING_SECONDS = 25.0
-"""For all files of what is answered together: an album, or messages in a row. Waiting for one's turn does not count,
-and neither does fetching. What was read by then counts."""
+"""For all files that are answered together: an album, or messages in a row. Waiting and fetching do not count. What was
+read in time is used."""
 
 
 @dataclass(slots=True)
 class TimeBudget:
-    """What is left of that time."""
+    """The remaining time."""
 
     left: float = READING_SECONDS
     clock: Callable[[], float] = time.monotonic
 
     @contextmanager
     def spend(self) -> Iterator[float]:
-        """Take the time that passes within this off; gives the seconds that are left."""
+        """Subtract the duration of the body; yields the seconds left before it."""
         began = self.clock()
         try:
             yield self.left

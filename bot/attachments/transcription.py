@@ -1,4 +1,4 @@
-"""Words for what was said aloud: a provider's `/audio/transcriptions`, in OpenAI's form."""
+"""Transcribes voice messages over the OpenAI-compatible endpoint `/audio/transcriptions`."""
 
 import asyncio
 import logging
@@ -49,17 +49,17 @@ log = logging.getLogger(__name__)
 ANSWER_BYTES = 4 << 20
 MAX_TRIES = 3
 SECONDS = 90.0
-"""For one try: an hour of speech takes a while."""
+"""For one attempt: an hour of speech takes a while."""
 RETRY_DELAY = 1.0
 MAX_WAIT = 10.0
-"""Seconds: who wants to be left alone for longer is not waited for."""
+"""Seconds: if a provider asks for a longer pause, there is no retry."""
 
 _MAY_PASS = (RateLimited, Overloaded, ServerFailed, Unreachable)
 _ANOTHER_KEY = (BadKey, OutOfCredit, RateLimited)
 
 
 class Transcriber:
-    """A provider that writes down what is heard."""
+    """A transcription provider."""
 
     def __init__(
         self,
@@ -79,18 +79,18 @@ class Transcriber:
 
     @property
     def name(self) -> str:
-        """`provider/model`."""
+        """The provider and model: `provider/model`."""
         return f"{self._provider.name}/{self._provider.model}"
 
     @property
     def provider(self) -> TranscriptionProvider:
-        """Who is asked."""
+        """The provider in use."""
         return self._provider
 
     async def transcribe(self, audio: BinaryIO) -> str:
-        """Give the words; "" where none are heard. Raises ModelError: BadRequest for what is no sound that is known.
+        """Return the text of an audio file, "" without speech. Raises ModelError; BadRequest for an unknown format.
 
-        Asked again after what may pass, with each key.
+        Temporary errors are retried, and errors of a key with the next key.
         """
         audio.seek(0)
         ending = detect_format(audio.read(64))
@@ -127,7 +127,7 @@ class Transcriber:
         response, body = await self._post(url, fields, (file_name, audio), headers)
         if response.status_code == 404:
             failure = self._failure(response, body)
-            # Another call may have learnt the same meanwhile.
+            # A concurrent call may have found the right address meanwhile.
             if self._url != url or self._connection.address.adapt(failure):
                 response, body = await self._post(self._url, fields, (file_name, audio), headers)
                 if response.status_code == 404:
@@ -183,7 +183,7 @@ class Transcriber:
     def _response_error(self, response: httpx.Response, body: bytes) -> ModelError:
         failure = self._failure(response, body)
         kind = kind_of(failure) or kind_of_status(failure.status)
-        if kind is BadKey:  # what they say repeats parts of the key
+        if kind is BadKey:  # their texts repeat parts of the key
             said = "check its api_key"
         elif kind is ModelNotFound and not failure.fields:
             said = "it has no /audio/transcriptions: set speech.provider to one that has"

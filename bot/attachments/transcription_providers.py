@@ -1,4 +1,4 @@
-"""Who writes down what is said aloud: by the settings, else the first provider with a key that is known to do it."""
+"""Chooses the transcription provider: from the settings, else the first known one with a key."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,15 +14,15 @@ TRANSCRIPTION_MODELS: Mapping[str, str] = {
     "groq": "whisper-large-v3-turbo",
     "mistral": "voxtral-mini-latest",
 }
-"""Well-known providers that have `/audio/transcriptions`, in the order in which "auto" looks for a key, and the usual
-model of each; as of November 2026, from their documentation. All three take Ogg with Opus in it."""
+"""Known providers with `/audio/transcriptions`, in the order in which "auto" looks for a key, and the usual model of
+each; from their documentation, November 2026. All three accept Ogg with Opus."""
 DEFAULT_MODEL = "whisper-1"
-"""The name that servers of one's own (LocalAI, speaches, vLLM) know, or do not mind."""
+"""The name that self-hosted servers (LocalAI, speaches, vLLM) know or ignore."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptionProvider:
-    """A provider as it is asked."""
+    """A provider with everything needed to call it."""
 
     name: str
     base_url: str
@@ -32,16 +32,16 @@ class TranscriptionProvider:
     needs_key: bool = False
     language: str = ""
     key_variable: str = ""
-    """Name in the environment under which its key is looked for."""
+    """Environment variable for its key."""
 
     @property
     def lacks_key(self) -> bool:
-        """Whether it is in vain to ask it."""
+        """Whether it cannot be used because it has no key."""
         return self.needs_key and not self.keys
 
 
 def missing_key(settings: "Settings", environment: Mapping[str, str]) -> str:
-    """Say in a line with the mend that the provider of the settings has no key; "" where all is well."""
+    """Return a line that says that the configured provider has no key and how to set one; "" if all is well."""
     provider = resolve_transcription_provider(settings.speech, settings.providers, environment)
     if provider is None or not provider.lacks_key:
         return ""
@@ -54,7 +54,7 @@ def missing_key(settings: "Settings", environment: Mapping[str, str]) -> str:
 def resolve_transcription_provider(
     settings: "SpeechSettings", tables: "Mapping[str, ProviderSettings]", environment: Mapping[str, str]
 ) -> TranscriptionProvider | None:
-    """Find who is asked; None for nobody. `tables`: as in `[providers]`."""
+    """Return the provider to use, or None. `tables`: as in `[providers]`."""
     name = settings.provider
     if name == "auto":
         order = dict.fromkeys((*tables, *TRANSCRIPTION_MODELS))

@@ -36,7 +36,9 @@ def id_after_move(old: ChatId, message: str) -> str:
 
 def save_move(db: apsw.Connection, old: ChatId, new: ChatId, *, at: str) -> None:
     """Store that a chat has a new id, and move its pending rows."""
-    db.execute("DELETE FROM moves WHERE old = ?", (str(new),))  # in use again: nothing may be moved away from it
+    db.execute(
+        "DELETE FROM moves WHERE old = ?", (str(new),)
+    )  # in use again: nothing may be moved away from it
     db.execute(
         "INSERT INTO moves (old, new, at) VALUES (?, ?, ?) "
         "ON CONFLICT (old) DO UPDATE SET new = excluded.new, done = 0, at = excluded.at",
