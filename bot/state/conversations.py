@@ -61,7 +61,7 @@ class ReadPosition:
 
     number: int | None = None
     """None if the chat has no open conversation."""
-    count_rewrites: int = 0
+    rewrites: int = 0
     """Its number of rewrites."""
 
 

@@ -255,7 +255,7 @@ class State:
                     change.run(db)
                 if not self._is_ours():
                     raise StateUnusable(f"{self._path} is another instance's now: nothing was changed.")
-        except Exception as error:  # every waiting caller gets the error
+        except Exception as error:  # noqa: BLE001 - every waiting caller gets the error
             for change in batch:
                 change.fail(error)
         for change in batch:

@@ -48,17 +48,17 @@ def assign_number(
 ) -> int:
     """Return a document's number, assigning one if it is new; deletes a chat's oldest beyond KEPT_OF_A_CHAT."""
     kept = asdict(replace(attachment, quoted=False))  # the same document, whether sent or replied to
-    find_document = _replace_surrogates(
+    document = _replace_surrogates(
         json.dumps({"attachment": kept, "sender_name": sender_name}, ensure_ascii=False)
     )
     asked = "SELECT number FROM documents WHERE chat = ? AND sender = ? AND document = ?"
-    known: int | None = db.execute(asked, (chat, sender, find_document)).get
+    known: int | None = db.execute(asked, (chat, sender, document)).get
     if known is not None:
         db.execute("UPDATE documents SET at = max(at, ?) WHERE number = ?", (at, known))
         return known
     db.execute(
         "INSERT INTO documents (chat, sender, document, at) VALUES (?, ?, ?, ?)",
-        (chat, sender, find_document, at),
+        (chat, sender, document, at),
     )
     number = db.last_insert_rowid()
     db.execute(

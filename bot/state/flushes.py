@@ -126,20 +126,20 @@ def begin(
         return last
     under_way = last is not None and last.stage == "begun"
     after = last.after if last and under_way else read_flushed_upto(db, conversation)
-    close = _find_last_message(db, conversation, after=after, upto=upto)
+    end = _find_last_message(db, conversation, after=after, upto=upto)
     if last and under_way:
         # The latest request decides how patient it is, and gets the answer.
         db.execute(
             "UPDATE flushes SET upto = max(upto, ?), cause = ?, key = ? WHERE id = ?",
-            (close or 0, cause, key, last.id),
+            (end or 0, cause, key, last.id),
         )
         return find(db, last.id)
-    if close is None:
+    if end is None:
         return None
     db.execute(
         "INSERT INTO flushes (conversation, after, upto, cause, key, stage, began_at, note, heading) "
         "VALUES (?, ?, ?, ?, ?, 'begun', ?, ?, ?)",
-        (conversation, after, close, cause, key, at, note, heading),
+        (conversation, after, end, cause, key, at, note, heading),
     )
     return find(db, db.last_insert_rowid())
 

@@ -101,17 +101,17 @@ def m020_moments(db: apsw.Connection) -> None:
             db.execute("UPDATE reminders SET zone = '' WHERE number = ?", (number,))
 
 
-def _elapses(read_due: datetime, set_at: datetime) -> bool:
+def _elapses(due: datetime, set_at: datetime) -> bool:
     """Return whether a due time was most likely counted from when the reminder was set.
 
     A time of day has no fraction of a second. Within a day, seconds, or whole minutes since the setting, also suggest
     it.
     """
-    if read_due.microsecond:
+    if due.microsecond:
         return True
-    since = read_due - set_at
+    since = due - set_at
     whole_minutes = -since % timedelta(minutes=1) <= _SET_WITHIN
-    return since <= timedelta(days=1) and bool(read_due.second or whole_minutes)
+    return since <= timedelta(days=1) and bool(due.second or whole_minutes)
 
 
 def find(db: apsw.Connection, key: str) -> ReminderRow | None:
