@@ -180,7 +180,7 @@ class Access:
             told = await self._state.change(lambda db: self._issue_code(db, message, turned_away))
             if turned_away:  # only after the commit: a failed transaction has told nobody
                 self._turned_away_at = turned_away[-1]
-                log.info("more people ask to be let in than can wait; /pair clear makes room for others")
+                log.info("a stranger was turned away, since too many are waiting; /pair clear makes room")
             if told:
                 self._wake()
             if told is not None:
@@ -219,9 +219,7 @@ class Access:
                 told_at=format_timestamp(now),
                 at=format_timestamp(now),
             )
-            log.info(
-                "%s asks to be let in%s", one_line(person), self._hint(db, message.sender, stranger.code)
-            )
+            log.info("%s asks for access%s", one_line(person), self._hint(db, message.sender, stranger.code))
             for owner, home in self._owner_homes(db).items():
                 self._announce(db, stranger, owner=owner, home=home)
         elif not format_timestamp(now - REFUSAL_PERIOD) < stranger.told_at <= format_timestamp(now):

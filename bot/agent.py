@@ -370,7 +370,7 @@ async def _cancel(running: _RunningCalls) -> None:
     if running:
         _, deaf = await asyncio.wait(running, timeout=STOP_GRACE)
         if deaf:
-            log.warning("%d of %d tools did not end when they were stopped", len(deaf), len(running))
+            log.warning("%d of %d tools did not stop in time", len(deaf), len(running))
 
 
 def _result_of(call: ToolCall, task: asyncio.Task[ToolResult]) -> ToolResult:

@@ -410,7 +410,7 @@ class Assistant:
         if received.reply is not None and received.attempts < MAX_TURN_ATTEMPTS:
             yield ReplyPart(received.reply, final=True)
         elif has_no_attempts_left(received) or received.attempts >= MAX_TURN_ATTEMPTS:
-            log.error("message %s of %s was given up: the program ended over it", message.id, message.chat)
+            log.error("gave up message %s of %s: it crashed the program repeatedly", message.id, message.chat)
             self.services.measures.turns[message.chat.channel, "failed"] += 1
             limit, told = (
                 (READING_ATTEMPTS, phrases.FILES_SET_ASIDE)
@@ -470,7 +470,7 @@ class Assistant:
                 running.assignment.parked = True
             self._tasks.cancel()
             if not await self._tasks.wait(PARKING_GRACE):
-                log.warning("some turns did not let go; they go on with the next start")
+                log.warning("some turns did not stop in time; they continue after the next start")
         await self._delivery.save_queued()
 
     # -- chats that get another id ------------------------------------------------------------------------
@@ -514,7 +514,7 @@ class Assistant:
         with log_context(f"notice-{notice.number}", chat=notice.chat):
             if notice.attempts >= MAX_TURN_ATTEMPTS:
                 log.error(
-                    "notice %d to %s was given up: the program ended over it", notice.number, notice.chat
+                    "gave up notice %d to %s: it crashed the program repeatedly", notice.number, notice.chat
                 )
                 notice = replace(notice, text=phrases.NOTICE_GIVEN_UP, shown=(), choices=())
             async with self._attempts.counted_while_shown(notice):

@@ -62,7 +62,7 @@ class Channels:
         except ChannelFault:
             return False
         except Exception:  # other messages of the chat have to be answered all the same
-            log.exception("could not find out whether message %s was deleted", message.id)
+            log.exception("could not check whether message %s was deleted", message.id)
             return False
 
     async def fetch(self, chat: ChatId, attachment: Attachment, write: WriteChunk, most: int) -> None:

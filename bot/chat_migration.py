@@ -105,7 +105,7 @@ class ChatMigrations:
         self._new[old] = new
         self._start_migration(old)
         noted()
-        log.info("the chat %s is %s from now on", old, new)
+        log.info("chat %s is now %s", old, new)
 
     def _start_migration(self, *moved: ChatId) -> None:
         for old in moved:
@@ -136,11 +136,9 @@ class ChatMigrations:
                 try:
                     await self._run_migration(old, quiet, gone_over)
                 except (StateFault, MemoryFault, OSError) as fault:
-                    log.error("what is kept of %s has not gone over yet: %s", old, one_line(str(fault)))
+                    log.error("could not move the data of chat %s yet: %s", old, one_line(str(fault)))
                 except Exception:
-                    log.exception(
-                        "what is kept of %s has not gone over; it is tried with the next start", old
-                    )
+                    log.exception("could not move the data of chat %s; the next start tries again", old)
                     return
                 else:
                     return

@@ -91,4 +91,4 @@ class ChatQueues(Generic[Item]):
         try:
             await self._work(lane.popleft(), lane)
         except Exception:  # the items behind it must still be handled
-            log.exception("something in a chat broke off; what waits there goes on")
+            log.exception("an item of a chat's queue failed; the queue goes on")

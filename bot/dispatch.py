@@ -295,9 +295,9 @@ class Dispatcher:
                     await conversation.load()
                     await self._compact(conversation, assignment)
         except (StateFault, MemoryFault, ModelError) as error:
-            log.warning("the conversation in %s was not shortened: %s", chat, one_line(str(error)))
+            log.warning("could not compact the conversation in %s: %s", chat, one_line(str(error)))
         except Exception:
-            log.exception("the conversation in %s was not shortened", chat)
+            log.exception("could not compact the conversation in %s", chat)
 
     def explain_error(self, message: IncomingMessage, error: BaseException) -> str:
         """Return what a person is told about an error; the details go to the log."""

@@ -72,4 +72,4 @@ async def _close_quietly(close: Callable[[], Awaitable[None]]) -> None:
     try:
         await close()
     except Exception:
-        log.exception("something that is not needed any more could not be closed")
+        log.exception("could not close a replaced service")

@@ -131,7 +131,7 @@ class OnceWriter:
         try:
             await self._state.change(note)
         except StateFault as fault:  # the next one is then written as a second note
-            log.warning("%s was written, which is not journalled: %s", written.path, fault)
+            log.warning("%s was written, but state.db could not be updated: %s", written.path, fault)
 
     async def find_unchanged_document(self, key: str, text: str) -> WriteResult | None:
         """Return the place stored under this key if the note still contains the text; else None."""
@@ -249,7 +249,7 @@ class OnceWriter:
             try:
                 change(lambda db: note_effects.mark_done(db, key, asdict(written)))
             except StateFault as fault:  # the note has it, and the next look finds it there
-                log.warning("%s was written, which is not journalled yet: %s", note.path, fault)
+                log.warning("%s was written, but state.db could not be updated yet: %s", note.path, fault)
             return written
 
         try:

@@ -177,7 +177,7 @@ class Reminders:
                 self._faulty = False
             except StateFault as fault:
                 if not self._faulty:
-                    log.error("reminders have to wait: %s", fault)
+                    log.error("reminders are delayed: %s", fault)
                 self._faulty = True
             try:
                 async with asyncio.timeout(wait):
@@ -221,7 +221,7 @@ class Reminders:
             return count
 
         count = await self._state.change(move)
-        log.info("reminders that follow the time zone, which is %s now: %d", zone, count)
+        log.info("moved reminders to the time zone %s: %d", zone, count)
 
     async def _deliver_due(self, serves: Callable[[ChatId], bool], started: datetime) -> int:
         now = self._now()
@@ -243,7 +243,7 @@ class Reminders:
             except (ValueError, LookupError, TypeError, OSError) as error:
                 db.execute("ROLLBACK TO reminder")
                 log.error(
-                    "reminder %d in state.db cannot be read and is given up: %s",
+                    "reminder %d in state.db is damaged and was dropped: %s",
                     row.number,
                     error_location(error),
                 )
@@ -258,7 +258,7 @@ class Reminders:
         broken = following == "broken"
         skipped = 0
         if row.person not in self._owners and access.read_decision(db, row.person) == "denied":
-            log.info("reminder %d is not delivered: its person is kept out", row.number)
+            log.info("reminder %d was not delivered: its person is blocked", row.number)
         elif _count_waiting(db, row) >= MAX_UNDELIVERED:
             skipped = row.skipped + 1
         elif row.prompt:
@@ -320,7 +320,7 @@ def _next_occurrence(row: ReminderRow, now: datetime) -> "datetime | stored_remi
         return Recurrence.parse(row.rule).next_after(now, ZoneInfo(row.zone)) or "done"
     except (ValueError, LookupError, OSError) as error:
         log.error(
-            "reminder %d will not come again, its rule %r cannot be read: %s",
+            "reminder %d will not recur, its rule %r cannot be parsed: %s",
             row.number,
             row.rule,
             error_location(error),

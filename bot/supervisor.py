@@ -116,7 +116,7 @@ class Supervisor:
         is_expected = isinstance(cause, StateFault | MemoryFault)
         told = one_line(str(cause)) if is_expected else error_location(cause)
         log.error(
-            "the background task %s failed, and starts again in %g s: %s",
+            "the background task %s failed and restarts in %g s: %s",
             name,
             pause,
             told,

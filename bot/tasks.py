@@ -39,7 +39,7 @@ class BackgroundTasks:
     def _end(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
         if not task.cancelled() and (error := task.exception()):
-            log.error("a short task failed: %s", task.get_name(), exc_info=error)
+            log.error("a background task failed: %s", task.get_name(), exc_info=error)
 
     def cancel(self) -> None:
         """Cancel all tasks."""

@@ -168,7 +168,7 @@ class AttachmentReader:
         except ContextTooLong as error:
             raise UnreadableAttachment(phrases.SOUND_TOO_LONG.format(provider=speech.name)) from error
         except ModelError as error:
-            log.warning("%s has not written down a voice message: %s", speech.name, error.detail)
+            log.warning("%s could not transcribe a voice message: %s", speech.name, error.detail)
             why = phrases.NOT_WRITTEN_DOWN.format(provider=speech.name, reason=reason_text(error.kind))
             raise UnreadableAttachment(why) from error
         if not words:
@@ -195,7 +195,7 @@ class AttachmentReader:
             try:
                 incoming = IncomingFile(self._folder, most=most, grown=grown)
             except OSError as error:
-                log.error("no file can be kept while it is read: %s", one_line(str(error)))
+                log.error("could not create a temporary file for an attachment: %s", one_line(str(error)))
                 raise UnreadableAttachment(phrases.NOT_FETCHED) from error
             with incoming:
                 await self._fetch_into(incoming, chat, attachment, most)
@@ -216,7 +216,7 @@ class AttachmentReader:
                 asked = fault.retry_after if isinstance(fault, ChannelFault) else 0.0
                 pause = max(asked, wait or 0.0)
                 if wait is None or pause > left or isinstance(fault, TimeoutError):
-                    log.warning("an attachment in %s cannot be fetched: %s", chat, one_line(str(fault)))
+                    log.warning("could not fetch an attachment in %s: %s", chat, one_line(str(fault)))
                     raise UnreadableAttachment(phrases.NOT_FETCHED) from fault
                 left -= pause
                 await self._sleep(pause)
@@ -266,7 +266,7 @@ class AttachmentReader:
         except UnreadableAttachment as problem:
             found.texts.append(format_unreadable(attachment, str(problem)))
         except Exception:
-            log.exception("an attachment in %s could not be read", found.message.chat)
+            log.exception("could not read an attachment in %s", found.message.chat)
             found.texts.append(format_unreadable(attachment, phrases.OUR_FAULT))
 
     async def _read_voice(self, attachment: Attachment, found: "_MessageContent") -> None:

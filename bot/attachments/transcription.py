@@ -111,7 +111,7 @@ class Transcriber:
                 wait = error.retry_after or RETRY_DELAY * 2 ** (tries - 1)
                 if not isinstance(error, _MAY_PASS) or tries >= MAX_TRIES or wait > MAX_WAIT:
                     raise
-                log.info("%s gave no words (try %d): %s", self.name, tries, error.detail)
+                log.info("%s did not transcribe (attempt %d): %s", self.name, tries, error.detail)
                 await self._sleep(wait)
 
     async def _ask(self, audio: BinaryIO, file_name: str, key: str) -> str:

@@ -194,7 +194,7 @@ class Conversation:
             try:
                 await self.append(*results, *partial, also=also)
             except StateFault as fault:
-                log.error("a turn that was cut short could not be recorded: %s", fault)
+                log.error("could not store an interrupted turn: %s", fault)
 
     def _retraction(self) -> list[tuple[str, str]]:
         return [(RETRACTION, "{}")] if self._retracting else []
@@ -321,7 +321,7 @@ def _decode(row: Row) -> Message | None:
         return _build_message(row.kind, json.loads(row.payload))
     except (ValueError, LookupError, TypeError) as error:
         entry = f"entry {row.seq} ({row.kind}) of conversation {row.conversation}"
-        log.error("%s in state.db cannot be read and is left out: %s", entry, error_location(error))
+        log.error("%s in state.db is damaged and was skipped: %s", entry, error_location(error))
         return None
 
 

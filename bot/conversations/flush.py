@@ -181,7 +181,7 @@ class Flusher:
             if not any(row.raw for row in done):
                 done += await self._improve_all_raw(chat, given_up=cause in MANUAL_CAUSES)
         except MemoryFault as fault:
-            log.warning("a flush in %s is not written yet: %s", chat, one_line(str(fault)))
+            log.warning("could not write the flush of %s yet: %s", chat, one_line(str(fault)))
             return FlushResult("fault", fault=str(fault))
         return _combine_results(done)
 
@@ -206,7 +206,7 @@ class Flusher:
             try:
                 await (self._improve(row) if row.stage == "done" else self._continue(row, notice=True))
             except MemoryFault as fault:
-                log.warning("a flush in %s is not written yet: %s", row.chat, one_line(str(fault)))
+                log.warning("could not write the flush of %s yet: %s", row.chat, one_line(str(fault)))
 
     # -- stages -------------------------------------------------------------------------------------------
 
@@ -270,7 +270,7 @@ class Flusher:
         messages, reading, error = await self._ask_model(row)
         failures = row.failures + (reading is None)
         if reading is None:
-            log.warning("no model has answered for a flush in %s: %s", row.chat, error)
+            log.warning("no model answered for the flush of %s: %s", row.chat, error)
             if failures < MAX_TRIES and row.cause in PATIENT_CAUSES:
                 return not await self._update_row(
                     row, failures=failures, again_at=self._next_attempt_at(failures)
@@ -296,7 +296,11 @@ class Flusher:
                 return None
             _, reading, error = await self._ask_model(row)
             if reading is None or not reading.sure:
-                log.info("no better section for %s yet: %s", row.note, error or "no list of notes")
+                log.info(
+                    "could not improve a raw section of %s yet: %s",
+                    row.note,
+                    error or "the answer is no list of notes",
+                )
                 failures = row.failures + 1
                 again_at = self._next_attempt_at(failures) if failures < MAX_RAW_TRIES else flushes.NEVER
                 await self._update_row(row, failures=failures, again_at=again_at)
@@ -335,7 +339,7 @@ class Flusher:
     async def _write(self, row: Flush) -> None:
         """Write the section into the log of the day on which the flush began."""
         if row.digest != _digest(row.section, row.core):  # deleted by `/forget` meanwhile, or damaged
-            log.warning("what was to be noted in %s has changed; it is asked for again", row.note)
+            log.warning("the section for %s was changed in state.db; a model is asked again", row.note)
             stage = "done" if row.replaces else "begun"
             await self._update_row(row, stage=stage, section="", core="", replaces="", raw=0)
             return
@@ -346,7 +350,7 @@ class Flusher:
                     row.note, row.replaces, row.section, key=f"flush-{row.id}-better"
                 )
             except (EditRefused, NoteMissing) as refusal:
-                log.info("a raw section is left as it is: %s", refusal)
+                log.info("a raw section stays as it is: %s", refusal)
                 await self._update_row(row, stage="done", core="", replaces="")
                 return
             places = [format_note_ref(written.path, written.line_start, written.line_end)]
@@ -429,7 +433,7 @@ class Flusher:
         try:
             core = await self._read_core_note()
         except MemoryFault as fault:
-            log.warning("%s could not be read: %s", CORE_NOTE, one_line(str(fault)))
+            log.warning("could not read %s: %s", CORE_NOTE, one_line(str(fault)))
             core = ""
         shown = escape_notes_tags(visible_part(core, the_rest=THE_REST)) or NO_CORE
         related = escape_notes_tags(

@@ -75,5 +75,5 @@ async def _text(memory: Memory, path: str) -> str:
     except NoteMissing:
         return ""
     except MemoryFault as fault:
-        log.warning("%s is not recalled: %s", path, fault)
+        log.warning("could not recall %s: %s", path, fault)
         return ""

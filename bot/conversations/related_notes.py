@@ -90,12 +90,12 @@ async def related_notes(
                     found.append(results.hits)
                     search_time.searches += 1
     except MemoryFault as fault:
-        log.warning("the notes could not be searched before a flush: %s", one_line(str(fault)))
+        log.warning("could not search the notes before a flush: %s", one_line(str(fault)))
     except TimeoutError:
         search_time.is_over = True
         log.warning(
-            "searching the notes before a flush took too long, and was cut off after %d searches; what else was "
-            "talked about may be noted a second time",
+            "searching the notes before a flush took too long and was stopped after %d searches; some facts may be "
+            "noted twice",
             search_time.searches,
         )
     # Interleaved by rank, so that every topic gets its share of the room.

@@ -51,7 +51,7 @@ async def summarize(
                 model, messages, before=before, prefer=prefer, most=most_tokens, piece_tokens=piece_tokens
             )
     except (ModelError, TimeoutError) as error:
-        log.warning("no model has summed the conversation up: %s", one_line(str(error) or "too slow"))
+        log.warning("no model summarized the conversation: %s", one_line(str(error) or "too slow"))
         return extract(messages, before=before, most_tokens=most_tokens)
     length = sum(map(estimate_message_tokens, messages))
     if estimate_text_tokens(text) < MIN_SHARE * length:

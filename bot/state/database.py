@@ -223,7 +223,7 @@ class State:
                 forgetting.vacuum(db)
             except (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.CantOpenError) as error:
                 # The texts are clean; older copies in free pages are no reason not to start.
-                log.warning("%s could not be written anew: %s", self._path, error)
+                log.warning("could not vacuum %s: %s", self._path, error)
 
     async def _close(self) -> None:
         def close() -> None:
@@ -283,7 +283,7 @@ async def run_to_completion(work: Awaitable[Result]) -> Result:
     if cancelled is None:
         return future.result()
     if not future.cancelled() and (fault := future.exception()) is not None:
-        log.error("%s (while being cancelled)", fault)
+        log.error("%s (during a cancellation)", fault)
     raise cancelled
 
 

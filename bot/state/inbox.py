@@ -145,7 +145,7 @@ def read_undelivered(db: apsw.Connection) -> tuple[tuple[str, InboxMessage], ...
             found.append((str(row[0]), _from_row(row[1:])))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             log.error(
-                "message %s of the inbox cannot be read and is left where it is: %s",
+                "message %s of the inbox is damaged and was skipped: %s",
                 row[1],
                 error_location(error),
             )

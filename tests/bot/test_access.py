@@ -547,13 +547,13 @@ async def test_the_log_says_how_to_become_an_owner_until_the_channel_has_one(
     door = door_of(state, clock, AccessSettings(owners=("discord:5",)))
     code = code_in(await door.knock("telegram:77"))
     assert caplog.messages == [
-        "telegram:77 asks to be let in; if that is you, become the owner with: "
+        "telegram:77 asks for access; if that is you, become the owner with: "
         f'commonplace chat -m "/pair {code} owner"'
     ]
     await door.pair(code, owner=True, by=OTHER_OWNER)
     caplog.clear()
     await door.knock("telegram:78")
-    assert caplog.messages == ["telegram:78 asks to be let in"]
+    assert caplog.messages == ["telegram:78 asks for access"]
 
 
 async def test_codes_that_an_earlier_version_gave_still_count(tmp_path: Path, clock: FakeClock) -> None:

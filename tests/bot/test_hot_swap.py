@@ -47,4 +47,4 @@ async def test_one_that_does_not_close_keeps_nobody_from_the_rest(caplog: pytest
     with caplog.at_level(logging.ERROR):
         await holder.close()
     assert (first.closed, second.closed) == (1, 1)
-    assert "could not be closed" in caplog.text
+    assert "could not close a replaced service" in caplog.text

@@ -227,7 +227,7 @@ async def test_a_row_that_cannot_be_read_keeps_no_other_from_being_answered(
             await inbox.accept(message(text))
     await state.change(lambda db: db.execute("UPDATE inbox SET payload = '{\"x\": 1}' WHERE number = 2"))
     assert [each.message.text for each in await left(state, tmp_path)] == ["one", "three"]
-    assert "message 2 of the inbox cannot be read" in caplog.text
+    assert "message 2 of the inbox is damaged" in caplog.text
 
 
 async def test_there_is_an_index_on_what_is_open_alone(state: State) -> None:

@@ -460,7 +460,7 @@ async def test_what_was_written_is_told_also_where_that_cannot_be_journalled(
         finally:
             monkeypatch.undo()
             locker.close()
-        assert "was written, which is not journalled yet" in caplog.text
+        assert "was written, but state.db could not be updated yet" in caplog.text
         assert (await journal.write("milk", key="k")).line_start == 3
         assert (await journal.write("milk", key="another")).line_start == 4
     assert note(tmp_path).count("milk") == 2

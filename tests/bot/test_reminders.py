@@ -592,7 +592,7 @@ async def test_a_database_that_is_locked_is_told_once_and_tried_again(
             await state.read(lambda db: db.execute("PRAGMA query_only = OFF"))
             await settled(wall)
     assert len(await notices(state)) == 1
-    assert sum("reminders have to wait" in record.getMessage() for record in caplog.records) == 1
+    assert sum("reminders are delayed" in record.getMessage() for record in caplog.records) == 1
 
 
 async def test_two_loops_on_one_file_deliver_each_once(tmp_path: Path, wall: Wall) -> None:

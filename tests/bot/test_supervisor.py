@@ -49,7 +49,7 @@ async def test_a_task_that_fails_is_logged_reported_and_started_again_until_it_i
     assert supervisor.is_stopped("reader")
     (record,) = errors(caplog)
     assert record.getMessage() == (
-        f"the background task reader failed, and starts again in 0.05 s: {failure.error}"
+        f"the background task reader failed and restarts in 0.05 s: {failure.error}"
     )
     assert record.exc_info
     await until(lambda: supervisor.failures[0].failures == 3)
@@ -130,7 +130,7 @@ async def test_a_known_fault_is_one_line_without_a_traceback(caplog: pytest.LogC
     task = supervisor.start("watcher", work)
     await until(lambda: supervisor.failures)
     (record,) = errors(caplog)
-    assert record.getMessage().endswith("starts again in 60 s: the disk is full")
+    assert record.getMessage().endswith("restarts in 60 s: the disk is full")
     assert record.exc_info is None
     task.cancel()
     await asyncio.wait([task])

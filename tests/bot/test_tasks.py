@@ -14,7 +14,7 @@ async def test_a_short_task_that_fails_is_logged_at_once(caplog: pytest.LogCaptu
     tasks.start(fails())
     assert await tasks.wait(5)
     (record,) = caplog.records
-    assert (record.levelno, record.getMessage()) == (logging.ERROR, "a short task failed: fails")
+    assert (record.levelno, record.getMessage()) == (logging.ERROR, "a background task failed: fails")
     assert record.exc_info
     assert tasks.running == 0
 

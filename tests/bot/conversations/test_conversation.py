@@ -162,7 +162,7 @@ async def test_interrupting_does_not_hide_what_ends_the_turn(
     await conversation.append(UserMessage("q"))
     state._connection.pragma("query_only", True)
     await conversation.interrupt("text")
-    assert "could not be recorded" in caplog.text
+    assert "could not store an interrupted turn" in caplog.text
 
 
 async def test_a_cancelled_append_is_neither_lost_nor_doubled(state: State) -> None:
@@ -211,7 +211,7 @@ async def test_unknown_fields_are_tolerated_and_unreadable_entries_left_out(
     conversation = Conversation(state, CHAT)
     await conversation.load()
     assert conversation.messages() == (UserMessage("hello"), AssistantMessage("hi", (), "m"))
-    assert caplog.text.count("is left out") == 4
+    assert caplog.text.count("is damaged and was skipped") == 4
 
 
 # -- the rule, whatever happened --------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ async def test_searches_that_take_long_are_cut_off_once_for_all_pieces_of_a_flus
         index.close()
     assert len(model.instructions) > 2
     (told,) = [each.getMessage() for each in caplog.records if "before a flush" in each.getMessage()]
-    assert re.search(r"was cut off after \d+ searches", told)
+    assert re.search(r"was stopped after \d+ searches", told)
     assert "- Person39 lives in city39." in talk.note()
 
 
