@@ -473,7 +473,9 @@ class Access:
 
     def _load_pending(self, db: "Connection", now: datetime) -> tuple[PairingRequest, ...]:
         # Codes from the future were issued before the clock was set back; their age is unknown.
-        return access.asking(db, since=format_timestamp(now - CODE_LIFETIME), until=format_timestamp(now))
+        return access.read_pairing_requests(
+            db, since=format_timestamp(now - CODE_LIFETIME), until=format_timestamp(now)
+        )
 
     def _record(
         self, db: "Connection", key: str, answer: str, *, by: PersonId, wrong_code: bool = False

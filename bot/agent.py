@@ -89,7 +89,7 @@ class Agent:
         self._tokens_per_turn = tokens_per_turn
 
     async def run_turn(
-        self, conversation: Conversation, assignment: TurnContext
+        self, conversation: Conversation, context: TurnContext
     ) -> AsyncGenerator[ReplyPart, None]:
         """Answer the end of a loaded conversation: yield the reply as it grows; the last part is `final`, never blank.
 
@@ -97,59 +97,61 @@ class Agent:
         stored by then, with a result for each call; only a turn that is parked or waits for the disk keeps its calls
         open. Raises ModelError, StateFault.
         """
-        await assignment.add_messages(conversation)
-        done = assignment.load_progress(conversation)
-        told = _TurnProgress.before(done, prefer=assignment.prefer)
+        await context.add_messages(conversation)
+        done = context.load_progress(conversation)
+        progress = _TurnProgress.before(done, prefer=context.prefer)
         if done and isinstance(end := done[-1], AssistantMessage) and not end.calls:
             yield ReplyPart(
-                _join_texts(*told.said), final=True
+                _join_texts(*progress.texts), final=True
             )  # the turn had ended, only that was not marked
             return
         try:
             if calls := find_open_calls(done):
-                await self._run_calls(conversation, calls, assignment)
-            async with aclosing(self._steps(conversation, assignment, told)) as parts:
+                await self._run_calls(conversation, calls, context)
+            async with aclosing(self._steps(conversation, context, progress)) as parts:
                 async for part in parts:
                     yield part
-            reply = told.reply(prefer=assignment.prefer)
-            told.end()
-            await conversation.append(*told.last_step, also=assignment.mark_answered(reply))
+            reply = progress.reply(prefer=context.prefer)
+            progress.end()
+            await conversation.append(*progress.last_step, also=context.mark_answered(reply))
         except BaseException as error:
-            if not assignment.parked:
+            if not context.parked:
                 stopped = isinstance(error, asyncio.CancelledError | GeneratorExit)
-                ended = _join_texts(*told.said, told.shown, phrases.STOPPED_HERE)
+                ended = _join_texts(*progress.texts, progress.shown, phrases.STOPPED_HERE)
                 await conversation.interrupt(
-                    told.shown,
-                    [interrupted_result(call) for call in told.unanswered],
-                    also=assignment.mark_answered(ended) if stopped else None,
+                    progress.shown,
+                    [interrupted_result(call) for call in progress.unanswered],
+                    also=context.mark_answered(ended) if stopped else None,
                 )
             raise
         yield ReplyPart(reply, final=True)
 
     async def _steps(
-        self, conversation: Conversation, assignment: TurnContext, told: "_TurnProgress"
+        self, conversation: Conversation, context: TurnContext, progress: "_TurnProgress"
     ) -> AsyncGenerator[ReplyPart, None]:
         """Ask the model and run its calls until a step has none; that last step is not stored yet."""
         system = self._prompt(conversation.recalled)
-        if assignment.in_room:
+        if context.in_room:
             system = room_prompt(system)
         may_shorten = self._make_room is None
         steps, tokens = self._steps_per_turn, self._tokens_per_turn
         while True:
-            if told.said:
-                await assignment.join(conversation)
+            if progress.texts:
+                await context.join(conversation)
             last = (
-                len(told.said) + 1 >= steps or 0 < tokens <= told.tokens or told.calls >= MAX_CALLS_PER_TURN
+                len(progress.texts) + 1 >= steps
+                or 0 < tokens <= progress.tokens
+                or progress.calls >= MAX_CALLS_PER_TURN
             )
             request = replace(
                 self._request(system, self._redact_history(conversation.messages()), last=last, steps=steps),
-                prefer=told.first,
-                begun=told.first != assignment.prefer,
+                prefer=progress.next_model,
+                begun=progress.next_model != context.prefer,
                 may_shorten=may_shorten,
-                told_no_model=assignment.told_no_model,
+                told_no_model=context.told_no_model,
             )
             try:
-                async with aclosing(self._ask_step(request, told)) as parts:
+                async with aclosing(self._ask_step(request, progress)) as parts:
                     async for part in parts:
                         yield part
             except ContextTooLong:
@@ -158,23 +160,23 @@ class Agent:
                 await self._make_room(conversation)
                 may_shorten = True
                 continue
-            message = self._prepare_step(told.answer, conversation.call_ids, last=last, steps=steps)
+            message = self._prepare_step(progress.answer, conversation.call_ids, last=last, steps=steps)
             if not message.calls:
-                told.last_step = (message,) if message.text.strip() else ()
-                if not _join_texts(*told.said, message.text):
+                progress.last_step = (message,) if message.text.strip() else ()
+                if not _join_texts(*progress.texts, message.text):
                     raise EmptyAnswer("neither text nor a tool call", model=self._model.name)
                 return
-            told.unanswered = message.calls
-            told.take(message)
-            await conversation.append(message, also=assignment.mark_progress())
-            told.unanswered = ()  # _run_calls answers them from here on
-            await self._run_calls(conversation, message.calls, assignment)
+            progress.unanswered = message.calls
+            progress.add_step(message)
+            await conversation.append(message, also=context.mark_progress())
+            progress.unanswered = ()  # _run_calls answers them from here on
+            await self._run_calls(conversation, message.calls, context)
 
     async def _ask_step(
-        self, request: ModelRequest, told: "_TurnProgress"
+        self, request: ModelRequest, progress: "_TurnProgress"
     ) -> AsyncGenerator[ReplyPart, None]:
         """Yield the reply as one step is answered."""
-        told.answer = None
+        progress.answer = None
         async with aclosing(
             self._model.stream(request)
         ) as events:  # close its connection before the turn ends
@@ -182,19 +184,19 @@ class Agent:
                 async for event in events:
                     match event:
                         case Answer():
-                            told.count(event)
+                            progress.count(event)
                         case StartedOver():
-                            told.start_over()
-                            yield ReplyPart(_join_texts(*told.said) or TYPING_PLACEHOLDER)
+                            progress.start_over()
+                            yield ReplyPart(_join_texts(*progress.texts) or TYPING_PLACEHOLDER)
                         case TextDelta(text):
-                            told.add(text)
-                            if told.is_due and (part := told.part()):
+                            progress.add(text)
+                            if progress.is_due and (part := progress.part()):
                                 yield part
             except ModelError:
-                if part := told.part():
+                if part := progress.part():
                     yield part
                 raise
-        if part := told.part():
+        if part := progress.part():
             yield part
 
     def _request(self, system: str, history: tuple[Message, ...], *, last: bool, steps: int) -> ModelRequest:
@@ -224,7 +226,7 @@ class Agent:
         return message if calls == message.calls else replace(message, calls=calls, raw=None)
 
     async def _run_calls(
-        self, conversation: Conversation, calls: Sequence[ToolCall], assignment: TurnContext
+        self, conversation: Conversation, calls: Sequence[ToolCall], context: TurnContext
     ) -> None:
         """Run all calls at the same time; each result is stored as soon as its call ends.
 
@@ -232,7 +234,7 @@ class Agent:
         fails or the program stops, calls without a result stay open and run again when the turn goes on.
         """
         running = {
-            asyncio.create_task(self._run_call(call, assignment.tool_context(conversation, call.id))): call
+            asyncio.create_task(self._run_call(call, context.tool_context(conversation, call.id))): call
             for call in calls
         }
         try:
@@ -243,7 +245,7 @@ class Agent:
                     del running[task]  # even if this is cancelled now, the append completes
                 await conversation.append(*(_result_of(call, task) for task, call in ended))
         except asyncio.CancelledError:
-            await run_to_completion(_cancel_calls(conversation, running, parked=assignment.parked))
+            await run_to_completion(_cancel_calls(conversation, running, parked=context.parked))
             raise
         except BaseException:
             await run_to_completion(_cancel(running))
@@ -261,9 +263,9 @@ class Agent:
 class _TurnProgress:
     """The state of a turn so far."""
 
-    said: list[str]
+    texts: list[str]
     """Text of each step that has ended and is stored."""
-    first: str
+    next_model: str
     """The model to ask first: the person's choice, then the one that began to answer."""
     pieces: list[str] = field(default_factory=list)
     """Text of the current step."""
@@ -287,10 +289,10 @@ class _TurnProgress:
     def before(cls, done: Sequence[Message], *, prefer: str) -> "_TurnProgress":
         """Restore the state of a turn from its stored steps."""
         steps = [message for message in done if isinstance(message, AssistantMessage)]
-        told = cls([step.text for step in steps], steps[-1].model if steps else prefer)
-        told.calls = sum(len(step.calls) for step in steps)
-        told.length = sum(map(len, told.said))
-        return told
+        progress = cls([step.text for step in steps], steps[-1].model if steps else prefer)
+        progress.calls = sum(len(step.calls) for step in steps)
+        progress.length = sum(map(len, progress.texts))
+        return progress
 
     @property
     def shown(self) -> str:
@@ -315,7 +317,7 @@ class _TurnProgress:
         if not (self.unshown and self.shown.strip()):
             return None
         self.unshown = 0
-        return ReplyPart(_join_texts(*self.said, self.shown))
+        return ReplyPart(_join_texts(*self.texts, self.shown))
 
     def start_over(self) -> None:
         """Discard the current step: another model answers it from the beginning."""
@@ -324,7 +326,7 @@ class _TurnProgress:
 
     def _begin_step(self) -> None:
         self.pieces.clear()
-        self.unshown, self.length = 0, sum(map(len, self.said))
+        self.unshown, self.length = 0, sum(map(len, self.texts))
 
     def count(self, answer: Answer) -> None:
         """Add a model's answer to the totals."""
@@ -333,23 +335,23 @@ class _TurnProgress:
         self.to_be_told = self.to_be_told or answer.stands_in
         self.tokens += answer.usage.input_tokens + answer.usage.output_tokens
 
-    def take(self, message: AssistantMessage) -> None:
+    def add_step(self, message: AssistantMessage) -> None:
         """Add a step that has ended."""
-        self.said.append(message.text)
+        self.texts.append(message.text)
         self.calls += len(message.calls)
-        self.first = message.model
+        self.next_model = message.model
         self._begin_step()
 
     def end(self) -> None:
         """Add the last step, which is stored from here on."""
-        self.said += [step.text for step in self.last_step]
+        self.texts += [step.text for step in self.last_step]
         self._begin_step()
 
     def reply(self, *, prefer: str) -> str:
         """Return the complete reply."""
-        texts = [*self.said, *(step.text for step in self.last_step)]
+        texts = [*self.texts, *(step.text for step in self.last_step)]
         cut = phrases.CUT_SHORT if self.answer is not None and self.answer.cut_short else ""
-        model = self.last_step[0].model if self.last_step else self.first
+        model = self.last_step[0].model if self.last_step else self.next_model
         instead = explain_fallback(model, self.tries, prefer=prefer, to_be_told=self.to_be_told)
         return _join_texts(*texts, cut, instead)
 
@@ -386,8 +388,8 @@ def _redact_closed_calls(closed: Collection[str], message: Message) -> Message:
         case ToolResult(name=name) if name in closed:
             return replace(message, content=HIDDEN_RESULT)
         case AssistantMessage(calls=calls) if any(call.name in closed for call in calls):
-            told = [replace(call, arguments="{}") if call.name in closed else call for call in calls]
-            return replace(message, calls=tuple(told), raw=None)
+            redacted = [replace(call, arguments="{}") if call.name in closed else call for call in calls]
+            return replace(message, calls=tuple(redacted), raw=None)
     return message
 
 

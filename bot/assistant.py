@@ -52,7 +52,7 @@ class _RunningTurn:
     """A chat's turn from its beginning to its end, including its waits for disk space."""
 
     turn: ReplyTask
-    assignment: TurnContext
+    context: TurnContext
     is_stopped: asyncio.Event
     """Set if the turn was stopped while nothing of it ran: before it began, or while it waits for disk space."""
 
@@ -82,14 +82,14 @@ class Assistant:
         commands = services.commands
         self._at_once = {command.name for command in commands if command.at_once}
         self._only_tell = {command.name for command in commands if command.only_tells}
-        self._answering = Dispatcher(services, agents, stop=self.stop)
+        self._dispatcher = Dispatcher(services, agents, stop=self.stop)
         self._attempts = Attempts(services.inbox)
         self._delivery = delivery
-        self._moves = ChatMigrations(services.state, services.compactor, hold=self._answering.lock_chat)
+        self._migrations = ChatMigrations(services.state, services.compactor, lock=self._dispatcher.lock_chat)
         self._withdrawals = Withdrawals(services.channels, delivery)
         self._disk_pauses = disk_pauses
         self._tasks = BackgroundTasks()
-        self._lanes: ChatQueues[InboxMessage] = ChatQueues(
+        self._queues: ChatQueues[InboxMessage] = ChatQueues(
             self._handle, tasks=self._tasks, at_once=turns_at_once, ready=self._wait_until_ready
         )
         self._notices: ChatQueues[QueuedNotice] = ChatQueues(
@@ -125,7 +125,7 @@ class Assistant:
         if message.in_room and not message.addressed:
             return False
         try:
-            return await self._accept(self._moves.translate_message(message))
+            return await self._accept(self._migrations.translate_message(message))
         except StateFault as fault:
             raise NotAccepted(str(fault)) from fault
 
@@ -138,8 +138,8 @@ class Assistant:
             wait := self.services.rate.check(message.sender, message.sent_at)
         ):
             self.services.measures.count_refusal(message.chat.channel)
-            told = self.services.rate.should_notify(message.sender)
-            return self._notify(message, phrases.TOO_MANY_MESSAGES.format(seconds=wait) if told else "")
+            is_first = self.services.rate.should_notify(message.sender)
+            return self._notify(message, phrases.TOO_MANY_MESSAGES.format(seconds=wait) if is_first else "")
         # If this were cancelled in between, the message would be on disk and known, but nobody would answer it.
         return await run_to_completion(self._admit(message))
 
@@ -167,17 +167,19 @@ class Assistant:
 
         Raises ModelError, MemoryFault or StateFault if there is no reply.
         """
-        async with aclosing(self._answering.answer(message)) as parts:
+        async with aclosing(self._dispatcher.answer(message)) as parts:
             async for part in parts:
                 yield part
 
     async def withdraw(self, chat: ChatId, message: str) -> None:
         """Leave a message unanswered that its sender has withdrawn; a turn that has begun goes on."""
-        await self._withdrawals.withdraw(self._lanes.list_waiting(self._moves.current_chat(chat)), message)
+        await self._withdrawals.withdraw(
+            self._queues.list_waiting(self._migrations.current_chat(chat)), message
+        )
 
     async def resume(self) -> None:
         """Go on with what was left by an earlier process, or by one without a channel for it. Raises StateFault."""
-        for chat in await self._moves.load():
+        for chat in await self._migrations.load():
             self._migrate_chat(chat)
         messages, notices = await self.services.inbox.claim(self.serves)
         for each in messages:
@@ -187,7 +189,7 @@ class Assistant:
             if not each.turn or each.turn == each.number:
                 self._resume_message(each)
         for notice in notices:
-            notice = self._moves.translate_notice(notice)
+            notice = self._migrations.translate_notice(notice)
             self._notices.put(notice.chat, notice)
 
     def background_tasks(self) -> Mapping[str, Callable[[], Awaitable[None]]]:
@@ -219,7 +221,7 @@ class Assistant:
     async def _maintain_conversations(self) -> None:
         if not await self.services.budget.is_spent():
             with log_context(f"conversations {self.services.now().isoformat()}"):
-                await self.services.compactor.run_pending(self._answering.lock_chat)
+                await self.services.compactor.run_pending(self._dispatcher.lock_chat)
 
     def _notify(self, message: IncomingMessage, text: str) -> bool:
         if text:
@@ -231,11 +233,11 @@ class Assistant:
 
         The queue changes first, so that no turn takes the old text. After a crash in between, the edit comes again.
         """
-        lane = self._lanes.list_waiting(message.chat)
-        for place, waiting in enumerate(lane):
-            meant = message.edit_of in (waiting.message.id, waiting.message.edit_of)
-            if meant and waiting.state == "waiting":
-                lane[place] = replace(waiting, message=merge_edit(waiting.message, message))
+        queue = self._queues.list_waiting(message.chat)
+        for index, waiting in enumerate(queue):
+            is_meant = message.edit_of in (waiting.message.id, waiting.message.edit_of)
+            if is_meant and waiting.state == "waiting":
+                queue[index] = replace(waiting, message=merge_edit(waiting.message, message))
                 await self.services.inbox.edit(waiting.number, message)
                 return True
         return False
@@ -248,20 +250,20 @@ class Assistant:
         running = self._running_turn(chat)
         if running is None:
             return False
-        assignment = running.assignment
-        alone = assignment.answers == [message]  # or an earlier edit of it
-        again = len(assignment.answers) == 1 and assignment.edit_of == message
+        context = running.context
+        alone = context.answers == [message]  # or an earlier edit of it
+        again = len(context.answers) == 1 and context.edit_of == message
         return (alone or again) and running.stop()
 
     def _resume_message(self, received: InboxMessage, *, first: bool = False) -> None:
         # Its chat may have been renamed while it was stored.
-        received = self._moves.translate_inbox_message(received)
+        received = self._migrations.translate_inbox_message(received)
         command = command_in(received.message)
-        beside = self._at_once if received.message.alone else self._at_once | self._only_tell
-        if command and command[0] in beside:
+        concurrent = self._at_once if received.message.alone else self._at_once | self._only_tell
+        if command and command[0] in concurrent:
             self._tasks.start(self._handle_concurrently(received))
         else:
-            self._lanes.put(received.message.chat, received, first=first)
+            self._queues.put(received.message.chat, received, first=first)
 
     # -- one message, or several in a row -----------------------------------------------------------------
 
@@ -288,17 +290,17 @@ class Assistant:
         stopped = self._stopped_before.pop(received.number, None)
         if parts := _take_command_parts(received, behind):
             received = await self._merge_album(received, parts)
-        assignment, shown = self._new_turn_context(received, behind), list(received.shown)
-        assignment.answers += [each.message.id for each in parts]
+        context, shown = self._new_turn_context(received, behind), list(received.shown)
+        context.answers += [each.message.id for each in parts]
         if stopped is not None:
-            _add_parts_of_stopped_turn(received, behind, assignment, before=stopped)
+            _add_parts_of_stopped_turn(received, behind, context, before=stopped)
         is_stopped, pauses = asyncio.Event(), list(self._disk_pauses)
         if stopped is not None:
             is_stopped.set()
         try:
             while True:
-                turn = self._new_reply_task(received, assignment)
-                self._turns[message.chat] = _RunningTurn(turn, assignment, is_stopped)
+                turn = self._new_reply_task(received, context)
+                self._turns[message.chat] = _RunningTurn(turn, context, is_stopped)
                 if is_stopped.is_set():
                     turn.stop()
                 try:
@@ -315,8 +317,8 @@ class Assistant:
             for each in (received, *parts):  # the parts of a command may not be marked as done
                 await self._delivery.mark_done(each.number)
         if not self._leaving:
-            await self._answering.run_afterwards(assignment)
-        if self._moves.current_chat(message.chat) != message.chat:
+            await self._dispatcher.run_afterwards(context)
+        if self._migrations.current_chat(message.chat) != message.chat:
             self._migrate_chat(message.chat)  # it may have stored something under the old id too late
 
     async def _wait_for_disk_room(self, pauses: list[float], is_stopped: asyncio.Event) -> None:
@@ -336,8 +338,8 @@ class Assistant:
 
     async def _merge_album(self, received: InboxMessage, parts: Sequence[InboxMessage]) -> InboxMessage:
         """Return the command with the attachments of its whole album: it is meant for all of them."""
-        along = (attachment for each in (received, *parts) for attachment in each.message.attachments)
-        whole = replace(received.message, attachments=tuple(along), more_soon=False)
+        attachments = (attachment for each in (received, *parts) for attachment in each.message.attachments)
+        whole = replace(received.message, attachments=tuple(attachments), more_soon=False)
         try:
             await self.services.inbox.merge_parts(received.number, whole, [each.number for each in parts])
         except StateFault as fault:
@@ -346,64 +348,64 @@ class Assistant:
 
     async def _wait_until_ready(self, chat: ChatId) -> None:
         """Wait for a running migration of the chat, and for all parts of its next message."""
-        await self._moves.wait_until_migrated(chat)
+        await self._migrations.wait_until_migrated(chat)
         self._gathering.add(chat)
         try:
-            await self._wait_for_more_parts(self._lanes.list_waiting(chat))
-            await self._withdrawals.check_next(self._lanes.list_waiting(chat), _peek_batch)
+            await self._wait_for_more_parts(self._queues.list_waiting(chat))
+            await self._withdrawals.check_next(self._queues.list_waiting(chat), _peek_batch)
         finally:
             self._gathering.discard(chat)
 
-    async def _wait_for_more_parts(self, lane: deque[InboxMessage]) -> None:
+    async def _wait_for_more_parts(self, queue: deque[InboxMessage]) -> None:
         """Wait briefly, since they may never come; what waits can be edited, stopped and moved meanwhile."""
         known = 0
         for _ in range(MAX_MORE_PARTS):
-            row = _peek_batch(lane)
-            if len(row) <= known or row[0].state != "waiting" or not row[-1].message.more_soon:
+            batch = _peek_batch(queue)
+            if len(batch) <= known or batch[0].state != "waiting" or not batch[-1].message.more_soon:
                 return
-            known = len(row)
+            known = len(batch)
             await asyncio.sleep(MORE_PARTS_SECONDS)
 
-    def _new_reply_task(self, received: InboxMessage, assignment: TurnContext) -> ReplyTask:
+    def _new_reply_task(self, received: InboxMessage, context: TurnContext) -> ReplyTask:
         message = received.message
 
         async def stopped(reply: str) -> None:
             """Store that a turn was stopped before anybody sees it, so that it stays so."""
-            if not assignment.parked:
+            if not context.parked:
                 try:
                     await self.services.inbox.record_answer(received.number, reply)
                 except StateFault as fault:
                     log.error("%s", fault)
 
         return ReplyTask(
-            self._make_reply(received, assignment),
-            in_words=partial(self._answering.explain_error, message),
+            self._make_reply(received, context),
+            explain=partial(self._dispatcher.explain_error, message),
             stopped=stopped,
-            waits=lambda error: (
+            is_resumable=lambda error: (
                 isinstance(error, StateFault) and bool(self._disk_pauses) and not message.alone
             ),
-            answers=assignment.answers,
+            answers=context.answers,
         )
 
     def _new_turn_context(self, received: InboxMessage, behind: deque[InboxMessage]) -> TurnContext:
         message = received.message
-        assignment = TurnContext(
+        context = TurnContext(
             message.chat,
             message.sender,
             turn=received.number,
             edit_of=message.edit_of,
             answers=[message.id, *self._joined.pop(received.number, ())],
-            take=partial(_take_similar, message, behind),
+            take_waiting=partial(_take_similar, message, behind),
             read=self.services.reader.read,
-            counting=self._attempts.count_while_reading,
+            count_attempts=self._attempts.count_while_reading,
         )
         if received.state == "running" and received.heard is not None:
-            assignment.since = received.heard - 1
-            assignment.conversation = received.conversation
-        return assignment
+            context.start_seq = received.heard - 1
+            context.conversation = received.conversation
+        return context
 
     async def _make_reply(
-        self, received: InboxMessage, assignment: TurnContext
+        self, received: InboxMessage, context: TurnContext
     ) -> AsyncGenerator[ReplyPart, None]:
         """Yield the reply to a message as it grows."""
         message = received.message
@@ -412,17 +414,17 @@ class Assistant:
         elif has_no_attempts_left(received) or received.attempts >= MAX_TURN_ATTEMPTS:
             log.error("gave up message %s of %s: it crashed the program repeatedly", message.id, message.chat)
             self.services.measures.turns[message.chat.channel, "failed"] += 1
-            limit, told = (
+            limit, text = (
                 (READING_ATTEMPTS, phrases.FILES_SET_ASIDE)
                 if has_no_attempts_left(received)
                 else (MAX_TURN_ATTEMPTS, phrases.GIVEN_UP)
             )
             if received.attempts == limit and received.reply is None:
-                await self._answering.leave_unanswered(received, assignment)
-            yield ReplyPart(told, final=True)
+                await self._dispatcher.leave_unanswered(received, context)
+            yield ReplyPart(text, final=True)
         else:
             async with aclosing(
-                self._answering.answer(message, received=received, assignment=assignment)
+                self._dispatcher.answer(message, received=received, context=context)
             ) as parts:
                 async for part in parts:
                     yield part
@@ -437,18 +439,18 @@ class Assistant:
         running = self._running_turn(chat)
         if running is None:
             return self._cancel_waiting(chat, before)
-        return (not before or running.assignment.turn < before) and (
+        return (not before or running.context.turn < before) and (
             running.stop() or running.turn.sending.stop()
         )
 
     def _cancel_waiting(self, chat: ChatId, before: int) -> bool:
         """Cancel a message that still waits for its other parts; return whether there was one."""
-        lane = self._lanes.list_waiting(chat)
-        if chat not in self._gathering or not lane or lane[0].number in self._stopped_before:
+        queue = self._queues.list_waiting(chat)
+        if chat not in self._gathering or not queue or queue[0].number in self._stopped_before:
             return False
-        if before and lane[0].number > before:
+        if before and queue[0].number > before:
             return False
-        self._stopped_before[lane[0].number] = before
+        self._stopped_before[queue[0].number] = before
         return True
 
     @property
@@ -463,11 +465,11 @@ class Assistant:
     async def close(self, patience: float) -> None:
         """Let running work finish for `patience` seconds, then park it: it goes on with the next start."""
         self._leaving = True
-        self._lanes.close()
+        self._queues.close()
         self._notices.close()
         if not await self._tasks.wait(patience):
             for running in self._turns.values():
-                running.assignment.parked = True
+                running.context.parked = True
             self._tasks.cancel()
             if not await self._tasks.wait(PARKING_GRACE):
                 log.warning("some turns did not stop in time; they continue after the next start")
@@ -483,18 +485,20 @@ class Assistant:
         with the old id belongs to the new one.
         """
 
-        def noted() -> None:
-            self._lanes.move(self._moves.current_chat, self._moves.translate_inbox_message)
-            self._notices.move(self._moves.current_chat, self._moves.translate_notice)
+        def on_new() -> None:
+            self._queues.move(self._migrations.current_chat, self._migrations.translate_inbox_message)
+            self._notices.move(self._migrations.current_chat, self._migrations.translate_notice)
             self._migrate_chat(old)
 
-        await self._moves.record(old, new, noted=noted)
+        await self._migrations.record(old, new, on_new=on_new)
 
     def _migrate_chat(self, chat: ChatId) -> None:
         """Move what is stored under the old id of a chat; if the program is stopping, the next start does it."""
         if not self._leaving and self.serves(chat):
             self._tasks.start(
-                self._moves.migrate(chat, quiet=self._wait_until_idle, gone_over=self._answering.rename_chat)
+                self._migrations.migrate(
+                    chat, wait_until_idle=self._wait_until_idle, on_moved=self._dispatcher.rename_chat
+                )
             )
 
     async def _wait_until_idle(self, chat: ChatId) -> None:
@@ -504,7 +508,7 @@ class Assistant:
 
     def _running_turn(self, chat: ChatId) -> _RunningTurn | None:
         """Return the turn that runs in a chat, also one that began under an earlier id of the chat."""
-        before = (each for place, each in self._turns.items() if self._moves.current_chat(place) == chat)
+        before = (each for old, each in self._turns.items() if self._migrations.current_chat(old) == chat)
         return self._turns.get(chat) or next(before, None)
 
     # -- notices ------------------------------------------------------------------------------------------
@@ -534,9 +538,9 @@ def _take_similar(message: IncomingMessage, behind: deque[InboxMessage]) -> list
     return taken
 
 
-def _peek_batch(lane: deque[InboxMessage]) -> list[InboxMessage]:
+def _peek_batch(queue: deque[InboxMessage]) -> list[InboxMessage]:
     """Return the next message of a queue and those that may be answered together with it."""
-    return [lane[0], *_take_parts_of(lane[0].message, islice(lane, 1, None))] if lane else []
+    return [queue[0], *_take_parts_of(queue[0].message, islice(queue, 1, None))] if queue else []
 
 
 def _take_parts_of(message: IncomingMessage, behind: Iterable[InboxMessage]) -> list[InboxMessage]:
@@ -574,14 +578,14 @@ def _belongs_with(message: IncomingMessage, following: InboxMessage) -> bool:
 
 
 def _add_parts_of_stopped_turn(
-    received: InboxMessage, behind: deque[InboxMessage], assignment: TurnContext, *, before: int
+    received: InboxMessage, behind: deque[InboxMessage], context: TurnContext, *, before: int
 ) -> None:
     """Give a turn that is stopped at its beginning the parts of its message, as far as they came `before`."""
     if command_in(received.message):
         return
-    assignment.to_hear = [received]
+    context.new_messages = [received]
     for each in _take_parts_of(received.message, behind):
         if before and each.number > before:
             break
-        assignment.to_hear.append(behind.popleft())
-    assignment.answers[:] = [each.message.id for each in assignment.to_hear]
+        context.new_messages.append(behind.popleft())
+    context.answers[:] = [each.message.id for each in context.new_messages]

@@ -49,23 +49,26 @@ class Attempts:
         """
         number, inbox = what.number, self._inbox
         add: Callable[[], Awaitable[None]]
-        take_off: Callable[[], Awaitable[None]]
+        undo: Callable[[], Awaitable[None]]
         if isinstance(what, QueuedNotice):
             chat = what.chat
-            add, take_off = partial(inbox.notice_tried, number), partial(inbox.notice_not_tried, number)
+            add, undo = (
+                partial(inbox.count_notice_attempt, number),
+                partial(inbox.uncount_notice_attempt, number),
+            )
         else:
             chat = what.message.chat
-            add, take_off = partial(inbox.count_attempt, number), partial(inbox.uncount_attempt, number)
+            add, undo = partial(inbox.count_attempt, number), partial(inbox.uncount_attempt, number)
         if not what.taken_over or (isinstance(what, InboxMessage) and what.reply is None):
             yield
             return
         async with self._alone(chat.channel) if what.attempts else nullcontext():
-            is_counted = await self._note(add)
+            is_counted = await self._store(add)
             try:
                 yield
             except BaseException:
                 if is_counted:
-                    await run_to_completion(self._note(take_off))
+                    await run_to_completion(self._store(undo))
                 raise
 
     @asynccontextmanager
@@ -80,7 +83,7 @@ class Attempts:
             if is_mine:
                 lock.release()
 
-    async def _note(self, work: Callable[[], Awaitable[None]]) -> bool:
+    async def _store(self, work: Callable[[], Awaitable[None]]) -> bool:
         try:
             await work()
         except StateFault as fault:

@@ -28,35 +28,35 @@ class ChatMigrations:
         state: State,
         compactor: Compactor,
         *,
-        hold: Callable[[ChatId], AbstractAsyncContextManager[None]],
-        again_seconds: float = RETRY_SECONDS,
+        lock: Callable[[ChatId], AbstractAsyncContextManager[None]],
+        retry_seconds: float = RETRY_SECONDS,
     ) -> None:
-        """`hold` locks a chat."""
+        """`lock` locks a chat."""
         self._state = state
         self._compactor = compactor
-        self._hold = hold
-        self._again_seconds = again_seconds
-        self._new: dict[ChatId, ChatId] = {}
+        self._lock = lock
+        self._retry_seconds = retry_seconds
+        self._new_ids: dict[ChatId, ChatId] = {}
         """New ids by old ids."""
-        self._under_way: dict[ChatId, asyncio.Event] = {}
+        self._running: dict[ChatId, asyncio.Event] = {}
         """By the old id; set once everything has moved, or could not for now."""
-        self._known = False
+        self._is_loaded = False
 
     # -- which chat something belongs to ---------------------------------------------------------------------
 
     def current_chat(self, chat: ChatId) -> ChatId:
         """Return the present id of a chat, or of the chat that it is a part of."""
-        while (old := _parent_chat(chat)) in self._new:
-            chat = chat_migration.map_chat(chat, old, self._new[old])
+        while (old := _parent_chat(chat)) in self._new_ids:
+            chat = chat_migration.map_chat(chat, old, self._new_ids[old])
         return chat
 
     def translate_message(self, message: IncomingMessage) -> IncomingMessage:
         """Return a message as one of its chat's present id; its own id refers to no message there."""
-        while (old := _parent_chat(message.chat)) in self._new:
+        while (old := _parent_chat(message.chat)) in self._new_ids:
             before, edit_of = message.chat, message.edit_of
             message = replace(
                 message,
-                chat=chat_migration.map_chat(before, old, self._new[old]),
+                chat=chat_migration.map_chat(before, old, self._new_ids[old]),
                 id=chat_migration.id_after_move(before, message.id),
                 edit_of=edit_of and chat_migration.id_after_move(before, edit_of),
                 handle="",
@@ -77,43 +77,43 @@ class ChatMigrations:
 
     async def load(self) -> list[ChatId]:
         """Load the known moves, once; return the old ids whose data has not moved completely. Raises StateFault."""
-        if self._known:
+        if self._is_loaded:
             return []
-        known = await self._state.read(chat_migration.moves)
-        self._known = True
-        self._new = {old: new for old, new, _ in known} | self._new
+        known = await self._state.read(chat_migration.read_moves)
+        self._is_loaded = True
+        self._new_ids = {old: new for old, new, _ in known} | self._new_ids
         unfinished = [old for old, _, done in known if not done]
         self._start_migration(*unfinished)
         return unfinished
 
-    async def record(self, old: ChatId, new: ChatId, *, noted: Callable[[], None]) -> None:
-        """Store that a chat has another id; calls `noted` if that is new. Raises StateFault.
+    async def record(self, old: ChatId, new: ChatId, *, on_new: Callable[[], None]) -> None:
+        """Store that a chat has another id; calls `on_new` if that is new. Raises StateFault.
 
-        `current_chat` knows the new id immediately before `noted` runs, which has to move waiting messages: nothing can
-        come in between, so their order stays.
+        `current_chat` knows the new id immediately before `on_new` runs, which has to move waiting messages: nothing
+        can come in between, so their order stays.
         """
         old, new = _parent_chat(old), _parent_chat(new)
-        if new not in (old, self._new.get(old)):
-            await run_to_completion(self._note(old, new, noted))
+        if new not in (old, self._new_ids.get(old)):
+            await run_to_completion(self._note(old, new, on_new))
 
-    async def _note(self, old: ChatId, new: ChatId, noted: Callable[[], None]) -> None:
+    async def _note(self, old: ChatId, new: ChatId, on_new: Callable[[], None]) -> None:
         at = self._state.at()
         await self._state.change(lambda db: chat_migration.save_move(db, old, new, at=at))
-        if self._new.get(old) == new:  # reported twice at the same time
+        if self._new_ids.get(old) == new:  # reported twice at the same time
             return
-        self._new.pop(new, None)  # as in state.db: this id is in use again
-        self._new[old] = new
+        self._new_ids.pop(new, None)  # as in state.db: this id is in use again
+        self._new_ids[old] = new
         self._start_migration(old)
-        noted()
+        on_new()
         log.info("chat %s is now %s", old, new)
 
     def _start_migration(self, *moved: ChatId) -> None:
         for old in moved:
-            self._under_way.setdefault(old, asyncio.Event())
+            self._running.setdefault(old, asyncio.Event())
 
     async def wait_until_migrated(self, chat: ChatId) -> None:
         """Wait until everything stored under other ids of a chat has moved, or could not for now."""
-        for old, event in list(self._under_way.items()):
+        for old, event in list(self._running.items()):
             if self.current_chat(old) == _parent_chat(chat):
                 await event.wait()
 
@@ -121,20 +121,20 @@ class ChatMigrations:
         self,
         old: ChatId,
         *,
-        quiet: Callable[[ChatId], Awaitable[None]],
-        gone_over: Callable[[ChatId, ChatId], None],
+        wait_until_idle: Callable[[ChatId], Awaitable[None]],
+        on_moved: Callable[[ChatId, ChatId], None],
     ) -> None:
         """Move everything stored under an old id of a chat as soon as its running turn has ended. Raises nothing.
 
-        `quiet` waits for that turn; `gone_over` gets the old and new id of the chat and of each part.
+        `wait_until_idle` waits for that turn; `on_moved` gets the old and new id of the chat and of each part.
         """
         old = _parent_chat(old)
         self._start_migration(old)
-        event = self._under_way[old]
+        event = self._running[old]
         try:
             while True:
                 try:
-                    await self._run_migration(old, quiet, gone_over)
+                    await self._run_migration(old, wait_until_idle, on_moved)
                 except (StateFault, MemoryFault, OSError) as fault:
                     log.error("could not move the data of chat %s yet: %s", old, one_line(str(fault)))
                 except Exception:
@@ -143,26 +143,26 @@ class ChatMigrations:
                 else:
                     return
                 event.set()  # messages are answered meanwhile, and merged with the rest later
-                await asyncio.sleep(self._again_seconds)
+                await asyncio.sleep(self._retry_seconds)
         finally:
             event.set()
-            self._under_way.pop(old, None)
+            self._running.pop(old, None)
 
     async def _run_migration(
         self,
         old: ChatId,
-        quiet: Callable[[ChatId], Awaitable[None]],
-        gone_over: Callable[[ChatId, ChatId], None],
+        wait_until_idle: Callable[[ChatId], Awaitable[None]],
+        on_moved: Callable[[ChatId, ChatId], None],
     ) -> None:
         for part in await self._state.read(lambda db: chat_migration.read_parts(db, old)):
             new = self.current_chat(part)
             if new == part:
                 return  # the id is in use again
-            async with self._hold(new):
-                await quiet(part)
-                async with self._hold(part):
+            async with self._lock(new):
+                await wait_until_idle(part)
+                async with self._lock(part):
                     await self._rename(part, new)
-                    gone_over(part, new)
+                    on_moved(part, new)
         await self._state.change(lambda db: chat_migration.mark_moved(db, old))
 
     async def _rename(self, old: ChatId, new: ChatId) -> None:

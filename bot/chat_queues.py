@@ -40,55 +40,55 @@ class ChatQueues(Generic[Item]):
         self._work = work
         self._ready = ready
         self._tasks = tasks
-        self._rooms: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(at_once))
+        self._slots: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(at_once))
         """By channel, so that a channel that cannot be reached takes no slots of others."""
-        self._lanes: dict[ChatId, deque[Item]] = {}
+        self._queues: dict[ChatId, deque[Item]] = {}
         self._closed = False
 
     def put(self, chat: ChatId, item: Item, *, first: bool = False) -> None:
         """Add an item to a chat's queue; `first`: at its front."""
-        lane = self._lanes.get(chat)
-        if lane is None:
-            lane = self._lanes[chat] = deque()
-            self._tasks.start(self._run_queue(chat, lane))
+        queue = self._queues.get(chat)
+        if queue is None:
+            queue = self._queues[chat] = deque()
+            self._tasks.start(self._run_queue(chat, queue))
         if first:
-            lane.appendleft(item)
+            queue.appendleft(item)
         else:
-            lane.append(item)
+            queue.append(item)
 
-    def move(self, place_of: Callable[[ChatId], ChatId], change: Callable[[Item], Item]) -> None:
-        """Move waiting items to the front of other chats' queues, as `place_of` maps them.
+    def move(self, new_chat_of: Callable[[ChatId], ChatId], change: Callable[[Item], Item]) -> None:
+        """Move waiting items to the front of other chats' queues, as `new_chat_of` maps them.
 
         A running item stays where it is. `change` translates an item for its new chat.
         """
-        for chat, lane in list(self._lanes.items()):
-            if (new := place_of(chat)) != chat:
-                moved = [change(item) for item in lane]
-                lane.clear()
+        for chat, queue in list(self._queues.items()):
+            if (new := new_chat_of(chat)) != chat:
+                moved = [change(item) for item in queue]
+                queue.clear()
                 for item in reversed(moved):
                     self.put(new, item, first=True)
 
     def list_waiting(self, chat: ChatId) -> deque[Item]:
         """Return the waiting items of a chat, the next one first."""
-        return self._lanes.get(chat) or deque()
+        return self._queues.get(chat) or deque()
 
     def close(self) -> None:
         """Begin no further items."""
         self._closed = True
 
-    async def _run_queue(self, chat: ChatId, lane: deque[Item]) -> None:
-        room = self._rooms[chat.channel]
+    async def _run_queue(self, chat: ChatId, queue: deque[Item]) -> None:
+        slots = self._slots[chat.channel]
         try:
-            while lane and not self._closed:
-                async with room:
+            while queue and not self._closed:
+                async with slots:
                     await self._ready(chat)
-                    if lane and not self._closed:  # it may have been moved meanwhile
-                        await self._run_next(lane)
+                    if queue and not self._closed:  # it may have been moved meanwhile
+                        await self._run_next(queue)
         finally:
-            del self._lanes[chat]
+            del self._queues[chat]
 
-    async def _run_next(self, lane: deque[Item]) -> None:
+    async def _run_next(self, queue: deque[Item]) -> None:
         try:
-            await self._work(lane.popleft(), lane)
+            await self._work(queue.popleft(), queue)
         except Exception:  # the items behind it must still be handled
             log.exception("an item of a chat's queue failed; the queue goes on")

@@ -53,9 +53,9 @@ class Dispatcher:
         self._services = services
         self._agents = agents
         self._stop = stop
-        self._beside = {each.name for each in services.commands if each.at_once or each.only_tells}
+        self._concurrent = {each.name for each in services.commands if each.at_once or each.only_tells}
         self._conversations: OrderedDict[ChatId, Conversation] = OrderedDict()
-        self._asides: dict[ChatId, str] = {}
+        self._notices: dict[ChatId, str] = {}
         """Notices to append to the next reply of a chat."""
 
     async def answer(
@@ -63,43 +63,43 @@ class Dispatcher:
         message: IncomingMessage,
         *,
         received: InboxMessage | None = None,
-        assignment: TurnContext | None = None,
+        context: TurnContext | None = None,
     ) -> AsyncGenerator[ReplyPart, None]:
         """Yield the reply to a message as it grows; `received` is None for a caller that waits in this process.
 
         Raises ModelError, MemoryFault or StateFault if there is no reply.
         """
-        if assignment is None:
-            assignment = TurnContext(
+        if context is None:
+            context = TurnContext(
                 message.chat, message.sender, answers=[message.id], read=self._services.reader.read
             )
-        watch = self._services.measures.begin_turn(message.chat.channel)
+        timer = self._services.measures.begin_turn(message.chat.channel)
         try:
-            async with aclosing(self._answer(message, received, assignment, watch)) as parts:
+            async with aclosing(self._answer(message, received, context, timer)) as parts:
                 async for part in parts:
                     yield part
-            watch.end()
+            timer.end()
         except BaseException as error:
             goes_on = isinstance(error, StateFault) and not message.alone
-            watch.fail(error, goes_on=assignment.parked or goes_on)
+            timer.fail(error, goes_on=context.parked or goes_on)
             # Stopped, or failed because of us; a turn that waits for the disk goes on later.
-            if not (assignment.parked or isinstance(error, StateFault)):
-                await run_to_completion(self._complete_conversation(message, assignment))
+            if not (context.parked or isinstance(error, StateFault)):
+                await run_to_completion(self._complete_conversation(message, context))
             raise
 
     async def _answer(
         self,
         message: IncomingMessage,
         received: InboxMessage | None,
-        assignment: TurnContext,
-        watch: TurnTimer,
+        context: TurnContext,
+        timer: TurnTimer,
     ) -> AsyncGenerator[ReplyPart, None]:
         services = self._services
         standing = await services.access.standing_of(message.sender, message.groups)
         open_here = await services.access.is_memory_open(message)
-        again = False
+        retry = False
         if standing is Standing.STRANGER:  # refused since the message was accepted
-            watch.outcome = "refused"
+            timer.outcome = "refused"
             yield ReplyPart(phrases.STRANGER, final=True)
             return
         if command := command_in(message):
@@ -116,74 +116,74 @@ class Dispatcher:
                 stop=self._stop,
                 services=self._services,
             )
-            if name in self._beside:
+            if name in self._concurrent:
                 if received and received.taken_over:
-                    await self._count_attempt(assignment)
+                    await self._count_attempt(context)
                 reply = await run()
             else:
                 async with self.lock_chat(message.chat):
-                    await self._count_attempt(assignment)
+                    await self._count_attempt(context)
                     reply = await run()
             if not isinstance(reply, RetryLast):
-                told = reply if isinstance(reply, CommandReply) else CommandReply(reply)
-                watch.outcome = "command"
-                yield ReplyPart(told.text, final=True, choices=told.choices)
+                shown = reply if isinstance(reply, CommandReply) else CommandReply(reply)
+                timer.outcome = "command"
+                yield ReplyPart(shown.text, final=True, choices=shown.choices)
                 return
-            again = True
+            retry = True
         elif message.is_blank:
-            watch.outcome = "told"
+            timer.outcome = "told"
             yield ReplyPart(phrases.NOTHING_SAID, final=True)
             return
         elif (
-            assignment.since is None
-            and not assignment.to_hear
+            context.start_seq is None
+            and not context.new_messages
             and (sentence := self._services.reader.direct_reply(message))
         ):
-            if not (more := assignment.take()):
-                watch.outcome = "told"
+            if not (more := context.take_waiting()):
+                timer.outcome = "told"
                 yield ReplyPart(sentence, final=True)
                 return
-            assignment.to_hear = [InboxMessage(assignment.turn, message), *more]
+            context.new_messages = [InboxMessage(context.turn, message), *more]
         async with self.lock_chat(message.chat):
             turn = self._run_turn(
                 message,
                 received,
-                assignment,
-                watch,
+                context,
+                timer,
                 standing=standing,
                 open_here=open_here,
-                again=again,
+                retry=retry,
             )
             async with aclosing(turn) as parts:
                 async for part in parts:
                     yield part
 
-    async def leave_unanswered(self, received: InboxMessage, assignment: TurnContext) -> None:
+    async def leave_unanswered(self, received: InboxMessage, context: TurnContext) -> None:
         """Leave a message in its conversation without an answer, because the process died over it.
 
         This is tried once and counts as an attempt. Raises StateFault.
         """
-        await self._count_attempt(assignment)
-        if assignment.since is None:
-            assignment.to_hear = assignment.to_hear or [received]
+        await self._count_attempt(context)
+        if context.start_seq is None:
+            context.new_messages = context.new_messages or [received]
         async with self.lock_chat(received.message.chat):
-            await self._complete_conversation(received.message, assignment)
+            await self._complete_conversation(received.message, context)
 
-    async def _complete_conversation(self, message: IncomingMessage, assignment: TurnContext) -> None:
+    async def _complete_conversation(self, message: IncomingMessage, context: TurnContext) -> None:
         """Store what was said and a result for each open call, even if the turn ended early."""
-        if assignment.since is None and (command_in(message) or message.is_blank):
+        if context.start_seq is None and (command_in(message) or message.is_blank):
             return
         try:
             conversation = self._load_conversation(message.chat)
             await conversation.load()
-            if assignment.since is None:
-                assignment.to_hear = assignment.to_hear or [InboxMessage(assignment.turn, message)]
-                assignment.read = without_reading  # whoever stops a turn does not wait for attachments
-                await assignment.add_messages(conversation)
+            if context.start_seq is None:
+                context.new_messages = context.new_messages or [InboxMessage(context.turn, message)]
+                context.read = without_reading  # whoever stops a turn does not wait for attachments
+                await context.add_messages(conversation)
                 # Do not compact it after this: nobody has checked yet whether it may go into the notes.
                 self._conversations.pop(message.chat, None)
-            elif assignment.conversation == conversation.id and (
-                calls := find_open_calls(assignment.load_progress(conversation))
+            elif context.conversation == conversation.id and (
+                calls := find_open_calls(context.load_progress(conversation))
             ):
                 await conversation.append(*map(interrupted_result, calls))
         except StateFault as fault:
@@ -193,63 +193,64 @@ class Dispatcher:
         self,
         message: IncomingMessage,
         received: InboxMessage | None,
-        assignment: TurnContext,
-        watch: TurnTimer,
+        context: TurnContext,
+        timer: TurnTimer,
         *,
         standing: Standing,
         open_here: bool,
-        again: bool,
+        retry: bool,
     ) -> AsyncGenerator[ReplyPart, None]:
-        """Answer a message; with `again`, answer the previous one once more."""
+        """Answer a message; with `retry`, answer the previous one once more."""
         services, chat = self._services, message.chat
         conversation = self._load_conversation(chat)
-        if assignment.since is not None:
-            await self._count_attempt(assignment)
+        if context.start_seq is not None:
+            await self._count_attempt(context)
         await conversation.load()
-        if assignment.since is not None and assignment.conversation != conversation.id:
-            assignment.since = None  # another process has started a new conversation since
-        if again:
+        if context.start_seq is not None and context.conversation != conversation.id:
+            context.start_seq = None  # another process has started a new conversation since
+        if retry:
             if not await conversation.retract():
-                watch.outcome = "told"
+                timer.outcome = "told"
                 yield ReplyPart(phrases.NOTHING_TO_RETRY, final=True)
                 return
             standing = min(standing, await self._last_standing(conversation, message))
         with_memory = standing >= Standing.ALLOWED and open_here
-        assignment.with_memory = with_memory
-        assignment.in_room = message.in_room
+        context.with_memory = with_memory
+        context.in_room = message.in_room
         # A room counts as one: with its memory open, everything said there may be noted, whoever speaks.
-        assignment.may_flush = open_here and (message.in_room or standing >= Standing.ALLOWED)
-        await services.compactor.save_chat(chat, name=message.title, flush=assignment.may_flush)
-        if assignment.since is None and not again:
-            if not assignment.to_hear:
-                assignment.to_hear = [received or InboxMessage(assignment.turn, message), *assignment.take()]
-            assignment.answers += [
-                each.message.id for each in assignment.to_hear if each.message.id not in assignment.answers
+        context.may_flush = open_here and (message.in_room or standing >= Standing.ALLOWED)
+        await services.compactor.save_chat(chat, name=message.title, flush=context.may_flush)
+        if context.start_seq is None and not retry:
+            if not context.new_messages:
+                context.new_messages = [
+                    received or InboxMessage(context.turn, message),
+                    *context.take_waiting(),
+                ]
+            context.answers += [
+                each.message.id for each in context.new_messages if each.message.id not in context.answers
             ]
-            async with assignment.counting(assignment.to_hear):
+            async with context.count_attempts(context.new_messages):
                 if with_memory and conversation.id is None and (notes := await self._recall_notes()):
                     await conversation.save_recalled(notes)
-                await assignment.add_messages(conversation)
-            assignment.counted = True
+                await context.add_messages(conversation)
+            context.counted = True
         else:
-            await self._count_attempt(assignment)
+            await self._count_attempt(context)
         if await services.budget.is_spent():
-            watch.outcome = "refused"
+            timer.outcome = "refused"
             yield ReplyPart(phrases.BUDGET_SPENT, final=True)
             return
-        await self._compact(conversation, assignment)
-        assignment.prefer = await services.state.read_chosen_model(str(chat))
-        assignment.told_no_model = await services.state.read(
-            lambda db: models.was_told_no_model(db, str(chat))
-        )
+        await self._compact(conversation, context)
+        context.prefer = await services.state.read_chosen_model(str(chat))
+        context.told_no_model = await services.state.read(lambda db: models.was_told_no_model(db, str(chat)))
         agent = self._agents.with_memory if with_memory else self._agents.for_guests
-        async with aclosing(agent.run_turn(conversation, assignment)) as parts:
+        async with aclosing(agent.run_turn(conversation, context)) as parts:
             async for part in parts:
-                watch.mark_first_text()
-                if part.final and NOTICE_MARK in part.text and not assignment.told_no_model:
+                timer.mark_first_text()
+                if part.final and NOTICE_MARK in part.text and not context.told_no_model:
                     await services.state.change(lambda db: models.mark_told_no_model(db, str(chat)))
-                if part.final and (aside := self._asides.pop(chat, "")):
-                    part = replace(part, text=f"{part.text}\n\n{aside}")
+                if part.final and (notice := self._notices.pop(chat, "")):
+                    part = replace(part, text=f"{part.text}\n\n{notice}")
                 yield part
 
     async def _recall_notes(self) -> str:
@@ -258,11 +259,11 @@ class Dispatcher:
         self._services.measures.record_stage("recall", since=began)
         return notes
 
-    async def _count_attempt(self, assignment: TurnContext) -> None:
+    async def _count_attempt(self, context: TurnContext) -> None:
         """Store once that this process works on the turn; waiting for disk space does not count."""
-        if assignment.turn and not assignment.counted:
-            await self._services.inbox.count_attempt(assignment.turn)
-            assignment.counted = True
+        if context.turn and not context.counted:
+            await self._services.inbox.count_attempt(context.turn)
+            context.counted = True
 
     async def _last_standing(self, conversation: Conversation, message: IncomingMessage) -> Standing:
         """Return the standing of the person whose words are answered again; somebody else may have asked for it."""
@@ -272,19 +273,19 @@ class Dispatcher:
         channel, _, person = speaker.partition(":")
         return max(Standing.GUEST, await self._services.access.standing_of(PersonId(channel, person)))
 
-    async def _compact(self, conversation: Conversation, assignment: TurnContext) -> None:
+    async def _compact(self, conversation: Conversation, context: TurnContext) -> None:
         """Compact a conversation that has become too long, after its facts were flushed to the notes."""
         compactor = self._services.compactor
         if await compactor.needs_compaction(conversation):
-            done = await compactor.compact(conversation, cause="threshold", flush=assignment.may_flush)
+            done = await compactor.compact(conversation, cause="threshold", flush=context.may_flush)
             if done.notice:
-                self._asides[conversation.chat] = done.notice
+                self._notices[conversation.chat] = done.notice
 
-    async def run_afterwards(self, assignment: TurnContext) -> None:
+    async def run_afterwards(self, context: TurnContext) -> None:
         """Compact the conversation after the reply, so that nobody waits for it; errors are logged."""
-        chat = assignment.chat
+        chat = context.chat
         conversation = self._conversations.get(chat)
-        if conversation is None or assignment.since is None:
+        if conversation is None or context.start_seq is None:
             return
         try:
             if (
@@ -293,7 +294,7 @@ class Dispatcher:
             ):
                 async with self.lock_chat(chat):
                     await conversation.load()
-                    await self._compact(conversation, assignment)
+                    await self._compact(conversation, context)
         except (StateFault, MemoryFault, ModelError) as error:
             log.warning("could not compact the conversation in %s: %s", chat, one_line(str(error)))
         except Exception:
@@ -318,8 +319,8 @@ class Dispatcher:
         """Forget cached data of both ids after a chat's rows in state.db have been renamed."""
         self._conversations.pop(old, None)
         self._conversations.pop(new, None)
-        if aside := self._asides.pop(old, ""):
-            self._asides[new] = aside
+        if notice := self._notices.pop(old, ""):
+            self._notices[new] = notice
 
     def lock_chat(self, chat: ChatId) -> AbstractAsyncContextManager[None]:
         return lock_chat(self._services.own_locks.get(chat.channel, self._services.locks), chat)

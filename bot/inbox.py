@@ -41,19 +41,19 @@ class Inbox:
 
     async def count_attempt(self, *numbers: int) -> None:
         """Count that messages are begun: after too many crashes they are given up."""
-        await self._state.change(lambda db: inbox.tried(db, numbers))
+        await self._state.change(lambda db: inbox.count_attempts(db, numbers))
 
     async def uncount_attempt(self, *numbers: int) -> None:
         """Undo one `count_attempt`: the work ended without a crash."""
-        await self._state.change(lambda db: inbox.not_tried(db, numbers))
+        await self._state.change(lambda db: inbox.uncount_attempts(db, numbers))
 
-    async def notice_tried(self, number: int) -> None:
+    async def count_notice_attempt(self, number: int) -> None:
         """Count that a notice is about to be shown, like `count_attempt`."""
-        await self._state.change(lambda db: inbox.notice_tried(db, number, change=1))
+        await self._state.change(lambda db: inbox.count_notice_attempt(db, number, change=1))
 
-    async def notice_not_tried(self, number: int) -> None:
-        """Undo one `notice_tried`."""
-        await self._state.change(lambda db: inbox.notice_tried(db, number, change=-1))
+    async def uncount_notice_attempt(self, number: int) -> None:
+        """Undo one `count_notice_attempt`."""
+        await self._state.change(lambda db: inbox.count_notice_attempt(db, number, change=-1))
 
     async def claim(self, serves: Callable[[ChatId], bool]) -> tuple[list[InboxMessage], list[QueuedNotice]]:
         """Take over messages and notices of dead processes, for chats that this process serves; in order of arrival."""

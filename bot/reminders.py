@@ -143,7 +143,7 @@ class Reminders:
 
     async def list_active(self, chat: ChatId) -> tuple[ReminderRow, ...]:
         """Return the pending reminders of a chat, the next one first."""
-        return await self._state.read(lambda db: stored_reminders.active(db, str(chat)))
+        return await self._state.read(lambda db: stored_reminders.read_active(db, str(chat)))
 
     async def cancel(self, number: int, *, chat: ChatId, owner: bool, key: str) -> ReminderRow | None:
         """Cancel a reminder of this chat, or, for an owner, any reminder or prompt; None if there is none pending."""

@@ -21,15 +21,15 @@ class ReplyTask:
         self,
         reply: AsyncGenerator[ReplyPart, None],
         *,
-        in_words: Callable[[BaseException], str],
+        explain: Callable[[BaseException], str],
         stopped: Callable[[str], Awaitable[None]] = _ignore_reply,
-        waits: Callable[[BaseException], bool] = lambda error: False,
+        is_resumable: Callable[[BaseException], bool] = lambda error: False,
         answers: Sequence[str] = (),
     ) -> None:
-        """`in_words` returns what the person is told about an error; `answers` may grow until the end.
+        """`explain` returns what the person is told about an error; `answers` may grow until the end.
 
-        `stopped` gets the complete text of a stopped reply before its end is shown. After an error that `waits`
-        accepts, the reply goes on in another turn.
+        `stopped` gets the complete text of a stopped reply before its end is shown. After an error for which
+        `is_resumable` is true, the reply goes on in another turn.
         """
         self.goes_on = False
         """Whether an error ended it after which the reply goes on in another turn."""
@@ -37,9 +37,9 @@ class ReplyTask:
         """State of the sending, once the reply is complete."""
         self.ended_at = 0.0
         """By `time.monotonic`; 0 until then."""
-        self._in_words = in_words
+        self._explain = explain
         self._stopped = stopped
-        self._waits = waits
+        self._is_resumable = is_resumable
         self._answers = answers
         self._text = ""
         self._choices: tuple[Choice, ...] = ()
@@ -80,8 +80,8 @@ class ReplyTask:
         self.ended_at = time.monotonic()
         self._news.set()
         if not task.cancelled() and (error := task.exception()):
-            self.goes_on = self._waits(error)
-            self._ending = self._in_words(error)
+            self.goes_on = self._is_resumable(error)
+            self._ending = self._explain(error)
 
     def stop(self) -> bool:
         """Stop it now; return False if it has already ended."""

@@ -50,16 +50,16 @@ class TurnContext:
 
     chat: ChatId
     person: PersonId
-    to_hear: list[InboxMessage] = field(default_factory=list)
+    new_messages: list[InboxMessage] = field(default_factory=list)
     """Messages to add to the conversation."""
     turn: int = 0
     """Inbox number of the message that began the turn; 0 if the turn is not stored there."""
     edit_of: str = ""
     """Id of the message that the first one replaces."""
-    since: int | None = None
+    start_seq: int | None = None
     """Seq of the last entry before the turn's first one; None if nothing of the turn is stored."""
     conversation: int | None = None
-    """The conversation that `since` refers to."""
+    """The conversation that `start_seq` refers to."""
     counted: bool = False
     """Whether this attempt is stored; a turn that ends one process after another is given up."""
     with_memory: bool = False
@@ -72,10 +72,10 @@ class TurnContext:
     """The model chosen for the chat."""
     told_no_model: bool = False
     """Whether the chat has been told that no language model answers."""
-    take: Callable[[], list[InboxMessage]] = _ignore_reply
+    take_waiting: Callable[[], list[InboxMessage]] = _ignore_reply
     """Takes new messages that may be answered together with the others."""
     read: ReadAttachments = without_reading
-    counting: Callable[[Sequence[InboxMessage]], AbstractAsyncContextManager[None]] = _uncounted
+    count_attempts: Callable[[Sequence[InboxMessage]], AbstractAsyncContextManager[None]] = _uncounted
     """Stores that messages are begun, before they are read."""
     answers: list[str] = field(default_factory=list)
     """Ids of the messages that the reply answers."""
@@ -83,18 +83,19 @@ class TurnContext:
     """Whether the program is stopping: the turn ends here, and goes on from its last step later."""
 
     async def add_messages(self, conversation: Conversation) -> None:
-        """Add `to_hear` to the conversation and store that.
+        """Add `new_messages` to the conversation and store that.
 
         Reading attachments may take long and can be cancelled; the rest always completes.
         """
-        if self.to_hear:
+        if self.new_messages:
             allowance = TimeBudget()
             entries = [
-                (await self._render_message(each, allowance), each.message.sender) for each in self.to_hear
+                (await self._render_message(each, allowance), each.message.sender)
+                for each in self.new_messages
             ]
             await run_to_completion(self._add_entries(conversation, entries))
-        elif self.since is None:
-            self.since, self.conversation = conversation.last_seq, conversation.id
+        elif self.start_seq is None:
+            self.start_seq, self.conversation = conversation.last_seq, conversation.id
 
     async def _render_message(self, received: InboxMessage, allowance: TimeBudget) -> UserMessage:
         if has_no_attempts_left(received):
@@ -104,22 +105,22 @@ class TurnContext:
     async def _add_entries(
         self, conversation: Conversation, entries: Sequence[tuple[UserMessage, PersonId]]
     ) -> None:
-        heard, before = self.to_hear, conversation.last_seq
+        heard, before = self.new_messages, conversation.last_seq
         also = mark_begun(self.turn, [each.number for each in heard]) if self.turn else None
         await conversation.add_user_messages(entries, also=also)
-        self.to_hear = []
+        self.new_messages = []
         self.conversation = conversation.id
-        if self.since is None:
+        if self.start_seq is None:
             # Entries that another process added meanwhile come before it.
-            self.since = max(before, conversation.last_seq - len(heard))
+            self.start_seq = max(before, conversation.last_seq - len(heard))
 
     async def join(self, conversation: Conversation) -> None:
         """Add messages that came since the turn began; if stopped meanwhile, without reading their attachments."""
-        if more := self.take():
-            self.to_hear = more
+        if more := self.take_waiting():
+            self.new_messages = more
             self.answers += [each.message.id for each in more]
             try:
-                async with self.counting(more):
+                async with self.count_attempts(more):
                     await self.add_messages(conversation)
             except asyncio.CancelledError:
                 if not self.parked:  # a parked turn leaves them in the inbox for the next start
@@ -135,8 +136,8 @@ class TurnContext:
 
     def load_progress(self, conversation: Conversation) -> Sequence[Message]:
         """Return the messages of this turn that are stored in the conversation."""
-        since = conversation.last_seq if self.since is None else self.since
-        return [each.message for each in conversation.entries if each.seq > since]
+        start_seq = conversation.last_seq if self.start_seq is None else self.start_seq
+        return [each.message for each in conversation.entries if each.seq > start_seq]
 
     def mark_progress(self) -> Also | None:
         """Return a function that stores, along with a step, that the turn has made progress."""

@@ -112,7 +112,7 @@ def save_decision(
 # -- pairing requests -----------------------------------------------------------------------------------------
 
 
-def asking(db: apsw.Connection, *, since: str, until: str) -> tuple[PairingRequest, ...]:
+def read_pairing_requests(db: apsw.Connection, *, since: str, until: str) -> tuple[PairingRequest, ...]:
     """Return requests with a code issued after `since` and not after `until`; delete all others."""
     db.execute("DELETE FROM pairing WHERE at <= ? OR at > ?", (since, until))
     rows = db.execute(

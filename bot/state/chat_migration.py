@@ -48,7 +48,7 @@ def save_move(db: apsw.Connection, old: ChatId, new: ChatId, *, at: str) -> None
         _move_mail(db, part, map_chat(part, old, new))
 
 
-def moves(db: apsw.Connection) -> tuple[tuple[ChatId, ChatId, bool], ...]:
+def read_moves(db: apsw.Connection) -> tuple[tuple[ChatId, ChatId, bool], ...]:
     """Return old id, new id and completion of every move, the earliest first."""
     rows = db.execute("SELECT old, new, done FROM moves ORDER BY at, rowid")
     return tuple((ChatId.parse(old), ChatId.parse(new), bool(done)) for old, new, done in rows)

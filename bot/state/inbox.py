@@ -191,15 +191,15 @@ def change_owner(db: apsw.Connection, numbers: Iterable[int], *, owner: str) -> 
     db.executemany("UPDATE inbox SET owner = ? WHERE number = ?", [(owner, number) for number in numbers])
 
 
-def tried(db: apsw.Connection, numbers: Iterable[int]) -> None:
+def count_attempts(db: apsw.Connection, numbers: Iterable[int]) -> None:
     """Count another attempt at messages."""
     db.executemany(
         "UPDATE inbox SET attempts = attempts + 1 WHERE number = ?", [(number,) for number in numbers]
     )
 
 
-def not_tried(db: apsw.Connection, numbers: Iterable[int]) -> None:
-    """Undo one `tried`: the work ended without a crash."""
+def uncount_attempts(db: apsw.Connection, numbers: Iterable[int]) -> None:
+    """Undo one `count_attempts`: the work ended without a crash."""
     db.executemany(
         "UPDATE inbox SET attempts = attempts - 1 WHERE number = ? AND attempts > 0",
         [(number,) for number in numbers],
@@ -349,7 +349,7 @@ def change_notices_owner(db: apsw.Connection, numbers: Iterable[int], *, owner: 
     db.executemany("UPDATE outbox SET owner = ? WHERE number = ?", [(owner, number) for number in numbers])
 
 
-def notice_tried(db: apsw.Connection, number: int, *, change: int) -> None:
+def count_notice_attempt(db: apsw.Connection, number: int, *, change: int) -> None:
     """Count an attempt to show a notice; -1 undoes it."""
     db.execute("UPDATE outbox SET attempts = max(0, attempts + ?) WHERE number = ?", (change, number))
 

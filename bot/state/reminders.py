@@ -159,7 +159,7 @@ def add(db: apsw.Connection, row: ReminderRow, *, at: str) -> ReminderRow:
     return found
 
 
-def active(db: apsw.Connection, chat: str) -> tuple[ReminderRow, ...]:
+def read_active(db: apsw.Connection, chat: str) -> tuple[ReminderRow, ...]:
     """Return the pending reminders of a chat, the next one first."""
     return tuple(_rows(db, "chat = ? AND state = 'active' ORDER BY due_at, number", (chat,)))
 

@@ -302,7 +302,7 @@ async def main():
     async def stop(chat):
         return turns[-1].stop()
     async def accept(message):
-        turns.append(ReplyTask(reply(message), in_words=str))
+        turns.append(ReplyTask(reply(message), explain=str))
         tasks.add(asyncio.create_task(terminal.render(reply_to(message, turns[-1].stream_parts()))))
     terminal = InteractiveTerminal(
         chat=ChatId("terminal", "main"), sender=PersonId("terminal", "owner"), now=lambda: datetime.now(UTC),

@@ -90,7 +90,7 @@ async def test_no_lane_and_no_task_is_left_when_all_is_said(house: Harness) -> N
     await house.chain.health.write()
     await asyncio.sleep(0)
     assert len(asyncio.all_tasks()) == before
-    assert house.assistant._lanes._lanes == house.assistant._turns == {}
+    assert house.assistant._queues._queues == house.assistant._turns == {}
     assert await house.count_undelivered() == 0
 
 
@@ -267,7 +267,7 @@ async def test_what_waits_for_its_turn_at_the_end_is_answered_with_the_next_star
         await house.accept("waits", chat="terminal:two")
         await house.assistant.close(0.05)
         gc.collect()
-        assert house.assistant._lanes._lanes == {}
+        assert house.assistant._queues._queues == {}
         assert house.terminal.replies() == {}
     model = ScriptedModel()
     for text in ("one", "two"):
@@ -430,7 +430,7 @@ async def test_many_conversations_are_kept_on_disk_not_in_memory(house: Harness)
         house.model.enqueue("yes")
         await house.accept("well?", chat=f"terminal:{number}")
     await house.wait_until_idle()
-    assert len(house.assistant._answering._conversations) <= 64
+    assert len(house.assistant._dispatcher._conversations) <= 64
     house.model.enqueue("yes")
     await house.say("again", chat="terminal:0")
     assert [getattr(each, "text", "") for each in house.model.history[-1].messages] == [
@@ -921,9 +921,9 @@ async def test_when_the_tokens_of_the_day_are_spent_that_is_said_and_what_was_sa
 async def abandon(house: Harness) -> None:
     """Leave everything as a process leaves it that is killed."""
     for running in house.assistant._turns.values():
-        running.assignment.parked = True
+        running.context.parked = True
     house.assistant._leaving = True
-    house.assistant._lanes.close()
+    house.assistant._queues.close()
     house.assistant._tasks.cancel()
     await house.assistant._tasks.wait(1)
 

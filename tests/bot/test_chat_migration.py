@@ -81,8 +81,8 @@ async def test_it_is_known_at_once_while_a_turn_still_runs_and_what_waits_goes_o
     ]
     assert await said_in(house, NEW) == ["first", "one and a half", "third", "three", "fifth", "five"]
     assert await house.count_undelivered() == 0
-    assert house.assistant._lanes._lanes == house.assistant._turns == {}
-    assert house.assistant._moves._under_way == {}
+    assert house.assistant._queues._queues == house.assistant._turns == {}
+    assert house.assistant._migrations._running == {}
 
 
 async def test_told_twice_and_again_after_a_restart_it_changes_nothing(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ async def test_a_crash_after_it_was_noted_leaves_the_rest_to_the_next_start(tmp_
         assert shown[f"-5#{running.id}"] == "there you are"
         assert f"-5#{waiting.id}" in shown
         assert await said_in(house, NEW) == ["Hi", "Hello", "slow", "there you are", "new", "yes"]
-        assert await house.state.read(chat_migration.moves) == ((OLD, NEW, True),)
+        assert await house.state.read(chat_migration.read_moves) == ((OLD, NEW, True),)
         assert await house.count_undelivered() == 0
 
 
@@ -245,7 +245,7 @@ async def test_what_comes_late_by_the_old_id_is_joined_when_the_reply_there_has_
     await house.accept("Hi", **IN_OLD)
     await house.wait_until_asked(1)
     await house.assistant.rename_chat(OLD, NEW)
-    await house.assistant._moves.wait_until_migrated(NEW)
+    await house.assistant._migrations.wait_until_migrated(NEW)
     assert await house.count_undelivered() == 1, "it is still being shown"
     await Conversation(house.state, OLD).append(UserMessage("late"))
     await house.wait_until_idle()
@@ -383,11 +383,11 @@ async def test_what_could_not_go_over_goes_over_later_and_keeps_nobody_waiting(
         del chat
 
     gone: list[tuple[ChatId, ChatId]] = []
-    moves = ChatMigrations(house.state, house.compactor, hold=hold, again_seconds=0.02)
-    await moves.record(OLD, NEW, noted=lambda: None)
+    moves = ChatMigrations(house.state, house.compactor, lock=hold, retry_seconds=0.02)
+    await moves.record(OLD, NEW, on_new=lambda: None)
     waiting = asyncio.create_task(moves.wait_until_migrated(NEW))
     task = asyncio.create_task(
-        moves.migrate(OLD, quiet=quiet, gone_over=lambda old, new: gone.append((old, new)))
+        moves.migrate(OLD, wait_until_idle=quiet, on_moved=lambda old, new: gone.append((old, new)))
     )
     await waiting
     assert gone == []

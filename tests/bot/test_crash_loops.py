@@ -62,7 +62,7 @@ async def test_what_kills_each_process_that_shows_it_is_given_up_and_the_rest_is
                 assert notice
                 if text == POISON:
                     for _ in range(MAX_TURN_ATTEMPTS - 3):  # as often as it has been the death of one before
-                        await house.inbox.notice_tried(notice.number)
+                        await house.inbox.count_notice_attempt(notice.number)
             else:
                 received = await house.inbox.accept(message(text, chat=str(chat)))
                 assert received

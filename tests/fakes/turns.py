@@ -50,7 +50,7 @@ def message(
 async def run_turn(agent: Agent, conversation: Conversation, text: str) -> AsyncGenerator[ReplyPart, None]:
     """Have something said and answered; what was said is on disk however early it is cut off."""
     said = message(text, chat=str(conversation.chat))
-    assignment = TurnContext(said.chat, said.sender, to_hear=[InboxMessage(0, said)])
+    assignment = TurnContext(said.chat, said.sender, new_messages=[InboxMessage(0, said)])
 
     async def begin() -> None:
         await conversation.load()

@@ -217,6 +217,6 @@ async def test_an_id_that_is_in_use_again_is_not_sent_away_from(state: State) ->
         chat_migration.save_move(db, OLD, NEW, at=AT)
         chat_migration.mark_moved(db, OLD)
         chat_migration.save_move(db, NEW, OLD, at=AT)
-        return chat_migration.moves(db)
+        return chat_migration.read_moves(db)
 
     assert await state.change(work) == ((NEW, OLD, False),)

@@ -182,7 +182,7 @@ async def test_nor_by_what_a_job_or_a_command_failed_of(away: Site) -> None:
             assert "127.0.0.1" not in told
     with pytest.raises(IndexUnavailable) as raised:
         await memory.sync()
-    said = away.website.assistant._answering.explain_error(message("/reindex"), raised.value)
+    said = away.website.assistant._dispatcher.explain_error(message("/reindex"), raised.value)
     assert said == "the index's server does not answer"
 
 
