@@ -1,23 +1,23 @@
-"""Pure: how much of an answer is taken from a server that says whatever it likes."""
+"""Pure: limits on what is accepted from a server's answer."""
 
 from collections.abc import Iterator
 
 MOST_CALLS = 200
-"""Tool calls of one answer. The agent runs far fewer; a model that has lost its way writes them without end."""
+"""Maximum tool calls in one answer. The agent runs far fewer, but a derailed model writes them without end."""
 MOST_TOKENS = 100_000_000
-"""That one answer can have cost: a larger count is no count, and no database takes it."""
+"""Maximum plausible token count of one answer: larger counts are ignored, and no database column holds them."""
 MOST_LEVELS = 100
-"""Of lists and objects in each other. What can just be read at 900 cannot be written again later, deeper in the
-program: the step would be in the conversation, and each further turn would fail on it."""
+"""Maximum nesting of lists and objects. JSON that can just be parsed at 900 levels cannot be encoded again
+deeper in the call stack: the step would be stored, and every later turn would fail on it."""
 
 
 def tokens(count: object) -> int:
-    """Return a count of tokens as a provider sent it; 0 where it is none."""
+    """Return a token count as a provider sent it; 0 if it is not a plausible count."""
     return count if type(count) is int and 0 < count <= MOST_TOKENS else 0
 
 
 def is_nested_deeply(value: object) -> bool:
-    """Return whether lists and objects stand in each other beyond MOST_LEVELS."""
+    """Return whether lists and objects are nested more than MOST_LEVELS deep."""
     level = [value]
     for _ in range(MOST_LEVELS):
         level = [inner for outer in level for inner in _inside(outer)]

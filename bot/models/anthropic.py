@@ -1,7 +1,7 @@
-"""Claude, by Anthropic's Messages API, and every server that speaks its language.
+"""Claude over Anthropic's Messages API, and every server that speaks it.
 
-After https://platform.claude.com/docs/en/api/messages and the pages on thinking, effort, prompt caching, preserved
-thinking and errors, as of November 2026.
+Follows https://platform.claude.com/docs/en/api/messages and the pages on thinking, effort, prompt caching,
+preserved thinking and errors, as of November 2026.
 """
 
 import base64
@@ -32,7 +32,7 @@ VERSION = "2023-06-01"
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 
 SILENCE = "…"
-"""What a person says where they said nothing: blank text is refused, and so is a history with no place for them."""
+"""Text of a person's empty message: Anthropic rejects blank text, and a history without the message."""
 
 _ERRORS: Mapping[str, type[ModelError]] = {
     "authentication_error": BadKey,
@@ -46,13 +46,13 @@ _ERRORS: Mapping[str, type[ModelError]] = {
     "overloaded_error": Overloaded,
     "enforced_spend_limit_reached": OutOfCredit,
 }
-"""By `error.details.error_code`, else by `error.type`."""
+"""Error types by `error.details.error_code`, else by `error.type`."""
 
 _EFFORTS = {"none": "low", "minimal": "low"}
-"""Words that others have for an effort, and Anthropic has not."""
+"""Effort names that other providers have and Anthropic lacks."""
 
 _BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16_384, "xhigh": 24_576, "max": 24_576}
-"""Tokens to think with, for models that know no effort."""
+"""Thinking budgets in tokens, for models without an effort setting."""
 MIN_BUDGET = 1024
 
 _CLAUDE = re.compile(r"claude-(?:[a-z]+-)?(\d)(?:[-.](\d{1,2}))?(?!\d)")
@@ -66,7 +66,7 @@ _CACHE_BREAKPOINT = {"cache_control": {"type": "ephemeral"}}
 
 
 def open_anthropic(options: ModelOptions, connection: ConnectionPool) -> HttpModel:
-    """Open one model, asked with one key; `base_url` is the host alone."""
+    """Open one model with one key; `base_url` is the host without a path."""
     return HttpModel(AnthropicChatDialect(options), connection, options)
 
 
@@ -93,7 +93,7 @@ class AnthropicChatDialect:
             self._temperature = {"temperature": options.temperature}
 
     def body(self, request: ModelRequest) -> Mapping[str, Any]:
-        """The stable beginning is marked for the cache: tools, system prompt, and the history in two places."""
+        """Return the request body, with cache marks on the tools, the system prompt and two places in the history."""
         messages = self._messages(request.messages)
         body = {**self._settings, "messages": messages}
         if body.get("thinking", {}).get("type") == "enabled" and _continues_without_thinking(messages):
@@ -111,11 +111,14 @@ class AnthropicChatDialect:
         return body
 
     def reader(self) -> AnswerReader:
-        """Begin to read an answer."""
+        """Return a reader for one answer."""
         return AnthropicReader()
 
     def kind_of(self, failure: HttpFailure) -> type[ModelError] | None:
-        """By the code, where there is one, else by the type; `invalid_request_error` says no more than its status."""
+        """Return the error type by code if there is one, else by type.
+
+        `invalid_request_error` adds nothing to the status.
+        """
         match failure.fields.get("error"):
             case {"details": {"error_code": str(code)}} if code in _ERRORS:
                 return _ERRORS[code]
@@ -124,15 +127,15 @@ class AnthropicChatDialect:
         return None
 
     def adapt(self, failure: HttpFailure) -> bool:
-        """Nothing: what Anthropic finds wrong with a request stands in words alone."""
+        """Return False: Anthropic explains bad requests in prose only, so there is nothing to adapt."""
         return False
 
     # -- messages -----------------------------------------------------------------------------------------
 
     def _messages(self, history: Sequence[Message]) -> list[dict[str, Any]]:
-        """Roles take turns, a person's comes first and last."""
+        """Return the messages with alternating roles, the user's first and last."""
         turns: list[dict[str, Any]] = []
-        said: list[int] = []  # places of the turns in which a person spoke
+        said: list[int] = []  # indices of the turns in which the person spoke
         if not history or isinstance(history[0], AssistantMessage):
             _append_blocks(turns, "user", [_text_block(SILENCE)])
         for message in history:
@@ -140,11 +143,11 @@ class AnthropicChatDialect:
             _append_blocks(turns, role, self._blocks(message))
             if isinstance(message, UserMessage):
                 said.append(len(turns) - 1)
-        # Not even white space at its end may be left of an answer that stands last: it would be a prefill.
+        # A final assistant turn is a prefill, which may not end in whitespace.
         if turns[-1]["role"] != "user":
             _append_blocks(turns, "user", [_text_block(SILENCE)])
-        # The end, for the next step; and where a person spoke last before, which is where the last turn's first
-        # step ended: the cache is searched no further back than 20 blocks from a mark.
+        # Mark the end, for the next step, and the person's previous message, where the first step of the last
+        # turn ended: the cache looks back at most 20 blocks from a mark.
         last = len(turns) - 1
         for place in {last, *[place for place in said if place < last][-1:]}:
             turns[place]["content"][-1] |= _CACHE_BREAKPOINT
@@ -180,7 +183,7 @@ class AnthropicChatDialect:
                 ]
 
     def _raw(self, message: AssistantMessage) -> list[dict[str, Any]]:
-        """The blocks as the same model wrote them; none where it was another, or where its calls were changed."""
+        """Return the blocks as this model wrote them; empty if another model wrote them or the calls were changed."""
         if message.raw is None or message.raw.kind != KIND or message.model != self._name:
             return []
         blocks = [dict(block) for block in message.raw.content["content"]]
@@ -189,13 +192,16 @@ class AnthropicChatDialect:
 
 
 def parse_version(model: str) -> tuple[int, int] | None:
-    """`claude-opus-4-6` is (4, 6), `claude-3-haiku-20240307` (3, 0); None for what is no Claude, or has no number."""
+    """Return a model's version: `claude-opus-4-6` is (4, 6), `claude-3-haiku-20240307` is (3, 0).
+
+    None for other models and for names without a number.
+    """
     found = _CLAUDE.search(model.lower())
     return (int(found[1]), int(found[2] or 0)) if found else None
 
 
 def max_answer_tokens(options: ModelOptions) -> int:
-    """`max_tokens` has to be given, thoughts count, and more than the model can is refused."""
+    """Return `max_tokens`, which is required, includes thinking and may not exceed the model's limit."""
     if options.max_tokens is not None:
         return options.max_tokens
     version = parse_version(options.model)
@@ -205,17 +211,18 @@ def max_answer_tokens(options: ModelOptions) -> int:
 
 
 def thinking_config(options: ModelOptions) -> Mapping[str, Any]:
-    """What to ask for, by what each generation takes; the wrong form is refused."""
+    """Return the thinking fields for the model's generation; Anthropic rejects those of another generation."""
     version = parse_version(options.model)
     effort = options.reasoning_effort
     if version and version >= _ADAPTIVE_THINKING:
         thinks = version >= _ALWAYS_THINKING or effort not in (None, "none")
         if not thinks:
             return {}
-        # Summaries are signs of life: without them a model is silent until it has thought.
+        # Summaries show that the model is alive: without them it sends nothing until it has finished
+        # thinking.
         thinking: dict[str, Any] = {"type": "adaptive", "display": "summarized"}
         if version >= _BOUND_THINKING:
-            # A thought is bound to all that was sent before it, and the system prompt has today's date in it.
+            # A thought is bound to everything sent before it, and the system prompt contains today's date.
             thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
         if effort is None:
             return {"thinking": thinking}
@@ -229,9 +236,9 @@ def thinking_config(options: ModelOptions) -> Mapping[str, Any]:
 
 
 def _continues_without_thinking(turns: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the model is to go on with calls that began without a thought of its own, such as another's.
+    """Return whether the last turn's tool calls began without a thought, for example another model's.
 
-    Where it has a budget to think, that is refused.
+    With a thinking budget Anthropic rejects such a history.
     """
     first: Mapping[str, Any] | None = None
     for turn in reversed(turns):
@@ -259,5 +266,5 @@ def _image_block(media_type: str, data: bytes) -> dict[str, Any]:
 
 
 def _tool_name(name: str) -> str:
-    """Another model may have called what no tool can be named here, and its history would be refused for ever."""
+    """Return a valid tool name: another model may have invented one that Anthropic would reject in the history."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:64] or "_"

@@ -1,4 +1,4 @@
-"""Puts an answer of Anthropic's Messages API together, event by event."""
+"""Assemble an answer of Anthropic's Messages API from its events."""
 
 import json
 from collections.abc import Mapping
@@ -25,11 +25,11 @@ _STATUS: Mapping[str, int] = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""What an error would have come with, had it come before the answer began; 500 for any other."""
+"""HTTP status that an error would have had before the stream began; 500 for any other."""
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 MOST_BLOCKS = 10 * MOST_CALLS
-"""A call has some thoughts and words before it."""
+"""Maximum content blocks: each call may come with some thoughts and text."""
 
 _DELTAS: Mapping[object, str] = {
     "text_delta": "text",
@@ -37,17 +37,17 @@ _DELTAS: Mapping[object, str] = {
     "signature_delta": "signature",
     "input_json_delta": "partial_json",
 }
-"""Deltas whose text is to be joined, and the field that it stands in."""
+"""Delta types whose text is joined, with the field that holds it."""
 
 
 def parse_input(arguments: str) -> dict[str, Any]:
-    """A call's arguments as `input`, which has to be an object whatever the model wrote.
+    """Return a call's arguments as `input`, which must be an object whatever the model wrote.
 
-    Broken ones are wrapped the way that Anthropic recommends, so that the model can see what it did.
+    Broken arguments are wrapped the way Anthropic recommends, so that the model can see its mistake.
     """
     try:
         found = parse_arguments(arguments)
-        json.dumps(found, allow_nan=False)  # NaN and 1e999 are read, but would break the whole request
+        json.dumps(found, allow_nan=False)  # NaN and 1e999 parse, but would break the whole request
     except ValueError:
         return {"INVALID_JSON": arguments}
     return found
@@ -55,13 +55,13 @@ def parse_input(arguments: str) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class _ContentBlock:
-    """One piece of content: how it began, and what came after."""
+    """One content block: its start and the deltas after it."""
 
     began: dict[str, Any]
     pieces: dict[str, list[str]] = field(default_factory=dict)
     citations: list[Any] = field(default_factory=list)
     readable: bool = True
-    """False where something came for it that is unknown here: it would be refused as half a block."""
+    """False after an unknown delta: sending the incomplete block back would be rejected."""
 
     @property
     def kind(self) -> object:
@@ -73,13 +73,13 @@ class _ContentBlock:
 
     @property
     def arguments(self) -> str:
-        """JSON as the model wrote it."""
+        """Return the arguments as JSON, exactly as the model wrote them."""
         return self.join("partial_json").strip() or json.dumps(
             self.began.get("input") or {}, ensure_ascii=False
         )
 
     def raw(self) -> dict[str, Any]:
-        """The block as it is sent back."""
+        """Return the block as it is sent back."""
         whole = {**self.began, **{name: self.join(name) for name in self.pieces}}
         if self.citations:
             whole["citations"] = [*(whole.get("citations") or ()), *self.citations]
@@ -89,7 +89,7 @@ class _ContentBlock:
 
 
 class AnthropicReader:
-    """A `Reader`. Each tool call gets an id of ours at once, in the raw step too."""
+    """An `AnswerReader`. Each tool call gets one of our ids at once, in the raw step too."""
 
     def __init__(self) -> None:
         self.stage: AnswerStage = "waiting"
@@ -101,7 +101,10 @@ class AnthropicReader:
         self._any = False
 
     def read(self, event: bytes) -> str:
-        """Take in the data of one event; those that are unknown are left out, as Anthropic asks."""
+        """Read one event's data and return its text; unknown events are skipped, as Anthropic asks.
+
+        Raises ErrorEvent.
+        """
         fields = json.loads(event.decode())
         self._any = True
         match fields["type"]:
@@ -121,7 +124,7 @@ class AnthropicReader:
         return ""
 
     def read_whole(self, fields: Mapping[str, Any]) -> str:
-        """Take in a message that came in one piece."""
+        """Read a message that came in one piece and return its text. Raises ErrorEvent."""
         if fields["type"] == "error":
             raise read_error_event(fields)
         self._any = self.ended = True
@@ -130,7 +133,7 @@ class AnthropicReader:
         return "".join(self._begin(index, block) for index, block in enumerate(fields["content"]))
 
     def answer(self) -> Answer:
-        """Give all of it."""
+        """Return the whole answer. Raises ContentRefused, ContextTooLong, CutOff or EmptyAnswer."""
         if not self._any:
             raise EmptyAnswer("sent nothing")
         if not self.ended:
@@ -197,7 +200,7 @@ class AnthropicReader:
         return ""
 
     def _count(self, usage: object) -> None:
-        """Each usage is the whole so far, but not each has every count."""
+        """Update the usage; each event reports totals so far, but not every field."""
         if isinstance(usage, Mapping):
             self._usage |= {name: tokens(usage[name]) for name in _COUNTS if isinstance(usage.get(name), int)}
 
@@ -212,7 +215,7 @@ class AnthropicReader:
 
 
 def read_error_event(fields: Mapping[str, Any]) -> ErrorEvent:
-    """An error that came where an answer was due."""
+    """Return the error that was sent in place of an answer."""
     match fields:
         case {"error": {"type": str(kind)}}:
             return ErrorEvent(HttpFailure(_STATUS.get(kind, 500), fields))
@@ -220,5 +223,5 @@ def read_error_event(fields: Mapping[str, Any]) -> ErrorEvent:
 
 
 def _can_be_resent(block: _ContentBlock) -> bool:
-    """Blank text comes between thoughts and calls, but is refused on its way back."""
+    """Return whether a block may be sent back: Anthropic sends blank text but rejects it."""
     return block.readable and not (block.kind == "text" and not block.join("text").strip())

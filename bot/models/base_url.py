@@ -1,4 +1,4 @@
-"""The address of an OpenAI-like server: as it is set, or with the `/v1` that was left out."""
+"""The base URL of an OpenAI-compatible server: as configured, or with a missing `/v1` added."""
 
 import logging
 from collections.abc import Mapping
@@ -13,22 +13,22 @@ VERSION = "/v1"
 
 
 class BaseUrl:
-    """Where a provider is asked; all its models share it.
+    """The base URL of a provider, shared by all its models.
 
-    A `base_url` without any path may lack its version. After a 404 it is tried once with `/v1`, and what came of
-    that counts as long as the program runs. Nothing else is tried.
+    A `base_url` without a path may lack its version. After a 404, `/v1` is tried once; the result is kept for
+    the life of the process. Nothing else is tried.
     """
 
     def __init__(self, base_url: str) -> None:
-        """`base_url`: without a slash at its end."""
+        """`base_url` has no trailing slash."""
         self._set = base_url
         self._tried = bool(urlsplit(base_url).path)
         self.base_url = base_url
-        """As it is used now."""
+        """The URL currently in use."""
 
     def adapt(self, failure: HttpFailure) -> bool:
-        """After a 404: return whether the request is to be made again, at the address with its version."""
-        if kind_of(failure) is not None:  # it speaks our language here, and has no such model
+        """After a 404: return whether the request should be repeated at the versioned URL."""
+        if kind_of(failure) is not None:  # the server speaks our protocol here, but has no such model
             return False
         if self.try_version():
             return True
@@ -37,7 +37,7 @@ class BaseUrl:
         return False
 
     def try_version(self) -> bool:
-        """After a 404: use the address with `/v1`; return whether that is new."""
+        """After a 404: switch to the URL with `/v1`; return whether that changed anything."""
         if self._tried:
             return False
         self._tried = True
@@ -46,7 +46,7 @@ class BaseUrl:
         return True
 
     def give_up(self) -> None:
-        """After a 404 there too: use the address as it is set."""
+        """Return to the configured URL after a 404 at `/v1` too."""
         self.base_url = self._set
 
 

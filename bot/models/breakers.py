@@ -1,4 +1,4 @@
-"""How every model fares: in memory for who asks now, in state.db for the next start and for other processes."""
+"""Health of every model: in memory for this process, in state.db for restarts and other processes."""
 
 import asyncio
 import logging
@@ -13,34 +13,37 @@ from bot.models.health import CallOutcome, Health, RouteName, after, close_break
 log = logging.getLogger(__name__)
 
 REFRESH_SECONDS = 2.0
-"""How old what is known of other processes' calls may be."""
+"""Maximum age of what this process knows about calls of other processes."""
 MAX_UNWRITTEN = 1000
-"""Outcomes that are kept in memory while state.db cannot be written."""
+"""Maximum outcomes kept in memory while state.db cannot be written."""
 WRITE_SECONDS = 1.0
-"""How long answers wait to be written together; failures do not wait."""
+"""Delay for writing successes in batches; failures are written at once."""
 
 
 class HealthStore(Protocol):
-    """Where it is kept."""
+    """Persistent storage of model health."""
 
     async def read_model_health(self) -> Sequence[Health]:
-        """All that is known."""
+        """Return all stored health."""
         ...
 
     async def record_outcomes(self, outcomes: Sequence[CallOutcome]) -> None:
-        """Add to it."""
+        """Add outcomes to the stored health."""
         ...
 
     async def reset_model_health(self, model: str) -> None:
-        """Close the breakers of a model, or of all where it is ""."""
+        """Close the breakers of one model, or of all if `model` is ""."""
         ...
 
 
 class Breakers:
-    """What `FallbackModel` asks before each call and tells after it. `store` None: in memory alone."""
+    """Circuit breakers that `FallbackModel` checks before each call and updates after it.
+
+    `store` None keeps them in memory only.
+    """
 
     def __init__(self, store: HealthStore | None = None, *, now: Callable[[], float] = time.time) -> None:
-        """`now`: seconds since 1970."""
+        """`now` returns seconds since 1970."""
         self.now = now
         self._store = store
         self._known: dict[RouteName, Health] = {}
@@ -51,27 +54,27 @@ class Breakers:
         self._writing: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
         self._recorded = self._tried = 0
-        """How many outcomes were to be written, and to how many of them that has been tried."""
+        """Number of outcomes to write, and number of those for which a write was attempted."""
         self._written = asyncio.Event()
-        """Set and replaced each time that it has been tried."""
+        """Set and replaced after each write attempt."""
         self._reading = asyncio.Lock()
 
     def of(self, name: RouteName) -> Health:
-        """What is known of one route."""
+        """Return the health of one route."""
         return self._known.get(name) or _new_health(name)
 
     def is_ready(self, name: RouteName) -> bool:
-        """Whether it can be expected to answer; on probation for one caller at a time."""
+        """Return whether the route may be called; while half open, only one caller may probe it."""
         health, now = self.of(name), self.now()
         return not health.is_open(now) and not (health.is_half_open(now) and name in self._probes)
 
     def asked_at(self, name: RouteName) -> float:
-        """When it was asked last, in seconds since 1970; 0 for never."""
+        """Return when the route was last called, in seconds since 1970; 0 for never."""
         health = self.of(name)
         return max(self._begun.get(name, 0.0), health.last_answer_at, health.last_failure_at)
 
     def begin(self, name: RouteName) -> bool:
-        """Tell that it is being asked; returns whether this is the one probe after a rest."""
+        """Record that a call begins; return whether it is the one probe of a half-open breaker."""
         self._begun[name] = self.now()
         probe = self.of(name).is_half_open(self.now()) and name not in self._probes
         if probe:
@@ -79,11 +82,11 @@ class Breakers:
         return probe
 
     def end_probe(self, name: RouteName) -> None:
-        """Tell that a probe is over, whatever came of it."""
+        """Record that a probe has ended, with any result."""
         self._probes.discard(name)
 
     def record(self, outcomes: Iterable[CallOutcome]) -> None:
-        """Take in how a call went; written soon."""
+        """Record outcomes; they are written soon after."""
         fresh = list(outcomes)
         if not fresh:
             return
@@ -96,11 +99,11 @@ class Breakers:
         if any(outcome.error for outcome in fresh):
             self._hurry.set()
         if self._writing is None or self._writing.done():
-            # In a context of its own: it writes for all turns, and its lines in the log belong to none of them.
+            # Its own context: it writes for all turns, so its log lines belong to none of them.
             self._writing = asyncio.create_task(self._write_soon(self._store), context=Context())
 
     async def refresh(self) -> None:
-        """Bring in what other processes have learnt, where what is known is no longer fresh."""
+        """Read what other processes have learnt if our copy is stale."""
         if self._store is None or self._store_is_fresh():
             return
         async with self._reading:
@@ -120,7 +123,7 @@ class Breakers:
             self._known[outcome.route] = after(self.of(outcome.route), outcome)
 
     async def reset(self, model: str = "") -> None:
-        """Close the breakers of one model, or of all."""
+        """Close the breakers of one model, or of all if `model` is ""."""
         await self.write()
         if self._store is not None:
             await self._store.reset_model_health(model)
@@ -129,7 +132,7 @@ class Breakers:
                 self._known[name] = close_breaker(health)
 
     async def write(self) -> None:
-        """Have all on disk that is known by now; who asks does not wait for what comes in meanwhile."""
+        """Write everything recorded so far; outcomes that arrive meanwhile do not delay the caller."""
         wanted = self._recorded
         while self._tried < wanted and self._writing is not None and not self._writing.done():
             self._hurry.set()
@@ -152,7 +155,7 @@ class Breakers:
             except Exception as fault:  # noqa: BLE001
                 log.warning("how the models fare could not be kept: %s", fault)
                 del self._unwritten[:-MAX_UNWRITTEN]
-                return  # kept in memory, and tried again with the next
+                return  # kept in memory and retried with the next write
             finally:
                 self._tried = upto
                 self._written.set()

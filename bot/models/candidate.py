@@ -1,4 +1,4 @@
-"""A model of a chain, and the ways to be answered by it."""
+"""A model of the chain and the routes to it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,41 +19,41 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class ModelCandidate:
-    """A model with all its keys, at least one route."""
+    """A model with all its keys; at least one route."""
 
     name: str
     """`provider/model`."""
     routes: tuple[Route, ...]
     window: int | None = None
-    """Tokens that it takes in; None where that is not known."""
+    """Input limit in tokens; None if unknown."""
     window_is_set: bool = False
-    """Whether the owner has named that window: then a provider's word counts for nothing."""
+    """Whether the owner set the window, which overrides what the provider reports."""
     last_resort: bool = False
-    """No language model: it answers at once and always, but only what none of those does."""
+    """Whether it is no language model: it always answers at once, but is asked only after all others failed."""
     sight: ImageSupport | None = None
-    """Whether it sees pictures; None where nobody has asked."""
+    """Image support; None if nobody has asked."""
 
     @property
     def lacks_vision(self) -> bool:
-        """Whether it is known to see no pictures."""
+        """Return whether it is known not to accept images."""
         return self.sight is not None and self.sight.sees is False
 
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """One request that was sent in vain."""
+    """One request that failed."""
 
     route: RouteName
     number: int
-    """Counts from 1 for this route in this call."""
+    """Attempt number, from 1, for this route in this call."""
     error: ModelError
 
 
 @dataclass(frozen=True, slots=True)
 class FallbackHooks:
-    """Who wants to know what goes on."""
+    """Callbacks that observe a call."""
 
     on_retry: Callable[[str, int, ModelError], None]
-    """(model, number of the try that failed, why), before the same model is asked again."""
+    """(model, number of the failed attempt, error), before the same model is asked again."""
     on_fallback: Callable[[str, str, ModelError], None]
-    """(model that failed, model that is asked next, why)."""
+    """(failed model, next model, error)."""

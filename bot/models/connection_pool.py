@@ -12,34 +12,34 @@ from bot.models.errors import TimedOut
 from memory.http_responses import ssl_context_for
 
 CALLS_AT_ONCE = 16
-"""Calls that one httpx client makes at once. Its pool looks at all connections for each of its calls: with 200 calls at
-once in one client that took longer than all else that they cost."""
+"""Maximum concurrent calls of one httpx client. Its pool scans all connections on each call: at 200
+concurrent calls that cost more than everything else."""
 
 
 class ConnectionPool:
-    """The connections to one provider, which all its models and keys share; made when first needed."""
+    """The connections to one provider, shared by its models and keys and opened on first use."""
 
     def __init__(self, base_url: str, *, connect_seconds: float) -> None:
         self.address = BaseUrl(base_url)
-        """Of an OpenAI-like provider: as all its models use it."""
+        """Base URL of an OpenAI-compatible provider, shared by its models."""
         self._base_url = base_url
         self._connect_seconds = connect_seconds
         self._clients: list[httpx.AsyncClient] = []
-        """Those that may be asked."""
+        """Clients that accept new calls."""
         self._calls: Counter[httpx.AsyncClient] = Counter()
-        """How many calls each client is at, also one that is not asked any more."""
+        """Running calls of each client, including retired clients."""
         self._closed = False
 
     @property
     def client(self) -> httpx.AsyncClient:
-        """Who makes the next call.
+        """Return the client for the next call.
 
-        Raises ValueError, httpx.InvalidURL, OSError or ImportError where the environment has a proxy or certificates
-        of no use, and ValueError once it is closed.
+        Raises ValueError, httpx.InvalidURL, OSError or ImportError if the environment's proxy or certificates
+        are unusable, and ValueError after `close`.
         """
         if self._closed:
             raise ValueError("the connection was closed")
-        for client in self._clients:  # the first with room, so that the others come to rest, and go
+        for client in self._clients:  # the first with room, so that the others become idle and are closed
             if self._calls[client] < CALLS_AT_ONCE:
                 return client
         self._clients.append(self._open_client())
@@ -47,10 +47,10 @@ class ConnectionPool:
 
     @asynccontextmanager
     async def in_use(self, client: httpx.AsyncClient) -> AsyncIterator[None]:
-        """While a call is made. Where it is left early over HTTP/2, the next is made over a new connection.
+        """Count a running call. If it is abandoned over HTTP/2, the next call uses a new connection.
 
-        httpx tells no server there that an answer is not wanted any more, and goes on to use a connection that is
-        dead, for its calls share one: a closed one ends both.
+        httpx does not cancel the stream on the server, and keeps using a dead connection because its calls
+        share one; a new connection avoids both.
         """
         self._calls[client] += 1
         try:
@@ -69,7 +69,7 @@ class ConnectionPool:
                     await client.aclose()
 
     async def close(self) -> None:
-        """Close what is open; who still waits for an answer is told so."""
+        """Close all connections; pending calls fail."""
         self._closed = True
         for client in {*self._calls, *self._clients}:
             await client.aclose()
@@ -79,12 +79,12 @@ class ConnectionPool:
             verify=ssl_context_for(self._base_url),
             http2=self._may_be_shared,
             headers={
-                # An answer comes in small pieces, each at once: packing would only hold them back.
+                # Answers arrive in small pieces that are needed at once; compression would delay them.
                 "Accept-Encoding": "identity",
                 "Content-Type": "application/json",
                 "User-Agent": "commonplace",
             },
-            # All but the connecting is watched by `Limits`, whatever it is that hangs.
+            # `Timeouts` bounds everything except connecting.
             timeout=httpx.Timeout(None, connect=self._connect_seconds),
             limits=httpx.Limits(max_connections=CALLS_AT_ONCE, keepalive_expiry=60.0),
         )

@@ -1,4 +1,4 @@
-"""How many tokens well-known models take in. As of November 2026; a provider's own word, once heard, counts more."""
+"""Input limits of well-known models, as of November 2026; a provider's own report overrides them."""
 
 import re
 
@@ -33,10 +33,10 @@ _WINDOWS = (
 )
 
 SMALLEST_WINDOW = min(tokens for _, tokens in _WINDOWS)
-"""Tokens: what a model of unknown window is taken to hold at least."""
+"""Minimum input limit, in tokens, that is assumed for an unknown model."""
 
 
 def known_window(model: str) -> int | None:
-    """Tokens that a model of this name takes in; None for one that is not known. The first pattern that fits counts."""
+    """Return the input limit in tokens of a model of this name; None if unknown. The first matching pattern counts."""
     name = model.lower()
     return next((tokens for pattern, tokens in _WINDOWS if re.search(pattern, name)), None)

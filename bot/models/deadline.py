@@ -1,4 +1,4 @@
-"""How long one call over HTTP may still take."""
+"""Deadline of one HTTP call."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Deadline:
-    """How long the call in hand may still take."""
+    """Deadline of the running call, moved by each sign of progress."""
 
     def __init__(self, limits: Timeouts) -> None:
         self._limits = limits
@@ -24,13 +24,14 @@ class Deadline:
         self._waiting: asyncio.Task[Any] | None = None
         self._rang = False
         self.first_token = 0.0
-        """Seconds from the start; 0 while there is none."""
+        """Seconds from the start; 0 until then."""
         self.bytes_read = 0
 
     async def wait_for(self, coming: Awaitable[T]) -> T:
-        """Wait until the deadline at most; raise TimeoutError.
+        """Wait for an awaitable until the deadline. Raises TimeoutError.
 
-        One timer, moved on when it rings too early: a new one for each piece would cost more than to read the piece.
+        One timer is rescheduled if it fires too early: a new timer for each piece would cost more than
+        reading it.
         """
         task = asyncio.current_task()
         assert task
@@ -42,7 +43,7 @@ class Deadline:
         try:
             return await coming
         except asyncio.CancelledError as error:
-            if self._rang and task.cancelling() <= cancelled_before + 1:  # nobody else wants it to end
+            if self._rang and task.cancelling() <= cancelled_before + 1:  # cancelled by the timer alone
                 raise TimeoutError from error
             raise
         finally:
@@ -51,7 +52,7 @@ class Deadline:
                 task.uncancel()
 
     def stop(self) -> None:
-        """Nothing more is waited for."""
+        """Cancel the timer."""
         if self._timer:
             self._timer.cancel()
             self._timer = None
@@ -62,7 +63,7 @@ class Deadline:
 
     def _expire(self) -> None:
         self._timer = None
-        if self._waiting is None:  # whoever reads the answer takes their time: the next wait sees to it
+        if self._waiting is None:  # the consumer is working; the next wait checks the deadline
             return
         deadline = self.expires_at()
         if self._loop.time() < deadline:
@@ -72,25 +73,25 @@ class Deadline:
             self._waiting.cancel()
 
     def record_progress(self, stage: AnswerStage) -> None:
-        """Something came; the answer is at this stage now."""
-        if stage == "waiting":  # a ping is no sign of an answer
+        """Record that something arrived and which stage the answer has reached."""
+        if stage == "waiting":  # a ping is not part of an answer
             return
         self._last = self._loop.time()
         self.first_token = self.first_token or self._last - self._start
         self._stage = stage
 
     def pause(self) -> None:
-        """Whoever reads the answer has the word: the time they take is not the model's."""
+        """Stop counting while the consumer works: that time is not the model's."""
         self._paused_at = self._loop.time()
 
     def resume(self) -> None:
-        """Whoever reads the answer wants more."""
+        """Count again: the consumer wants more."""
         away = self._loop.time() - self._paused_at
         self._start += away
         self._last += away
 
     def expires_at(self) -> float:
-        """Until when something more has to come, on the loop's clock."""
+        """Return the loop time by which something more must arrive."""
         limits = self._limits
         if self._stage == "waiting":
             return self._start + min(limits.first_token, limits.begin)
@@ -98,7 +99,7 @@ class Deadline:
         return min(self._last + limits.idle, self._start + whole)
 
     def describe(self) -> str:
-        """What to say when the deadline has passed."""
+        """Describe which limit was exceeded."""
         limits = self._limits
         if self._stage == "waiting":
             return f"gave no sign of an answer within {min(limits.first_token, limits.begin):g} s"

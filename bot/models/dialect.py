@@ -1,4 +1,4 @@
-"""The seam between `HttpModel` and the providers: what each says for itself."""
+"""The interface between `HttpModel` and the providers."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol
@@ -34,12 +34,12 @@ AnswerStage = Literal["waiting", "thinking", "answering"]
 
 
 def kind_of_status(status: int) -> type[ModelError]:
-    """What an HTTP status alone says."""
+    """Return the error type for an HTTP status."""
     return _STATUS.get(status) or (ServerFailed if status >= 500 else BadRequest)
 
 
 class ErrorEvent(Exception):
-    """An error that came as an event, in the middle of an answer; its failure's status may be a guess."""
+    """An error that arrived as an event in the middle of an answer; the status in `failure` may be a guess."""
 
     def __init__(self, failure: HttpFailure) -> None:
         super().__init__(failure.status)
@@ -47,56 +47,59 @@ class ErrorEvent(Exception):
 
 
 class AnswerReader(Protocol):
-    """Puts one answer together. May raise `ErrorEvent`, `ModelError`, LookupError, TypeError and ValueError at will."""
+    """Assembles one answer. May raise `ErrorEvent`, `ModelError`, LookupError, TypeError and ValueError anywhere."""
 
     @property
     def stage(self) -> AnswerStage:
-        """`thinking` after the first token of any kind, `answering` after the first of text or of a call."""
+        """`thinking` after the first token of any kind, `answering` after the first of text or a call."""
         ...
 
     @property
     def ended(self) -> bool:
-        """Whether the provider has said that nothing more comes; what follows is not read."""
+        """Whether the provider has marked the end; anything after it is ignored."""
         ...
 
     def read(self, event: bytes) -> str:
-        """Take in the data of one event; give the text in it that is to be shown."""
+        """Read one event's data and return the text in it that is to be shown."""
         ...
 
     def read_whole(self, fields: Mapping[str, Any]) -> str:
-        """Take in an answer that came in one piece, from a server that does not stream."""
+        """Read an answer that came in one piece, from a server that does not stream; return its text."""
         ...
 
     def answer(self) -> Answer:
-        """Give all of it; raise CutOff where the provider has not said that it is whole, EmptyAnswer for nothing."""
+        """Return the whole answer.
+
+        Raises CutOff if the provider has not marked its end, EmptyAnswer if nothing came.
+        """
         ...
 
 
 class ChatDialect(Protocol):
-    """What is a provider's own: where it is asked, how, and what its answers and errors look like."""
+    """What differs between providers: URLs, headers, requests, answers and errors."""
 
     @property
     def url(self) -> str:
-        """Where requests are posted to."""
+        """URL that requests are posted to."""
         ...
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What goes with each request; the key is here, never in the URL."""
+        """Headers of each request; they hold the key, which is never in the URL."""
         ...
 
     def body(self, request: ModelRequest) -> Mapping[str, Any]:
-        """The request as the provider takes it."""
+        """Return the request as the provider takes it."""
         ...
 
     def reader(self) -> AnswerReader:
-        """Begin to read an answer."""
+        """Return a reader for one answer."""
         ...
 
     def kind_of(self, failure: HttpFailure) -> type[ModelError] | None:
-        """What the provider's own error type or code means; None leaves it to the status."""
+        """Return what the provider's own error type or code means; None leaves it to the status."""
         ...
 
     def adapt(self, failure: HttpFailure) -> bool:
-        """Learn from a refusal: whether the same request is worth asking again in another form, now and in future."""
+        """Learn from a rejected request; return whether to repeat it in another form, now and in future."""
         ...

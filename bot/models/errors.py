@@ -1,24 +1,24 @@
-"""Why a model gave no answer, as types: whoever reacts asks for the type and never reads the words.
+"""Types for why a model gave no answer: callers check the type and never read the words.
 
-One place reads words, `overflow`, and makes them a type.
+Only `overflow` reads words, and turns them into a type.
 
 ModelError
-├── RateLimited        rate_limit        429, or an exhausted quota that comes back by waiting; may carry `retry_after`
-├── Overloaded         overloaded        529, 503 of a provider that says so
-├── ServerFailed       server            other 5xx, and whatever else broke on their side
+├── RateLimited        rate_limit        429, or a quota that renews by waiting; may carry `retry_after`
+├── Overloaded         overloaded        529, or 503 from a provider that says so
+├── ServerFailed       server            other 5xx, and any other failure on their side
 ├── TimedOut           timeout           no first token, or silence, for too long; 408
 ├── Unreachable        network           refused, reset, no such host
 │   └── CutOff         network           the connection ended in the middle of the answer
 ├── BadKey             auth              401, 403: missing, wrong, or not allowed to use this model
-├── OutOfCredit        billing           402, or a quota that waiting does not renew
+├── OutOfCredit        billing           402, or a quota that does not renew by waiting
 ├── ContextTooLong     context_length    the request does not fit the model's window
-│   └── PerhapsTooLong bad_request       a long request was refused without a reason: it is tried once with less
+│   └── PerhapsTooLong bad_request       a long request was rejected without a reason; retried once, shortened
 ├── ModelNotFound      not_found         404, or an error code that says so
 ├── BadRequest         bad_request       other 4xx: our own mistake, or a feature that the model lacks
 ├── ContentRefused     refused           the provider will not answer this
 ├── EmptyAnswer        empty             nothing, or nothing readable, came back
-├── BrokenToolCall     broken_tool_call  arguments that are no JSON, time after time
-└── NoModelAnswered    -                 all of them failed; carries every try
+├── BrokenToolCall     broken_tool_call  arguments that are not JSON, several times in a row
+└── NoModelAnswered    -                 all of them failed; carries every attempt
 """
 
 from collections.abc import Sequence
@@ -29,15 +29,15 @@ from typing import ClassVar
 class ModelError(Exception):
     """A model did not answer; `kind` is the class's name in `[models.on_error]`.
 
-    `detail` is one line for the owner's log, with no secret in it. `mend` is what to do about it, in words of ours that
-    anybody may see; "" where nothing can be said.
+    `detail` is one line for the owner's log, without secrets. `mend` says what to do about it, in our own
+    words that anybody may see; "" if there is no advice.
     """
 
     kind: ClassVar[str] = ""
     mend: str = ""
 
     def __init__(self, detail: str, *, model: str = "", retry_after: float | None = None) -> None:
-        """`retry_after`: seconds after which the provider wants to be asked again, where it said so."""
+        """`retry_after`: seconds after which the provider asked to be called again; None if it named none."""
         super().__init__(detail)
         self.detail = detail
         self.model = model
@@ -45,37 +45,37 @@ class ModelError(Exception):
 
 
 class RateLimited(ModelError):
-    """Too many requests, or tokens, in a time."""
+    """Too many requests or tokens in a period."""
 
     kind = "rate_limit"
 
 
 class Overloaded(ModelError):
-    """The provider is too busy for anybody."""
+    """The provider is too busy to serve anyone."""
 
     kind = "overloaded"
 
 
 class ServerFailed(ModelError):
-    """The provider broke."""
+    """The provider failed."""
 
     kind = "server"
 
 
 class TimedOut(ModelError):
-    """No first token, or no further one, within the limit."""
+    """No first token, or no further token, within the limit."""
 
     kind = "timeout"
 
 
 class Unreachable(ModelError):
-    """No connection."""
+    """The provider could not be reached."""
 
     kind = "network"
 
 
 class CutOff(Unreachable):
-    """A connection that ended in the middle of the answer."""
+    """The connection ended in the middle of the answer."""
 
 
 class BadKey(ModelError):
@@ -85,13 +85,13 @@ class BadKey(ModelError):
 
 
 class OutOfCredit(ModelError):
-    """The account has nothing left."""
+    """The account has no credit left."""
 
     kind = "billing"
 
 
 class ContextTooLong(ModelError):
-    """The request is larger than the model's window; `window` in tokens where the provider has named it."""
+    """The request is larger than the model's window; `window` in tokens if the provider named it."""
 
     kind = "context_length"
 
@@ -103,7 +103,7 @@ class ContextTooLong(ModelError):
 
 
 class PerhapsTooLong(ContextTooLong):
-    """The provider refused a long request and gave no reason; its length may be the reason."""
+    """The provider rejected a long request without a reason; its length may be the reason."""
 
     kind = "bad_request"
 
@@ -115,7 +115,7 @@ class ModelNotFound(ModelError):
 
 
 class BadRequest(ModelError):
-    """The provider found the request itself at fault; `unexplained` where it blames nothing in particular."""
+    """The provider found the request itself at fault; `unexplained` if it named no reason."""
 
     kind = "bad_request"
 
@@ -139,7 +139,7 @@ class EmptyAnswer(ModelError):
 
 
 class BrokenToolCall(ModelError):
-    """The model went on calling tools with arguments that are no JSON."""
+    """The model kept calling tools with arguments that are not JSON."""
 
     kind = "broken_tool_call"
 
@@ -179,5 +179,5 @@ _KINDS = {
 
 
 def error_of_kind(kind: str) -> type[ModelError]:
-    """The class of a `kind` that was stored; ModelError itself for one that there is no more."""
+    """Return the class of a stored `kind`; ModelError for one that no longer exists."""
     return _KINDS.get(kind, ModelError)

@@ -1,4 +1,4 @@
-"""From the settings to the model that answers: every model of the chain, with every key."""
+"""Build the answering model from the settings: every model of the chain, with every key."""
 
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 
 
 class LazyModel:
-    """A `LanguageModel` whose client is imported and opened once it is asked: most of a chain never are."""
+    """A `LanguageModel` that imports and opens its client on the first call.
+
+    Most models of a chain are never called.
+    """
 
     def __init__(self, name: str, client: Callable[[], LanguageModel]) -> None:
         self.name = name
@@ -38,7 +41,7 @@ class LazyModel:
         self._opened: LanguageModel | None = None
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """As the client does."""
+        """Stream as the client does."""
         if self._opened is None:
             self._opened = self._client()
         return self._opened.stream(request)
@@ -50,11 +53,11 @@ class ClientFactory:
 
     provider: Provider
     stack: AsyncExitStack
-    """Closes what is opened."""
+    """Closes what was opened."""
     alone: bool
-    """Whether there is no language model beside it."""
+    """Whether no language model is configured beside it."""
     now: Callable[[], datetime]
-    """The time on the owner's clock; aware."""
+    """Returns the owner's local time, aware."""
     _connection: "ConnectionPool | None" = field(default=None, init=False)
 
     def open(self, options: ModelOptions) -> LanguageModel:
@@ -63,7 +66,7 @@ class ClientFactory:
         return client() if self.provider.kind == "llama_cpp" else LazyModel(options.name, client)
 
     def connection(self, limits: Timeouts) -> "ConnectionPool":
-        """The connections to the provider's server."""
+        """Return the connections to the provider's server."""
         if self._connection is None:
             from bot.models.connection_pool import ConnectionPool
 
@@ -121,7 +124,7 @@ async def open_model(
     *,
     measures: Metrics | None = None,
 ) -> AsyncIterator[FallbackModel]:
-    """Open all models that the settings name; nobody is asked, and no file is loaded, before the first call."""
+    """Open all configured models; no request is sent and no file loaded before the first call."""
     opened = AsyncExitStack()
     plan, health = _routing_of(settings, environment, opened), Breakers(store)
     model = FallbackModel(plan, close=opened.aclose, health=health, measures=measures)
@@ -133,13 +136,13 @@ async def open_model(
 
 
 def reconfigure_model(model: FallbackModel, settings: "Settings", environment: Mapping[str, str]) -> None:
-    """Have every call from now on made by these settings; those that are being made go on by the old ones."""
+    """Apply new settings to all later calls; running calls finish with the old ones."""
     opened = AsyncExitStack()
     model.plans.replace(_routing_of(settings, environment, opened), opened.aclose)
 
 
 def _routing_of(settings: "Settings", environment: Mapping[str, str], opened: AsyncExitStack) -> Routing:
-    """What the settings say of all calls; `opened` closes what these need."""
+    """Return the routing of the settings; `opened` closes what it needs."""
     models = settings.models
     named = (*models.chain, *(name for _, names in models.on_error for name in names), *models.params)
     providers = {
@@ -170,7 +173,7 @@ def _candidate(name: str, models: "ModelsSettings", opener: ClientFactory) -> Mo
     found = opener.provider
     params = models.params.get(name)
     window = params.context_window if params else None
-    if window is None and found.kind != "llama_cpp":  # which says itself what room it has made for its file
+    if window is None and found.kind != "llama_cpp":  # llama_cpp reports the window that it has allocated
         window = known_window(name)
     options = ModelOptions(
         name,
@@ -203,7 +206,7 @@ def _candidate(name: str, models: "ModelsSettings", opener: ClientFactory) -> Mo
 
 
 def _image_support_of(name: str, kind: ProviderKind, params: "ModelParams | None") -> ImageSupport | None:
-    """What is known of a model's eyes; None for the one that is no language model, and speaks for itself."""
+    """Return the image support of a model; None for one that is no language model and decides itself."""
     if kind == "builtin":
         return None
     if params is not None and params.vision is not None and kind != "llama_cpp":
@@ -216,7 +219,7 @@ def _with_image_fallback(model: LanguageModel, sight: ImageSupport | None) -> La
 
 
 def timeouts_of(models: "ModelsSettings") -> Timeouts:
-    """How long a model may take; `timeout` bounds all but the writing of an answer that has begun."""
+    """Return the timeouts; `timeout` bounds all stages except writing an answer that has begun."""
     return Timeouts(
         first_token=min(models.first_token_timeout, models.timeout),
         idle=min(models.idle_timeout, models.timeout),
@@ -226,5 +229,5 @@ def timeouts_of(models: "ModelsSettings") -> Timeouts:
 
 
 def fingerprint(key: str) -> str:
-    """What stands for a key in state.db: tells keys apart, and nothing of them."""
+    """Return a short hash that identifies a key in state.db without revealing it."""
     return hashlib.sha256(key.encode()).hexdigest()[:12] if key else ""

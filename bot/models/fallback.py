@@ -1,4 +1,4 @@
-"""A model made of models: it answers while any of them can."""
+"""A model that falls back along a chain: it answers as long as any of them can."""
 
 import asyncio
 import logging
@@ -21,11 +21,11 @@ from bot.models.tool_calls import are_readable, count_broken_steps
 log = logging.getLogger(__name__)
 
 MAX_BROKEN_STEPS = 2
-"""Steps with unreadable tool arguments that a model may try to mend itself."""
+"""Steps with unreadable tool arguments that a model may try to correct itself."""
 
 
 class FallbackModel:
-    """A `LanguageModel` that asks those of a chain in turn. Any number of callers may ask it at once."""
+    """A `LanguageModel` that asks the models of a chain in turn. Safe for any number of concurrent callers."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class FallbackModel:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """`close` lets go of what the plan needs, once another counts."""
+        """`close` releases what the plan needs, once another plan replaces it."""
         self.plans = HotSwap(plan, close)
         self.health = health or Breakers()
         self._hooks = hooks or FallbackHooks(on_retry=_log_retry, on_fallback=self._fall_back)
@@ -48,19 +48,19 @@ class FallbackModel:
 
     @property
     def plan(self) -> Routing:
-        """By which the next call is made."""
+        """The routing of the next call."""
         return self.plans.now
 
     @property
     def name(self) -> str:
-        """The first of the chain."""
+        """Name of the chain's first model."""
         return self.plan.chain[0].name
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Answer as the first model does that can; `Answer.tries` tells what was in vain before.
+        """Stream the answer of the first model that succeeds; `Answer.tries` holds the failures before it.
 
-        Raises NoModelAnswered with every failure where none can; ContextTooLong, before anything is shown, where
-        no window holds a request that may not be shortened.
+        Raises NoModelAnswered with every failure if none succeeds, and ContextTooLong, before anything is
+        shown, if no window holds a request that may not be shortened.
         """
         with self.plans.use() as plan:
             async with aclosing(self._stream(request, plan)) as events:
@@ -72,7 +72,7 @@ class FallbackModel:
         call = FallbackRun(
             request, plan, self.health, hooks=self._hooks, sleep=self._sleep, chance=self._chance
         )
-        void = False  # text of a try that failed is on screen
+        void = False  # whether text of a failed attempt is on screen
         try:
             async with aclosing(call.routes()) as routes:
                 async for route in routes:
@@ -126,7 +126,7 @@ class FallbackModel:
 
 
 def _check_answer(answer: Answer, route: Route, request: ModelRequest) -> Answer:
-    """The answer, where it is one; else raise what it is instead."""
+    """Return the answer if it is usable. Raises EmptyAnswer or BrokenToolCall."""
     message = answer.message
     if not message.text.strip() and not message.calls:
         raise EmptyAnswer("neither text nor a tool call", model=route.model.name)

@@ -1,4 +1,4 @@
-"""One request on its way through the models: whom to ask next, after which wait, and what was tried."""
+"""One request's run through the models: whom to ask next, how long to wait first, and what was tried."""
 
 import logging
 import time
@@ -28,15 +28,15 @@ from bot.models.truncation import truncate
 log = logging.getLogger(__name__)
 
 MAX_SHORTENINGS = 4
-"""How often a request that fits no window is shortened and tried again."""
+"""Maximum times that a request which fits no window is shortened and retried."""
 NEARLY_FULL = 0.9
-"""Of a window: a request that is longer by our estimate, which is rough, is taken not to fit."""
+"""Share of a window beyond which a request is assumed not to fit, because our token estimate is rough."""
 LONG_SHARE = 0.5
-"""Of a window: a longer request that is refused without a reason is tried once with less."""
+"""Share of a window beyond which a request rejected without a reason is retried once, shortened."""
 
 
 class FallbackRun:
-    """The state of one call; `routes` gives whom to ask, and goes on when told that it has `failed`."""
+    """The state of one call; the caller iterates `routes` and reports each `failed` route."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class FallbackRun:
         chance: Callable[[], float],
     ) -> None:
         self.request = request
-        """As it is to be asked now: it may have been shortened."""
+        """The request as currently sent; it may have been shortened."""
         self.tries: list[FailedAttempt] = []
-        """Every request that was sent in vain, in order."""
+        """Every failed attempt, in order."""
         self._plan = plan
         self._health = health
         self._hooks = hooks
@@ -62,28 +62,27 @@ class FallbackRun:
         self._probes: list[RouteName] = []
         self._passed_over: dict[str, ModelCandidate] = {}
         self._asked: set[str] = set()
-        self._blamed: set[RouteName] = set()  # of whom other calls have been told that they failed
-        self._dead: set[RouteName] = set()  # keys that are no use in this call
-        self._left_out: list[ModelCandidate] = []  # with the keys that rested while others were ready
-        self._suspects: dict[
-            str, CallOutcome
-        ] = {}  # by model: what may have been too long, until that is known
+        self._blamed: set[RouteName] = set()  # reported to other calls as failed
+        self._dead: set[RouteName] = set()  # keys that are unusable in this call
+        self._left_out: list[ModelCandidate] = []  # with paused keys, while others were ready
+        self._suspects: dict[str, CallOutcome] = {}  # by model: rejections that may be due to length
         self._suspected: set[str] = set()
         self._shown = False
-        self._ever_shown = False  # by any try
+        self._ever_shown = False  # by any attempt
 
     # -- what happens ------------------------------------------------------------------------------------
 
     async def routes(self) -> AsyncGenerator[Route, None]:
-        """Yield whom to ask. Each time it goes on, `failed` has been called; it ends where nothing is left.
+        """Yield the routes to ask, until none is left.
 
-        Raises ContextTooLong where no window holds the request, and it may not be shortened.
+        The caller calls `failed` before asking for the next one. Raises ContextTooLong if no window holds the
+        request and it may not be shortened.
         """
         waiting = self._order_candidates()
         too_long: list[ModelCandidate] = []
         shorter = 0
         while True:
-            # Who is no language model answers only what no model does, however short.
+            # The last resort answers only if no language model does, even after shortening.
             if too_long and (not waiting or self._pick_next(waiting).last_resort):
                 waiting[:0] = filter(self._is_suspected_too_long, too_long)
                 if sure := [each for each in too_long if not self._is_suspected_too_long(each)]:
@@ -115,14 +114,14 @@ class FallbackRun:
             if isinstance(error, ContextTooLong):
                 too_long.append(candidate)
                 self._sort_by_window(waiting, candidate, error)
-            else:  # what was shortened for this one alone need not be so for the next
+            else:  # shortened for this model alone; the next gets it whole
                 self.request, self._tokens = whole
             waiting[:0] = self._take_configured(error, waiting)
             if waiting:
                 self._hooks.on_fallback(candidate.name, self._pick_next(waiting).name, error)
 
     def failed(self, route: Route, error: ModelError, *, shown: bool) -> None:
-        """Record that a try gave no answer; `shown`: part of one was on screen."""
+        """Record that an attempt failed; `shown`: part of its answer was on screen."""
         model = route.name.model
         if (
             isinstance(error, BadRequest)
@@ -144,7 +143,7 @@ class FallbackRun:
         self._ever_shown = self._ever_shown or shown
 
     def answered(self, route: Route, answer: Answer, *, seconds: float) -> tuple[ModelError, ...]:
-        """Record the answer; give what was tried before in vain, and what was passed over."""
+        """Record the answer; return the failed attempts before it and the models that were skipped."""
         if guess := self._suspects.pop(route.name.model, None):
             self._health.record([self._confirm_too_long(guess)])
         self._outcomes[route.name] = CallOutcome(
@@ -164,11 +163,11 @@ class FallbackRun:
         return (*passed_over, *(each.error for each in self.tries))
 
     def stands_in(self, route: Route) -> bool:
-        """Whether this is no language model, but one was to answer."""
+        """Return whether this route is no language model although one was configured."""
         return self._plan.candidates[route.name.model].last_resort and not self._plan.chain[0].last_resort
 
     def close(self) -> None:
-        """Pass on what was learnt; a call that was stopped says nothing of whom it was asking."""
+        """Report what was learnt; a cancelled call says nothing about the model it was asking."""
         for name in self._probes:
             self._health.end_probe(name)
         for guess in self._suspects.values():
@@ -176,9 +175,9 @@ class FallbackRun:
         self._flush_outcomes()
 
     def _flush_outcomes(self) -> None:
-        """Tell other calls how those fare that this one has left."""
+        """Report to other calls how the models left behind have fared."""
         blames = {outcome.route for outcome in self._outcomes.values() if _is_model_fault(outcome.error)}
-        # Where a request was shortened in between, a route may fail twice in a call, which counts once.
+        # After the request is shortened a route may fail twice in one call, which counts once.
         told = blames & self._blamed
         self._health.record(outcome for outcome in self._outcomes.values() if outcome.route not in told)
         self._blamed |= blames
@@ -187,7 +186,7 @@ class FallbackRun:
     # -- from model to model -----------------------------------------------------------------------------
 
     def _order_candidates(self) -> list[ModelCandidate]:
-        """All of the chain: who was asked for, the others; last whoever has no room, or does not see what is shown."""
+        """Return all candidates of the chain: the preferred first, those without room or image support last."""
         chain = self._rank_chain() if self._plan.adaptive else list(self._plan.chain)
         known = self._plan.candidates
         first = [known[self.request.prefer]] if self.request.prefer in known else []
@@ -202,7 +201,7 @@ class FallbackRun:
         return not (candidate.last_resort and self.request.language_model_only)
 
     def _rank_chain(self) -> list[ModelCandidate]:
-        """The chain by how its models fare; a last resort keeps its place."""
+        """Return the chain ranked by health; a last resort keeps its place."""
         rated = [candidate for candidate in self._plan.chain if not candidate.last_resort]
         healths = [self._best_health(candidate) for candidate in rated]
         asked_at = [max(self._health.asked_at(route.name) for route in each.routes) for each in rated]
@@ -216,7 +215,7 @@ class FallbackRun:
         return self._health.of(route.name)
 
     def _pick_next(self, waiting: Sequence[ModelCandidate]) -> ModelCandidate:
-        """The first that can be expected to answer; where none can, the first."""
+        """Return the first that is ready, or else the first."""
         return next(filter(self._is_ready, waiting), waiting[0])
 
     def _take(self, waiting: list[ModelCandidate]) -> ModelCandidate:
@@ -226,7 +225,7 @@ class FallbackRun:
         return waiting.pop(place)
 
     def _take_configured(self, error: ModelError, waiting: list[ModelCandidate]) -> list[ModelCandidate]:
-        """Take the models that the settings name for this kind of failure out of `waiting`, or from elsewhere."""
+        """Take the models configured for this kind of failure from `waiting`, or from outside the chain."""
         led = self._find_configured(error)
         waiting[:] = [candidate for candidate in waiting if candidate not in led]
         return led
@@ -241,14 +240,17 @@ class FallbackRun:
     def _sort_by_window(
         self, waiting: list[ModelCandidate], refused: ModelCandidate, error: ContextTooLong
     ) -> None:
-        """After a window that was too small, put those last that are known to be no larger."""
+        """After a window that was too small, move those known not to be larger to the end."""
         window = error.window or self._window(refused.name)
         if window:
             end = _find_last_resort(waiting)
             waiting[:end] = sorted(waiting[:end], key=lambda other: 0 < self._window(other.name) <= window)
 
     def _check_may_shorten(self, error: ContextTooLong) -> None:
-        """Raise where the request may not be shortened; once a part is on screen it is better to go on with less."""
+        """Raise `error` if the request may not be shortened.
+
+        Once a part is on screen it is better to go on with less.
+        """
         if not self.request.may_shorten and not self._ever_shown:
             raise error
 
@@ -258,15 +260,15 @@ class FallbackRun:
         return sure[-1] if sure else ContextTooLong("it fits no window")
 
     def _shorten(self, too_long: Sequence[ModelCandidate]) -> bool:
-        """Make the request fit the largest window, or half as long; tell whether that was possible."""
+        """Make the request fit the largest window, or halve it; return whether that was possible."""
         fitting = []
         for candidate in too_long:
             ratio = self._health.of(candidate.routes[0].name).tokens_ratio
             window = self._window(candidate.name)
             tokens = round((window or SMALLEST_WINDOW) * NEARLY_FULL * NEARLY_FULL / ratio)
-            if self._is_suspected_too_long(candidate):  # there is one try: it had better be short enough
+            if self._is_suspected_too_long(candidate):  # there is only one retry, so it must be short enough
                 fitting.append(min(tokens, self._tokens // 2))
-            elif window and tokens < self._tokens:  # else the window is not what we take it for
+            elif window and tokens < self._tokens:  # else the window is not what we believed
                 fitting.append(tokens)
         most = max(fitting, default=self._tokens // 2)
         shorter = truncate(self.request, most)
@@ -281,7 +283,7 @@ class FallbackRun:
     async def _try_routes(
         self, candidate: ModelCandidate, waiting: Sequence[ModelCandidate]
     ) -> AsyncGenerator[Route, None]:
-        """Yield a model's routes, as often as patience has it."""
+        """Yield a model's routes as often as the retry policy allows."""
         alive = [route for route in candidate.routes if route.name not in self._dead]
         self._left_out = [each for each in self._left_out if each.name != candidate.name]
         keys = [route for route in alive if self._is_route_ready(route)]
@@ -326,7 +328,7 @@ class FallbackRun:
     # -- what is known of them ---------------------------------------------------------------------------
 
     def _is_ready(self, candidate: ModelCandidate) -> bool:
-        """Whether it can be expected to answer. Who hangs with one key would hang with the next one too."""
+        """Return whether it is likely to answer. A model that hangs with one key would hang with the next too."""
         return any(map(self._is_route_ready, candidate.routes)) and not any(
             map(self._has_hung, candidate.routes)
         )
@@ -346,16 +348,17 @@ class FallbackRun:
         return error_of_kind(health.last_error_kind)(health.last_error, model=candidate.name)
 
     def _is_sure_to_refuse(self, candidate: ModelCandidate) -> bool:
-        """Whether owner or provider have named a window that is too small."""
+        """Return whether the owner or the provider has named a window that is too small."""
         sure = candidate.window_is_set or any(self._reported_windows(candidate))
         return sure and self._has_no_room(candidate)
 
     def _find_roomier(
         self, candidate: ModelCandidate, waiting: Sequence[ModelCandidate]
     ) -> list[ModelCandidate]:
-        """Who has room, and is asked before all is not said to this one: named for that by the settings, or waiting.
+        """Return roomier models to ask before shortening the request: those configured for that, or waiting.
 
-        Who was chosen by hand is asked all the same, with less. Some servers would cut the beginning off in silence.
+        Empty if the person chose this model: it is asked anyway, with less. Some servers would truncate
+        silently.
         """
         if self._is_chosen(candidate):
             return []
@@ -367,13 +370,13 @@ class FallbackRun:
         return self._is_ready(candidate) and not self._has_no_room(candidate)
 
     def _is_chosen(self, candidate: ModelCandidate) -> bool:
-        """Whether somebody chose it by hand."""
+        """Return whether a person chose it."""
         return candidate.name == self.request.prefer and not self.request.begun
 
     def _sort_key(self, candidate: ModelCandidate) -> tuple[bool, bool]:
-        """Where the request has no room, before that where it has a picture that is not seen.
+        """Sort models without room last, and before them those without image support.
 
-        But who was chosen by hand says so in person.
+        A model that the person chose keeps its place and reports the problem itself.
         """
         if self._is_chosen(candidate):
             return False, False
@@ -384,35 +387,35 @@ class FallbackRun:
         return 0 < window * NEARLY_FULL < self._length_for(candidate.routes[0].name)
 
     def _length_for(self, name: RouteName) -> float:
-        """The request's length as this provider counts."""
+        """Return the request's length in tokens as this provider counts them."""
         return self._tokens * self._health.of(name).tokens_ratio
 
     def _is_long(self, name: RouteName, error: BadRequest) -> bool:
-        """Return whether a refused request is so long that its length may be the reason."""
+        """Return whether a rejected request is so long that its length may be the reason."""
         window, length = self._window(name.model), self._length_for(name)
         if window and length > window * NEARLY_FULL:
             return True
         return error.unexplained and length > (window or SMALLEST_WINDOW) * LONG_SHARE
 
     def _is_suspected_too_long(self, candidate: ModelCandidate) -> bool:
-        """Return whether it refused the request without a reason, and is to be asked once with less."""
+        """Return whether it rejected the request without a reason and should be asked once with less."""
         return candidate.name in self._suspects
 
     def _confirm_too_long(self, guess: CallOutcome) -> CallOutcome:
-        """Return the outcome of a request that was answered once it was shorter: its length was the reason."""
+        """Return the outcome of a request that succeeded once shortened: its length was the reason."""
         detail = guess.error.detail if guess.error else ""
         length = guess.tokens * self._health.of(guess.route).tokens_ratio
-        window = round(length * NEARLY_FULL)  # as long a request is then sure to be refused
+        window = round(length * NEARLY_FULL)  # a request of this length is then sure to be rejected
         return replace(guess, error=ContextTooLong(detail, model=guess.route.model, window=window))
 
     def _window(self, name: str) -> int:
-        """Tokens; 0 where nothing is known."""
+        """Return the window in tokens; 0 if unknown."""
         candidate = self._plan.candidates[name]
         said = [] if candidate.window_is_set else self._reported_windows(candidate)
         return min(said, default=candidate.window or 0)
 
     def _reported_windows(self, candidate: ModelCandidate) -> list[int]:
-        """What the provider has said lately, key by key."""
+        """Return the windows that the provider reported recently, key by key."""
         now = self._health.now()
         known = (self._health.of(route.name).known_window(now) for route in candidate.routes)
         return [window for window in known if window]
@@ -423,5 +426,5 @@ def _is_model_fault(error: ModelError | None) -> bool:
 
 
 def _find_last_resort(order: Sequence[ModelCandidate]) -> int:
-    """The place of what is no language model: nobody is put behind it. The length where there is none."""
+    """Return the index of the last resort, which nobody is moved behind; the length if there is none."""
     return next((at for at, each in enumerate(order) if each.last_resort), len(order))

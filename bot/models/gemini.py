@@ -26,13 +26,13 @@ VERSION = "v1beta"
 
 _KINDS: Mapping[object, type[ModelError]] = {
     # `error.details[].reason`
-    "API_KEY_INVALID": BadKey,  # comes as 400, for an expired key too
+    "API_KEY_INVALID": BadKey,  # sent with 400, also for an expired key
     "BILLING_DISABLED": OutOfCredit,
-    "MODEL_CAPACITY_EXHAUSTED": Overloaded,  # comes as 429
+    "MODEL_CAPACITY_EXHAUSTED": Overloaded,  # sent with 429
     # `error.status`
     "UNAUTHENTICATED": BadKey,
     "PERMISSION_DENIED": BadKey,
-    "FAILED_PRECONDITION": OutOfCredit,  # 400: no free use in this country
+    "FAILED_PRECONDITION": OutOfCredit,  # 400: no free tier in this country
     "NOT_FOUND": ModelNotFound,
     "RESOURCE_EXHAUSTED": RateLimited,
     "UNAVAILABLE": Overloaded,
@@ -42,9 +42,9 @@ _KINDS: Mapping[object, type[ModelError]] = {
     "CANCELLED": ServerFailed,
     "ABORTED": ServerFailed,
 }
-# No effort of another name is taken by every model: "minimal" only by some, "none" by no model after 2.5.
+# Efforts that not every model takes: only some know "minimal", and none after 2.5 knows "none".
 _LEVELS = {"none": "low", "minimal": "low", "xhigh": "high", "max": "high"}
-# The tokens that Google itself puts in place of OpenAI's efforts.
+# Token budgets that Google itself maps OpenAI's efforts to.
 _BUDGETS = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24_576}
 _PRO_MINIMUM = 128
 _BY_BUDGET = re.compile(r"gemini-[12]\b")
@@ -63,7 +63,7 @@ class GeminiChatDialect:
         self._takes_ids = True
 
     def body(self, request: ModelRequest) -> Mapping[str, Any]:
-        """The request as JSON."""
+        """Return the request as JSON."""
         body: dict[str, Any] = {
             "contents": contents_of(request.messages, model=self._name, with_ids=self._takes_ids)
         }
@@ -76,11 +76,11 @@ class GeminiChatDialect:
         return body
 
     def reader(self) -> GeminiReader:
-        """Begin to read an answer."""
+        """Return a reader for one answer."""
         return GeminiReader()
 
     def kind_of(self, failure: HttpFailure) -> type[ModelError] | None:
-        """By quota, by `error.details[].reason`, else by `error.status`."""
+        """Return the error type by quota, by `error.details[].reason`, else by `error.status`."""
         error = failure.fields.get("error")
         if not isinstance(error, Mapping):
             return None
@@ -91,7 +91,7 @@ class GeminiChatDialect:
         return next((_KINDS[name] for name in names if isinstance(name, str) and name in _KINDS), None)
 
     def adapt(self, failure: HttpFailure) -> bool:
-        """Leave out the ids of calls, which Vertex AI and gateways in front of it do not know."""
+        """Drop the ids of calls, which Vertex AI and gateways in front of it reject."""
         error = failure.fields.get("error")
         if not self._takes_ids or not isinstance(error, Mapping):
             return False
@@ -116,12 +116,12 @@ def _generation_config(model: str, options: ModelOptions) -> Mapping[str, Any]:
 
 
 def _thinking_config(model: str, effort: str | None) -> Mapping[str, Any]:
-    """Thoughts are asked for as a sign of life, where the model is sure to have them: it refuses otherwise."""
+    """Return the fields that ask for thoughts, as a sign of life, if the model is sure to support them."""
     if _BY_BUDGET.match(model):
         if effort is None:
             return {}
         budget = _BUDGETS.get(effort, _BUDGETS["high"])
-        if "pro" in model:  # thinks always
+        if "pro" in model:  # these always think
             budget = max(budget, _PRO_MINIMUM)
         return {"thinkingBudget": budget, "includeThoughts": True} if budget else {"thinkingBudget": 0}
     config: dict[str, Any] = {"includeThoughts": True} if model.startswith("gemini-") else {}
@@ -129,17 +129,17 @@ def _thinking_config(model: str, effort: str | None) -> Mapping[str, Any]:
 
 
 def _declaration(tool: ToolSpec) -> Mapping[str, Any]:
-    """As JSON Schema: `parameters` knows but a part of it, and refuses the request for one keyword too many."""
+    """Return a tool as JSON Schema: `parameters` accepts only part of it and rejects any other keyword."""
     declaration: dict[str, Any] = {"name": tool.name, "description": tool.description}
-    if tool.parameters.get("properties"):  # an object without any is refused by some models
+    if tool.parameters.get("properties"):  # some models reject an object without properties
         declaration["parametersJsonSchema"] = tool.parameters
     return declaration
 
 
 def _is_exhausted(quota: Mapping[str, object]) -> bool:
-    """Whether the wait that comes with it, always less than a minute, is in vain.
+    """Return whether waiting as long as the provider suggests (always under a minute) would not help.
 
-    So it is for what a day has, and for a model that the plan does not include: a quota of 0, which is left out.
+    That is so for daily quotas, and for models outside the plan: their quota is 0, which is omitted.
     """
     name = quota.get("quotaId")
     return isinstance(name, str) and ("PerDay" in name or quota.get("quotaValue") in (None, "0"))
@@ -151,5 +151,5 @@ def _objects(value: object) -> Iterator[Mapping[str, object]]:
 
 
 def open_gemini(options: ModelOptions, connection: ConnectionPool) -> HttpModel:
-    """Open Gemini; `base_url` is the host alone, such as https://generativelanguage.googleapis.com."""
+    """Open Gemini; `base_url` is the host without a path, such as https://generativelanguage.googleapis.com."""
     return HttpModel(GeminiChatDialect(options), connection, options)

@@ -1,4 +1,4 @@
-"""Pure: a conversation as Gemini takes it."""
+"""Pure: convert a conversation to Gemini's format."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ from bot.models.gemini_reader import KIND
 from bot.models.protocol import AssistantMessage, Image, Message, ToolCall, ToolResult, UserMessage
 
 NO_SIGNATURE = "skip_thought_signature_validator"
-"""What Google's documentation has for calls that another model made, in the place of a signature."""
+"""Signature that Google documents for calls that another model made."""
 
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/webp"})
 _INVALID_NAME_CHARACTERS = re.compile(r"[^\w.:-]", re.ASCII)
@@ -18,12 +18,12 @@ MAX_NAME_CHARS = 64
 
 
 def contents_of(messages: Iterable[Message], *, model: str, with_ids: bool) -> list[Mapping[str, Any]]:
-    """Give `contents`: all results of a step in one turn of the user's, and what `model` wrote as it wrote it."""
+    """Return `contents`: all results of a step in one user turn, and what `model` wrote unchanged."""
     contents: list[Mapping[str, Any]] = []
     before: Message | None = None
     for message in messages:
         parts = _parts_of(message, model, with_ids=with_ids)
-        # Two turns of the model in a row are one, else a call in the second would follow no turn of the user's.
+        # Merge consecutive model turns: otherwise a call in the second would not follow a user turn.
         if before and type(message) is type(before) and not isinstance(message, UserMessage):
             contents[-1]["parts"].extend(parts)
         else:
@@ -37,7 +37,7 @@ def _parts_of(message: Message, model: str, *, with_ids: bool) -> list[Mapping[s
     match message:
         case UserMessage(text, images):
             pictures = [_image_part(image) for image in images]
-            # A part without anything in it is refused.
+            # Gemini rejects an empty part.
             return [*pictures, {"text": text or " "}] if text or not pictures else pictures
         case AssistantMessage():
             parts = _own_parts(message, model) or _build_parts(message)
@@ -48,14 +48,14 @@ def _parts_of(message: Message, model: str, *, with_ids: bool) -> list[Mapping[s
 
 
 def _image_part(image: Image) -> Mapping[str, Any]:
-    if image.media_type not in _PICTURES:  # a GIF would have the whole request refused
+    if image.media_type not in _PICTURES:  # a GIF would have the whole request rejected
         return {"text": f"[a picture of a kind that you cannot see: {image.media_type}]"}
     data = base64.b64encode(image.data).decode("ascii")
     return {"inlineData": {"mimeType": image.media_type, "data": data}}
 
 
 def _own_parts(message: AssistantMessage, model: str) -> Sequence[Mapping[str, Any]]:
-    """What the model wrote, where it is the same that is asked now."""
+    """Return the original parts if `model` wrote them."""
     if message.raw and message.raw.kind == KIND and message.model == model:
         parts: Sequence[Mapping[str, Any]] = message.raw.content["parts"]
         return parts
@@ -78,7 +78,7 @@ def _call_part(call: ToolCall) -> Mapping[str, Any]:
 
 
 def _add_signatures(parts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The first call of a step must have a signature, from Gemini 3 on; models before do not look at it."""
+    """Add the signature that Gemini 3 and later require on a step's first call; older models ignore it."""
     signed = list(parts)
     first = next((place for place, part in enumerate(signed) if "functionCall" in part), None)
     if first is not None and not signed[first].get("thoughtSignature"):
@@ -94,7 +94,7 @@ def _without_id(part: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _response_part(result: ToolResult) -> Mapping[str, Any]:
-    """An object; "output" and "error" are the names that the API has for what is none."""
+    """Return a result as an object; the API names the wrapper for other values "output" or "error"."""
     found = _parse_object(result.content)
     if result.failed and (found is None or "error" not in found):
         return {"error": result.content}
@@ -102,15 +102,15 @@ def _response_part(result: ToolResult) -> Mapping[str, Any]:
 
 
 def _clean_name(name: str) -> str:
-    """A tool's name as another model may have invented it; an odd one would have the whole request refused."""
+    """Return a valid tool name: an invented one from another model would have the whole request rejected."""
     return _INVALID_NAME_CHARACTERS.sub("_", name)[:MAX_NAME_CHARS] or "_"
 
 
 def _parse_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that `text` is; None for anything else, or one with numbers that JSON does not have."""
+    """Return the JSON object in `text`; None for anything else, and for numbers that JSON lacks."""
     try:
         found = json.loads(text)
-        json.dumps(found, allow_nan=False)  # NaN and 1e999 are read, but would break the whole request
+        json.dumps(found, allow_nan=False)  # NaN and 1e999 parse, but would break the whole request
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

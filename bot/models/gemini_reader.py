@@ -1,4 +1,4 @@
-"""Puts together an answer that streams in Gemini's format."""
+"""Assemble an answer that streams in Gemini's format."""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _ENDED_BADLY: Mapping[object, tuple[type[ModelError], str]] = {
     "IMAGE_SAFETY": _REFUSED,
     "IMAGE_PROHIBITED_CONTENT": _REFUSED,
     "IMAGE_RECITATION": _REFUSED,
-    # Asked again, the model mostly does better; what it has written beside such a call is debris of it.
+    # A retry usually succeeds; text beside such a call is debris of it.
     "MALFORMED_FUNCTION_CALL": _BROKEN_CALL,
     "UNEXPECTED_TOOL_CALL": _BROKEN_CALL,
     "TOO_MANY_TOOL_CALLS": _BROKEN_CALL,
@@ -37,10 +37,10 @@ _PLAIN = frozenset({"text", "thought"})
 
 
 class GeminiReader:
-    """One answer; `stage` and `ended` as `Reader` has them."""
+    """One answer; `stage` and `ended` as in `AnswerReader`."""
 
     ended: Final = False
-    """Never before the connection is: old models and gateways say STOP with every piece, or before the first."""
+    """Always False: old models and gateways send STOP with every piece, or before the first."""
 
     def __init__(self) -> None:
         self.stage: AnswerStage = "waiting"
@@ -49,16 +49,19 @@ class GeminiReader:
         self._calls: list[ToolCall] = []
         self._parts: list[dict[str, Any]] = []
         self._more: list[str] = []
-        """Of the last part's text: to join it piece by piece would copy all of it each time."""
+        """Text pieces of the last part, joined late: joining each time would copy all of them."""
         self._usage: Mapping[str, object] = {}
 
     def read(self, event: bytes) -> str:
-        """Take in one piece, or a list of them; give its text."""
+        """Read one piece, or a list of them, and return its text."""
         found = json.loads(event.decode())
         return "".join(map(self.read_whole, found)) if isinstance(found, list) else self.read_whole(found)
 
     def read_whole(self, fields: Mapping[str, Any]) -> str:
-        """Take in one piece, which may be all; give its text."""
+        """Read one piece, which may be the whole answer, and return its text.
+
+        Raises ContentRefused or ErrorEvent.
+        """
         if "error" in fields:
             raise ErrorEvent(_parse_failure(fields))
         if usage := fields.get("usageMetadata"):
@@ -74,7 +77,10 @@ class GeminiReader:
         return "".join(map(self._add_part, parts)) if parts else ""
 
     def answer(self) -> Answer:
-        """Give all of it; raise ContentRefused, CutOff, EmptyAnswer or what the reason to end means."""
+        """Return the whole answer.
+
+        Raises ContentRefused, CutOff, EmptyAnswer or the error that the finish reason means.
+        """
         if self._finish in _ENDED_BADLY:
             kind, words = _ENDED_BADLY[self._finish]
             raise kind(f"{words}: {self._finish}")
@@ -90,7 +96,7 @@ class GeminiReader:
         self._join()
         raw = RawStep(KIND, {"parts": self._parts})
         message = AssistantMessage(text, tuple(self._calls), raw=raw)
-        # What ends for a reason that nobody knows yet is not whole either.
+        # An answer with an unknown finish reason is not complete either.
         return Answer(message, self._total_usage(), cut_short=self._finish != "STOP")
 
     # -- pieces -------------------------------------------------------------------------------------------
@@ -121,9 +127,9 @@ class GeminiReader:
         self.stage = "answering"
 
     def _store_part(self, part: dict[str, Any]) -> None:
-        """Pieces of one text become one part; what has a signature stays as it is, in its place."""
+        """Append pieces of one text to one part; a part with a signature stays separate, in its place."""
         if part.keys() <= _PLAIN:
-            if not part.get("text"):  # may come, but may not be sent back
+            if not part.get("text"):  # Gemini sends empty text but rejects it
                 return
             last = self._parts[-1] if self._parts else {}
             if last.keys() == part.keys() and last.get("thought") == part.get("thought"):

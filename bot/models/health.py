@@ -1,4 +1,4 @@
-"""Pure: how a model fares with one of its keys, what changes that, and when it is left to rest: its breaker."""
+"""Pure: the health of a model with one key, and the rules that open and close its breaker."""
 
 from dataclasses import dataclass, field, replace
 
@@ -13,38 +13,38 @@ from bot.models.errors import (
 from bot.models.protocol import Usage
 
 MAX_RATIO = 4.0
-"""Of a provider's count of tokens to our estimate: more is a server's odd way to count."""
+"""Maximum ratio of a provider's token count to our estimate; beyond that the server counts oddly."""
 MIN_RATIO = 0.5
-"""Less is a server that leaves out what it had cached, or what it has cut off in silence."""
+"""Minimum ratio; below that the server omits cached tokens or truncated silently."""
 OPEN_AFTER = 2
-"""Calls that failed in a row before a model is left to rest."""
+"""Consecutive failed calls that open the breaker."""
 FIRST_PAUSE = 30.0
-"""Seconds of the first rest; each further one is twice as long."""
+"""Seconds of the first pause; each further one is twice as long."""
 MAX_PAUSE = 300.0
 WINDOW_SECONDS = 3600.0
-"""How long a provider's word on the window counts: a server may have been started anew with a larger one."""
+"""Seconds for which a window reported by a provider is trusted: the server may restart with a larger one."""
 MIN_WRITING_SECONDS = 0.2
-"""Seconds: an answer that came in one piece says nothing of speed."""
+"""Minimum seconds of writing for a speed: an answer in one piece says nothing about it."""
 WEIGHT = 0.2
-"""Of the newest call in what is smoothed: about the last ten calls count."""
+"""Weight of the newest call in smoothed figures: about the last ten calls count."""
 
 NOT_ITS_FAULT = (BadRequest, BrokenToolCall, ContentRefused, ContextTooLong)
-"""What says something of the request, and nothing of how the model fares."""
+"""Errors that concern the request and not the model's health."""
 
 
 @dataclass(frozen=True, slots=True)
 class RouteName:
-    """One way to be answered: a model with one key."""
+    """One way to get an answer: a model with one key."""
 
     model: str
     """`provider/model`."""
     key: str = ""
-    """Which key, by a fingerprint that tells nothing of it; "" where there is one at most."""
+    """Fingerprint of the key; "" if there is at most one."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How one call ended for one route, however often it was tried in it."""
+    """How one call ended for one route, after any number of attempts."""
 
     route: RouteName
     at: float
@@ -53,62 +53,62 @@ class CallOutcome:
     usage: Usage = field(default_factory=Usage)
     first_token_seconds: float = 0.0
     seconds: float = 0.0
-    """From the asking to the end of the answer."""
+    """From the request to the end of the answer."""
     tokens: int = 0
-    """What we took the request's length to be."""
+    """Our estimate of the request's length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What is known of one route; all moments are seconds since 1970, 0 for never."""
+    """Health of one route; all moments are seconds since 1970, 0 for never."""
 
     route: RouteName
     calls: int = 0
     failures: int = 0
     usage: Usage = field(default_factory=Usage)
-    """Of all calls together."""
+    """Total of all calls."""
     success: float = 1.0
-    """Smoothed, 0 to 1."""
+    """Success rate, smoothed, 0 to 1."""
     first_token_seconds: float = 0.0
-    """Smoothed; 0 while nothing is known."""
+    """Smoothed; 0 if unknown."""
     tokens_per_second: float = 0.0
-    """Smoothed; 0 while nothing is known."""
+    """Smoothed; 0 if unknown."""
     last_answer_at: float = 0.0
     last_failure_at: float = 0.0
     last_error_kind: str = ""
     last_error: str = ""
     failed_in_a_row: int = 0
     rest_seconds: float = 0.0
-    """How long the latest rest was; 0 after an answer."""
+    """Length of the latest pause; 0 after an answer."""
     rests_until: float = 0.0
     window: int = 0
-    """Tokens that it takes in, by the provider's latest word; 0 where it has given none."""
+    """Input limit in tokens as the provider last reported it; 0 if it never did."""
     window_at: float = 0.0
     tokens_ratio: float = 1.0
-    """Tokens that the provider counts for each that we estimate; smoothed."""
+    """Tokens that the provider counts per token that we estimate; smoothed."""
 
     def is_open(self, now: float) -> bool:
-        """Whether its breaker is open."""
+        """Return whether the breaker is open."""
         return now < self.rests_until <= now + MAX_PAUSE  # else the clock was set back
 
     def known_window(self, now: float) -> int:
-        """Tokens that it takes in, where that was heard lately; else 0."""
+        """Return the input limit in tokens if it was reported recently; else 0."""
         return self.window if now - self.window_at < WINDOW_SECONDS else 0
 
     def is_half_open(self, now: float) -> bool:
-        """Whether its breaker is half open: the rest is over, and no answer has come since."""
+        """Return whether the breaker is half open: the pause is over, and no answer has come since."""
         return self.rests_until > 0 and not self.is_open(now)
 
 
 def after(health: Health, outcome: CallOutcome) -> Health:
-    """What is known once a call has ended."""
+    """Return the health after a call has ended."""
     if outcome.error is None:
         return _apply_answer(health, outcome)
     return _apply_failure(health, outcome, outcome.error)
 
 
 def close_breaker(health: Health) -> Health:
-    """The same with its breaker closed, as if it had never failed."""
+    """Return the health with its breaker closed, as if it had never failed."""
     return replace(
         health,
         failed_in_a_row=0,
@@ -151,7 +151,7 @@ def _apply_failure(health: Health, outcome: CallOutcome, error: ModelError) -> H
     )
     if isinstance(error, ContextTooLong) and error.window:
         failed = replace(failed, window=error.window, window_at=outcome.at)
-    if isinstance(error, NOT_ITS_FAULT):  # it was there to say so
+    if isinstance(error, NOT_ITS_FAULT):  # it responded, so it is up
         return replace(failed, failed_in_a_row=0, rest_seconds=0.0, rests_until=0.0)
     in_a_row = health.failed_in_a_row + 1
     failed = replace(failed, failed_in_a_row=in_a_row, success=health.success * (1 - WEIGHT))
@@ -160,17 +160,17 @@ def _apply_failure(health: Health, outcome: CallOutcome, error: ModelError) -> H
 
 
 def _pause_seconds(health: Health, error: ModelError, in_a_row: int) -> float:
-    """Seconds that it is to rest now; 0 for not yet."""
+    """Return the seconds to pause now; 0 for not yet."""
     if error.retry_after:
         return min(error.retry_after, MAX_PAUSE)
-    # Who waits for nothing once shall not wait for it again with the next message.
+    # A timeout opens the breaker at once, so that the next message does not wait for it too.
     if in_a_row >= OPEN_AFTER or health.rests_until or isinstance(error, TimedOut):
         return min(max(FIRST_PAUSE, 2 * health.rest_seconds), MAX_PAUSE)
     return 0.0
 
 
 def _ratio(counted: int, estimated: int) -> float:
-    """Tokens by the provider to tokens by us; 0 where it gave none."""
+    """Return the provider's token count per token of our estimate; 0 if it gave none."""
     ratio = counted / max(1, estimated)
     return min(max(ratio, MIN_RATIO), MAX_RATIO) if ratio else 0.0
 

@@ -1,4 +1,4 @@
-"""What all providers over HTTP have in common: one POST whose answer streams back, in time, or a typed error."""
+"""What all HTTP providers share: one POST whose answer streams back within the timeouts, or a typed error."""
 
 import asyncio
 import json
@@ -45,15 +45,15 @@ from memory.redaction import find_url_password
 ANSWER_BYTES = 64 << 20
 ERROR_BYTES = 1 << 16
 MOST_EVENTS = 1_000_000
-"""Of one answer: many times the tokens that any model writes."""
+"""Maximum events of one answer: many times the tokens that any model writes."""
 EVENTS_AT_ONCE = 500
-"""Until everybody else has their turn."""
+"""Events read before other tasks get their turn."""
 DRAIN_SECONDS = 0.2
-"""How long a server that has said all may take to end its answer; longer costs its connection."""
+"""Seconds that a server may take to close a finished answer before its connection is dropped."""
 ERROR_SECONDS = 5.0
-"""How long the words of a refusal may take to come: its status is known already."""
+"""Seconds to wait for the body of an error; its status is already known."""
 MAX_ADAPTATIONS = 5
-"""How often one request is asked again in another form."""
+"""Maximum times that one request is repeated in another form."""
 _MAY_BE_OVERFLOW = (BadRequest, ContextTooLong, ServerFailed)
 """What an overflow looks like by its status and codes; errors in a stream often have neither."""
 
@@ -88,7 +88,7 @@ class HttpModel:
         return self._name
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
-        """Ask, and give the answer as it comes; raise ModelError where there is none."""
+        """Ask, and yield the answer as it comes. Raises ModelError if there is none."""
         if self._bad_key:
             raise self._error(BadKey, self._bad_key)
         clock = Deadline(self._limits)
@@ -105,12 +105,12 @@ class HttpModel:
     async def _read(
         self, response: httpx.Response, clock: Deadline
     ) -> AsyncGenerator[TextDelta | Answer, None]:
-        """Give the answer as it comes, and close the response."""
+        """Yield the answer as it comes, then close the response."""
         reader = self._dialect.reader()
         try:
             self._check_readable(response)
             async with aclosing(iter_decompressed(response)) as pieces:
-                if _kind(response) == "application/json":  # in one piece, though it was to be streamed
+                if _kind(response) == "application/json":  # in one piece, although streaming was requested
                     body = await self._read_all(pieces, clock, most_bytes=MAX_EVENT_BYTES)
                     if len(body) > MAX_EVENT_BYTES:
                         raise EmptyAnswer(f"sent more than {MAX_EVENT_BYTES >> 20} MB in one piece")
@@ -129,7 +129,7 @@ class HttpModel:
                             events += 1
                             if events > MOST_EVENTS:
                                 raise EmptyAnswer("sent an answer without end")
-                            if events % EVENTS_AT_ONCE == 0:  # what was packed comes a thousand times at once
+                            if events % EVENTS_AT_ONCE == 0:  # compressed events arrive by the thousand
                                 await asyncio.sleep(0)
                             clock.record_progress(reader.stage)
                             if text:
@@ -166,7 +166,7 @@ class HttpModel:
     # -- asking -------------------------------------------------------------------------------------------
 
     async def _ask(self, client: httpx.AsyncClient, request: ModelRequest, clock: Deadline) -> httpx.Response:
-        """Post the request; give the response once its head is there and says that all is well."""
+        """Post the request; return the response once its headers report success."""
         for adaption in range(1 + MAX_ADAPTATIONS):
             content, url = self._encode_request(request), self._dialect.url
             response = await self._post(client, content, clock)
@@ -175,7 +175,7 @@ class HttpModel:
             failure = await self._failure(response, clock)
             if adaption == MAX_ADAPTATIONS or failure.status not in (400, 404, 422):
                 break
-            # Another call may have learnt the same from its own refusal meanwhile.
+            # Another call may meanwhile have learnt the same from its own error.
             is_as_before = (self._encode_request(request), self._dialect.url) == (content, url)
             if is_as_before and not self._dialect.adapt(failure):
                 break
@@ -187,7 +187,7 @@ class HttpModel:
     async def _failure(self, response: httpx.Response, clock: Deadline) -> HttpFailure:
         body = b""
         try:
-            with suppress(ModelError, TimeoutError):  # the status says enough
+            with suppress(ModelError, TimeoutError):  # the status is enough
                 async with (
                     asyncio.timeout(ERROR_SECONDS),
                     aclosing(iter_decompressed(response)) as pieces,
@@ -212,13 +212,13 @@ class HttpModel:
             return await clock.wait_for(client.send(request, stream=True))
         except (TimeoutError, httpx.HTTPError, RuntimeError) as error:
             raise self._connection_error(error, clock, Unreachable) from error
-        except (httpx.InvalidURL, ExceptionGroup) as error:  # a group: of a port beyond all ports
+        except (httpx.InvalidURL, ExceptionGroup) as error:  # a group: for a port out of range
             raise self._error(Unreachable, f"has an address that is none: {self._host}") from error
 
     async def _next_or_end(
         self, pieces: AsyncGenerator[bytes, None], clock: Deadline, reader: AnswerReader
     ) -> bytes | None:
-        """The next piece; None at the end, and where a server is lost that has said all of its answer."""
+        """Return the next piece; None at the end, also if the connection is lost after a complete answer."""
         try:
             return await self._next(pieces, clock)
         except (CutOff, TimedOut):
@@ -231,7 +231,7 @@ class HttpModel:
             raise
 
     async def _next(self, pieces: AsyncGenerator[bytes, None], clock: Deadline) -> bytes | None:
-        """The next piece of the body; None at its end."""
+        """Return the next piece of the body; None at its end."""
         try:
             piece = await clock.wait_for(anext(pieces, None))
         except (TimeoutError, httpx.HTTPError, httpx.StreamError, RuntimeError) as error:
@@ -252,7 +252,7 @@ class HttpModel:
     # -- errors -------------------------------------------------------------------------------------------
 
     def _connection_error(self, error: Exception, clock: Deadline, kind: type[ModelError]) -> ModelError:
-        """What the connection did, as a type; `kind` for one that is lost."""
+        """Return the error for a failed connection; `kind` for one that was lost."""
         match error:
             case httpx.ConnectTimeout() | httpx.PoolTimeout():
                 words = f"had no connection for us at {self._host} within {self._limits.connect:g} s"
@@ -275,13 +275,13 @@ class HttpModel:
     ) -> ModelError:
         kind = self._dialect.kind_of(failure) or kind_of_status(failure.status)
         window = _window_of(failure)
-        # Many servers tell of an overflow in a sentence alone; no other sentence means anything here.
+        # Many servers report an overflow only in a sentence; no other sentence is interpreted.
         counts = in_stream or failure.status in STATUSES
         if window is None and counts and issubclass(kind, _MAY_BE_OVERFLOW):
             named = overflow_window(failure)
             if named is not None:
                 kind, window = ContextTooLong, named or None
-        if kind is BadKey:  # what they say repeats parts of the key
+        if kind is BadKey:  # their message repeats parts of the key
             said = self._no_key or "check the provider's api_key"
         elif redirect:
             said = "sent us elsewhere: check the provider's base_url"
@@ -308,7 +308,7 @@ class HttpModel:
 
 
 def _window_of(failure: HttpFailure) -> int | None:
-    """How many tokens the model takes in, where a refusal has it as a number: llama.cpp's server."""
+    """Return the window in tokens if an error states it as a number, as llama.cpp's server does."""
     match failure.fields.get("error"):
         case {"n_ctx": int(tokens)} if tokens > 0:
             return tokens
@@ -316,7 +316,7 @@ def _window_of(failure: HttpFailure) -> int | None:
 
 
 def _text_of_rest(reader: AnswerReader, event: bytes) -> str:
-    """The text of what a server has left without its end. Whether it is missed where it is cut, `answer` knows."""
+    """Return the text of an event left without its end. `answer` reports an answer that is cut off."""
     try:
         return reader.read(event)
     except ValueError:
@@ -329,7 +329,7 @@ def _kind(response: httpx.Response) -> str:
 
 
 def _parse_objects(body: bytes) -> list[Mapping[str, Any]]:
-    """An answer that came whole: one object, or a list of Gemini's where its `alt=sse` was lost on the way."""
+    """Parse an answer that came whole: one object, or Gemini's list if `alt=sse` was lost on the way."""
     if not body.lstrip().startswith(b"["):
         return [parse_fields(body)]
     try:
@@ -339,7 +339,7 @@ def _parse_objects(body: bytes) -> list[Mapping[str, Any]]:
 
 
 async def _drain(pieces: AsyncGenerator[bytes, None]) -> None:
-    """Read what is left, which is nothing but the end: so the connection can serve the next call."""
+    """Read the rest, which is only the end marker, so that the connection can be reused."""
     with suppress(TimeoutError, httpx.HTTPError, httpx.StreamError):
         async with asyncio.timeout(DRAIN_SECONDS):
             async for _ in pieces:

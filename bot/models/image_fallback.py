@@ -1,4 +1,4 @@
-"""Pictures for models that see them, and a line of text in their place for those that do not."""
+"""Send images to models that accept them, and a line of text in their place to those that do not."""
 
 import logging
 from collections.abc import AsyncGenerator, Sequence
@@ -21,27 +21,27 @@ UNSEEN_MARK = "[a picture, which you cannot see]"
 EARLIER_MARK = "[a picture, which is not shown again]"
 
 _MAY_BE_BLIND = (BadRequest, ModelNotFound)
-"""What those raise that take no pictures: OpenRouter has 404 for it."""
+"""Errors of models that reject images: OpenRouter sends 404."""
 
 
 class ImageSupport:
-    """Whether a model sees, as far as is known; all its keys share it. What is learnt counts for this process."""
+    """Whether a model accepts images, if known; shared by all its keys, for the life of the process."""
 
     def __init__(self, sees: bool | None = None) -> None:
-        """`sees`: by the settings, else by its name; None where neither tells."""
+        """`sees`: from the settings, else by the name; None if neither says."""
         self.sees = sees
         self._is_told = sees is not None
 
     def learn_blind(self) -> None:
-        """It answers without pictures what it refused with them. What was told before is not doubted for that."""
+        """Record that it answered without images after rejecting them; settings and names take precedence."""
         if not self._is_told:
             self.sees = False
 
 
 class ImageFallback:
-    """A `LanguageModel` that is given pictures where it sees, and asked once more without them where it refuses.
+    """A `LanguageModel` that sends images if the model accepts them, and retries without them if not.
 
-    A picture stays in a conversation: who cannot bear one would refuse everything that is said after it.
+    Images stay in a conversation, so a model that rejects them would reject everything said afterwards.
     """
 
     def __init__(self, model: LanguageModel, sight: ImageSupport) -> None:
@@ -54,7 +54,7 @@ class ImageFallback:
         return self._model.name
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Ask with as many pictures as it takes: all, those of the turn alone, none."""
+        """Ask with as many images as the model accepts: all, those of this turn only, or none."""
         forms = _forms(request, sees=self._sight.sees is not False)
         whole = len(forms) == 1
         while True:
@@ -72,12 +72,12 @@ class ImageFallback:
                 if shown or not forms:
                     raise
                 if isinstance(error, ModelNotFound):
-                    del forms[:-1]  # how many there are is nothing that it could mean
+                    del forms[:-1]  # the error cannot be about their number
                 log.info("%s is asked again with fewer pictures: %s", self.name, _describe_error(error))
 
 
 def has_pictures(messages: Sequence[Message]) -> bool:
-    """Whether what is to be answered holds a picture: in the latest that was said, before any step was made."""
+    """Return whether the latest message, before any step of the answer, holds an image."""
     return any(
         isinstance(message, UserMessage) and message.images
         for message in messages[_find_turn_start(messages) :]
@@ -85,7 +85,7 @@ def has_pictures(messages: Sequence[Message]) -> bool:
 
 
 def without_pictures(messages: Sequence[Message], *, line: str = UNSEEN_MARK) -> tuple[Message, ...]:
-    """The messages with a line of text for each picture."""
+    """Return the messages with a line of text in place of each image."""
     return tuple(
         replace(
             message,
@@ -99,7 +99,7 @@ def without_pictures(messages: Sequence[Message], *, line: str = UNSEEN_MARK) ->
 
 
 def _forms(request: ModelRequest, *, sees: bool) -> list[ModelRequest]:
-    """The request in the forms in which it is tried; the last of several has no picture at all."""
+    """Return the forms of the request to try in order; the last of several has no images."""
     messages = request.messages
     blind = replace(request, messages=without_pictures(messages))
     if blind.messages == messages:
@@ -109,13 +109,15 @@ def _forms(request: ModelRequest, *, sees: bool) -> list[ModelRequest]:
     forms = [request]
     start = _find_turn_start(messages)
     earlier = without_pictures(messages[:start], line=EARLIER_MARK)
-    if has_pictures(messages) and earlier != messages[:start]:  # some take only so many in a request
+    if (
+        has_pictures(messages) and earlier != messages[:start]
+    ):  # some models limit the number of images per request
         forms.append(replace(request, messages=(*earlier, *messages[start:])))
     return [*forms, blind]
 
 
 def _find_turn_start(messages: Sequence[Message]) -> int:
-    """Where the latest turn begins: with the first message of people after the answer before."""
+    """Return the index at which the latest turn begins: the first message of people after the last answer."""
     end = len(messages)
     while end and not isinstance(messages[end - 1], UserMessage):
         end -= 1

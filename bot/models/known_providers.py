@@ -1,4 +1,4 @@
-"""Which protocol a provider speaks, where, and with which keys: by the settings, by its name, by the environment."""
+"""Resolve a provider's protocol, URL and keys from the settings, its name and the environment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class KnownProvider:
     base_url: str = ""
     needs_key: bool = True
     key_variables: tuple[str, ...] = ()
-    """Names in the environment, beside the provider's own name and `_API_KEY`."""
+    """Environment variables in addition to the provider's name plus `_API_KEY`."""
 
 
 KNOWN_PROVIDERS: Mapping[str, KnownProvider] = {
@@ -38,35 +38,35 @@ KNOWN_PROVIDERS: Mapping[str, KnownProvider] = {
     "xai": KnownProvider("openai", "https://api.x.ai/v1"),
     "zhipu": KnownProvider("openai", "https://open.bigmodel.cn/api/paas/v4", key_variables=("ZAI_API_KEY",)),
 }
-"""Addresses as of November 2026, from the providers' documentation. A table in the settings wins."""
+"""Base URLs as of November 2026, from the providers' documentation. A table in the settings overrides them."""
 
 KIND_BY_NAME: Mapping[str, ProviderKind] = {
     **{name: known.kind for name, known in KNOWN_PROVIDERS.items()},
-    "voyage": "openai",  # makes vectors and does not chat, so it is no row above
+    "voyage": "openai",  # makes embeddings and has no chat, so it has no row above
 }
 """The `kind` of a table in `[providers]` that names none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A provider as it is asked."""
+    """A provider with its settings resolved."""
 
     kind: ProviderKind
     base_url: str
-    """Without a slash at its end."""
+    """Without a trailing slash."""
     keys: tuple[str, ...] = field(repr=False)
-    """In the order in which they are used; none where there is none."""
+    """In the order of use; may be empty."""
     needs_key: bool
-    """Whether it is in vain to ask without one."""
+    """Whether requests without a key are pointless."""
     model_path: str
     key_variable: str
-    """Name in the environment under which a key of its own is looked for first."""
+    """Environment variable that is checked first for its key."""
 
 
 def resolve_provider(
     name: str, tables: "Mapping[str, ProviderSettings]", environment: Mapping[str, str]
 ) -> Provider:
-    """A provider by the table of its name, else by its name, else by what its protocol usually is."""
+    """Return a provider by its table in the settings, else by its name, else by its protocol's defaults."""
     table = tables.get(name)
     known = KNOWN_PROVIDERS.get(name)
     kind: ProviderKind = table.kind if table else known.kind if known else "openai"
@@ -91,7 +91,7 @@ def resolve_provider(
 
 
 def how_to_get(model: str) -> str:
-    """Return what to do where a provider does not have a model, `provider/model`; "" where nothing can be said."""
+    """Return how to obtain a missing model, `provider/model`; "" if there is no advice."""
     provider, _, name = model.partition("/")
     if provider != "ollama":
         return ""
@@ -101,10 +101,9 @@ def how_to_get(model: str) -> str:
 
 
 def key_variables(name: str, *, kind: ProviderKind, base_url: str) -> tuple[str, ...]:
-    """Where in the environment the key of a provider may stand.
+    """Return the environment variables that may hold a provider's key.
 
-    A key goes to the provider that bears its name, and to the usual address of the protocol that it is for: to
-    nobody else.
+    A key is sent only to the provider that bears its name, and to the default URL of its protocol.
     """
     own = _own_variable(name)
     known = KNOWN_PROVIDERS.get(name)

@@ -1,4 +1,4 @@
-"""Pure: the provider of a model that is named without one, such as "gpt-4.1"."""
+"""Pure: find the provider of a model that is named without one, such as "gpt-4.1"."""
 
 import re
 from collections.abc import Collection
@@ -12,15 +12,15 @@ _MAKERS = (
     ("xai", r"grok-"),
     ("zhipu", r"glm-"),
 )
-"""The beginnings of the names of the models that each provider makes and serves itself."""
+"""Prefixes of the models that each provider makes and serves itself."""
 _SERVERS = ("ollama", "groq", "openrouter")
-"""Providers that serve models of many makers: what to write for any other name."""
+"""Providers that serve models of many makers, suggested for any other name."""
 
 
 def with_provider(name: str) -> str:
-    """Return `provider/model` for a well-known model without its provider; any other name as it is.
+    """Return `provider/model` for a well-known model without its provider; any other name unchanged.
 
-    A name with a tag (`deepseek-r1:8b`) is that of a downloaded file, and says nothing of who serves it.
+    A name with a tag (`deepseek-r1:8b`) is a downloaded file, which says nothing about its provider.
     """
     if "/" in name or ":" in name:
         return name
@@ -30,9 +30,9 @@ def with_provider(name: str) -> str:
 
 
 def ways_to_write(name: str, providers: Collection[str]) -> str:
-    """Return what may be written for a model without a provider: `"mine/llama3" or "ollama/llama3"`.
+    """Return suggestions for a model without a provider: `"mine/llama3" or "ollama/llama3"`.
 
-    `providers`: those of the settings, which are named first.
+    `providers` are those of the settings, listed first.
     """
     served = dict.fromkeys((*providers, *_SERVERS))
     *first, last = [f'"{provider}/{name}"' for provider in served][:4]

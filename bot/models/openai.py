@@ -1,4 +1,4 @@
-"""Chat completions: OpenAI's, and those of every server that speaks its language."""
+"""Chat completions of OpenAI and of every compatible server."""
 
 import json
 from base64 import b64encode
@@ -28,26 +28,26 @@ from memory.http_responses import HttpFailure
 NEW_LIMIT = "max_completion_tokens"
 OLD_LIMIT = "max_tokens"
 KNOW_NEW_LIMIT = ("api.openai.com", ".openai.azure.com")
-"""Hosts, or their ends, whose newer models refuse `max_tokens`; most others know nothing else."""
+"""Hosts, or their suffixes, whose newer models reject `max_tokens`; most others know nothing else."""
 
 WANT_THOUGHTS = ("api.deepseek.com", "api.moonshot.ai", "api.moonshot.cn")
-"""Hosts that refuse a history in which a message of the model has no `reasoning_content`, whoever wrote it."""
+"""Hosts that reject a history in which any assistant message lacks `reasoning_content`."""
 NO_THOUGHT = " "
-"""DeepSeek takes an empty one for a missing one."""
+"""DeepSeek treats an empty one as missing."""
 
 
 class OpenAIChatDialect:
-    """`POST {base_url}/chat/completions`; remembers which optional fields this model's server has refused."""
+    """`POST {base_url}/chat/completions`; remembers which optional fields this model's server rejected."""
 
     def __init__(self, options: ModelOptions, address: BaseUrl | None = None) -> None:
-        """`address`: what the provider's models share; without it this one has its own."""
+        """`address` is shared by the provider's models; None creates one for this model."""
         host = urlsplit(options.base_url).hostname or ""
         self._address = address or BaseUrl(options.base_url)
         self._headers = {"Authorization": f"Bearer {options.key}"} if options.key else {}
         self._name = options.name
         self._wants_thoughts = host in WANT_THOUGHTS
         self._limits = [NEW_LIMIT, OLD_LIMIT] if host.endswith(KNOW_NEW_LIMIT) else [OLD_LIMIT, NEW_LIMIT]
-        """Names for the longest answer that have not been refused, the likeliest first."""
+        """Names of the length limit that were not rejected, the likeliest first."""
         self._max_tokens = options.max_tokens
         self._fixed: dict[str, Any] = {"model": options.model, "stream": True}
         self._optional: dict[str, Any] = {"stream_options": {"include_usage": True}}
@@ -58,16 +58,16 @@ class OpenAIChatDialect:
 
     @property
     def url(self) -> str:
-        """The version is part of `base_url`."""
+        """URL of the endpoint; the version is part of `base_url`."""
         return f"{self._address.base_url}/chat/completions"
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Local servers want no key."""
+        """Request headers; local servers need no key."""
         return self._headers
 
     def body(self, request: ModelRequest) -> Mapping[str, Any]:
-        """The request, without what the server has refused."""
+        """Return the request without the fields that the server rejected."""
         messages = [self._message(message) for message in request.messages if not _is_empty(message)]
         if request.system:
             messages.insert(0, {"role": "system", "content": request.system})
@@ -79,17 +79,17 @@ class OpenAIChatDialect:
         return body
 
     def reader(self) -> OpenAIReader:
-        """Begin to read an answer."""
+        """Return a reader for one answer."""
         return OpenAIReader()
 
     def kind_of(self, failure: HttpFailure) -> type[ModelError] | None:
-        """By code, then by type."""
+        """Return the error type by code, then by type."""
         return kind_of(failure)
 
     def adapt(self, failure: HttpFailure) -> bool:
-        """Leave out, or name otherwise, an optional field that the server refuses by name; once a field.
+        """Drop or rename an optional field that the server rejects by name; once per field.
 
-        After a 404 that is about the address, try it with its version.
+        After a 404 that concerns the URL, try it with its version.
         """
         if failure.status == 404:
             return self._address.adapt(failure)
@@ -117,7 +117,7 @@ class OpenAIChatDialect:
         return written
 
     def _encode_assistant(self, message: AssistantMessage) -> dict[str, Any]:
-        """As its server wrote it where that was this one, else as any would have."""
+        """Return the message as this server wrote it, or in standard form if another wrote it."""
         if message.raw and message.raw.kind == KIND and message.model == self._name:
             written = dict(message.raw.content)
             calls = written.get("tool_calls") or ()
@@ -130,12 +130,12 @@ class OpenAIChatDialect:
 
 
 def open_openai(options: ModelOptions, connection: ConnectionPool) -> LanguageModel:
-    """Open OpenAI, or the server at `base_url`, which may want no key."""
+    """Open OpenAI, or the server at `base_url`, which may need no key."""
     return HttpModel(OpenAIChatDialect(options, connection.address), connection, options)
 
 
 def _is_empty(message: Message) -> bool:
-    """Stopped before its first word; several servers refuse such a message."""
+    """Return whether an answer was stopped before its first word; several servers reject such a message."""
     return isinstance(message, AssistantMessage) and not message.text and not message.calls
 
 
@@ -158,9 +158,9 @@ def _call(call: ToolCall) -> Mapping[str, Any]:
 
 
 def _with_json_arguments(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Arguments that are no object become `{}`: vLLM, llama.cpp and Ollama refuse the whole history for them.
+    """Replace arguments that are not objects with `{}`, and leave it to the call's result to explain the mistake.
 
-    What was wrong with them stands in the call's result.
+    vLLM, llama.cpp and Ollama would reject the whole history.
     """
     function = call["function"]
     try:
@@ -172,4 +172,4 @@ def _with_json_arguments(call: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(constant)  # NaN and Infinity are Python's, not JSON's
+    raise ValueError(constant)  # NaN and Infinity are Python, not JSON

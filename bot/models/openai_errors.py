@@ -1,4 +1,4 @@
-"""Pure: what refusals in OpenAI's format mean, by their codes and types, never by their words."""
+"""Pure: interpret errors in OpenAI's format by their codes and types, never by their words."""
 
 from collections.abc import Iterator, Mapping
 
@@ -27,7 +27,7 @@ _KINDS: Mapping[type[ModelError], tuple[str, ...]] = {
         "payment_required",  # OpenRouter
         "exceeded_current_quota_error",  # Moonshot
         "Arrearage",  # Alibaba
-        *("1113", "1309"),  # Zhipu: in arrears, subscription at its end
+        *("1113", "1309"),  # Zhipu: in arrears, subscription expired
     ),
     BadKey: (
         "invalid_api_key",
@@ -71,7 +71,7 @@ _KINDS: Mapping[type[ModelError], tuple[str, ...]] = {
         "provider_overloaded",  # OpenRouter
         "capacity_exceeded",  # Groq
         "service_tier_capacity_exceeded",  # Mistral
-        "unavailable_error",  # llama.cpp, while it loads
+        "unavailable_error",  # llama.cpp, while loading
         "1312",  # Zhipu
     ),
     TimedOut: ("timeout",),  # OpenRouter
@@ -92,9 +92,9 @@ _UNKNOWN_FIELD = (None, "", "unknown_parameter", "unsupported_parameter", "unsup
 
 
 def kind_of(failure: HttpFailure) -> type[ModelError] | None:
-    """What an error's code or type means; None leaves it to the status. In a stream there is no such status."""
+    """Return what an error's code or type means; None leaves it to the status. Errors in a stream have no status."""
     error = _error(failure)
-    if failure.status == 413:  # Groq calls a request that is larger than a minute's tokens a rate limit
+    if failure.status == 413:  # Groq reports a request larger than a minute's tokens as a rate limit
         return ContextTooLong
     for name in _names(error):
         if kind := _KIND_OF.get(name):
@@ -110,7 +110,7 @@ def kind_of(failure: HttpFailure) -> type[ModelError] | None:
 
 
 def refused_field(failure: HttpFailure) -> str | None:
-    """The field of the body that the server says it does not know, or not for this model."""
+    """Return the body field that the server reports as unknown or unsupported by this model."""
     if failure.status not in (400, 422):
         return None
     error = _error(failure)
@@ -126,17 +126,17 @@ def refused_field(failure: HttpFailure) -> str | None:
 
 
 def _error(failure: HttpFailure) -> Mapping[str, object]:
-    """Mistral's, and vLLM's of old, is not wrapped."""
+    """Return the error object; Mistral and older vLLM do not wrap it."""
     error = failure.fields.get("error")
     return error if isinstance(error, dict) else failure.fields
 
 
 def _names(error: Mapping[str, object]) -> Iterator[str]:
-    """Every name that an error gives to its kind, the most exact first."""
+    """Yield every name that an error gives its kind, the most specific first."""
     code, kind = error.get("code"), error.get("type")
     if isinstance(code, str) and not (
         kind and code.isdecimal()
-    ):  # Zhipu has no type, Mistral has other numbers
+    ):  # Zhipu has no type, Mistral uses other numbers
         yield code
     if isinstance(kind, str):
         yield kind
@@ -146,11 +146,13 @@ def _names(error: Mapping[str, object]) -> Iterator[str]:
     match error.get("metadata"):  # OpenRouter
         case {"reasons": list()}:
             yield "content_filter"
-        case {"limit_source": "openrouter_in_flight_budget"}:  # a 402 that passes as the other calls end
+        case {"limit_source": "openrouter_in_flight_budget"}:  # a 402 that clears as the other calls end
             yield "rate_limit_exceeded"
-        case {"error_type": str(error_type)} if error_type != "invalid_prompt":  # a malformed one, there
+        case {"error_type": str(error_type)} if (
+            error_type != "invalid_prompt"
+        ):  # a malformed request, at OpenRouter
             yield error_type
-        case {"raw": str(raw)}:  # of the provider behind it, whose account and limits are not ours
+        case {"raw": str(raw)}:  # from the provider behind it, whose account and limits are not ours
             match parse_fields(raw.encode("utf-8", "replace")).get("error"):
                 case {"code": str(inner)} if _KIND_OF.get(inner) in _OF_THE_REQUEST:
                     yield inner

@@ -1,4 +1,4 @@
-"""Puts together an answer that streams in OpenAI's format."""
+"""Assemble an answer that streams in OpenAI's format."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _CUT_SHORT = ("length", "max_tokens", "model_length", "model_context_window_exce
 _ENDED_BADLY: Mapping[object, tuple[type[ModelError], str]] = {
     "content_filter": (ContentRefused, "will not answer this"),
     "sensitive": (ContentRefused, "will not answer this"),  # Zhipu
-    "error": (ServerFailed, "broke in the middle of its answer"),  # OpenRouter, where it says no more
+    "error": (ServerFailed, "broke in the middle of its answer"),  # OpenRouter, without further detail
     "network_error": (ServerFailed, "broke in the middle of its answer"),  # Zhipu
     "insufficient_system_resource": (Overloaded, "is too busy to end its answer"),  # DeepSeek
     "abort": (CutOff, "was stopped in the middle of its answer"),  # vLLM, SGLang
@@ -27,24 +27,24 @@ _ENDED_BADLY: Mapping[object, tuple[type[ModelError], str]] = {
 _THOUGHTS = ("reasoning_content", "reasoning")
 _DETAIL_TEXTS = ("text", "summary")
 _ENDS = ("}", "]", '"')
-"""What the arguments of a call end with, encoded twice or not."""
+"""Characters that end a call's arguments, encoded twice or not."""
 MOST_CHECKED = 1_000_000
-"""Letters of one call that are read to find its end."""
+"""Maximum characters of one call that are scanned to find its end."""
 
 
 @dataclass(slots=True)
 class _PartialCall:
-    """A tool call that is being written."""
+    """A tool call that is still arriving."""
 
     theirs: str = ""
-    """The provider's id, where it gives one."""
+    """The provider's id, if any."""
     index: object = None
     name: str = ""
     arguments: list[str] = field(default_factory=list)
     last_letter: str = ""
-    """Of the arguments, as far as they are written."""
+    """Last character of the arguments so far."""
     checked: int = 0
-    """Letters that were read to see whether the arguments are whole: they are read from the beginning each time."""
+    """Characters parsed so far to check whether the arguments are complete; each check starts from the beginning."""
     extra: Mapping[str, Any] | None = None
     """`extra_content`: Gemini's signature."""
 
@@ -53,13 +53,13 @@ class _PartialCall:
         return "".join(self.arguments)
 
     def add(self, arguments: str) -> None:
-        """Take in more of the arguments."""
+        """Append to the arguments."""
         if arguments:
             self.arguments.append(arguments)
             self.last_letter = arguments.rstrip()[-1:] or self.last_letter
 
     def is_whole(self) -> bool:
-        """Return whether the arguments are JSON, so that what comes with a name begins another call."""
+        """Return whether the arguments are complete JSON, so that a piece with a name begins another call."""
         if self.last_letter not in _ENDS or self.checked > MOST_CHECKED:
             return False
         written = self.written
@@ -68,7 +68,7 @@ class _PartialCall:
 
 
 class OpenAIReader:
-    """One answer; `stage` and `ended` as `Reader` has them."""
+    """One answer; `stage` and `ended` as in `AnswerReader`."""
 
     def __init__(self) -> None:
         self.stage: AnswerStage = "waiting"
@@ -78,28 +78,31 @@ class OpenAIReader:
         self._text: list[str] = []
         self._refusal: list[str] = []
         self._thoughts: dict[str, list[str]] = {}
-        """By the field that they came in; "" for those of Mistral, which are parts of the content."""
+        """By the field that they came in; "" for Mistral's, which are parts of the content."""
         self._details: list[dict[str, Any]] = []
-        """OpenRouter's."""
+        """OpenRouter's `reasoning_details`."""
         self._more: dict[str, list[str]] = {}
-        """Of the last detail's texts: to join them piece by piece would copy all of them each time."""
+        """Text pieces of the last detail, joined late: joining each time would copy all of them."""
         self._calls: list[_PartialCall] = []
         self._usage: Mapping[str, Any] = {}
 
     def read(self, event: bytes) -> str:
-        """Take in one chunk; give its text."""
+        """Read one chunk and return its text."""
         if event == b"[DONE]":
             self.ended = self._began = True
             return ""
         return self._take(json.loads(event.decode()), "delta") if event else ""
 
     def read_whole(self, fields: Mapping[str, Any]) -> str:
-        """Take in a whole answer; give its text."""
+        """Read a whole answer and return its text."""
         self.ended = True
         return self._take(fields, "message")
 
     def answer(self) -> Answer:
-        """Give all of it; raise ContentRefused, CutOff, EmptyAnswer or what the provider's reason to end means."""
+        """Return the whole answer.
+
+        Raises ContentRefused, CutOff, EmptyAnswer or the error that the finish reason means.
+        """
         if self._refusal:
             raise ContentRefused(f"will not answer this: {''.join(self._refusal)}")
         if self._finish in _ENDED_BADLY:
@@ -171,7 +174,7 @@ class OpenAIReader:
             self.stage = "thinking"
 
     def _take_parts(self, parts: Any) -> str:
-        """Mistral's content, where it thinks, is a list."""
+        """Read content that is a list, as Mistral sends it when thinking."""
         text = []
         for part in parts:
             if part["type"] == "thinking":
@@ -182,7 +185,7 @@ class OpenAIReader:
         return "".join(text)
 
     def _take_detail(self, detail: Mapping[str, Any]) -> None:
-        """Pieces of one block have its type and index; it goes back as one."""
+        """Merge pieces of one block, which share type and index: it is sent back as one."""
         if self.stage == "waiting":
             self.stage = "thinking"
         last = self._details[-1] if self._details else {}
@@ -210,12 +213,12 @@ class OpenAIReader:
             call.extra = extra
         if isinstance(arguments, str):
             call.add(arguments)
-        else:  # an object, from servers that parse them
+        else:  # an object, from servers that parse arguments
             call.arguments.clear()
             call.add(json.dumps(arguments, ensure_ascii=False))
 
     def _call_of(self, delta: Mapping[str, Any], name: str, place: int, *, begun: bool) -> _PartialCall:
-        """The call that a piece belongs to: servers leave out ids or indices, or repeat them and the names."""
+        """Return the call that a piece belongs to: servers omit ids or indices, or repeat them and the names."""
         theirs, index = delta.get("id") or "", delta.get("index")
         last = next((call for call in reversed(self._calls) if index is None or call.index == index), None)
         if last is None:
@@ -238,7 +241,7 @@ class OpenAIReader:
         return last
 
     def _raw(self, text: str, ours: tuple[ToolCall, ...], calls: list[_PartialCall]) -> Mapping[str, Any]:
-        """The message as it may be sent back: with its thoughts, and our ids."""
+        """Return the message to send back, with its thoughts and our ids."""
         raw: dict[str, Any] = {"role": "assistant", "content": text or None}
         for name, pieces in self._thoughts.items():
             if name:
@@ -250,7 +253,7 @@ class OpenAIReader:
         self._join_details()
         if self._details:
             raw["reasoning_details"] = self._details
-            raw.pop("reasoning", None)  # the same once more
+            raw.pop("reasoning", None)  # a duplicate
         if ours:
             raw["tool_calls"] = [
                 {
@@ -278,5 +281,5 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
         _count(usage.get("prompt_cache_hit_tokens")),  # DeepSeek
         _count(usage.get("cached_tokens")),  # Moonshot
     )
-    # xAI and Gemini count thoughts in the total alone.
+    # xAI and Gemini count thoughts only in the total.
     return Usage(read, max(written, _count(usage.get("total_tokens")) - read), min(cached, read))

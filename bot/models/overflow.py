@@ -1,7 +1,7 @@
-"""Pure: the phrases by which servers say that a request does not fit the model's window. No other prose is read.
+"""Pure: phrases by which servers report a request that exceeds the model's window. No other prose is read.
 
-Many servers report an overflow with a bare 400 and a sentence. Each pattern names who writes the sentence, and reads
-the window where the sentence tells it.
+Many servers report an overflow with a bare 400 and a sentence. Each pattern names the servers that write the
+sentence, and reads the window if the sentence states it.
 """
 
 import re
@@ -11,11 +11,11 @@ from functools import cache
 from memory.http_responses import HttpFailure, find_error_message, parse_fields
 
 STATUSES = (400, 413, 422)
-"""The statuses with which a phrase counts; an error event in a stream has no status of its own."""
+"""Statuses with which a phrase counts; an error event in a stream has none."""
 MAX_MESSAGE_CHARS = 4000
-"""Characters of a message that are read."""
+"""Maximum characters of a message that are read."""
 SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000
-"""Tokens: another number in such a sentence is not a window."""
+"""Plausible windows in tokens; other numbers in such a sentence are not windows."""
 
 _WINDOW = r"(?P<window>\d[\d,]*)"
 _PHRASES = (
@@ -70,14 +70,14 @@ _PHRASES = (
     r"context window exceeds limit",
     # Poolside
     rf"exceeds the maximum allowed input length of {_WINDOW}",
-    # LiteLLM, and gateways that pass on a code in their sentence
+    # LiteLLM, and gateways that quote a code in their sentence
     r"ContextWindowExceededError",
     r"context_length_exceeded|context length exceeded",
 )
 
 
 def overflow_window(failure: HttpFailure) -> int | None:
-    """Return the window in tokens that a refusal names; 0 for an overflow without one, None for another refusal."""
+    """Return the window in tokens that an error states; 0 for an overflow without one, None for other errors."""
     found = [match for said in _sentences(failure) for each in _patterns() for match in each.finditer(said)]
     if not found:
         return None
@@ -86,7 +86,7 @@ def overflow_window(failure: HttpFailure) -> int | None:
 
 
 def is_unexplained(failure: HttpFailure) -> bool:
-    """Return whether a refusal blames no field of the request, so that its length may be the reason."""
+    """Return whether an error blames no field of the request, so that its length may be the reason."""
     error = failure.fields.get("error")
     fields = error if isinstance(error, Mapping) else failure.fields
     names_a_field = isinstance(fields.get("param"), str) and bool(fields["param"])
@@ -106,22 +106,22 @@ _GENERAL_CODES = (
 
 
 def _names_fields(details: object) -> bool:
-    """Google's way to say which field is wrong."""
+    """Return whether Google's error names the invalid fields."""
     rows = details if isinstance(details, list) else []
     return any(isinstance(row, Mapping) and row.get("fieldViolations") for row in rows)
 
 
 def _is_a_list(failure: HttpFailure) -> bool:
-    """FastAPI's way to say which field is wrong."""
+    """Return whether FastAPI's error names the invalid fields."""
     return isinstance(failure.fields.get("detail"), list)
 
 
 def _sentences(failure: HttpFailure) -> Iterator[str]:
-    """Every place of a refusal in which it speaks to people."""
+    """Yield every human-readable text of an error."""
     error = failure.fields.get("error")
     yield _plain(find_error_message(failure.fields) or failure.text)
     if isinstance(error, Mapping):
-        match error.get("metadata"):  # OpenRouter: of the provider behind it
+        match error.get("metadata"):  # OpenRouter: from the provider behind it
             case {"raw": str(raw)}:
                 yield _plain(find_error_message(parse_fields(raw.encode("utf-8", "replace"))) or raw)
 

@@ -9,7 +9,7 @@ from bot.models.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a model is told of it."""
+    """A tool as described to a model."""
 
     name: str
     description: str
@@ -19,10 +19,10 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model's wish to have a tool run."""
+    """A model's request to run a tool."""
 
     id: str
-    """Nine characters of `[a-z0-9]`: the one form that every provider takes back (Mistral's is the narrowest)."""
+    """Nine characters of `[a-z0-9]`: the one form that every provider accepts (Mistral's is the narrowest)."""
     name: str
     arguments: str
     """JSON, exactly as the model wrote it; it may be malformed."""
@@ -30,35 +30,35 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A picture that a person sent."""
+    """An image that a person sent."""
 
     media_type: str
-    """`image/jpeg`, `image/png` or `image/webp`, which every provider takes, or `image/gif`, which Gemini does not."""
+    """`image/jpeg`, `image/png` or `image/webp`, which every provider accepts, or `image/gif`, which Gemini rejects."""
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What the person said."""
+    """What a person said."""
 
     text: str
     images: tuple[Image, ...] = ()
     speaker: str = ""
-    """Whose name, with a colon, `text` begins with, where several people talk; blank elsewhere."""
+    """Name that `text` begins with, followed by a colon, if several people talk; else blank."""
     earlier: bool = False
-    """Whether it stands for what was said before, as a summary does, and nobody says it now."""
+    """Whether it stands for earlier conversation, such as a summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawStep:
-    """A step exactly as its provider wrote it, with what no other understands: thoughts, signatures, reasoning.
+    """A step exactly as its provider wrote it, with content that only the provider understands.
 
-    Its tool calls carry our ids. It is shown to the model that wrote it alone; every other is shown the text and
-    the calls of the `AssistantMessage` that it belongs to.
+    Such content is thoughts, signatures and reasoning. Its tool calls carry our ids. It is sent only to the
+    model that wrote it; others get the text and the calls of its `AssistantMessage`.
     """
 
     kind: str
-    """The protocol that it is written in, such as "anthropic"."""
+    """Protocol of the content, such as "anthropic"."""
     content: Mapping[str, Any]
     """JSON."""
 
@@ -76,7 +76,7 @@ class AssistantMessage:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool gave back for one call."""
+    """Result of one tool call."""
 
     call_id: str
     name: str
@@ -93,11 +93,11 @@ class Usage:
     """Tokens that the provider counted for one step."""
 
     input_tokens: int = 0
-    """All that the model read, from a cache or not."""
+    """Everything the model read, cached or not."""
     output_tokens: int = 0
-    """All that it wrote, thoughts included."""
+    """Everything it wrote, thoughts included."""
     cached_tokens: int = 0
-    """Part of `input_tokens` that came from the provider's cache, and cost little."""
+    """Part of `input_tokens` that came from the provider's cache at a lower price."""
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -115,50 +115,50 @@ class ModelRequest:
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     prefer: str = ""
-    """`provider/model` to be asked first, where there is a choice."""
+    """`provider/model` to ask first, if there is a choice."""
     begun: bool = False
-    """Whether it is preferred for having begun this turn, and not because a person chose it."""
+    """Whether it is preferred because it began this turn, not because a person chose it."""
     may_shorten: bool = True
-    """Where it fits no window: whether something of it may be left out; else ContextTooLong is raised."""
+    """Whether parts may be left out if the request fits no window; else ContextTooLong is raised."""
     told_no_model: bool = False
-    """Whether the chat was told before that no language model answers."""
+    """Whether the chat has already been told that no language model answers."""
     language_model_only: bool = False
-    """Whether only a language model may answer, and not what stands in where none does."""
+    """Whether only a language model may answer, and not the last resort."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """More text of the answer that is being written."""
+    """More text of the running answer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class StartedOver:
-    """Another model answers from the beginning: the text that came before is void, and is to be replaced."""
+    """Another model starts over: discard the text received so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The end of a stream that came to its end: the whole step."""
+    """The end of a complete stream: the whole step."""
 
     message: AssistantMessage
     usage: Usage = Usage()
     cut_short: bool = False
-    """True where the model had to end because its answer had reached the longest that it may have."""
+    """Whether the model stopped because it reached its maximum answer length."""
     first_token_seconds: float = 0.0
-    """From the asking to the first sign of the answer, be it a thought or a tool call."""
+    """From the request to the first sign of an answer, including a thought or a tool call."""
     tries: tuple[ModelError, ...] = ()
-    """What was tried in vain before, or passed over because it had failed before; in order."""
+    """Failed attempts before the answer, and models skipped for earlier failures; in order."""
     stands_in: bool = False
-    """True where it is of what is no language model, since none of those answered."""
+    """Whether the last resort answered because no language model did."""
 
 
 ModelEvent = TextDelta | StartedOver | Answer
 
 
 class LanguageModel(Protocol):
-    """Anything that answers a request, alone or made of others."""
+    """Anything that answers a request, alone or by asking other models."""
 
     @property
     def name(self) -> str:
@@ -166,9 +166,9 @@ class LanguageModel(Protocol):
         ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Yield text as it comes, then exactly one `Answer`; raise `ModelError` where there is none.
+        """Yield text as it comes, then exactly one `Answer`. Raises `ModelError` if there is none.
 
-        The deltas since the last `StartedOver`, joined, are the answer's text. Closing the generator early ends
-        the call.
+        The deltas since the last `StartedOver`, joined, are the answer's text. Closing the generator early
+        ends the call.
         """
         ...

@@ -1,4 +1,4 @@
-"""Pure: in which order models are tried."""
+"""Pure: rank models by their health."""
 
 from collections.abc import Sequence
 from math import inf
@@ -6,17 +6,17 @@ from math import inf
 from bot.models.health import Health
 
 ANSWER_TOKENS = 200
-"""Length of the answer for which speeds are compared."""
+"""Length in tokens of the answer for which speeds are compared."""
 CLEARLY_FASTER = 0.75
-"""A model goes ahead of another only where it takes less than this part of its time: no flapping."""
+"""A model overtakes another only if it takes less than this share of its time, to avoid flapping."""
 MIN_CALLS = 3
-"""Before that a model's figures are chance; it keeps its place."""
+"""Minimum calls before a model's figures count; until then it keeps its place."""
 IDLE_SECONDS = 900.0
-"""A model that nobody has asked for so long, or ever, is asked once, to see how it does now."""
+"""Seconds without a call after which a model is asked once to measure it."""
 
 
 def expected_seconds(health: Health) -> float:
-    """How long an answer takes, failures counted in; 0 while too little is known."""
+    """Return the expected seconds of an answer, failures included; 0 while too little is known."""
     if health.calls < MIN_CALLS:
         return 0.0
     if not health.last_answer_at:
@@ -28,11 +28,11 @@ def expected_seconds(health: Health) -> float:
 
 
 def rank_by_health(chain: Sequence[Health], *, asked_at: Sequence[float], now: float) -> list[int]:
-    """Places in the chain, the best first. `chain`: one health for each model, in the order of the settings.
+    """Return indices into the chain, the best first. `chain` holds one health per model, in configured order.
 
-    `asked_at`: when each was asked last, be it that no answer has come yet.
+    `asked_at`: when each was last asked, even if no answer has come yet.
 
-    A model overtakes the one before it only where it is clearly better. The first model that has been idle for
+    A model overtakes the one before it only if it is clearly better. The first model that has been idle too
     long goes to the front for one call.
     """
     order: list[int] = []

@@ -1,4 +1,4 @@
-"""Pure: what to do after a failure: the same model again, another of its keys, or the next model."""
+"""Pure: decide what to do after a failure: same model again, another of its keys, or the next model."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -17,15 +17,15 @@ from bot.models.errors import (
 )
 
 LONG_WAIT = 10.0
-"""Seconds: who is asked to wait longer does not, where another model is ready."""
+"""Maximum seconds to wait, on a provider's request, while another model is ready."""
 MAX_WAIT = 60.0
-"""Seconds: nobody waits longer for an answer, even where nothing else is left."""
+"""Maximum seconds to wait for an answer, even if nothing else is left."""
 MAX_DELAY = 30.0
-"""Seconds between tries that nobody asked for."""
+"""Maximum seconds between retries if the provider named no delay."""
 
 
 class NextStep(Enum):
-    """Where to go after a failure."""
+    """What to try after a failure."""
 
     SAME_KEY = "again, after the wait"
     ANY_KEY = "again, with whatever key is ready first; this one after the wait"
@@ -35,7 +35,7 @@ class NextStep(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RetryDecision:
-    """What to do, and after how many seconds this key may be asked again."""
+    """The next step, and the seconds after which this key may be asked again."""
 
     next_step: NextStep
     wait: float = 0.0
@@ -43,7 +43,7 @@ class RetryDecision:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how long one model is asked; from the settings."""
+    """How often and how long one model is retried; from the settings."""
 
     max_retries: int = 2
     retry_delay: float = 1.0
@@ -51,17 +51,17 @@ class RetryPolicy:
     def decide(
         self, error: ModelError, *, tries: int, shown: bool, another_ready: bool, chance: float
     ) -> RetryDecision:
-        """What to do after `error`.
+        """Decide what to do after `error`.
 
-        `tries`: how often this key has been asked in this call. `shown`: whether part of the answer was on screen.
-        `another_ready`: whether another model can be expected to answer. `chance`: 0 to 1, for the jitter.
+        `tries`: how often this key has been asked in this call. `shown`: whether part of the answer was on
+        screen. `another_ready`: whether another model is likely to answer. `chance`: 0 to 1, for the jitter.
         """
         again = tries <= self.max_retries
         match error:
             case BadKey() | OutOfCredit():
                 return RetryDecision(NextStep.OTHER_KEY)
             case TimedOut():
-                # It may be as slow again: only where there is nothing else to wait for.
+                # It may be as slow again, so retry only if there is nothing else to wait for.
                 once = again and tries == 1 and not another_ready
                 return RetryDecision(NextStep.SAME_KEY) if once else RetryDecision(NextStep.OTHER_MODEL)
             case CutOff() | EmptyAnswer():
@@ -78,13 +78,13 @@ class RetryPolicy:
         return RetryDecision(NextStep.OTHER_MODEL)
 
     def _wait(self, error: ModelError, tries: int, chance: float) -> float:
-        """Seconds: what the provider asked for, else twice as long each time; jitter only lengthens."""
-        if error.retry_after:  # 0, or a date that is past, says nothing
+        """Return the seconds to wait: the provider's delay, else doubling each time; jitter only lengthens it."""
+        if error.retry_after:  # 0, or a date in the past, says nothing
             return error.retry_after + 0.1 * chance
         delay = max(self.retry_delay, min(self.retry_delay * 2.0 ** (tries - 1), MAX_DELAY))
         return delay * (1 + 0.25 * chance)
 
 
 def _asks_to_wait_too_long(error: ModelError, *, another_ready: bool) -> bool:
-    """Whether a provider wants a longer pause than is waited; our own delays are the owner's choice."""
+    """Return whether a provider asks for a longer pause than we accept; our own delays are the owner's choice."""
     return (error.retry_after or 0.0) > (LONG_WAIT if another_ready else MAX_WAIT)

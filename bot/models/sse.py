@@ -1,44 +1,44 @@
-"""Pure: server-sent events out of pieces of bytes that may end anywhere.
+"""Pure: parse server-sent events from pieces of bytes that may end anywhere.
 
-After https://html.spec.whatwg.org/multipage/server-sent-events.html, 9.2.6; only `data` counts here.
+Follows https://html.spec.whatwg.org/multipage/server-sent-events.html, 9.2.6; only `data` is used.
 """
 
 MAX_EVENT_BYTES = 4 << 20
-"""The largest event that is put together: more than the longest answer of any model has in one piece, and as much as
-can be read without keeping everybody else waiting."""
+"""Maximum size of one event: more than the longest answer of any model in one piece, and little enough not to
+block other tasks while it is parsed."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class EventTooLarge(Exception):
-    """An event does not come to its end."""
+    """An event exceeds MAX_EVENT_BYTES."""
 
 
 class EventStream:
-    """One stream; feed it piece by piece."""
+    """Parser of one stream; feed it piece by piece."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
-        """Of a line that has not ended."""
+        """The line that has not ended."""
         self._data: list[bytes] = []
-        """Lines of data of the event that has not ended."""
+        """Data lines of the event that has not ended."""
         self._stray: list[bytes] = []
-        """Lines of JSON that stands there without being an event."""
+        """Lines of JSON outside any event."""
         self._size = 0
         self._fresh = True
         self._after_return = False
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """Give the data of every event that ends in this piece."""
+        """Return the data of every event that ends in this piece. Raises EventTooLarge."""
         if self._fresh and piece:
             piece = bytes(self._rest) + piece
             self._rest.clear()
-            if piece != BYTE_ORDER_MARK and BYTE_ORDER_MARK.startswith(piece):  # the mark may be cut, too
+            if piece != BYTE_ORDER_MARK and BYTE_ORDER_MARK.startswith(piece):  # the mark may be split, too
                 self._rest += piece
                 return []
             piece = piece.removeprefix(BYTE_ORDER_MARK)
             self._fresh = False
-        if self._after_return and piece:  # "\r\n" may be cut in two
+        if self._after_return and piece:  # "\r\n" may be split
             piece = piece.removeprefix(b"\n")
             self._after_return = False
         if piece.endswith(b"\r"):
@@ -70,9 +70,9 @@ class EventStream:
         return events
 
     def end(self) -> list[bytes]:
-        """Give what a server left without its closing blank line; many do that with the last event.
+        """Return what a server left without its closing blank line; many do that with the last event.
 
-        Then what is no event at all: an overloaded Gemini breaks off with its error as plain JSON.
+        Otherwise JSON outside any event: an overloaded Gemini breaks off with its error as plain JSON.
         """
         events = self.feed(b"\n\n")
         return [*events, b"\n".join(self._stray)] if self._stray else events

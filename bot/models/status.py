@@ -1,4 +1,4 @@
-"""How the models of the settings fare, for people and programs."""
+"""Status of the configured models, for people and programs."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -16,15 +16,15 @@ class ModelStatus:
 
     model: str
     key: int
-    """Which of the provider's keys, counted from 1; 0 where there is one at most."""
+    """Index of the provider's key, from 1; 0 if there is at most one."""
     in_chain: bool
-    """False for a model that only `on_error` or `/model` lead to."""
+    """False for a model that only `on_error` or `/model` selects."""
     state: BreakerState
     rests_until: float
     calls: int
     failures: int
     success: float
-    """0 to 1, of about the last ten calls."""
+    """0 to 1, over about the last ten calls."""
     first_token_seconds: float
     tokens_per_second: float
     input_tokens: int
@@ -35,11 +35,11 @@ class ModelStatus:
     last_error_kind: str
     last_error: str
     window: int
-    """Tokens that it takes in; 0 where that is not known."""
+    """Input limit in tokens; 0 if unknown."""
 
 
 def models_status(plan: Routing, health: Breakers) -> list[ModelStatus]:
-    """One entry for each model and key, in the order of the settings."""
+    """Return one entry for each model and key, in configured order."""
     return [
         _status(candidate, route, number if len(candidate.routes) > 1 else 0, plan, health)
         for candidate in plan.candidates.values()
@@ -48,9 +48,9 @@ def models_status(plan: Routing, health: Breakers) -> list[ModelStatus]:
 
 
 def failing_models(plan: Routing, health: Breakers, *, prefer: str = "") -> dict[str, str]:
-    """Return the kind of each model's latest error if the latest call of every language model failed; else nothing.
+    """Return each model's latest kind of error if every language model failed its latest call; else empty.
 
-    `prefer`: the model that was chosen for the chat.
+    `prefer`: the model chosen for the chat.
     """
     chosen = [plan.candidates[prefer]] if prefer in plan.candidates else []
     asked = [*chosen, *(each for each in plan.chain if each not in chosen)]

@@ -1,34 +1,35 @@
-"""Pure: how long a request is, in tokens, near enough to tell whether it fits."""
+"""Pure: estimate a request's length in tokens, accurately enough to tell whether it fits."""
 
 from bot.models.protocol import Message, ModelRequest, ToolResult, UserMessage
 
 BYTES_A_TOKEN = 3.5
-"""UTF-8. English has 4 to 4.5, Russian about 5, Chinese 3 to 4, JSON about 3 in OpenAI's o200k: rather too many."""
+"""UTF-8 bytes per token. In OpenAI's o200k English has 4 to 4.5, Russian about 5, Chinese 3 to 4, JSON about
+3: this errs towards too many tokens."""
 MESSAGE_TOKENS = 4
-"""What stands around a message: its role, its beginning and end."""
+"""Overhead of one message: its role and delimiters."""
 IMAGE_TOKENS = 1000
 """Between OpenAI's 85 to 1,500 and Anthropic's width × height / 750 of a photo as it is sent."""
 
 
 def estimate_text_tokens(text: str) -> int:
-    """Estimate a text's tokens."""
+    """Return the estimated tokens of a text."""
     return round(_count_bytes(text) / BYTES_A_TOKEN)
 
 
 def estimate_message_tokens(message: Message) -> int:
-    """Estimate what one message of a history costs."""
+    """Return the estimated tokens of one message of a history."""
     return round(_count_message_bytes(message) / BYTES_A_TOKEN)
 
 
 def estimate_request_tokens(request: ModelRequest) -> int:
-    """Estimate all that a model is shown for a step."""
+    """Return the estimated tokens of everything a model is sent for a step."""
     tools = (f"{tool.name}{tool.description}{tool.parameters}" for tool in request.tools)
     told = _count_bytes(request.system) + sum(map(_count_bytes, tools))
     return round((told + sum(map(_count_message_bytes, request.messages))) / BYTES_A_TOKEN)
 
 
-# All of a conversation is counted in every call: no `match`, which takes three times as long, and no division before
-# the end.
+# Runs over the whole conversation in every call: no `match`, which takes three times as long, and one
+# division at the end.
 def _count_message_bytes(message: Message) -> float:
     if isinstance(message, ToolResult):
         return _count_bytes(message.content) + _MESSAGE_BYTES

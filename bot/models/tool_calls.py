@@ -1,4 +1,4 @@
-"""Pure: the arguments of a tool call, as models write them."""
+"""Pure: read the arguments of tool calls as models write them."""
 
 import json
 import secrets
@@ -12,16 +12,16 @@ from bot.models.protocol import AssistantMessage, Message, ToolCall, UserMessage
 ID_LETTERS = string.ascii_lowercase + string.digits
 ID_LENGTH = 9
 MAX_ARGUMENTS_CHARS = 4_000_000
-"""Of one call, in characters of JSON: nobody else is served while it is read."""
+"""Maximum characters of one call's JSON: parsing it blocks everything else."""
 
 
 def new_call_id() -> str:
-    """An id that every provider takes; Mistral's form is the narrowest."""
+    """Return a new id in Mistral's form, the narrowest, which every provider accepts."""
     return "".join(secrets.choice(ID_LETTERS) for _ in range(ID_LENGTH))
 
 
 def parse_arguments(arguments: str) -> dict[str, Any]:
-    """The JSON object that they are; raise ValueError where they are none. Nothing at all stands for none."""
+    """Return the JSON object in `arguments`; an empty string counts as `{}`. Raises ValueError or NotAnObject."""
     if len(arguments) > MAX_ARGUMENTS_CHARS:
         raise ValueError(f"{len(arguments):,} characters long, and {MAX_ARGUMENTS_CHARS:,} are read at most")
     try:
@@ -38,7 +38,7 @@ def parse_arguments(arguments: str) -> dict[str, Any]:
 
 
 class NotAnObject(ValueError):
-    """JSON, but no object."""
+    """The arguments are JSON, but not an object."""
 
     def __init__(self, value: object) -> None:
         super().__init__("no JSON object")
@@ -46,7 +46,7 @@ class NotAnObject(ValueError):
 
 
 def are_readable(calls: Iterable[ToolCall]) -> bool:
-    """Whether the arguments of all of them are JSON objects."""
+    """Return whether the arguments of all calls are JSON objects."""
     for call in calls:
         try:
             parse_arguments(call.arguments)
@@ -56,7 +56,7 @@ def are_readable(calls: Iterable[ToolCall]) -> bool:
 
 
 def count_broken_steps(messages: Iterable[Message], *, model: str) -> int:
-    """How many of the latest steps in a row, since the person spoke, were unreadable calls of this model."""
+    """Return how many of this model's latest steps in a row, since the person spoke, had unreadable calls."""
     count = 0
     for message in messages:
         match message:

@@ -1,4 +1,4 @@
-"""Pure: a request that is too large for every window, made shorter. What is left out stays on disk."""
+"""Pure: shorten a request that is too large for every window. What is left out stays on disk."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,14 +12,15 @@ LEFT_OUT = (
 )
 CUT_MARK = "\n[… {count} characters are left out here, since all of it would be too long …]\n"
 MIN_CHARS = 400
-"""Characters: texts are not cut to less."""
+"""Texts are not cut to fewer characters."""
 
 
 def truncate(request: ModelRequest, most_tokens: int) -> ModelRequest | None:
-    """The request with at most about `most_tokens`, or as near as it gets; None where nothing can be left out.
+    """Return the request with at most about `most_tokens`, or as near as possible.
 
-    First the oldest turns go, whole ones, so that each tool call keeps its result. In the last turn long tool
-    results lose their middle, the oldest first, and at last what the person wrote does.
+    Returns None if nothing can be left out. First whole turns go, the oldest first, so that each tool call
+    keeps its result. In the last turn long tool results lose their middle, the oldest first, and finally the
+    person's message does.
     """
     excess = estimate_request_tokens(request) - most_tokens
     if excess <= 0:
@@ -40,7 +41,7 @@ def truncate(request: ModelRequest, most_tokens: int) -> ModelRequest | None:
 
 
 def _cut_middles(messages: Sequence[Message], excess: int) -> tuple[Message, ...]:
-    """Cut long texts until about `excess` tokens are gone: tool results from the oldest on, then the person's."""
+    """Cut long texts until about `excess` tokens are gone: the oldest tool results first, the person's last."""
     cut = list(messages)
     for kind in (ToolResult, UserMessage, AssistantMessage):
         for at, message in enumerate(cut):

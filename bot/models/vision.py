@@ -1,4 +1,4 @@
-"""Which well-known models see pictures. As of November 2026; what the owner has set counts more."""
+"""Image support of well-known models, as of November 2026; the owner's settings override it."""
 
 import re
 
@@ -29,6 +29,6 @@ _VISION = (
 
 
 def known_vision(model: str) -> bool | None:
-    """Whether a model of this name sees; None for one that is not known. The first pattern that fits counts."""
+    """Return whether a model of this name accepts images; None if unknown. The first matching pattern counts."""
     name = model.lower().partition("/")[2] or model.lower()
     return next((sees for pattern, sees in _VISION if re.search(pattern, name)), None)

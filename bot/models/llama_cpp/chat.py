@@ -1,4 +1,4 @@
-"""Pure: a request as chat templates take it, and in other words where a template cannot take all of it."""
+"""Pure: convert a request to the form of chat templates, rephrased if a template lacks a feature."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from bot.models.protocol import (
 from bot.models.tool_calls import parse_arguments
 
 ChatMessage = dict[str, Any]
-"""`role`, `content`, and `tool_calls` or `tool_call_id`: the form that templates are written for."""
+"""`role`, `content`, and `tool_calls` or `tool_call_id`: the form that templates expect."""
 
 EARLIER_PICTURE = "[a picture, which you cannot see]"
 
@@ -32,7 +32,10 @@ Where no tool is of use, just answer."""
 
 
 def chat_of(request: ModelRequest) -> list[ChatMessage]:
-    """The messages as a template takes them, the system's first. Raises ValueError for a picture to be looked at."""
+    """Return the messages as a template takes them, the system prompt first.
+
+    Raises ValueError for an image: local models here see none.
+    """
     said = [message for message in request.messages if isinstance(message, UserMessage)]
     if said and said[-1].images:
         raise ValueError("sees no pictures")
@@ -41,12 +44,12 @@ def chat_of(request: ModelRequest) -> list[ChatMessage]:
 
 
 def tools_of(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
-    """The tools as a template takes them."""
+    """Return the tools as a template takes them."""
     return [{"type": "function", "function": _function(tool)} for tool in tools]
 
 
 def one_call_each(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """The same for templates that know but one call a step: each call is followed by its own result."""
+    """Return the messages with one call per step, each followed by its result, for templates that allow only one."""
     results = {message["tool_call_id"]: message for message in messages if message["role"] == "tool"}
     single: list[ChatMessage] = []
     for message in messages:
@@ -61,7 +64,7 @@ def one_call_each(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 
 def as_plain_text(messages: Sequence[ChatMessage], tools: Sequence[dict[str, Any]]) -> list[ChatMessage]:
-    """The same for templates that know no tools, or write calls in a way that we cannot read."""
+    """Return the messages as text, for templates without tools or with calls that we cannot parse."""
     told = [_as_plain_message(message) for message in messages]
     if tools:
         lines = "\n".join(json.dumps(tool["function"], ensure_ascii=False) for tool in tools)
@@ -73,7 +76,7 @@ def as_plain_text(messages: Sequence[ChatMessage], tools: Sequence[dict[str, Any
 
 
 def without_system(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """The same for templates that know no system: it speaks before the person does."""
+    """Return the messages with the system prompt inside the first user message, for templates without a system role."""
     if not messages or messages[0]["role"] != "system":
         return [*messages]
     return _merge_consecutive([{**messages[0], "role": "user"}, *messages[1:]])
@@ -108,7 +111,7 @@ def _tool_call(call: ToolCall) -> dict[str, Any]:
 
 
 def _as_plain_message(message: ChatMessage) -> ChatMessage:
-    """A step and a result as an assistant and a user would write them."""
+    """Return a step or a result as an assistant or user would write it."""
     if message["role"] == "tool":
         result = json.dumps({"name": message["name"], "content": message["content"]}, ensure_ascii=False)
         return {"role": "user", "content": f"<tool_response>\n{result}\n</tool_response>"}
@@ -121,7 +124,7 @@ def _as_plain_message(message: ChatMessage) -> ChatMessage:
 
 
 def _merge_consecutive(messages: Sequence[ChatMessage] | Iterator[ChatMessage]) -> list[ChatMessage]:
-    """Many templates insist that user and assistant take turns: who speaks twice has said it at once."""
+    """Merge consecutive messages of one role: many templates insist that user and assistant alternate."""
     joined: list[ChatMessage] = []
     for message in messages:
         if joined and _are_plain(joined[-1], message):

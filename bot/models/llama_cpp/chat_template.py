@@ -1,6 +1,6 @@
-"""The chat template that comes with a model: which way it can be told of tools, and a request made a prompt.
+"""A model's own chat template: find out how it supports tools, and turn requests into prompts.
 
-Knows jinja by llama-cpp-python's sandbox for templates, which are programs that strangers wrote.
+Templates are programs written by strangers, so they run in llama-cpp-python's jinja sandbox.
 """
 
 import json
@@ -26,22 +26,22 @@ _TOOL = ToolSpec(
 
 
 class Prompt(NamedTuple):
-    """What the model is given to read."""
+    """The text that the model is given to read."""
 
     text: str
     in_thought: bool
-    """Whether it ends in the middle of a thought, which the model goes on with."""
+    """Whether it ends inside an open thought, which the model continues."""
 
 
 class UnusableTemplate(Exception):
-    """The template cannot take the request; says why."""
+    """The template cannot take the request; the message says why."""
 
 
 class ChatTemplate:
-    """Finds out by trial what its template can take, since no template says."""
+    """Probes by trial which messages its template supports, since templates do not declare it."""
 
     def __init__(self, template: str, *, tool_template: str = "", bos: str, eos: str) -> None:
-        """`tool_template`: a second one that some models have for requests with tools. Raises UnusableTemplate."""
+        """`tool_template`: a second template that some models have for requests with tools. Raises UnusableTemplate."""
         make = import_module("llama_cpp.llama_chat_format").Jinja2ChatFormatter
         try:
             self._formatters = {
@@ -66,7 +66,7 @@ class ChatTemplate:
     def prompt(
         self, messages: Sequence[ChatMessage], tools: Sequence[dict[str, Any]], settings: Mapping[str, Any]
     ) -> Prompt:
-        """The request as the model was trained to read it; `settings` are variables that some templates know.
+        """Return the request as the model was trained to read it; `settings` are variables for the template.
 
         Raises UnusableTemplate.
         """
@@ -103,7 +103,7 @@ class ChatTemplate:
         return text
 
     def _takes(self, *, two_calls: bool) -> bool:
-        """Whether a step with tools comes through whole, and its calls in a form that can be read back."""
+        """Return whether the template renders a step with tools completely, with calls that can be parsed back."""
         words = ("firstword", "secondword")[: 1 + two_calls]
         calls = [
             {
@@ -142,7 +142,7 @@ class ChatTemplate:
 
 
 def _calls_in(written: str) -> list[object]:
-    """The arguments of the calls that are read out of what a model would have written."""
+    """Return the arguments of the calls that are parsed from a model's output."""
     reader = OutputParser([_TOOL])
     reader.feed(written)
     reader.end()

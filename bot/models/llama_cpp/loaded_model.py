@@ -1,4 +1,4 @@
-"""A chat model in llama.cpp: a prompt goes in, pieces of text come out. For one thread of one process."""
+"""A chat model loaded in llama.cpp: a prompt goes in, pieces of text come out. Single-threaded."""
 
 import codecs
 import ctypes
@@ -16,11 +16,11 @@ from bot.models.llama_cpp.output_parser import MARKS
 from memory.embeddings.llama_model import StopFlag
 
 MAX_WINDOW = 16_384
-"""Tokens, where the settings name no `context_window`: a model trained for more takes memory for each of them."""
+"""Maximum window in tokens if the settings name no `context_window`: each token of the window takes memory."""
 MIN_ANSWER_TOKENS = 1024
-"""Tokens that must be left for an answer; a quarter of the window where that is less."""
+"""Tokens that must be left for an answer; at most a quarter of the window."""
 BATCH_TOKENS = 256
-"""Tokens of a prompt between two signs of life, and for a graphics card also between two looks at the stop flag."""
+"""Prompt tokens between two progress events; on a GPU also between two checks of the stop flag."""
 
 TEMPERATURE = 0.6
 TOP_K = 40
@@ -30,22 +30,22 @@ MIN_P = 0.05
 _ERROR_LEVEL = 4
 _ABORTED = 2
 _RANDOM_SEED = 0xFFFFFFFF
-_SEAM = "\ufdd1"  # no character, and so in no text
+_SEAM = "\ufdd1"  # a noncharacter, which occurs in no text
 _SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
 class LoadedModel:
-    """Remembers what it has read last, so that a longer version of the same conversation is not read anew."""
+    """Caches the last prompt, so that a longer version of the same conversation is not read again."""
 
     def __init__(self, path: Path, window: int | None) -> None:
-        """Load the file. Raises ModelNotFound, ServerFailed."""
+        """Load the file. Raises ModelNotFound or ServerFailed."""
         self._c, self._complaints = _library()
         c = self._c
         self._complaints.clear()
         settings = c.llama_model_default_params()
-        settings.n_gpu_layers = -1  # all of them, where llama.cpp was built for a GPU
-        # Weights laid out for AMX (Xeon since 2023) bring ggml down with a protection fault: its compilers leave
-        # the tiles' configuration unset (ggml-org/llama.cpp, 20824 and 26954).
+        settings.n_gpu_layers = -1  # all layers, if llama.cpp was built for a GPU
+        # Weights laid out for AMX (Xeon since 2023) crash ggml with a protection fault: compilers leave its
+        # tile configuration unset (ggml-org/llama.cpp, 20824 and 26954).
         settings.use_extra_bufts = b"AMX_INT8 = 1" not in c.llama_print_system_info()
         self._model = c.llama_model_load_from_file(bytes(path), settings)
         if not self._model:
@@ -56,17 +56,17 @@ class LoadedModel:
         self._template = self._chat_template(path)
         trained = c.llama_model_n_ctx_train(self._model)
         self.window: int = window or min(trained or MAX_WINDOW, MAX_WINDOW)
-        """Tokens that prompt and answer may have together."""
+        """Maximum tokens of prompt and answer together."""
         self._context = self._open(path)
         self._memory = c.llama_get_memory(self._context)
         self._read: list[int] = []
         self._marks = re.compile("|".join(map(re.escape, self._control_tokens())) or r"(?!)")
 
     def answer(self, ask: Mapping[str, Any], stop: StopFlag) -> Iterator[Mapping[str, object]]:
-        """Give `begin`, then `read` for each part of the prompt, `text` for each token, at last `end`.
+        """Yield `begin`, then `read` for each part of the prompt, `text` for each token, finally `end`.
 
-        `ask` has `messages` and `tools` as templates take them, `settings` for the template, `temperature` and
-        `max_tokens`. Raises ContextTooLong, BadRequest, ServerFailed.
+        `ask` has `messages` and `tools` in template form, `settings` for the template, `temperature` and
+        `max_tokens`. Raises ContextTooLong, BadRequest or ServerFailed.
         """
         self._c.llama_set_abort_callback(self._context, *stop.as_callback(self._c.ggml_abort_callback))
         try:
@@ -75,7 +75,7 @@ class LoadedModel:
                 self._neutralize_control_tokens(ask["tools"]),
                 ask["settings"],
             )
-        except (UnusableTemplate, RecursionError) as error:  # of arguments nested deeply
+        except (UnusableTemplate, RecursionError) as error:  # RecursionError: deeply nested arguments
             raise BadRequest(str(error)) from error
         tokens = self._tokens(prompt.text)
         if not tokens:
@@ -124,7 +124,7 @@ class LoadedModel:
             raise ModelNotFound(f"{path} cannot be used: {error}; name another one") from error
 
     def _control_tokens(self) -> list[str]:
-        """The texts of all tokens that speak to the model; the longest first, since some begin with others."""
+        """Return the texts of all control tokens, the longest first, since some begin with others."""
         c, vocabulary = self._c, self._vocabulary
         texts = {
             self._token_text(token)
@@ -139,14 +139,14 @@ class LoadedModel:
         return (self._c.llama_vocab_get_text(self._vocabulary, token) or b"").decode("utf-8", "replace")
 
     def _last_complaint(self) -> str:
-        """What llama.cpp has complained of, for the middle of a sentence."""
+        """Return llama.cpp's last log message, for the middle of a sentence."""
         lines = [line.rpartition("error loading model: ")[2] for line in self._complaints]
         return f": {lines[0]}" if lines else ""
 
     # -- reading -----------------------------------------------------------------------------------------
 
     def _neutralize_control_tokens(self, value: Any) -> Any:
-        """Take their power from the control tokens in what people, notes and tools say: text is text."""
+        """Neutralise control tokens in what people, notes and tools say: they are text, not commands."""
         match value:
             case str():
                 return self._marks.sub(lambda found: f"{found[0][0]}{_SEAM}{found[0][1:]}", value)
@@ -176,20 +176,20 @@ class LoadedModel:
             room = -count
 
     def _keep_common_prefix(self, tokens: Sequence[int]) -> int:
-        """Keep of what was read the beginning that is the same; give its length. The last token is read anew."""
+        """Keep the part of the cache that the prompt shares; return its length. The last token is always read again."""
         same = 0
         for ours, theirs in zip(self._read, tokens[:-1], strict=False):
             if ours != theirs:
                 break
             same += 1
         if same < len(self._read) and not self._c.llama_memory_seq_rm(self._memory, 0, same, -1):
-            self._c.llama_memory_clear(self._memory, True)  # recurrent models cannot forget a part
+            self._c.llama_memory_clear(self._memory, True)  # recurrent models cannot forget only a part
             same = 0
         del self._read[same:]
         return same
 
     def _decode(self, tokens: Sequence[int], stop: StopFlag) -> bool:
-        """Have the model read these; False where it was stopped. Raises ServerFailed."""
+        """Have the model read tokens; return False if it was stopped. Raises ServerFailed."""
         array = (ctypes.c_int32 * len(tokens))(*tokens)
         code = self._c.llama_decode(self._context, self._c.llama_batch_get_one(array, len(tokens)))
         if code == 0:
@@ -244,7 +244,7 @@ class LoadedModel:
         return chain
 
     def _piece(self, token: int) -> bytes:
-        """The bytes that a token stands for; of control tokens only those that we have to see."""
+        """Return the bytes of a token; of control tokens only those that the parser needs."""
         shown = self._token_text(token) in MARKS
         room = 64
         while True:
@@ -256,7 +256,7 @@ class LoadedModel:
 
 
 def processor_cores() -> int:
-    """Count the cores that this process may use: two threads on one core only wait for each other."""
+    """Return the number of physical cores available: two threads on one core only wait for each other."""
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1
     cores = set()
@@ -269,9 +269,10 @@ def processor_cores() -> int:
 
 
 def _library() -> tuple[Any, list[str]]:
-    """Load llama.cpp, and have it complain to us alone. Raises ModelNotFound."""
+    """Load llama.cpp and redirect its log to us. Raises ModelNotFound."""
     if "OMP_WAIT_POLICY" not in os.environ:
-        # Threads that spin for each other take the processors from the bot itself; read as the library comes in.
+        # Spinning threads take the processor from the bot itself; the variable is read when the library
+        # loads.
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     try:
         library = import_module("llama_cpp.llama_cpp")
@@ -297,4 +298,4 @@ def _library() -> tuple[Any, list[str]]:
     return library, complaints
 
 
-_log: Any = None  # C holds no reference to it
+_log: Any = None  # C holds no reference to the callback

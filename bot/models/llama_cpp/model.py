@@ -1,4 +1,4 @@
-"""A chat model on this machine as a `LanguageModel`: one process with the file in it, one answer at a time."""
+"""A local chat model as a `LanguageModel`: one process with the file loaded, one answer at a time."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -26,25 +26,26 @@ from memory.disk import reason
 from memory.embeddings.model_files import GGUF
 
 LOAD_SECONDS = 300.0
-"""The longest that a file may take to load: 40 GB from a slow disk."""
+"""Maximum seconds to load a file: 40 GB from a slow disk."""
 STOP_SECONDS = 2.0
-"""How long a process that is told to stop may take; it is killed then."""
+"""Seconds that a process may take to stop before it is killed."""
 UNLOAD_SECONDS = 900.0
-"""After how long without a request the memory is given back."""
+"""Seconds without a request after which the memory is released."""
 
 
 def open_llama_cpp(options: ModelOptions, model_path: Path) -> "LlamaCppModel":
-    """Give the model of this file; nothing is read or started before it is asked."""
+    """Return the model of this file; nothing is read or started before the first request."""
     return LlamaCppModel(options, model_path)
 
 
 class LlamaCppModel:
-    """Loads its file at the first request, and stays loaded while it is used.
+    """Loads its file on the first request, and keeps it loaded while it is used.
 
-    Requests wait for each other, in order, for `limits.first_token` at most: then the model counts as overloaded.
-    Loading has a limit of its own. The other limits run from when a loaded model is given the request. Each part
-    of the prompt that it has read is a sign of life, so that only `limits.begin` bounds how long it may read; what
-    it has read it still knows at the next try. Who leaves while it loads has it load on for the next one.
+    Requests wait for each other, in order, for at most `limits.first_token`; then the model counts as
+    overloaded. Loading has a limit of its own. The other limits start when a loaded model gets the request.
+    Each part of the prompt that it has read counts as progress, so only `limits.begin` bounds the reading;
+    what it has read stays cached for the next attempt. If a request is cancelled while the model loads,
+    loading goes on for the next one.
     """
 
     def __init__(
@@ -73,11 +74,11 @@ class LlamaCppModel:
 
     @property
     def pid(self) -> int | None:
-        """The process with the model in it, None while there is none."""
+        """Process id of the worker with the model; None if it does not run."""
         return None if self._child is None or self._child.has_ended else self._child.pid
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
-        """Ask, and give the answer as it comes; raise ModelError where there is none."""
+        """Ask, and yield the answer as it comes. Raises ModelError if there is none."""
         try:
             ask = self._ask(request)
         except ValueError as error:
@@ -115,7 +116,7 @@ class LlamaCppModel:
             self._release()
 
     async def close(self) -> None:
-        """End the process; who still waits for an answer is told so."""
+        """End the process; pending requests fail."""
         self._closed = True
         self._schedule_unload()
         if self._child:
@@ -150,7 +151,7 @@ class LlamaCppModel:
     # -- the process -------------------------------------------------------------------------------------
 
     async def _load_worker(self) -> WorkerProcess:
-        """The process with the model loaded. Raises ModelError, ChildDied."""
+        """Return the process with the model loaded. Raises ModelError or WorkerDied."""
         if self._closed:
             raise ServerFailed("was closed", model=self.name)
         if self._child and self._child.has_ended:
@@ -163,7 +164,7 @@ class LlamaCppModel:
             except OSError as error:
                 raise ServerFailed(f"cannot be started: {reason(error)}", model=self.name) from error
         child = self._child
-        if self._closed:  # while it was started
+        if self._closed:  # closed while it was starting
             child.kill()
         if not child.window:
             try:
@@ -192,7 +193,7 @@ class LlamaCppModel:
             raise ModelNotFound(f"{self._path} is not a GGUF file: {mend}", model=self.name)
 
     async def _stop(self, child: WorkerProcess) -> None:
-        """Have the process end its answer, or else end the process."""
+        """Have the process stop its answer, or else kill the process."""
         child.send({"stop": True})
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._stop_seconds
@@ -240,14 +241,14 @@ class LlamaCppModel:
 
 
 class _AnswerDeadline:
-    """One answer in the making, and how long it may still take."""
+    """The deadline of one answer."""
 
     def __init__(self, limits: Timeouts) -> None:
         self.text = ""
         self.usage = Usage()
         self.cut_short = False
         self.first_token = 0.0
-        """When it came, on the loop's clock; 0 before."""
+        """Loop time at which it came; 0 before."""
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._start = self._loop.time()
@@ -255,7 +256,7 @@ class _AnswerDeadline:
         self._begun = False
 
     def record_progress(self, event: WorkerEvent, *, begun: bool) -> None:
-        """Something came; `begun`: it is, or follows, the first of the answer itself."""
+        """Record that something arrived; `begun`: the answer itself has begun."""
         self._last = self._loop.time()
         self._begun = begun
         match event:
@@ -268,16 +269,16 @@ class _AnswerDeadline:
                 self.cut_short = how == "length"
 
     def check_total(self) -> None:
-        """Raise TimeoutError where all has taken too long, however steadily it comes."""
+        """Raise TimeoutError if the whole answer has taken too long, however steadily it comes."""
         if self._loop.time() >= self._start + self._whole:
             raise TimeoutError
 
     def expires_at(self) -> float:
-        """Until when something more has to come, on the loop's clock."""
+        """Return the loop time by which something more must arrive."""
         return min(self._last + self._silence, self._start + self._whole)
 
     def describe(self) -> str:
-        """What to say when the deadline has passed."""
+        """Describe which limit was exceeded."""
         if self._loop.time() - self._last >= self._silence:
             where = "in the middle of its answer" if self.first_token else "before its answer"
             return f"fell silent for {self._silence:g} s {where}"

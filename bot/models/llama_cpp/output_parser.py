@@ -1,7 +1,8 @@
-"""Pure: what a local model writes, taken apart into thoughts, text for the person, and tool calls.
+"""Pure: split a local model's output into thoughts, text for the person, and tool calls.
 
-Calls are read as Hermes and Qwen write them (`<tool_call>{…}</tool_call>`, or `<function=…>` in place of the JSON),
-Mistral (`[TOOL_CALLS][{…}]`, `[TOOL_CALLS]name[ARGS]{…}`) and Llama 3 (`<|python_tag|>{…}`, or the bare object).
+Reads calls as Hermes and Qwen write them (`<tool_call>{…}</tool_call>`, or `<function=…>` instead of the
+JSON), Mistral (`[TOOL_CALLS][{…}]`, `[TOOL_CALLS]name[ARGS]{…}`) and Llama 3 (`<|python_tag|>{…}`, or the
+bare object).
 """
 
 import json
@@ -17,7 +18,7 @@ _TAG, _CLOSING_TAG = "<tool_call>", "</tool_call>"
 _TOOL_CALLS = "[TOOL_CALLS]"
 _OPENINGS = (_TAG, _TOOL_CALLS, "<|python_tag|>")
 MARKS = frozenset({*_OPENINGS, _CLOSING_TAG, *_THOUGHTS, *_THOUGHTS.values(), "[CALL_ID]", "[ARGS]"})
-"""What the model may write as control tokens of its own, and we have to see all the same."""
+"""Marks that the model may write as control tokens, and that we must still see."""
 
 _BARE = ('{"name":"', '{"type":"function","name":"', '{"type":"function","function":"')
 _BETWEEN_CALLS = " \t\r\n;,"
@@ -29,20 +30,20 @@ _XML_PARAMETER = re.compile(r"<parameter=([^>\s]{1,200})>(.*?)(?:</parameter>|(?
 _BROKEN = re.compile(
     r'"name"\s*:\s*"([A-Za-z0-9_-]{1,64})".*?(?:"(?:arguments|parameters)"\s*:\s*(.*))?\Z', re.DOTALL
 )
-_NOT_STRICT = json.JSONDecoder(strict=False)  # small models put bare line ends into strings
+_NOT_STRICT = json.JSONDecoder(strict=False)  # small models put raw line breaks into strings
 
 
 class _ParsedCalls(NamedTuple):
     calls: tuple[ToolCall, ...]
     end: int
-    """Where the calls end in what was read."""
+    """Index in the output at which the calls end."""
 
 
 class OutputParser:
-    """Takes the pieces as they come; what may become a call is held back until it is one, or is not."""
+    """Reads the pieces as they come; holds back what may become a call until that is certain."""
 
     def __init__(self, tools: Sequence[ToolSpec] = (), *, in_thought: bool = False) -> None:
-        """`in_thought`: the prompt itself has opened a thought."""
+        """`in_thought`: the prompt ends inside an open thought."""
         self.calls: list[ToolCall] = []
         self.begun = False
         """Whether the answer itself has begun, after all thinking."""
@@ -54,12 +55,12 @@ class OutputParser:
         self._at_start = True
 
     def feed(self, piece: str) -> str:
-        """Take in what was written; give the text in it that is to be shown."""
+        """Read a piece of output; return the text in it that is to be shown."""
         self._held += piece
         return self._advance(at_end=False)
 
     def end(self) -> str:
-        """The model has ended: give the last of the text."""
+        """Finish after the model's last piece; return the remaining text."""
         return self._advance(at_end=True)
 
     def _advance(self, *, at_end: bool) -> str:
@@ -72,7 +73,7 @@ class OutputParser:
         return shown
 
     def _step(self, *, at_end: bool) -> str:
-        """Take something off what is held, or nothing where more must come first."""
+        """Consume part of the held text; return "" if more must come first."""
         if self._closing:
             self._skip_thinking()
             return ""
@@ -105,7 +106,7 @@ class OutputParser:
             self._held = self._held[-len(self._closing) :]
 
     def _may_be_bare(self) -> bool:
-        """Whether what is held is, or may become, a call of one of our tools without any mark."""
+        """Return whether the held text is, or may become, a call of one of our tools without any mark."""
         if not self._held.startswith("{"):
             return False
         compact = "".join(self._held.split())
@@ -113,7 +114,7 @@ class OutputParser:
         return any(start.startswith(compact) or compact.startswith(start) for start in starts)
 
     def _settled_length(self, *, at_end: bool) -> int:
-        """How much of what is held is text for certain."""
+        """Return how much of the held text is certainly text."""
         if at_end:
             return len(self._held)
         longest = max(map(len, _OPENINGS)) - 1
@@ -123,7 +124,7 @@ class OutputParser:
         return len(self._held)
 
     def _show(self, length: int) -> str:
-        """Take text off; blanks are kept until more text follows, and go where none does."""
+        """Consume text and return it; trailing blanks are held until more text follows, and dropped if none does."""
         text, self._held = self._held[:length], self._held[length:]
         bare = text.rstrip()
         if not bare:
@@ -155,7 +156,7 @@ class OutputParser:
 
 
 def _read_calls(mark: str, body: str, tools: Mapping[str, Mapping[str, Any]]) -> _ParsedCalls | None:
-    """The calls at the beginning of `body`, once they are there as a whole."""
+    """Return the calls at the beginning of `body` once they are complete; else None."""
     if mark == _TAG and (xml := _XML.match(body)) and "</function>" in xml[0]:
         return _ParsedCalls((_call(xml[1], _xml_arguments(xml[2], tools.get(xml[1], {}))),), xml.end())
     named = _NAMED.match(body) if mark == _TOOL_CALLS else None
@@ -174,7 +175,7 @@ def _read_calls(mark: str, body: str, tools: Mapping[str, Mapping[str, Any]]) ->
 
 
 def _is_no_call(mark: str, body: str) -> bool:
-    """Whether no more can make a call of it."""
+    """Return whether no further text can complete a call."""
     start = body.lstrip()
     if not start:
         return False
@@ -188,11 +189,11 @@ def _is_no_call(mark: str, body: str) -> bool:
         _NOT_STRICT.raw_decode(start)
     except (ValueError, RecursionError):
         return _CLOSING_TAG in body and '"name"' not in body
-    return True  # JSON, but no call
+    return True  # JSON, but not a call
 
 
 def _read_broken_call(body: str) -> _ParsedCalls | None:
-    """A call whose JSON is none: its arguments are given as they are, for the model to be told of it."""
+    """Return a call with invalid JSON: the arguments are kept as they are, so that the model can be told."""
     block, closed, _ = body.partition(_CLOSING_TAG)
     if xml := _XML.match(block):
         return _ParsedCalls((_call(xml[1], _xml_arguments(xml[2], {})),), len(block) + len(closed))
@@ -218,7 +219,7 @@ def _call_of(value: object) -> ToolCall | None:
 
 
 def _call(name: str, arguments: object) -> ToolCall:
-    """Arguments that are a string are JSON as the model wrote it."""
+    """Return a call; a string as arguments is JSON as the model wrote it."""
     written = (
         arguments
         if isinstance(arguments, str)
@@ -228,7 +229,7 @@ def _call(name: str, arguments: object) -> ToolCall:
 
 
 def _xml_arguments(body: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters between tags have no types of their own: the tool's schema says which are text."""
+    """Return the arguments between tags, typed by the tool's schema, since tags carry no types."""
     properties = schema.get("properties", {})
     return {
         name: _xml_value(value.removeprefix("\n").removesuffix("\n"), properties.get(name, {}))

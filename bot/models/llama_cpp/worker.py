@@ -1,8 +1,8 @@
-"""What runs in the process of a local model: reads requests as JSON lines, writes what happens as JSON lines.
+"""The process of a local model: reads requests as JSON lines, writes events as JSON lines.
 
-`python -m bot.models.llama_cpp.worker FILE WINDOW`. In come `{"ask": {…}}` and `{"stop": true}`, which concerns the
-last ask. Out come `{"loaded": window}` or `{"error": kind, …}` and the end; then for each ask what
-`LoadedModel.answer` gives, or one error. It ends with its parent, whatever it is at.
+`python -m bot.models.llama_cpp.worker FILE WINDOW`. Reads `{"ask": {…}}`, and `{"stop": true}` for the last
+ask. Writes `{"loaded": window}`, or `{"error": kind, …}` before it exits; then for each ask the events of
+`LoadedModel.answer`, or one error. It exits with its parent, whatever it is doing.
 """
 
 import ctypes
@@ -29,11 +29,11 @@ class _Ask(NamedTuple):
 
 
 def main() -> None:
-    """Serve one parent, until it goes."""
+    """Serve one parent until it exits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    # Whatever C code prints must not come between the lines.
+    # Output printed by C code must not end up between the lines.
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     asks: SimpleQueue[_Ask] = SimpleQueue()
@@ -55,7 +55,7 @@ def main() -> None:
 
 def _listen(asks: "SimpleQueue[_Ask]") -> None:
     stop = StopFlag()
-    # Not by `sys.stdin`: its lock would be held as Python ends.
+    # Not `sys.stdin`: its lock would be held while Python exits.
     with os.fdopen(os.dup(0), "rb") as lines:
         for line in lines:
             message = json.loads(line)
@@ -64,7 +64,7 @@ def _listen(asks: "SimpleQueue[_Ask]") -> None:
                 asks.put(_Ask(message["ask"], stop))
             else:
                 stop.set()
-    os._exit(0)  # the parent has gone, and C may be at work for long
+    os._exit(0)  # the parent is gone, and C code may run for long
 
 
 def _send(out: BinaryIO, event: Mapping[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""The process of a local model, as its parent sees it: lines go in, events come out, and it can be killed."""
+"""The parent's side of a local model's process: lines go in, events come out, and it can be killed."""
 
 import asyncio
 import json
@@ -15,15 +15,15 @@ from bot.child_environment import child_environment
 from memory.http_responses import one_line
 
 MAX_EVENT_BYTES = 1 << 20
-"""Bytes."""
+"""Maximum bytes of one event."""
 CATCH_UP_SECONDS = 0.05
-"""What is left after a deadline for reading what had come before it: the loop may have been busy."""
+"""Seconds after a deadline for reading events that came before it: the loop may have been busy."""
 
 WorkerEvent = Mapping[str, Any]
 
 
 class WorkerDied(Exception):
-    """The process has ended; says how, as the end of a sentence."""
+    """The process has ended; the message says how, as the end of a sentence."""
 
 
 class WorkerProcess:
@@ -31,7 +31,7 @@ class WorkerProcess:
 
     def __init__(self, process: Process, errors: IO[bytes]) -> None:
         self.window = 0
-        """Tokens that the model takes, 0 before it is loaded."""
+        """Tokens that the model takes; 0 before it is loaded."""
         self.started = asyncio.get_running_loop().time()
         self._process = process
         self._errors = errors
@@ -43,7 +43,7 @@ class WorkerProcess:
     @classmethod
     async def start(cls, path: Path, window: int | None) -> Self:
         """Start a process that loads the file. Raises OSError."""
-        # ggml would start a debugger as it dies.
+        # Otherwise ggml would start a debugger when it crashes.
         environment = child_environment({"GGML_NO_BACKTRACE": "1"})
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         try:
@@ -54,7 +54,7 @@ class WorkerProcess:
                 stderr=errors,
                 env=environment,
                 limit=MAX_EVENT_BYTES,
-                start_new_session=True,  # a Ctrl-C in the terminal is not for it
+                start_new_session=True,  # Ctrl-C in the terminal is not meant for it
             )
         except BaseException:
             errors.close()
@@ -68,22 +68,22 @@ class WorkerProcess:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more is to be expected of it."""
+        """Whether no more events can come."""
         return self._killed or self._process.returncode is not None
 
     def send(self, message: Mapping[str, object]) -> None:
-        """Write it a line; one that has ended does not hear it."""
+        """Send it a line; ignored if it has ended."""
         if self._process.stdin and not self.has_ended:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
 
     async def next_event(self, deadline: float) -> WorkerEvent:
-        """The next event, which came by `deadline` on the loop's clock. Raises TimeoutError, ChildDied."""
+        """Return the next event that arrived by `deadline` on the loop's clock. Raises TimeoutError or WorkerDied."""
         latest = max(deadline, asyncio.get_running_loop().time() + CATCH_UP_SECONDS)
         try:
             async with asyncio.timeout_at(latest):
                 event = await self._events.get()
         except TimeoutError:
-            if self._events.empty():  # else it was we who had no time
+            if self._events.empty():  # else it was our loop that was late
                 raise
             event = self._events.get_nowait()
         if event is None:
@@ -92,13 +92,13 @@ class WorkerProcess:
         return event
 
     def kill(self) -> None:
-        """End it at once, whatever it is at."""
+        """Kill it at once."""
         self._killed = True
         if self._process.returncode is None:
             self._process.kill()
 
     async def wait_closed(self) -> None:
-        """Wait until nothing is left of it."""
+        """Wait until it has exited and its pipes are closed."""
         await asyncio.shield(self._life)
 
     async def _live(self) -> None:
@@ -106,7 +106,7 @@ class WorkerProcess:
         try:
             while line := await self._process.stdout.readline():
                 self._events.put_nowait(json.loads(line))
-        except ValueError:  # no line of ours
+        except ValueError:  # not a line of ours
             self.kill()
         code = await self._process.wait()
         with self._errors as errors:
