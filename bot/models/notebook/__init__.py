@@ -1,1 +1,1 @@
-"""The model that needs no model: notes what it is told, searches what it is asked, says what it found."""
+"""A chat partner that works without a language model: it notes, searches and reports what it found."""

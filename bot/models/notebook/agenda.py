@@ -1,4 +1,4 @@
-"""Pure: questions about what is on a day ("what's on tomorrow?"), and the lines of notes that tell of that day."""
+"""Pure: questions about what is on a day ("what's on tomorrow?"), and the note lines that concern that day."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from memory.dates.lexicon import load_lexicon
 _MARKER = r"^[-*+][ \t]+"
 _LONGEST = 120
 _SHORTEST_WEEKDAY = 4
-"""Letters: "sun" and "sat" say too much besides."""
+"""Minimum letters of a weekday to search for: "sun" and "sat" match too much."""
 
 
 class DayAsked(NamedTuple):
@@ -28,12 +28,12 @@ class DayAsked(NamedTuple):
 
     day: date
     words: str
-    """In the person's words: "tomorrow", "Friday"."""
+    """The day in the person's words: "tomorrow", "Friday"."""
     language: Language
 
 
 class DayLine(NamedTuple):
-    """A line of a note, where it stands, and the day on which it was told."""
+    """A line of a note, where it stands, and the day on which it was written."""
 
     text: str
     place: str
@@ -44,7 +44,9 @@ def read_day_asked(text: str, now: datetime, spoken: Language) -> DayAsked | Non
     """Read "What's on tomorrow?", "Was steht am Freitag an?"; None for any other message. `now` is aware."""
     if len(text) > _LONGEST or "\n" in text.strip():
         return None
-    for language in dict.fromkeys((spoken, ENGLISH, *LANGUAGES)):  # "was", "am" and "an" are English too
+    for language in dict.fromkeys(
+        (spoken, ENGLISH, *LANGUAGES)
+    ):  # "was", "am" and "an" are English words too
         for said in _in_frames(text, language):
             if day := _day_of(said, now, language):
                 return DayAsked(day, said, language)
@@ -52,7 +54,7 @@ def read_day_asked(text: str, now: datetime, spoken: Language) -> DayAsked | Non
 
 
 def _in_frames(text: str, language: Language) -> Iterator[str]:
-    """What stands in the place of the dots in one of the language's questions, the most of a frame first."""
+    """Yield the text in place of the dots in each matching question of the language, the longest frame first."""
     body = text[: body_end(text)]
     body = body[skip(fold(body), 0, SEPARATORS + "¿¡" + OPENERS) :]
     folded = fold(body)
@@ -79,7 +81,10 @@ def _day_of(said: str, now: datetime, language: Language) -> date | None:
 
 
 def search_words(asked: DayAsked) -> str:
-    """What finds notes that name the day: its date and its weekday in any language, "tomorrow" in this one."""
+    """Return search words for notes that name the day.
+
+    They are its date, its weekday in every language, and "tomorrow" and the like in this one.
+    """
     tables = load_lexicon()
     weekdays = [
         word
@@ -91,7 +96,7 @@ def search_words(asked: DayAsked) -> str:
 
 
 def lines_in(path: object, first: object, text: object, told: object) -> list[DayLine]:
-    """The lines of a passage, or of a whole note, without headings; values as a tool gives them."""
+    """Return the lines of a passage or a whole note, without headings; arguments are values of a tool result."""
     if not (isinstance(path, str) and isinstance(first, int) and isinstance(text, str)):
         return []
     day = date.fromisoformat(told) if isinstance(told, str) else None
@@ -103,7 +108,7 @@ def lines_in(path: object, first: object, text: object, told: object) -> list[Da
 
 
 def lines_of_day(lines: Sequence[DayLine], asked: DayAsked, today: date) -> list[DayLine]:
-    """The lines that tell of the day, none twice: what was merely noted on that day tells nothing of it."""
+    """Return the lines about the day, without duplicates; lines merely written on that day do not count."""
     found: dict[str, DayLine] = {}
     for line in lines:
         if _names_day(line, asked.day, today) and not is_request(line.text):
@@ -112,7 +117,7 @@ def lines_of_day(lines: Sequence[DayLine], asked: DayAsked, today: date) -> list
 
 
 def is_request(line: str) -> bool:
-    """Whether a line is a request to be reminded, which was noted so that it is not lost: nothing that happened."""
+    """Return whether a line is a request for a reminder, which was only noted so that it is not lost."""
     return bool(read(line).reminders)
 
 
@@ -123,7 +128,7 @@ def _names_day(line: DayLine, day: date, today: date) -> bool:
     for span in read_dates(line.text, told):
         if span.first == span.last == day:
             return True
-    for span in read_dates(line.text, day):  # a date without a year is one to come
+    for span in read_dates(line.text, day):  # a date without a year is in the future
         if span.first == span.last == day and any(map(str.isdigit, line.text[span.start : span.end])):
             return True
     if told == day:
@@ -137,9 +142,9 @@ def _says_today(text: str) -> bool:
 
 
 def _moment_of(text: str, told: date, *, hour: int) -> date | None:
-    """The day of a moment at the end of a line, as it was meant when it was told: "on Friday at 3", "at 3".
+    """Return the day of a time at the end of a line, as it was meant when written: "on Friday at 3", "at 3".
 
-    `hour`: of the day on which it was told; "at 3" told in the morning is on that day.
+    `hour`: hour of the day at which it was written; "at 3" written in the morning is on that day.
     """
     zone = ZoneInfo("UTC")
     then = datetime(told.year, told.month, told.day, hour, tzinfo=zone)

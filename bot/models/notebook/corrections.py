@@ -1,4 +1,4 @@
-"""Pure: a message that corrects the statement before it ("no, it is May 4th"), and what that makes of the statement."""
+"""Pure: detect a message that corrects the previous statement ("no, it is May 4th"), and apply it."""
 
 import re
 from collections.abc import Sequence, Set
@@ -26,12 +26,12 @@ from bot.models.notebook.unsupported import read_request
 from bot.models.notebook.whole_sentences import read_whole_sentence
 
 _LONGEST = 300
-"""Characters: a longer message tells something new."""
+"""Maximum characters of a correction: a longer message says something new."""
 _MOST_OPENERS = 5
 _SAME = 0.5
-"""The share of its words that a statement has in common with another one about the same thing."""
+"""Minimum share of words that two statements about the same thing have in common."""
 _MOST_BEHIND_COPULA = 4
-"""Words: more than these do not give way as a whole to a few others."""
+"""Maximum words after "is" that a few other words may replace as a whole."""
 _ARTICLES = frozenset(
     phrases(
         "a|an|the|der|die|das|den|dem|ein|eine|einen|le|la|les|l'|un|une|el|los|las|una|o|os|as|um|uma|il|lo|i|gli"
@@ -42,29 +42,29 @@ _WITH_ARTICLE = frozenset(
         "am|im|ans|ins|zum|zur|beim|vom|au|aux|du|des|al|del|ao|do|da|no|na|nel|nella|dal|dalla|sul|sulla"
     )
 )
-"""Prepositions that hold an article."""
+"""Prepositions that contain an article."""
 _PUNCTUATION = ENDS + OPENERS + CLOSERS + SEPARATORS
 
 
 class SpokenCorrection(NamedTuple):
-    """What somebody says in the place of the statement before."""
+    """What somebody says in place of the previous statement."""
 
     said: str
     """The whole message."""
     rest: str
-    """The same without the words that only say that it is a correction."""
+    """The message without the words that only mark it as a correction."""
     certain: bool
-    """It denies the statement before ("no", "I meant"); else it may also tell something new ("actually")."""
+    """Whether it denies the previous statement ("no", "I meant"); else it may also be new ("actually")."""
     not_this: str = ""
-    """The words that `rest` replaces, where they are said: "not tea, coffee"."""
+    """The words that `rest` replaces, if said: "not tea, coffee"."""
 
 
 UNSURE = ""
-"""What `corrected` returns where it is not plain which words give way."""
+"""Returned by `corrected` if it is unclear which words are replaced."""
 
 
 def read_correction(text: str, spoken: Language) -> SpokenCorrection | None:
-    """Read a message of one sentence that begins or ends as a correction does; None for any other."""
+    """Read a one-sentence message that begins or ends like a correction; None for any other."""
     text = text.strip()
     if "\n" in text or len(text) > _LONGEST or is_question(text):
         return None
@@ -90,9 +90,9 @@ def read_correction(text: str, spoken: Language) -> SpokenCorrection | None:
 
 
 def _instead(text: str, at: int, spoken: Language) -> tuple[str, str] | None:
-    """The two parts of "not tea, coffee": what is wrong, and what is right."""
+    """Return the two parts of "not tea, coffee": the wrong one and the right one."""
     whole = text[: body_end(text)]
-    for begin in dict.fromkeys((at, 0)):  # Spanish "no" opens it, and denies
+    for begin in dict.fromkeys((at, 0)):  # Spanish "no" is both opener and denial
         for pattern in spoken.instead:
             found = re.fullmatch(pattern, fold(whole[begin:]))
             if found is None:
@@ -106,7 +106,7 @@ def _instead(text: str, at: int, spoken: Language) -> tuple[str, str] | None:
 
 
 def _says_itself(text: str, spoken: Language) -> bool:
-    """Whether a part is more than the name of something: "I am" of "I am not hungry"."""
+    """Return whether a part is more than a name of something: "I am" in "I am not hungry"."""
     last = _bare(text.split()[-1])
     return bool(phrase_at(fold(text), 0, "subjects", prefer=spoken, only=True)) or (
         spoken.spacing == "words" and last in {*spoken.copulas, *spoken.verbs, *spoken.pronouns}
@@ -114,7 +114,7 @@ def _says_itself(text: str, spoken: Language) -> bool:
 
 
 def _read_openers(text: str, spoken: Language) -> tuple[int, bool, bool]:
-    """Where what is said begins behind "no, sorry, I meant"; whether those words deny, and whether they amend."""
+    """Return where the statement begins after "no, sorry, I meant", and whether these words deny and amend."""
     head = fold(text)
     at, certain, amends = 0, False, False
     for _ in range(_MOST_OPENERS):
@@ -143,7 +143,7 @@ def _is_opener(kind: str, match: Match, head: str, spoken: Language) -> bool:
 
 
 def _goes_on_as_correction(head: str, at: int, spoken: Language) -> bool:
-    """Whether "no wait" or "no it is" stands there; "no milk today" denies nothing, nor does Spanish "no es"."""
+    """Return whether "no wait" or "no it is" stands there; "no milk today" and Spanish "no es" deny nothing."""
     begin = skip(head, at, " ")
     if any(phrase_at(head, begin, kind, prefer=spoken, only=True) for kind in ("amends", "corrects")):
         return True
@@ -162,14 +162,14 @@ def _without_ending(text: str, spoken: Language) -> tuple[str, bool]:
     return text[: ending.start].rstrip(SEPARATORS + "-–—"), True
 
 
-# -- what it makes of the statement ----------------------------------------------------------------------
+# -- applying it to the statement ------------------------------------------------------------------------
 
 
 def corrected(old: str, correction: SpokenCorrection, language: Language) -> str | None:
-    """Return the line that is to stand in the place of `old`; None where the correction is about something else.
+    """Return the line that replaces `old`; None if the correction is about something else.
 
-    Where it only says what is different ("it is May 4th"), that takes its place in the old line. UNSURE where that
-    place is not plain: nothing is guessed. The marks that end the old line end the new one too.
+    If it says only what is different ("it is May 4th"), that part of the old line is replaced. Returns UNSURE
+    if the part is unclear: nothing is guessed. The new line keeps the closing marks of the old one.
     """
     old = " ".join(old.split())
     statement = old.rstrip(ENDS + " ")
@@ -181,7 +181,7 @@ def corrected(old: str, correction: SpokenCorrection, language: Language) -> str
 
 
 def corrected_words(statement: str, correction: SpokenCorrection, language: Language) -> str | None:
-    """Return the same without capital and full stop; `statement`: without marks at its end."""
+    """Return the same without capital and full stop; `statement` has no closing marks."""
     if correction.not_this:
         return _exchanged(statement, correction, language)
     rest = correction.rest.rstrip(ENDS + " ")
@@ -217,13 +217,13 @@ def corrected_words(statement: str, correction: SpokenCorrection, language: Lang
 
 
 def _exchanged(statement: str, correction: SpokenCorrection, language: Language) -> str | None:
-    """The line with other words in the place of those that the person calls wrong; they have to stand there once."""
+    """Return the line with the wrong words replaced; they must occur in it exactly once."""
     old, new = correction.not_this, correction.rest
     nothing = UNSURE if correction.certain else None
     if language.spacing == "none":
         return statement.replace(old, new) if statement.count(old) == 1 else nothing
     tokens, wrong = statement.split(), old.split()
-    for shorter in range(min(2, len(wrong))):  # "not the peanuts" of "to peanuts"
+    for shorter in range(min(2, len(wrong))):  # "not the peanuts" matches "to peanuts"
         words = [_bare(each) for each in wrong[shorter:]]
         places = [
             at for at in range(len(tokens)) if [_bare(each) for each in tokens[at : at + len(words)]] == words
@@ -238,7 +238,7 @@ def _exchanged(statement: str, correction: SpokenCorrection, language: Language)
 
 
 def _names_subject(said: Sequence[str], tokens: Sequence[str], language: Language) -> bool:
-    """Whether "my brother" is meant in the place of "my sister" that begins the statement."""
+    """Return whether "my brother" replaces "my sister" at the beginning of the statement."""
     size = len(said)
     return (
         1 < size < len(tokens) - 1
@@ -253,9 +253,10 @@ def _names_subject(said: Sequence[str], tokens: Sequence[str], language: Languag
 def _last_noun(
     said: Sequence[str], tokens: Sequence[str], begun: int, language: Language
 ) -> tuple[int, int] | None:
-    """The noun at the end that another noun replaces: "peanuts" of "allergic to peanuts"; None where it is not plain.
+    """Return the span of the last noun, which another noun replaces: "peanuts" in "allergic to peanuts".
 
-    It stands alone behind a preposition, an article or a verb. "Green tea" may become "coffee" or "green coffee".
+    None if it is unclear. The noun stands alone after a preposition, an article or a verb: "green tea" may
+    become "coffee" or "green coffee".
     """
     if language.spacing != "words" or language.script or any(map(str.isdigit, said[0])):
         return None
@@ -289,12 +290,12 @@ def _ends_in_copula(pronoun: Match, language: Language) -> bool:
 
 
 def _tokens(text: str, language: Language) -> list[str]:
-    """Words; where they are not set apart, characters, but for numbers and words in other scripts."""
+    """Return the words; in scripts without spaces single characters, numbers and words of other scripts."""
     return re.findall(r"[0-9０-９]+|[A-Za-zÀ-ɏ]+|.", text) if language.spacing == "none" else text.split()
 
 
 def _behind_copula(tokens: Sequence[str], language: Language) -> int:
-    """The place behind the first "is" that has something before and behind it; 0 where there is none."""
+    """Return the index after the first "is" that has words on both sides; 0 if there is none."""
     for at in range(1, len(tokens) - 1):
         if _bare(tokens[at]) in language.copulas or (
             language.spacing == "none" and "".join(tokens[: at + 1]).endswith(language.copulas)
@@ -306,7 +307,7 @@ def _behind_copula(tokens: Sequence[str], language: Language) -> int:
 def _is_fragment(
     said: Sequence[str], subject: Sequence[str], tokens: Sequence[str], language: Language
 ) -> bool:
-    """Whether it tells only what is different: no statement of its own."""
+    """Return whether it says only what is different and is no statement of its own."""
     text = fold(("" if language.spacing == "none" else " ").join(said))
     if phrase_at(text, 0, "subjects", prefer=language, only=True):
         return False
@@ -323,7 +324,7 @@ def _is_fragment(
 def _replaced(
     tokens: Sequence[str], rest: str, old: str, correction: SpokenCorrection, language: Language
 ) -> str | None:
-    """A statement of its own takes the place of the old one, or of a part of it that begins alike."""
+    """Return the line in which a full statement replaces the old one, or a part of it that begins alike."""
     from memory.tokenizer import parse_query
 
     new = _tokens(rest, language)
@@ -344,7 +345,7 @@ def _begin_alike(one: Sequence[str], other: Sequence[str], count: int) -> bool:
 
 
 def _place(said: Sequence[str], among: Sequence[str], language: Language) -> tuple[int, int] | None:
-    """Which of the words give way: those that begin or end alike, the only number, the only name."""
+    """Return the span that is replaced: words that begin or end alike, the only number, the only name."""
     new, there = [_bare(each) for each in said], [_bare(each) for each in among]
     if not new or not there:
         return None
@@ -367,7 +368,7 @@ def _place(said: Sequence[str], among: Sequence[str], language: Language) -> tup
 
 
 def _only_weekday(said: Sequence[str], among: Sequence[str]) -> tuple[int, int] | None:
-    """The only weekday, where another one is said."""
+    """Return the span of the only weekday if another weekday is said."""
     from memory.dates.folding import fold_letters
     from memory.dates.lexicon import load_lexicon
 
@@ -379,12 +380,12 @@ def _only_weekday(said: Sequence[str], among: Sequence[str]) -> tuple[int, int] 
 
 
 def _is_number(said: str, among: Sequence[str]) -> bool:
-    """Whether a number is said, and there is one alone."""
+    """Return whether a number is said, and no other number."""
     return said.isdecimal() and sum(map(str.isdecimal, among)) == 1
 
 
 def _only_name(said: Sequence[str], among: Sequence[str]) -> tuple[int, int] | None:
-    """The only words in a row that are written like a name, where a name is said."""
+    """Return the span of the only words written like a name if a name is said."""
     if not all(each[0].isupper() for each in said):
         return None
     names = [at for at, word in enumerate(among) if word[0].isupper()]
@@ -393,7 +394,7 @@ def _only_name(said: Sequence[str], among: Sequence[str]) -> tuple[int, int] | N
 
 
 def _keeps_preposition(old: Sequence[str], new: Sequence[str], language: Language) -> bool:
-    """Whether "under" of "under the mat" stays where "the stone" is said."""
+    """Return whether "under" of "under the mat" stays if "the stone" is said."""
     stop_words = _stop_words(language)
     if language.spacing != "words" or len(old) < 2 or _bare(old[0]) == _bare(new[0]):
         return False

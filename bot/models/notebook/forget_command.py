@@ -1,4 +1,4 @@
-"""Pure: the words for `/forget` that find the passage that was shown."""
+"""Pure: build the `/forget` command that finds the passage shown."""
 
 from collections.abc import Sequence
 
@@ -8,14 +8,14 @@ from bot.sanitize import one_line
 
 _LONGEST = 200
 _SHORTEST_PIECE = 2
-"""Of a script without spaces: one character stands in too many notes."""
+"""Minimum characters in scripts without spaces: a single character occurs in too many notes."""
 
 
 def words_to_forget(asked: str, lines: Sequence[str], language: Language) -> str:
-    """Return words that all stand in one of the lines shown; "" where none of them can be found by its words.
+    """Return words that all stand in one of the lines shown; "" if no line can be found by its words.
 
-    `asked` is what somebody wants to have removed, in their words. Where it shares none with the lines, such as
-    after a search by meaning, the best line itself is what finds it.
+    `asked` is what somebody wants to have removed, in their words. If the lines share none of them, for
+    example after a semantic search, the words of the best line itself are used.
     """
     from memory.forgetting import WordsToForget
 
@@ -34,7 +34,7 @@ def _as_argument(text: str) -> str:
 
 
 def _shared(asked: str, line: str, language: Language) -> str:
-    """Return the words asked for that stand in a line, without articles and other fillers."""
+    """Return the requested words that stand in a line, without articles and other fillers."""
     from memory.tokenizer import is_unspaced_character, tokenize
 
     there = tokenize(line)
@@ -56,7 +56,7 @@ def _shared(asked: str, line: str, language: Language) -> str:
 
 
 def _pieces(word: str, line: str) -> list[str]:
-    """Return the longest pieces of a text without spaces that stand in a line."""
+    """Return the longest parts of a text without spaces that stand in a line."""
     pieces, at = [], 0
     while at < len(word):
         end = at

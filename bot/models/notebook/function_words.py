@@ -1,4 +1,4 @@
-"""Pure: a search text without its articles and other function words, where the index alone would keep them."""
+"""Pure: remove articles and other function words from a query if the index would keep them."""
 
 from datetime import date
 
@@ -7,9 +7,9 @@ from bot.models.notebook.phrases import ENDS, OPENERS, SEPARATORS, fold
 
 
 def without_function_words(text: str, language: Language, today: date) -> str:
-    """Return "Schlüssel" for "den Schlüssel"; the text itself where the index drops them too, or where it names a day.
+    """Return "Schlüssel" for "den Schlüssel"; `text` unchanged if the index drops them too, or if it names a day.
 
-    The index does not know the language, and one short word such as "den" does not tell it.
+    The index does not know the language, and one short word such as "den" does not reveal it.
     """
     from memory.dates import read_dates
     from memory.stop_words import load_stop_words

@@ -1,4 +1,4 @@
-"""Pure: a German clause whose verb stands last, such as follows "dass", becomes a sentence of its own."""
+"""Pure: turn a German subordinate clause (verb last, as after "dass") into a main clause."""
 
 import re
 
@@ -7,7 +7,7 @@ from bot.models.notebook.phrases import body_end, fold
 
 CLAUSE = ("dass", "daß")
 
-# Where the subject ends is certain, or the clause is left alone.
+# The clause is left alone unless the end of its subject is certain.
 _THE = frozenset(phrases("der|die|das|dieser|diese|dieses|jeder|jede|jedes|alle"))
 _A = r"(?:ein|kein|[mds]ein|ihr|unser|euer|eur)e?"
 _INTO = frozenset(phrases("am|im|in|an|auf|unter|hinter|neben|bei|beim|vor|ab"))
@@ -27,9 +27,9 @@ _NOT_GENITIVE = frozenset(
 _PLACED = frozenset(
     phrases("ist|sind|war|waren|liegt|liegen|lag|steht|stehen|stand|hängt|hängen|lautet|kostet|steckt|parkt")
 )
-"""Verbs whose subject keeps "für …", "zur …" and "der …" behind it."""
+"""Verbs whose subject includes a following "für …", "zur …" or "der …"."""
 _OWNING = _PLACED | frozenset(phrases("wohnt|wohnen|lebt|leben|arbeitet|arbeiten|heißt|heißen|hat|haben|mag"))
-"""Verbs whose subject keeps "von …" behind it."""
+"""Verbs whose subject includes a following "von …"."""
 _WITH_OBJECT = frozenset(
     phrases(
         "mag|mögen|liebt|lieben|hasst|isst|essen|trinkt|trinken|spielt|spielen|spricht|sprechen|braucht"
@@ -37,14 +37,14 @@ _WITH_OBJECT = frozenset(
         "|kennt|trägt"
     )
 )
-"""Verbs whose object may stand without an article: "Anna mag Tee"."""
+"""Verbs whose object may lack an article: "Anna mag Tee"."""
 _NAMING = frozenset(phrases("ist|sind|war|waren|heißt|heisst|heißen|wird|werden|wurde"))
 _PARTICIPLES = frozenset(phrases("gekauft|umgezogen|geboren|gestorben|getroffen|gegeben|gesagt"))
 _APART = r"(ab|an|auf|aus|ein|mit|vor|zurück|los|weg|statt|fest|her|hin|um)(?=\w{3})"
 
 
 def with_verb_second(clause: str, *, pronouns: tuple[str, ...], verbs: frozenset[str]) -> str:
-    """Make "Der Schlüssel liegt im Flur" of "der Schlüssel im Flur liegt"; as it was where that is not certain."""
+    """Return "Der Schlüssel liegt im Flur" for "der Schlüssel im Flur liegt"; unchanged unless that is certain."""
     end = body_end(clause)
     words = clause[:end].split()
     if len(words) < 3 or any(word[-1] in ",;:" for word in words):
@@ -61,7 +61,7 @@ def with_verb_second(clause: str, *, pronouns: tuple[str, ...], verbs: frozenset
 
 
 def _finite(word: str, verbs: frozenset[str]) -> tuple[str, str]:
-    """The finite verb and, if it is one that comes apart, what stays behind: "fährt", "ab"."""
+    """Return the finite verb and its separable prefix, if any: "fährt", "ab"."""
     if word in _PARTICIPLES or not word.isalpha():
         return "", ""
     if word in verbs or re.fullmatch(r"\w{2,}ier(?:t|te|en|ten)", word):
@@ -77,7 +77,7 @@ def _is_noun(word: str) -> bool:
 
 
 def _noun_phrase(words: list[str], at: int) -> int:
-    """Where article, adjectives and noun that begin at `at` end; 0 where they do not stand there."""
+    """Return the end of the article, adjectives and noun that begin at `at`; 0 if there are none."""
     if at >= len(words):
         return 0
     first = fold(words[at])
@@ -98,7 +98,7 @@ def _noun_after(words: list[str], at: int, endings: tuple[str, ...] = ("e", "en"
 
 
 def _in_front(words: list[str]) -> int:
-    """How many words stand before the verb where "am Freitag", "in der Garage" or "heute" comes first."""
+    """Return how many words precede the verb if "am Freitag", "in der Garage" or "heute" comes first."""
     first = fold(words[0])
     if first in _DAYS:
         return 2 if fold(words[1]) in _PARTS_OF_DAY and len(words) > 2 else 1
@@ -108,7 +108,7 @@ def _in_front(words: list[str]) -> int:
         size = _noun_phrase(words, 1) if fold(words[1]) in _IN_THE else 0
     else:
         return 0
-    # Something has to be left for the subject.
+    # At least one word must be left for the subject.
     if not 0 < size < len(words):
         return 0
     return size if fold(words[size - 1]) in _WEEKDAYS or not _continues(words, size) else 0
@@ -120,7 +120,7 @@ def _continues(words: list[str], at: int) -> bool:
 
 
 def _subject(words: list[str], verb: str) -> int:
-    """How many words the subject that comes first has; 0 where that is not certain."""
+    """Return the length in words of a subject that comes first; 0 if it is not certain."""
     articled = _noun_phrase(words, 0)
     size = articled
     if not articled:
@@ -135,7 +135,7 @@ def _subject(words: list[str], verb: str) -> int:
 
 
 def _with_second_noun(words: list[str], size: int, verb: str, *, articled: bool) -> int:
-    """Two nouns side by side: "Annas Pass", "mein Bruder Tom", "Anna Berg" are one subject; "Tom Tee (mag)" is not."""
+    """Return the subject's length with a second noun: "Annas Pass", "mein Bruder Tom", but not "Tom Tee (mag)"."""
     rest = words[size + 1 :]
     if rest and _is_noun(rest[0]):
         return 0

@@ -1,4 +1,4 @@
-"""Pure: whether a sentence beside a document asks to keep that document."""
+"""Pure: detect a sentence beside a document that asks to keep it."""
 
 import unicodedata
 
@@ -18,20 +18,20 @@ from bot.models.notebook.phrases import (
 
 _MOST_WORDS = 4
 _MOST_LETTERS = 16
-"""Where words are not set apart."""
+"""Maximum characters, in scripts without spaces."""
 
 
 def asks_to_keep(text: str, spoken: Language) -> Language | None:
-    """In which language it is "Could you save this file?", "Keep it" or the like; None for none."""
+    """Return the language of "Could you save this file?", "Keep it" and the like; None for other text."""
     languages = [spoken]
-    if len(text.split()) > 1:  # so few words do not always tell which language they are
+    if len(text.split()) > 1:  # so few words do not always reveal their language
         languages += LANGUAGES
     found = (each for each in languages if _begins_so(text, each) or _ends_so(text, each))
     return next(found, None)
 
 
 def means_document(rest: str, language: Language) -> bool:
-    """Whether what is to be remembered is "this document", and nothing that is said besides."""
+    """Return whether "this document" is to be remembered, and nothing else that is said."""
     bare = fold(rest[: body_end(rest)]).strip(SEPARATORS)
     if not has_words(bare) or bare in language.this:
         return True

@@ -1,4 +1,4 @@
-"""What there is to know of one language: how it is recognised, and what is said in it."""
+"""Everything language-specific: how a language is recognised, and the replies in it."""
 
 import re
 from dataclasses import dataclass
@@ -10,101 +10,101 @@ def phrases(listed: str) -> tuple[str, ...]:
 
 
 class Reasons(NamedTuple):
-    """Why a time was refused: a sentence each, before the question when to remind."""
+    """Why a time was refused: one sentence each, shown before the question when to remind."""
 
     past: str
     no_time: str
-    """No such time of day: `{time}`."""
+    """`{time}` is not a valid time of day."""
     no_date: str
     unclear_date: str
-    """It may be one of two, or it contradicts its weekday."""
+    """Ambiguous, or it contradicts its weekday."""
     one_time: str
     """A range, or several days, for one reminder."""
     no_event: str
-    """It counts from something that no calendar knows."""
+    """Relative to an event that no calendar knows."""
     no_exceptions: str
-    """It leaves days out."""
+    """It excludes some days."""
     no_end: str
-    """It says until when it comes again."""
+    """It has an end date."""
     no_rule: str
-    """It is to come again in a way that is not possible."""
+    """Its repetition is not supported."""
     what_hour: str
-    """Today, and nothing more."""
+    """"Today" without a time."""
     unclear: str
-    """What is the time, and what belongs to the text?"""
+    """It is unclear which words are the time and which the text."""
 
 
 class Sayings(NamedTuple):
-    """What the notebook says. Markdown; names in braces are filled in."""
+    """Replies of the notebook. Markdown; names in braces are filled in."""
 
     noted: str
-    """`{places}`: one `place` or more."""
+    """`{places}`: one or more times `place`."""
     place: str
     """`{path}` and one `{line}`."""
     lines: str
     """`{path}` and several `{lines}`."""
     found: str
-    """Heads the passages."""
+    """Heading of the passages found."""
     close: str
-    """Heads them where they share too little with the question to be called an answer."""
+    """Heading of passages that share too little with the question to be an answer."""
     since: str
     """The latest of several statements about one thing: `{date}` and `{text}`."""
     before_that: str
-    """An earlier one; likewise."""
+    """An earlier one: `{date}` and `{text}`."""
     nothing: str
     hello: str
     thanks: str
-    """Answers thanks."""
+    """Reply to thanks."""
     fine: str
-    """Answers "yes", "no", "bye" and the like."""
+    """Reply to "yes", "no", "bye" and the like."""
     what: str
-    """The person said "remember" and no more."""
+    """Reply to a bare "remember"."""
     cannot_note: str
     cannot_find: str
     closed: str
-    """How the memory is opened to a chat in which several write."""
+    """How to open the memory to a group chat."""
     not_noted: str
     """`{error}`."""
     not_found: str
     """`{error}`."""
     cannot_do: str
     cannot_read: str
-    """Something came along that is no text."""
+    """The message came with an attachment that is not text."""
     keep_how: str
-    """A document came along, and nobody said that it is to be kept."""
+    """How to keep a document that came with the message."""
     reminded: str
-    """A reminder is set: `{number}`, `{due}`, `{text}`."""
+    """A reminder was set: `{number}`, `{due}`, `{text}`."""
     reminded_again: str
-    """The same for one that comes round again; `{when}` is in the person's own words."""
+    """A repeating reminder was set: `{number}`, `{text}`, and `{when}` in the person's own words."""
     while_open: str
-    """At the terminal: no reminder comes while nothing runs."""
+    """At the terminal: reminders only come while the program runs."""
     not_reminded: str
     """`{error}`."""
     remind_when: str
-    """Asks when to remind; holds an example in backticks."""
+    """Asks when to remind; contains an example in backticks."""
     remind_what: str
     """Asks what to remind of."""
     forget: str
-    """How something is removed: `{command}`."""
+    """How to remove something: `{command}`."""
     forget_nothing: str
-    """Nothing was found of what is to be removed, and what to type."""
+    """Nothing to remove was found, and what to type."""
     correct: str
-    """How a note is corrected: `{command}`."""
+    """How to correct a note: `{command}`."""
     corrected: str
-    """A line was replaced: `{place}`, `{old}`, `{new}`; and how to take that back."""
+    """A line was replaced: `{place}`, `{old}`, `{new}`; and how to undo that."""
     removed: str
-    """A line was removed: `{place}`, `{old}`; likewise."""
+    """A line was removed: `{place}`, `{old}`; and how to undo that."""
     nothing_to_undo: str
     undo_older: str
-    """Says which change came last, too long ago to be undone by a word: `{place}`, `{text}`, and `{command}`."""
+    """The last change, which is too old to undo by a word: `{place}`, `{text}`, and `{command}`."""
     back: str
-    """A line that was removed is there again: `{place}`, `{text}`."""
+    """A removed line was put back: `{place}`, `{text}`."""
     which_words: str
-    """Asks for the whole sentence where it is not plain what a correction replaces: `{text}`."""
+    """Asks for the whole sentence if it is unclear what a correction replaces: `{text}`."""
     reminder_moved: str
-    """`{number}`, `{due}`, `{text}`; and how to take that back."""
+    """`{number}`, `{due}`, `{text}`; and how to undo that."""
     reminder_cancelled: str
-    """`{number}`, `{text}`; likewise."""
+    """`{number}`, `{text}`; and how to undo that."""
     no_such_reminder: str
     """`{error}`."""
     good_night: str
@@ -112,188 +112,188 @@ class Sayings(NamedTuple):
     clock: str
     """`{time}` and `{zone}`."""
     day: str
-    """What day it is: `{weekday}` and `{date}`."""
+    """Today's `{weekday}` and `{date}`."""
     list_notes: str
     reminders: str
     cancel_reminder: str
-    """How a reminder is cancelled: `{command}`."""
+    """How to cancel a reminder: `{command}`."""
     reminders_are: str
-    """Heads the reminders that are to come."""
+    """Heading of the upcoming reminders."""
     reminders_none: str
     on_day: str
-    """Heads what is on a day: `{day}` in the person's words."""
+    """Heading of what is on a day: `{day}` in the person's words."""
     on_day_nothing: str
-    """Likewise."""
+    """Nothing is on that day: `{day}`."""
     about_you: str
-    """Heads what stands in MEMORY.md."""
+    """Heading of the content of MEMORY.md."""
     about_you_nothing: str
     today: str
-    """Heads what stands in today's log."""
+    """Heading of the content of today's log."""
     today_nothing: str
     rest: str
     """How to read the rest of a note: `{path}`."""
     leave: str
     """How to leave the terminal."""
     notice: str
-    """No language model is configured, and how one is added; holds NOTICE_MARK."""
+    """No language model is configured, and how to add one; contains NOTICE_MARK."""
     refused: Reasons | None = None
-    """Why a time was refused; None: in the words of `bot.timeparse`, which are English and more exact."""
+    """Why a time was refused; None uses the messages of `bot.timeparse`, which are English and more precise."""
 
     @property
     def question_when(self) -> str:
-        """The question that `remind_when` begins with; all of it where no mark ends the question."""
+        """Return the question that `remind_when` begins with, or all of it if no question mark ends it."""
         question = re.match(r"[^?？؟]*[?？؟]", self.remind_when)
         return question[0] if question else self.remind_when
 
 
 NOTICE_MARK = "`[models]`"
-"""What every notice holds: a conversation whose answers hold it has been told."""
+"""Contained in every notice: a conversation with it in an answer has already been told."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Language:
-    """How one language is recognised. Phrases in lower case with straight apostrophes; the longest one wins."""
+    """How one language is recognised. Phrases are lower case with straight apostrophes; the longest match wins."""
 
     code: str
     say: Sayings
     spacing: Literal["words", "particles", "none"] = "words"
-    """Are words set apart: yes; yes, but particles cling to them (Korean); no."""
+    """Whether words are separated by spaces: yes; yes, but particles attach to them (Korean); no."""
     verb_last: bool = False
     """A command stands at the end of its sentence, with no comma before it."""
     verb_second: tuple[str, ...] = ()
-    """Pronouns after which the verb goes back to its place once "that" is gone: "dass ich in Köln wohne"."""
+    """Pronouns after which the verb moves back to second position without "that": "dass ich in Köln wohne"."""
     full_stop: str = "."
     ordinal_dots: bool = False
     """A dot after a number does not end a sentence: "am 3. Mai"."""
     abbreviations: tuple[str, ...] = ()
-    """Words whose dot does not either, without the dot."""
+    """Words, without the dot, after which a dot does not end a sentence."""
     script: str = ""
-    """Its letters as ranges of a regular expression, where those tell it apart; else `hints` do."""
+    """Its letters as regular expression ranges, if they identify it; else `hints` do."""
     foreign: str = ""
-    """Letters of that script that speak against it."""
+    """Letters of that script that rule it out."""
     hints: tuple[str, ...] = ()
-    """Frequent words of its own."""
+    """Frequent words of this language only."""
     letters: str = ""
-    """Letters that speak for it."""
+    """Letters that suggest it."""
     accents: str = ""
-    """Its letters beyond a to z, where `hints` tell it apart: any other one speaks against it."""
+    """Its letters beyond a to z, if `hints` identify it: any other letter counts against it."""
     please: tuple[str, ...] = ()
     """Before or after the verb of a command."""
     before: tuple[str, ...] = ()
     """Only before it."""
     intending: tuple[str, ...] = ()
-    """Those of them, and of `could_you`, after which another verb tells of a plan: "I want to write a book"."""
+    """Those of `before` and `could_you` after which another verb states a plan: "I want to write a book"."""
     could_you: tuple[str, ...] = ()
-    """Before it, making a question of a command: the question mark is not part of what is noted."""
+    """Turns a command into a question: the question mark is not part of what is noted."""
     remember: tuple[str, ...] = ()
     """Begins what is to be noted."""
     never_forget: tuple[str, ...] = ()
     """Begins what is to be noted in the core memory."""
     recall: tuple[str, ...] = ()
-    """Those of `remember` that what follows may make a question: "remember when we …"."""
+    """Those of `remember` that may begin a question: "remember when we …"."""
     this: tuple[str, ...] = ()
-    """Stands for what follows a colon or stands elsewhere: "remember this: …"."""
+    """Stands for text after a colon or elsewhere: "remember this: …"."""
     that: tuple[str, ...] = ()
     """Links the verb to what is to be noted."""
     for_ever: tuple[str, ...] = ()
-    """Beside the verb: it belongs to the core memory."""
+    """Beside the verb: for the core memory."""
     remember_end: tuple[str, ...] = ()
     """Ends what is to be noted; after a comma, unless `verb_last`."""
     that_end: tuple[str, ...] = ()
-    """Links it to such an end."""
+    """Links the text to such an end."""
     please_end: tuple[str, ...] = ()
-    """After such an end, and after what was asked."""
+    """After such an end, and after a question."""
     keep: tuple[str, ...] = ()
-    """Beside a document: asks to keep it, like `remember`; before or after what stands for it."""
+    """Asks to keep a document, like `remember`; before or after a word for it."""
     document: tuple[str, ...] = ()
     """Words for a document, without article."""
     search: tuple[str, ...] = ()
-    """Begins what is to be found, and is no part of it."""
+    """Begins a query, and is not part of it."""
     search_end: tuple[str, ...] = ()
-    """Ends what is to be found, and is no part of it."""
+    """Ends a query, and is not part of it."""
     remind: tuple[str, ...] = ()
-    """Begins what to be reminded of."""
+    """Begins a reminder's text."""
     remind_end: tuple[str, ...] = ()
-    """Ends it, where `verb_last`, or where `could_you` begins it."""
+    """Ends a reminder's text if `verb_last`, or if `could_you` begins it."""
     reminder_links: tuple[str, ...] = ()
-    """Links such a beginning to what to be reminded of: "to", "that"."""
+    """Links such a beginning to the text: "to", "that"."""
     reminder_links_end: tuple[str, ...] = ()
-    """Links it to such an end."""
+    """Links the text to such an end."""
     forget: tuple[str, ...] = ()
     """Begins what is to be removed from the notes."""
     forget_end: tuple[str, ...] = ()
     forget_fillers: tuple[str, ...] = ()
-    """Words behind it that name nothing: "the note about", "what I said about"."""
+    """Words after it that name nothing: "the note about", "what I said about"."""
     change: tuple[str, ...] = ()
-    """Begins what is to be changed in the notes; "… to" where that word has to follow."""
+    """Begins what is to be changed in the notes; "… to" if that word must follow."""
     change_end: tuple[str, ...] = ()
     denials: tuple[str, ...] = ()
     """Those of `fine` that deny: before a statement they belong to it."""
     wrong: tuple[str, ...] = ()
-    """Says of what was answered that it is wrong; a whole sentence."""
+    """Says that an answer was wrong; a whole sentence."""
     corrects: tuple[str, ...] = ()
-    """Begins what replaces the statement before: "I meant"."""
+    """Begins the replacement of the previous statement: "I meant"."""
     amends: tuple[str, ...] = ()
-    """Begins or ends it where it is about the same thing: "actually", "sorry"."""
+    """Begins or ends a replacement about the same thing: "actually", "sorry"."""
     pronouns: tuple[str, ...] = ()
-    """Begins a statement about the same thing as the one before, with "is" where that follows: "it is", "she"."""
+    """Begins a statement about the same thing as before, with "is" if that follows: "it is", "she"."""
     copulas: tuple[str, ...] = ()
-    """What stands between a thing and what is said of it: "is"."""
+    """Stands between a thing and what is said about it: "is"."""
     instead: tuple[str, ...] = ()
-    """Regular expressions in lower case for "not tea, coffee": the groups `old` and `new`."""
+    """Lower-case regular expressions for "not tea, coffee", with the groups `old` and `new`."""
     forget_that: tuple[str, ...] = ()
     """Asks to remove what was noted last; a whole sentence, like the next eight."""
     undo: tuple[str, ...] = ()
-    """Takes back the last change of a note."""
+    """Undoes the last change of a note."""
     clock: tuple[str, ...] = ()
-    """Asks what time it is."""
+    """Asks for the time."""
     day: tuple[str, ...] = ()
-    """Asks what day it is."""
+    """Asks for the day."""
     good_night: tuple[str, ...] = ()
-    """Small talk, like `chat`; so is the next one."""
+    """Small talk, like `chat`; the next one too."""
     goodbye: tuple[str, ...] = ()
     weekday_names: tuple[str, ...] = ()
-    """From Monday on, as the day is told."""
+    """From Monday on, as used in replies."""
     list_notes: tuple[str, ...] = ()
     list_reminders: tuple[str, ...] = ()
     cancel_reminder: str = ""
-    """A regular expression in lower case: asks to cancel a reminder, up to its number; anywhere if `verb_last`."""
+    """Lower-case regular expression for cancelling a reminder, up to its number; anywhere if `verb_last`."""
     today_words: tuple[str, ...] = ()
     tomorrow_words: tuple[str, ...] = ()
     on_day: tuple[str, ...] = ()
-    """Asks what is on a day, which stands in the place of the dots."""
+    """Asks what is on a day, which replaces the dots."""
     same_thing: tuple[tuple[str, ...], ...] = ()
-    """What a person says and asks of themselves, the phrases for one thing together: "my name", "i am called"."""
+    """Phrases in which people state and ask things about themselves, grouped by topic: "my name", "i am called"."""
     about_me: tuple[str, ...] = ()
     today: tuple[str, ...] = ()
     add_model: tuple[str, ...] = ()
     date: str = ""
-    """How a moment is written, for `strftime`; "" for how the reminder itself tells it."""
+    """`strftime` format of a date; "" for the reminder's own format."""
     moments: bool = True
     """Whether `bot.timeparse` knows its words for days and times."""
     orders: tuple[str, ...] = ()
-    """Begins what nobody can do without a language model, and nobody would note."""
+    """Begins an order that needs a language model and that nobody would note."""
     orders_end: tuple[str, ...] = ()
     ask_first: tuple[str, ...] = ()
-    """Begins a question, or a wish that only a search can come near."""
+    """Begins a question, or a wish that a search may answer."""
     conjunctions: tuple[str, ...] = ()
-    """Those of them that also begin a statement: "When I was little, …"."""
+    """Those of `ask_first` that also begin a statement: "When I was little, …"."""
     ask_anywhere: tuple[str, ...] = ()
     ask_last: tuple[str, ...] = ()
     idioms: tuple[str, ...] = ()
-    """Hold one of the words above and mean something else."""
+    """Phrases that contain one of the words above but mean something else."""
     subjects: tuple[str, ...] = ()
     """Begin a statement, however short."""
     verbs: tuple[str, ...] = ()
     """Make a statement of a few words."""
     states: tuple[str, ...] = ()
-    """Tell how something is, until another statement says otherwise."""
+    """Say how something is, until another statement says otherwise."""
     topics: str = ""
-    """Particles that mark what a statement is about."""
+    """Particles that mark the topic of a statement."""
     chat: tuple[str, ...] = ()
-    """Neither noted nor looked for when nothing else is said; so are the next two."""
+    """Neither noted nor searched if nothing else is said; the next two likewise."""
     thanks: tuple[str, ...] = ()
     fine: tuple[str, ...] = ()
     """Yes, no, good."""
     leave: tuple[str, ...] = ()
-    """Said alone, it wants to leave."""
+    """Asks to leave, if said alone."""

@@ -1,4 +1,4 @@
-"""Pure: which lines of the notes a message changes, and into what."""
+"""Pure: decide which lines of the notes a message changes, and how."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -16,28 +16,28 @@ from bot.models.notebook.recent_lines import NoteLine, RecentLines, last_lines
 from bot.models.protocol import Message
 
 _FEW_WORDS = 4
-"""So few do not always tell which language they are."""
+"""Messages of up to this many words do not always reveal their language."""
 
 _TURNS_AGO = 2
-"""What is corrected was noted or found in the turn before, or there was a "that is wrong" in between."""
+"""Maximum age in turns of what a correction may refer to, with a possible "that is wrong" in between."""
 
 UNDO_TURNS = 2
-"""What is older than so many turns is not undone by a word: nobody has it in mind any more."""
+"""Changes older than this many turns are not undone by a word: nobody has them in mind any more."""
 _LOOKED_BACK = 20
-"""Turns in which the last change is looked for to be named, where nothing is undone."""
+"""Turns in which the last change is looked up for the reply if nothing is undone."""
 
 
 class LineChange(NamedTuple):
-    """Lines that are to be replaced, removed or put back; or a question about that."""
+    """Lines to replace, remove or put back; or a question about that."""
 
     language: Language
-    """In which to answer."""
+    """Language of the answer."""
     edits: tuple[LineEdit, ...] = ()
-    """No two in one note."""
+    """At most one per note."""
     facts: tuple[Fact, ...] = ()
-    """What is noted instead, where the place of lines that are put back is gone."""
+    """What to note instead if the lines to put back have lost their place."""
     unsure: NoteLine | None = None
-    """The line of which it is not plain what is to be replaced in it: nothing is changed."""
+    """The line in which it is unclear what to replace: nothing is changed."""
 
 
 def plan_change(
@@ -49,10 +49,10 @@ def plan_change(
     before: str,
     today: date,
 ) -> LineChange | None:
-    """Return what "no, it is …", "forget that" and "undo" change of the lines that were noted or found last.
+    """Return the changes that "no, it is …", "forget that" and "undo" make to the lines noted or found last.
 
-    None where the message is something else, or where it is not certain which line is meant. `said` is the message
-    behind the `earlier` ones, `before` the last answer, to `said_before`.
+    None if the message is something else, or if it is uncertain which line is meant. `said` is the message
+    after the `earlier` ones, `before` the last answer, to `said_before`.
     """
     if len(said) != 1:
         return None
@@ -92,13 +92,13 @@ def _correction(correction: SpokenCorrection, last: RecentLines, language: Langu
 
 
 def last_change(earlier: Sequence[Message]) -> NoteLine | None:
-    """Return the line that was noted or changed last, however long ago, to be named; None for none."""
+    """Return the line that was noted or changed last, at any age, for the reply; None if there is none."""
     last = last_lines(earlier, changes_only=True, most_turns=_LOOKED_BACK)
     return last.lines[0] if last.done in ("wrote", "changed") else None
 
 
 def is_long_ago(last: RecentLines, today: date) -> bool:
-    """Whether nobody can have a change in mind any more: some turns ago, or on the day before yesterday."""
+    """Return whether a change is too old to have in mind: several turns ago, or before yesterday."""
     days = [_day_of(line.path) for line in last.lines]
     return last.turns_ago > UNDO_TURNS or (
         last.done == "wrote" and any(day and day < today - timedelta(1) for day in days)
@@ -113,13 +113,13 @@ def _day_of(path: str) -> date | None:
 
 
 def asks_something(before: str) -> bool:
-    """Whether the last answer asks for something that this message may say."""
+    """Return whether the last answer asks for something that this message may answer."""
     questions = ((each.say.question_when, each.say.remind_what, each.say.what) for each in LANGUAGES)
     return any(each in before for asked in questions for each in asked)
 
 
 def _asked_for_sentence(last: RecentLines, before: str) -> NoteLine | None:
-    """The line of which the last answer asked what it is to say; None where it asked nothing."""
+    """Return the line whose new sentence the last answer asked for; None if it asked for none."""
     if not any(each.say.which_words.partition("{")[0] in before for each in LANGUAGES):
         return None
     return next(
@@ -128,7 +128,7 @@ def _asked_for_sentence(last: RecentLines, before: str) -> NoteLine | None:
 
 
 def _answered(line: NoteLine, wish: ParsedMessage, said: str, language: Language) -> LineChange | None:
-    """Replace the line by the sentence that was asked for, or by what it becomes with the words that are named."""
+    """Replace the line with the sentence that was asked for, or apply the words that are named."""
     if set(wish.wanted) - {"wrong"} or wish.look or wish.reminders:
         return None
     correction = read_correction(said, language) or SpokenCorrection(said, said, certain=False)
@@ -147,14 +147,14 @@ def _speak_of_the_same(one: str, other: str, language: Language) -> bool:
 
 
 def answered_in(said: str, wish: ParsedMessage, said_before: Sequence[str]) -> Language:
-    """Return the language in which to answer: that of a whole phrase of another language than English is certain."""
+    """Return the language to answer in: a whole phrase in a language other than English decides."""
     if wish.wanted and wish.language is not ENGLISH:
         return wish.language
     return spoken_in(said, wish.language, said_before)
 
 
 def spoken_in(said: str, read: Language, said_before: Sequence[str]) -> Language:
-    """Return the language of a message; where it is too short to tell, that of the one before."""
+    """Return the language of a message; if it is too short to tell, that of the previous one."""
     if len(said.split()) > _FEW_WORDS or not said_before or (read.script and read.spacing != "words"):
         return read
     earlier = language_of(said_before[-1])
@@ -176,7 +176,7 @@ def _undo(last: RecentLines, language: Language) -> LineChange | None:
 
 
 def _removal(lines: Sequence[NoteLine]) -> tuple[LineEdit, ...]:
-    """Remove lines that were noted together, of each note as one."""
+    """Return the edits that remove lines noted together, one per note."""
     return tuple(
         LineEdit(path, block[0].line, tuple(line.text for line in block), ())
         for path, group in groupby(lines, key=lambda line: line.path)
@@ -189,9 +189,9 @@ def _replacement(line: NoteLine, new: str) -> LineEdit:
 
 
 def _likely(correction: SpokenCorrection, last: RecentLines) -> Sequence[NoteLine]:
-    """The lines, the one first that shares most with what is said, and with what was asked.
+    """Return the lines, the one first that shares most words with the correction and with the query.
 
-    Of equal ones the first that was found, or the last that was noted.
+    Among equals the first found, or the last noted, comes first.
     """
     from memory.tokenizer import parse_query
 

@@ -1,38 +1,38 @@
-"""Pure: the passage by which `memory_edit` changes certain lines of a note, and no others that read the same."""
+"""Pure: build the passage by which `memory_edit` changes exactly the lines meant, not identical ones elsewhere."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 MARK = r"[ \t]*(?:[-*+][ \t]+)?"
-"""The indentation and the mark of a list that a line begins with."""
+"""Indentation and list mark at the beginning of a line."""
 _AROUND = 100
-"""So many lines above and below are looked at."""
+"""Lines read above and below."""
 _CONTEXT = 2
-"""So many lines stand around the passage where not all of the note was looked at."""
+"""Lines of context around the passage if only part of the note was read."""
 
 
 class LineEdit(NamedTuple):
-    """Lines that are to be replaced, removed or put back."""
+    """Lines to replace, remove or put back."""
 
     path: str
     line: int
-    """The first one, counted from 1."""
+    """Number of the first line, from 1."""
     old: tuple[str, ...]
-    """What they say, without marks; none where lines are put back."""
+    """Their current text without marks; empty if lines are put back."""
     new: tuple[str, ...]
-    """What they are to say; of lines that are put back, all of the line. None where they are removed."""
+    """Their new text; whole lines if they are put back. Empty if they are removed."""
 
 
 class NotePassage(NamedTuple):
-    """What `memory_edit` takes."""
+    """Arguments for `memory_edit`."""
 
     old: str
     new: str
 
 
 class ChangedLines(NamedTuple):
-    """Which lines an edit has changed: as they were, and as they are, with their marks."""
+    """The lines that an edit changed, before and after, with their marks."""
 
     line: int
     old: tuple[str, ...]
@@ -46,7 +46,7 @@ def lines_to_read(edit: LineEdit) -> tuple[int, int]:
 
 
 def passage_for(edit: LineEdit, note: Mapping[str, Any]) -> NotePassage | None:
-    """Return the passage to replace; None where the lines do not stand there any more. `note`: from `memory_get`."""
+    """Return the passage to replace; None if the lines are no longer there. `note` is the result of `memory_get`."""
     first, total, text = note.get("line_start"), note.get("total_lines"), note.get("text")
     if not (isinstance(first, int) and isinstance(text, str)):
         return None
@@ -61,7 +61,7 @@ def passage_for(edit: LineEdit, note: Mapping[str, Any]) -> NotePassage | None:
 
 
 def _place_of(edit: LineEdit, lines: Sequence[str], first: int) -> int | None:
-    """Where the lines stand among these: at their place, or wherever they stand once."""
+    """Return the index of the lines: at their old place, or wherever they occur exactly once."""
     at, size = edit.line - first, len(edit.old)
     if not size:
         return at if lines and 0 <= at <= len(lines) else None
@@ -87,13 +87,13 @@ def _with_marks(edit: LineEdit, old: Sequence[str]) -> list[str]:
 def _only_passage(
     lines: Sequence[str], start: int, end: int, new: Sequence[str], context: int
 ) -> NotePassage | None:
-    """Take lines around it into the passage until it stands there once."""
+    """Extend the passage by lines around it until it is unique."""
     text = "\n".join(lines)
     above, below = max(0, start - context), min(len(lines), end + context)
     while True:
         old = "\n".join(lines[above:below])
         becomes = "\n".join([*lines[above:start], *new, *lines[end:below]])
-        # An empty passage would remove the blank lines around it as well.
+        # An empty passage would also remove the blank lines around it.
         whole = bool(becomes) or (above, below) == (start, end)
         if whole and old.strip() and text.find(old) == text.rfind(old):
             return NotePassage(old, becomes)
@@ -106,7 +106,7 @@ def _only_passage(
 
 
 def changed_lines(old: str, new: str, line: int) -> ChangedLines:
-    """Return which lines an edit has changed whose new passage begins at `line`."""
+    """Return which lines were changed by an edit whose new passage begins at `line`."""
     before, after = old.split("\n"), new.split("\n") if new else []
     same = 0
     while same < min(len(before), len(after)) and before[same] == after[same]:
@@ -120,5 +120,5 @@ def changed_lines(old: str, new: str, line: int) -> ChangedLines:
 
 
 def bare(line: str) -> str:
-    """Return what a line says, without indentation and the mark of a list."""
+    """Return a line without indentation and list mark."""
     return re.sub(f"^{MARK}", "", line).strip()

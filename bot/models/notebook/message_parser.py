@@ -1,4 +1,4 @@
-"""Pure: read a message without a language model: what is to be noted, and what is asked."""
+"""Pure: parse a message without a language model: what to note, and what to search."""
 
 import re
 from collections.abc import Sequence
@@ -40,60 +40,60 @@ from memory.normalization import normalize
 MAX_QUERIES = 3
 MAX_QUERY_CHARS = 1000
 MAX_WEIGHED = 300
-"""Sentences that are weighed; what comes after so many is a document, and all of it is noted."""
+"""Maximum sentences that are classified; a longer message is a document, and all of it is noted."""
 
 WITHOUT_FULL_STOP = "[\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff]"
-"""Scripts that end no sentence with a dot and are no entry of LANGUAGES: Lao, Burmese, Khmer."""
+"""Scripts that end no sentence with a dot and are not in LANGUAGES: Lao, Burmese, Khmer."""
 
 
 LookupKind = Literal["about_me", "today"]
 
 
 class Fact(NamedTuple):
-    """One thing to be noted, as a person would have written it."""
+    """One thing to note, as a person would have written it."""
 
     text: str
-    """On one line; blank where there is nothing but a block."""
+    """One line; blank if there is only a block."""
     target: Literal["core", "daily"] = "daily"
     block: str = ""
-    """A list or a block of code below it, as it was written."""
+    """A list or code block below it, as written."""
 
 
 class Reminder(NamedTuple):
-    """What somebody wants to be reminded of."""
+    """A requested reminder."""
 
     request: str
-    """When and what of, in the person's words; blank where neither is said."""
+    """Time and text in the person's words; blank if neither is given."""
     note: Fact
-    """How it is noted where no reminder can be set; blank where there is nothing to note."""
+    """What to note if no reminder can be set; may be blank."""
 
 
 class ParsedMessage(NamedTuple):
-    """What a message wants; where all is empty it was small talk."""
+    """What a message asks for; if all is empty it was small talk."""
 
     language: Language = ENGLISH
-    """In which to answer."""
+    """Language of the answer."""
     facts: tuple[Fact, ...] = ()
     queries: tuple[str, ...] = ()
     keep: bool = False
-    """The document that came along is to be kept."""
+    """Whether to keep the attached document."""
     unfinished: bool = False
-    """Something is to be remembered, but the message does not say what."""
+    """Whether something is to be remembered, but the message does not say what."""
     reminders: tuple[Reminder, ...] = ()
     look: tuple[LookupKind, ...] = ()
-    """Notes that are asked for as a whole: MEMORY.md, today's log."""
+    """Whole notes that are asked for: MEMORY.md, today's log."""
     forget: str = ""
-    """What is to be removed from the notes."""
+    """What to remove from the notes."""
     cancel: str = ""
-    """The number of a reminder that is to be cancelled; "" where it is not said."""
+    """Number of a reminder to cancel; "" if not given."""
     wanted: tuple[UnsupportedKind, ...] = ()
-    """What it asks for besides."""
+    """Other requests that the notebook cannot carry out itself."""
     chat: SmallTalk = "hello"
-    """What small talk it was."""
+    """Kind of small talk."""
 
 
 def read(text: str, *, expecting_note: bool = False, with_document: bool = False) -> ParsedMessage:
-    """Read one message; `expecting_note` where it answers "What should I remember?".
+    """Parse one message; `expecting_note` if it answers "What should I remember?".
 
     `with_document`: "remember this" means a document.
     """
@@ -113,7 +113,7 @@ def read(text: str, *, expecting_note: bool = False, with_document: bool = False
 
 
 _Kind = Literal["note", "ask", "unsure", "chat", "empty command", "request", "remind", "look", "keep"]
-"""`unsure`: a few words that could be told or asked."""
+"""`unsure`: a few words that may be a statement or a query."""
 
 
 class _ParsedSentence(NamedTuple):
@@ -127,14 +127,14 @@ class _ParsedSentence(NamedTuple):
 
 
 class _MessageParser:
-    """Collects what the sentences of a message are."""
+    """Collects the results of a message's sentences."""
 
     def __init__(
         self, spoken: Language, *, casual: bool, noting: bool, several: bool, with_document: bool = False
     ) -> None:
-        """`casual`: sentences begin with small letters. `noting`: all is noted, but for what is plainly a question.
+        """`casual`: sentences begin with small letters. `noting`: note everything except clear questions.
 
-        `several`: there are several lines, more likely something to be kept than something to be done.
+        `several`: there are several lines, so it is more likely something to keep than something to do.
         """
         self.spoken = spoken
         self.casual = casual
@@ -159,7 +159,7 @@ class _MessageParser:
             elif below and below.items:
                 self._take_list(line.text, below)
             elif self._take_line(line) and not below:
-                # "Remember:" and what is to be remembered on the lines below.
+                # "Remember:", with the text on the lines below.
                 self._note_all(lines[at + 1 :])
                 return
             elif below:
@@ -196,7 +196,7 @@ class _MessageParser:
         )
 
     def _take_line(self, line: MessageLine) -> bool:
-        """Take the sentences of one line; true where it ends in a command that says not what to note."""
+        """Read the sentences of one line; return whether it ends in a command that does not say what to note."""
         core = False
         for sentence in sentences(line.text, language=self.spoken, casual=self.casual):
             for piece in self._pieces_of(sentence, listed=line.listed):
@@ -213,7 +213,7 @@ class _MessageParser:
         return [self._weigh(sentence, listed=listed)]
 
     def _take_block(self, line: MessageLine) -> None:
-        """Take a list or a block of code that nothing heads."""
+        """Read a list or code block without an introduction."""
         if line.items:
             alone = _MessageParser(self.spoken, casual=self.casual, noting=False, several=self.several)
             for item in line.items[: MAX_WEIGHED + 1]:
@@ -245,7 +245,7 @@ class _MessageParser:
             self.pieces.append(_ParsedSentence("note", header, core, below.block))
 
     def _take_code(self, below: MessageLine) -> None:
-        """Take the block of code that belongs to the sentence before it."""
+        """Read the code block that belongs to the sentence before it."""
         head = self.pieces[-1]
         if head.kind == "ask":
             self.pieces[-1] = head._replace(text=f"{head.text} {' '.join(below.block.split())}")
@@ -341,7 +341,7 @@ class _MessageParser:
     def _queries(self, asked: Sequence[str]) -> list[str]:
         queries: list[str] = []
         for text in asked:
-            # "Anna's passport? Where is it?": the second question says nothing without the first.
+            # "Anna's passport? Where is it?": the second question means nothing without the first.
             if queries and (len(queries) == MAX_QUERIES or not self._names_something(text)):
                 queries[-1] = f"{queries[-1]} {text}"
             else:
@@ -354,19 +354,19 @@ class _MessageParser:
 
 
 def _heads(line: MessageLine, below: MessageLine) -> bool:
-    """Tell whether the list or the code below belongs to a line: code always, a list where a colon announces it."""
+    """Return whether the list or code below belongs to a line: code always, a list after a colon."""
     if line.block or not below.block:
         return False
     return not below.items or (not line.listed and line.text[-1] in ":：")
 
 
-# -- how it is written down ------------------------------------------------------------------------------
+# -- formatting ------------------------------------------------------------------------------------------
 
 
 def finish(text: str) -> str:
-    """The fact as it stands in a note: on one line, a capital first, a full stop last where a sentence ends in a word.
+    """Return the fact as it is written in a note: one line, capitalised, with a full stop after a final word.
 
-    What holds code, and a heading, stays as it is.
+    Text with code and headings stay unchanged.
     """
     text = " ".join(text.split())
     return (
@@ -381,7 +381,7 @@ def _with_capital(text: str) -> str:
     first = text[0]
     word = text.split(maxsplit=1)[0].rstrip(ENDS + CLOSERS + SEPARATORS)
     plain = re.sub("['’-]", "", word)
-    # "iPhone", "www.example.org", "x2" and Georgian, whose capitals begin no sentence, stay as they are.
+    # Leave "iPhone", "www.example.org", "x2" and Georgian, whose capitals begin no sentence, unchanged.
     if not first.islower() or not plain.isalpha() or plain[1:] != plain[1:].lower() or "ა" <= first <= "ჿ":
         return text
     capital = first.upper()
@@ -396,7 +396,7 @@ _HIDDEN = (
 
 
 def _with_full_stop(text: str) -> str:
-    """Add the full stop only behind an ordinary word: it would look like a part of a value, an address or a code."""
+    """Add a full stop only after an ordinary word: it would look like part of a value, an address or code."""
     word = text.rsplit(maxsplit=1)[-1]
     language = language_by_script(text[:2000]) or ENGLISH
     if language.spacing == "none":

@@ -1,4 +1,4 @@
-"""The model that needs no model: notes what it is told, searches what it is asked, says what it found."""
+"""A `LanguageModel` that needs no language model: it notes, searches and reports what it found."""
 
 import asyncio
 import json
@@ -62,20 +62,20 @@ LIST = "list_reminders"
 CANCEL = "cancel_reminder"
 
 _MOST_LOOKED_THROUGH = 50
-"""Passages in which it looks for lines of its own choice."""
+"""Maximum passages that are searched for matching lines."""
 _PATHS: Mapping[LookupKind, str] = {"about_me": "MEMORY.md", "today": "{day}.md"}
 _LONG_CHARS = 1_000
-"""A longer conversation is read in a thread: nobody else is to wait for that."""
+"""Longer conversations are read in a thread, so that they block nobody."""
 MOST_WEIGHED = 20
-"""Of the latest messages, those whose language counts as that of the chat."""
+"""Number of latest messages that decide the chat's language."""
 
-# As bot/attachments/markup.py and bot/message_text.py write it.
+# As written by bot/attachments/markup.py and bot/message_text.py.
 _NUMBERED = r"document (\d{1,9})(?=[:. ]|$)"
 _QUOTED = r"\[In reply to [^\]\n]{0,200}:\]\n((?:>.*(?:\n|$))+)\s*"
 
 
 class Notebook:
-    """Answers from the request and the clock; nothing is kept between two requests."""
+    """Answers from the request and the clock alone; keeps no state between requests."""
 
     def __init__(
         self,
@@ -84,16 +84,16 @@ class Notebook:
         alone: bool = True,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """`name`: as in the chain. `alone`: there is no language model, and how to add one is to be told.
+        """`name`: as in the chain. `alone`: there is no language model, so explain how to add one.
 
-        `now`: the time on the owner's clock; aware.
+        `now` returns the owner's local time, aware.
         """
         self.name = name
         self._alone = alone
         self._now = now
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
-        """Yield the answer, or the calls that it takes to find one; raises nothing."""
+        """Yield the answer, or the tool calls needed to find one. Raises nothing."""
         if sum(len(each.text) for each in request.messages if not isinstance(each, ToolResult)) > _LONG_CHARS:
             message = await asyncio.to_thread(self._answer, request)
         else:
@@ -129,7 +129,7 @@ class Notebook:
         else:
             asked = None
         facts = wish.facts
-        if REMIND not in offered | done:  # such as at the last step of a turn: nothing is lost
+        if REMIND not in offered | done:  # for example at the last step of a turn: it is noted instead
             notes = [each.note for each in plans.clear]
             facts = tuple(dict.fromkeys((*facts, *(note for note in notes if note.text or note.block))))
         paths = {_PATHS[kind].format(day=now.date().isoformat()): kind for kind in wish.look}
@@ -198,46 +198,46 @@ class Notebook:
 
 
 def _language_of_chat(messages: Sequence[Message], now: Language) -> Language:
-    """The language in which most of what people said is written; where none prevails, that of the answer."""
+    """Return the language of most of what people said; if none prevails, that of the answer."""
     said = [each.text for each in messages if isinstance(each, UserMessage)][-MOST_WEIGHED:]
     spoken = [language_of(text) for text in said if has_words(text)]
     return max([now, *spoken], key=spoken.count)
 
 
 def _place_in(answer: str) -> str:
-    """The first place of a note that an answer names, as `path:line`; "" for none."""
+    """Return the first note reference in an answer, as `path:line`; "" if there is none."""
     found = re.search(r"`([^`\s]{1,300}\.md)(?::(\d+)[^`]{0,40}`|`\D{0,16}?(\d+))", answer)
     return f"{found[1]}:{found[2] or found[3]}" if found else ""
 
 
 class _NotebookTurn(NamedTuple):
     start: int
-    """How many messages come before it."""
+    """Number of messages before it."""
     before: str
-    """What was last answered."""
+    """The last answer."""
     earlier: tuple[Exchange, ...]
-    """The turns before this one, the latest first; no more than a question stays open for."""
+    """Earlier turns, the latest first; no more than a question stays open for."""
     said: tuple[str, ...]
-    """What was said since: several messages where earlier ones got no answer."""
+    """What was said since: several messages if earlier ones got no answer."""
     queries: Mapping[str, str]
-    """What was searched in this turn, by call."""
+    """Queries of this turn, by call id."""
     arguments: Mapping[str, Mapping[str, Any]]
-    """Of the calls of this turn."""
+    """Arguments of this turn's calls, by call id."""
     results: tuple[ToolResult, ...]
     quoted: tuple[str, ...]
-    """What each of the messages replies to; "" where it is no reply."""
+    """The text that each message replies to; "" if it is no reply."""
     documents: tuple[int, ...]
-    """The numbers of those that came along with what was said; with what was said before, if with nothing now."""
+    """Numbers of the documents attached now, or if there are none, attached to the previous messages."""
     documents_here: bool
-    """Whether they came along now."""
+    """Whether they were attached now."""
     cannot_read: bool
-    """Whether something else came along with what was said."""
+    """Whether something unreadable was attached."""
     in_room: bool
-    """Whether names stand before what is said."""
+    """Whether each message begins with its speaker's name."""
 
 
 def _is_earlier(message: Message) -> bool:
-    """Whether it tells of what was said, and done, before."""
+    """Return whether it is a summary of earlier conversation."""
     return isinstance(message, UserMessage) and message.earlier
 
 
@@ -281,7 +281,7 @@ def _said_in(messages: Sequence[Message]) -> list[UserMessage]:
 
 
 def _earlier(messages: Sequence[Message]) -> Iterator[Exchange]:
-    """Give the last turns in these messages, the latest first."""
+    """Yield the last turns in these messages, the latest first."""
     end = len(messages)
     for _ in range(MOST_TURNS):
         answered = end
@@ -302,7 +302,7 @@ def _earlier(messages: Sequence[Message]) -> Iterator[Exchange]:
 
 
 def _before(messages: Sequence[Message]) -> list[int]:
-    """The numbers of documents that came along with the latest of these messages, where none of them was kept."""
+    """Return the numbers of documents attached to the latest of these messages, unless one of them was kept."""
     end = len(messages)
     while end and not isinstance(messages[end - 1], UserMessage):
         end -= 1
@@ -316,7 +316,7 @@ def _before(messages: Sequence[Message]) -> list[int]:
 
 
 def _own(message: UserMessage) -> str:
-    """What was said, without the name of whoever said it: that is no part of a sentence."""
+    """Return a message without its speaker's name, which is not part of a sentence."""
     return message.text.removeprefix(f"{message.speaker}: ") if message.speaker else message.text
 
 
@@ -325,13 +325,13 @@ def _numbers(attached: Sequence[str]) -> list[int]:
 
 
 def _quote(text: str) -> str:
-    """What a message replies to."""
+    """Return the text that a message replies to."""
     match = re.search(_QUOTED, text)
     return re.sub(r"(?m)^> ?", "", match[1]).strip() if match else ""
 
 
 def _wish(turn: _NotebookTurn) -> ParsedMessage:
-    """Put together what the messages of a turn want: everything told is noted, the last question is searched."""
+    """Merge what the messages of a turn ask for: every statement is noted, the last question is searched."""
     facts: dict[Fact, None] = {}
     queries: tuple[str, ...] = ()
     reminders: list[Reminder] = []
@@ -341,7 +341,9 @@ def _wish(turn: _NotebookTurn) -> ParsedMessage:
     for index, text in enumerate(turn.said):
         reading = read(text, expecting_note=asked_what and index == 0, with_document=bool(turn.documents))
         keep = keep or reading.keep
-        if reading.unfinished and (quote := turn.quoted[index]):  # "remember this" means what it replies to
+        if reading.unfinished and (
+            quote := turn.quoted[index]
+        ):  # "remember this" means the text that it replies to
             reading = reading._replace(facts=(_as_fact(quote),), unfinished=False)
         facts.update(dict.fromkeys(reading.facts))
         queries = reading.queries or queries
@@ -369,7 +371,7 @@ def _write_calls(facts: Sequence[Fact]) -> Iterator[ToolCall]:
 
 
 def _entry(fact: Fact) -> str:
-    """One item of a list, with its block below it; a block without a text stands for itself."""
+    """Return a fact as a list item with its block below; a block without text stands alone."""
     if not fact.text:
         return fact.block
     lines = fact.block.splitlines()
@@ -423,9 +425,9 @@ def _reminder_change(
 def _line_change(
     wish: ParsedMessage, earlier: Sequence[Message], turn: _NotebookTurn, now: datetime
 ) -> tuple[LineChange | None, tuple[NotePassage, ...]]:
-    """What the message changes in the notes and, once these are read, the passages to be replaced.
+    """Return the changes that a message makes to the notes and, once these are read, the passages to replace.
 
-    None where the lines do not stand there any more.
+    None if the lines are no longer there.
     """
     change = plan_change(
         wish,
@@ -453,7 +455,7 @@ def _line_change(
 
 
 def _without_place(change: LineChange) -> LineChange | None:
-    """What is left to do where the lines are not where they were: what was to be put back is noted again."""
+    """Return what can still be done if the lines have moved: lines to put back are noted again."""
     return change._replace(edits=()) if change.facts else None
 
 
@@ -469,7 +471,7 @@ def _edit_calls(change: LineChange, passages: Sequence[NotePassage]) -> Iterator
 
 
 def _cancel_calls(moved: ReminderChange, turn: _NotebookTurn) -> Iterator[ToolCall]:
-    """Cancel a reminder; one that is set in its place has to be set before."""
+    """Yield the calls that cancel a reminder; its replacement must be set first."""
     is_set = any(result.name == REMIND and not result.failed for result in turn.results)
     if moved.cancel and (is_set or moved.set is None):
         yield _call(CANCEL, number=int(moved.cancel))
@@ -492,7 +494,7 @@ def _changed(result: ToolResult, turn: _NotebookTurn) -> ChangeReport:
 
 
 def _said_on(lines: Sequence[str]) -> str:
-    """All lines as one; but for the last one they lose their full stop."""
+    """Join the lines into one; all but the last lose their full stop."""
     said = [text for text in map(bare, lines) if text]
     return "; ".join([*(text.rstrip(".。।") for text in said[:-1]), *said[-1:]])
 
@@ -577,5 +579,5 @@ def _error(result: ToolResult, content: Mapping[str, Any]) -> str:
 
 
 def _pieces(text: str) -> list[str]:
-    """Cut into a few words at a time, as a model writes."""
+    """Split a text into a few words at a time, as a model writes."""
     return re.findall(r"\s*\S{1,24}(?:[ ]\S{1,8}){0,3}\s*", text) if text else []

@@ -1,4 +1,4 @@
-"""Pure: a question about the person ("what is my name?"), and notes that answer it in other words ("call me Sam")."""
+"""Pure: match a question about the person ("what is my name?") with differently worded notes ("call me Sam")."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from bot.models.notebook.sentence import holds
 
 
 def same_thing(question: str, language: Language) -> tuple[str, ...]:
-    """The phrases that speak of what is asked: "my name", "i am called", "call me"; none for most questions."""
+    """Return the phrases for the topic asked about: "my name", "i am called", "call me"; empty for most questions."""
     folded = fold(question)
     for group in language.same_thing:
         if any(holds(folded, phrase, language) for phrase in group):
@@ -18,14 +18,14 @@ def same_thing(question: str, language: Language) -> tuple[str, ...]:
 
 
 def search_words(group: Sequence[str]) -> str:
-    """What finds every note that speaks of it, and more."""
+    """Return search words that find every note with one of the phrases, and some others."""
     return " ".join(dict.fromkeys(word for phrase in group for word in phrase.split()))
 
 
 def hits_about(
     group: Sequence[str], hits: Sequence[Mapping[str, Any]], language: Language
 ) -> list[Mapping[str, Any]]:
-    """Those lines of the hits, each as a hit of its own, that hold one of the phrases; the first one once."""
+    """Return the lines that contain one of the phrases, each as a hit of its own, without duplicates."""
     found: dict[str, Mapping[str, Any]] = {}
     for hit in hits:
         for line in _lines(hit):

@@ -1,4 +1,4 @@
-"""Pure: letters, words and phrases of any language, and which language a text is in."""
+"""Pure: letters, words and phrases in any language, and language detection."""
 
 import re
 import unicodedata
@@ -18,7 +18,7 @@ SEPARATORS = " \t\u3000,，、،:：;；"
 
 
 def fold(text: str) -> str:
-    """`text` in lower case with straight apostrophes, letter for letter: what stands where is not moved."""
+    """Return `text` in lower case with straight apostrophes; every character keeps its index."""
     low = text.lower()
     if len(low) != len(text):
         low = "".join(small if len(small := letter.lower()) == 1 else letter for letter in text)
@@ -26,12 +26,12 @@ def fold(text: str) -> str:
 
 
 def has_words(text: str) -> bool:
-    """Tell whether there is any letter or digit."""
+    """Return whether the text contains a letter or digit."""
     return any(map(str.isalnum, text))
 
 
 def clip(text: str, limit: int) -> str:
-    """`text`, or its beginning up to the last blank within `limit` characters."""
+    """Return `text`, or its beginning up to the last space within `limit` characters."""
     if len(text) <= limit:
         return text
     head = text[:limit]
@@ -43,7 +43,7 @@ def is_mark(letter: str) -> bool:
 
 
 def clings(text: str, at: int) -> bool:
-    """Tell whether the word before `at` goes on there."""
+    """Return whether the word before `at` continues there."""
     letter = text[at : at + 1]
     if not letter:
         return False
@@ -86,11 +86,11 @@ UNKNOWN = frozenset(
         "|minun|missä|unde|saya|yang|ini|gde|moj|nije"
     )
 )
-"""Frequent words of languages without an entry that look like one that has one."""
+"""Frequent words of unsupported languages that resemble a supported one."""
 
 
 def language_of(text: str) -> Language:
-    """The language that `text` is in; English where there is no clear evidence for another."""
+    """Return the language of `text`; English unless there is clear evidence for another."""
     sample = text[:2000]
     by_script = language_by_script(sample)
     if by_script is not None:
@@ -126,7 +126,7 @@ def language_by_script(text: str) -> Language | None:
     weights: dict[Language | None, float] = {None: float(len(re.findall("[A-Za-zÀ-ɏ]+", text)))}
     for language in LANGUAGES:
         if count := letters.get(language.code):
-            # A word of a script with spaces is about four letters.
+            # A word of a script with spaces has about four letters.
             weights[language] = (
                 count if language.spacing == "none" else count / (2 if language.spacing == "particles" else 4)
             )
@@ -143,7 +143,7 @@ class Match(NamedTuple):
 
 @cache
 def _phrases(kind: str, edge: int) -> dict[str, list[tuple[str, Language]]]:
-    """The phrases of a kind in all languages by their first (0) or last (-1) letter, the longest first."""
+    """Return the phrases of a kind in all languages by their first (0) or last (-1) letter, the longest first."""
     found: dict[str, list[tuple[str, Language]]] = {}
     for language in LANGUAGES:
         listed: tuple[str, ...] = getattr(language, kind)
@@ -159,7 +159,7 @@ def _phrases(kind: str, edge: int) -> dict[str, list[tuple[str, Language]]]:
 
 
 def phrase_at(folded: str, at: int, kind: str, *, prefer: Language, only: bool = False) -> Match | None:
-    """The longest phrase of a kind that begins at `at`; of equal ones that of the language preferred."""
+    """Return the longest phrase of a kind that begins at `at`; among equals, that of the preferred language."""
     best: Match | None = None
     for phrase, language in _phrases(kind, 0).get(folded[at : at + 1], ()):
         if best is not None and len(phrase) < len(best.phrase):
@@ -182,7 +182,7 @@ def _goes_on(folded: str, end: int, kind: str, phrase: str, language: Language) 
 
 
 def phrase_up_to(folded: str, end: int, kind: str, *, prefer: Language, only: bool = False) -> Match | None:
-    """The longest phrase of a kind that ends before `end`."""
+    """Return the longest phrase of a kind that ends at `end`."""
     if not end:
         return None
     best: Match | None = None
@@ -208,7 +208,7 @@ def skip(folded: str, at: int, skipped: str) -> int:
 
 
 def body_end(text: str) -> int:
-    """Where a sentence ends without its closing marks, emoji and blanks."""
+    """Return the end of a sentence without its closing marks, emoji and spaces."""
     end = len(text)
     while end and not (
         text[end - 1].isalnum() or (is_mark(text[end - 1]) and text[end - 1] not in "\ufe0f\u20e3")
@@ -218,7 +218,7 @@ def body_end(text: str) -> int:
 
 
 def is_question(text: str) -> bool:
-    """Tell whether it ends in a question mark, but not in one of a quotation or of an address."""
+    """Return whether it ends in a question mark that is not part of a quotation or a URL."""
     end = len(text)
     while end and (
         text[end - 1].isspace() or unicodedata.category(text[end - 1]) in ("So", "Sk", "Cf", "Mn")

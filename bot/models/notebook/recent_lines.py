@@ -1,4 +1,4 @@
-"""Pure: which lines of the notes the conversation was about last."""
+"""Pure: find the note lines that the conversation was about last."""
 
 import json
 import re
@@ -10,13 +10,13 @@ from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessa
 from bot.note_refs import format_note_ref
 
 MOST_TURNS = 3
-"""So many turns back "that" may point."""
+"""Turns back to which "that" may refer."""
 _BULLET = r"[-*+][ \t]+"
 _REMINDER_TOOLS = ("remind", "cancel_reminder")
 
 
 class NoteLine(NamedTuple):
-    """One line of a note, without the mark of a list."""
+    """One line of a note, without its list mark."""
 
     path: str
     line: int
@@ -24,27 +24,27 @@ class NoteLine(NamedTuple):
 
     @property
     def place(self) -> str:
-        """As `path:line`."""
+        """Return the reference as `path:line`."""
         return format_note_ref(self.path, self.line, self.line)
 
 
 class RecentLines(NamedTuple):
-    """What the latest turn that used the notes did with which lines."""
+    """The note lines of the latest turn that used the notes, and what it did with them."""
 
     done: Literal["nothing", "wrote", "changed", "removed", "found"] = "nothing"
     lines: tuple[NoteLine, ...] = ()
-    """Where they were removed, the place where the first of them stood."""
+    """Removed lines are represented by the place of the first."""
     before: tuple[str, ...] = ()
-    """What stood there, where it was changed or removed; of lines that were removed, with their marks."""
+    """The previous text of changed or removed lines; of removed lines with their marks."""
     query: str = ""
-    """What was asked, where lines were found."""
+    """The query, if lines were found."""
     turns_ago: int = 0
 
 
 def last_lines(
     messages: Sequence[Message], *, changes_only: bool = False, most_turns: int = MOST_TURNS
 ) -> RecentLines:
-    """Look back over the messages before the present turn. `changes_only`: not at what was merely found."""
+    """Search the messages before this turn. `changes_only`: skip lines that were only found."""
     end = len(messages)
     for turns_ago in range(1, most_turns + 1):
         start = end
@@ -95,7 +95,7 @@ def _changed(asked: Mapping[str, Any], done: Mapping[str, Any]) -> RecentLines:
     lines = tuple(
         NoteLine(path, changed.line + number, bare(line)) for number, line in enumerate(changed.new)
     )
-    if not changed.old:  # what was put back counts as noted
+    if not changed.old:  # putting back counts as noting
         return RecentLines("wrote", lines)
     if not lines:
         return RecentLines("removed", (NoteLine(path, changed.line, ""),), changed.old)
@@ -111,7 +111,7 @@ def _written(asked: Mapping[str, Any], done: Mapping[str, Any]) -> list[NoteLine
 
 
 def _found(done: Mapping[str, Any], answer: str) -> tuple[NoteLine, ...]:
-    """The lines of the passages that the answer shows."""
+    """Return the lines of the passages that the answer shows."""
     hits = done.get("results")
     lines: list[NoteLine] = []
     for hit in hits if isinstance(hits, list) else []:
@@ -133,7 +133,7 @@ def _number(values: Mapping[str, Any]) -> int:
 
 
 def object_in(text: str) -> Mapping[str, Any]:
-    """Return the JSON object that arguments or a result of a tool are; an empty one where they are none."""
+    """Return the JSON object in a tool's arguments or result; empty for anything else."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

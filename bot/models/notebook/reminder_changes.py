@@ -1,4 +1,4 @@
-"""Pure: a message that moves, cancels or sets again the reminder that was spoken of last."""
+"""Pure: parse a message that moves, cancels or restores the reminder of the last turns."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessa
 from bot.timeparse import TimeParseError, read_when
 
 _MARKED_TIME = "3:07"
-"""A time of day that nobody says by chance."""
+"""A minute that nobody says by chance."""
 
 
 _CANCEL = frozenset(
@@ -26,30 +26,30 @@ _CANCEL = frozenset(
         "cancel|abbrechen|stornieren|annuler|annulez|cancelar|cancela|annullare|取消|キャンセル|취소|отмена"
     )
 )
-"""Said alone, they mean the reminder that was just set; else they are small talk."""
+"""Said alone, these refer to the reminder just set; else they are small talk."""
 
 
 class LastReminder(NamedTuple):
     """What a turn did with a reminder."""
 
     number: str
-    """Of the one that is set; "" where it was only cancelled."""
+    """Number of the reminder that was set; "" if one was only cancelled."""
     text: str
     when: str
-    """In the words in which it was set."""
+    """Time in the words with which it was set."""
     at: datetime
     every: bool = False
     earlier: "LastReminder | None" = None
-    """The one that was cancelled in that turn."""
+    """The reminder that was cancelled in that turn."""
 
 
 class ReminderChange(NamedTuple):
-    """A reminder that is to be cancelled, and one that is set before, in its place or by itself."""
+    """A reminder to cancel, and one to set first, as its replacement or alone."""
 
     language: Language
     set: PlannedReminder | None = None
     cancel: str = ""
-    """A number."""
+    """Number of the reminder."""
 
 
 def plan_reminder_change(
@@ -61,9 +61,10 @@ def plan_reminder_change(
     before: str,
     now: datetime,
 ) -> ReminderChange | None:
-    """Return what "no, at 7", "cancel that" and "undo" make of the reminder of the last turn or two.
+    """Return the changes that "no, at 7", "cancel that" and "undo" make to the reminder of the last two turns.
 
-    None where the message is something else. The arguments are those of `plan_change`; `now`: on the owner's clock.
+    None if the message is something else. The arguments are those of `plan_change`; `now` is the owner's
+    local time.
     """
     if len(said) != 1:
         return None
@@ -89,7 +90,7 @@ def plan_reminder_change(
 
 
 def _last_reminder(messages: Sequence[Message]) -> LastReminder | None:
-    """The reminder that the last turn or two set or cancelled; None where something else was noted since."""
+    """Return the reminder that the last two turns set or cancelled; None if something else was noted since."""
     end = len(messages)
     for _ in range(UNDO_TURNS):
         start = end
@@ -109,7 +110,7 @@ def _last_reminder(messages: Sequence[Message]) -> LastReminder | None:
 
 
 def _in_turn(turn: Sequence[Message]) -> LastReminder | None:
-    """What a turn did with one reminder; None where it was none, or several."""
+    """Return what a turn did with one reminder; None if there was none, or several."""
     calls: dict[str, Mapping[str, Any]] = {}
     for each in turn:
         if isinstance(each, AssistantMessage):
@@ -145,7 +146,7 @@ def _as_it_was(reminder: LastReminder) -> PlannedReminder:
 def _changed(
     last: LastReminder, correction: SpokenCorrection, language: Language, now: datetime
 ) -> PlannedReminder | None:
-    """The reminder at another time, or with other words."""
+    """Return the reminder with another time or other words."""
     rest = correction.rest.rstrip(ENDS + " ")
     if last.every:
         when = corrected_words(last.when, correction, language)
@@ -160,7 +161,7 @@ def _changed(
 
 
 def _moved(last: LastReminder, rest: str, language: Language, now: datetime) -> str:
-    """Where only another time of day or another day is said: the moment with what stays of the old one; else ""."""
+    """Return the old time combined with a new time of day or a new day alone; "" for anything else."""
     if not moment_alone(rest, now, language):
         return ""
     zone = now.tzinfo if isinstance(now.tzinfo, ZoneInfo) else ZoneInfo("UTC")
@@ -185,7 +186,7 @@ def _moved(last: LastReminder, rest: str, language: Language, now: datetime) -> 
 
 
 def _has_no_time(text: str, now: datetime, zone: ZoneInfo) -> bool:
-    """Whether words name a day alone: a time of day can stand behind them."""
+    """Return whether words name only a day: a time of day can follow them."""
     try:
         when, rest = read_when(f"{text} {_MARKED_TIME}", now, zone)
     except TimeParseError:

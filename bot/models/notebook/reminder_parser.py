@@ -1,4 +1,4 @@
-"""Pure: a request to be reminded falls into the moment and what to be reminded of."""
+"""Pure: split a reminder request into time and text."""
 
 import re
 from datetime import UTC, datetime
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 _LONGEST = 2000
 _MOST_BEFORE = 7
-"""How many words a moment in the middle has before it, at most."""
+"""Maximum words before a time in the middle."""
 _BEGINS_WITH_TIME = r"(?:\S{1,4}\s+){0,2}\d{1,2}(?:[.:h]\d\d)?(?:\s|$)"
-"""What is left behind a day and begins like this is a time of day that was not understood."""
+"""Text after a day that begins like this is a time of day that was not understood."""
 _ISO_DATE = r"\d{4}-\d\d-\d\d"
 
 
 class ReminderParts(NamedTuple):
-    """A reminder as it was asked for."""
+    """The parts of a reminder request."""
 
     when: str
-    """In the person's own words; "" where no moment was found."""
+    """Time in the person's own words; "" if none was found."""
     text: str
-    """"" where nothing is said of what to be reminded of; without a refused moment, where its end can be told."""
+    """Text of the reminder, without a refused time if its end is known; "" if none is given."""
     refused: TimeParseError | None = None
-    """Why a moment that was found cannot be one."""
+    """Why a time that was found is not possible."""
 
 
 def split_reminder(request: str, now: datetime, language: Language) -> ReminderParts:
-    """Split "to call Tom tomorrow at 10", the moment first or last, by the parser that the reminders have.
+    """Split "to call Tom tomorrow at 10", the time first or last, with the parser for reminders.
 
-    `now` is aware, on the owner's clock. What has no moment that is understood comes back as text alone.
+    `now` is the owner's local time, aware. Without a valid time everything is returned as text.
     """
     request = without_links(request[:_LONGEST], language)
     try:
@@ -54,7 +54,7 @@ def split_reminder(request: str, now: datetime, language: Language) -> ReminderP
 
 
 def moment_alone(text: str, now: datetime, language: Language) -> str:
-    """Return the moment that a text is, without "please"; "" where it is none, or says anything else besides."""
+    """Return the time if the text is one, without "please"; "" if it is none or says anything else."""
     text = _without_please(_trimmed(text), language)
     try:
         found = _split(text, now) if has_words(text) else None
@@ -64,13 +64,13 @@ def moment_alone(text: str, now: datetime, language: Language) -> str:
 
 
 def _without_please(text: str, language: Language) -> str:
-    """Drop a word such as "please" at the end, where words are set apart."""
+    """Remove a word such as "please" at the end, in languages with spaces."""
     last = phrase_up_to(fold(text), len(text), "please", prefer=language, only=True)
     return text[: last.start].rstrip(SEPARATORS) if last and language.spacing == "words" else text
 
 
 def refusal_of_moment(text: str, now: datetime, language: Language) -> TimeParseError | None:
-    """Return why a text cannot be a moment; None where it is one, or says anything else besides."""
+    """Return why a text is not a possible time; None if it is possible, or if it says anything else."""
     text = _trimmed(text)
     if not has_words(text):
         return None
@@ -82,7 +82,7 @@ def refusal_of_moment(text: str, now: datetime, language: Language) -> TimeParse
 
 
 def _split(request: str, now: datetime) -> ReminderParts | None:
-    """Find the words of the moment: the parser gives only those beside it, and raises NoMoment for none."""
+    """Find the words of the time: the parser returns only the words beside it, and raises TimeParseError."""
     rest = _rest_beside_moment(request, now)
     if not rest:
         return ReminderParts(request, "")
@@ -91,7 +91,7 @@ def _split(request: str, now: datetime) -> ReminderParts | None:
         return None
     moment = request[:at] if request.endswith(rest) else request[at + len(rest) :]
     words = moment.split()
-    # A linking word such as "to" may stand between the two, and is part of neither.
+    # A linking word such as "to" may stand between the two and belongs to neither.
     for end in range(len(words), max(len(words) - 2, 0), -1):
         when = _trimmed(" ".join(words[:end]))
         if when and _is_whole_moment(when, now):
@@ -100,7 +100,7 @@ def _split(request: str, now: datetime) -> ReminderParts | None:
 
 
 def _split_in_the_middle(request: str, now: datetime) -> ReminderParts | None:
-    """Find a moment with a named day behind the first words: "dass ich morgen um 9 Tom anrufe"."""
+    """Find a time with a named day after the first words: "dass ich morgen um 9 Tom anrufe"."""
     words = request.split()
     for at in range(1, min(len(words), _MOST_BEFORE)):
         if names_day(" ".join(words[:at])):
@@ -115,7 +115,7 @@ def _split_in_the_middle(request: str, now: datetime) -> ReminderParts | None:
 
 
 def names_day(text: str) -> bool:
-    """Return whether a text holds a word for a day: "tomorrow", "Friday"."""
+    """Return whether a text contains a word for a day: "tomorrow", "Friday"."""
     days = load_lexicon().days.keys() | load_lexicon().weekdays.keys()
     return not days.isdisjoint(fold_letters(text).split())
 
@@ -142,7 +142,7 @@ def _zone(now: datetime) -> ZoneInfo:
 
 
 def _is_certain(parts: ReminderParts, language: Language) -> bool:
-    """Return whether a moment was understood as a whole: no day, for one, is left beside it."""
+    """Return whether a time was understood completely: for example no day is left beside it."""
     if not language.moments:
         return bool(re.search(_ISO_DATE, parts.when))
     if re.match(_BEGINS_WITH_TIME, parts.text) and not any(map(str.isdigit, parts.when)):
@@ -152,7 +152,7 @@ def _is_certain(parts: ReminderParts, language: Language) -> bool:
 
 
 def without_links(text: str, language: Language) -> str:
-    """Drop what links a verb to what to be reminded of: "to", "that"; at the end where verbs stand last."""
+    """Remove words that link a verb to the reminder's text: "to", "that"; at the end if verbs stand last."""
     text = _trimmed(text)
     for _ in range(3):
         folded = fold(text)

@@ -1,4 +1,4 @@
-"""Pure: which reminders a message sets, and what is still to be asked about them."""
+"""Pure: decide which reminders a message sets, and what still has to be asked."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,16 +11,16 @@ from bot.models.notebook.reminder_parser import moment_alone, refusal_of_moment,
 from bot.timeparse import TimeParseError
 
 MOST_TURNS = 4
-"""For so many turns the question when to remind stays open: other messages may come before its answer."""
+"""Turns for which the question when to remind stays open: other messages may come before its answer."""
 
 
 class Exchange(NamedTuple):
-    """What was said in an earlier turn, and answered."""
+    """An earlier turn: what was said and answered."""
 
     said: tuple[str, ...]
     answer: str
     reminded: bool = False
-    """Whether a reminder was set: that closes what was asked before."""
+    """Whether a reminder was set, which closes earlier questions."""
 
 
 class PlannedReminder(NamedTuple):
@@ -29,29 +29,29 @@ class PlannedReminder(NamedTuple):
     when: str
     text: str
     note: Fact
-    """How it is noted where no reminder can be set."""
+    """What to note if no reminder can be set."""
 
 
 class ReminderPlans(NamedTuple):
-    """What becomes of the reminders that somebody asks for."""
+    """What to do with the requested reminders."""
 
     reading: ParsedMessage
-    """The message without what belongs to a reminder."""
+    """The message without its reminders."""
     clear: tuple[PlannedReminder, ...] = ()
     asks_when: bool = False
-    """A moment that is understood is missing."""
+    """A valid time is missing."""
     asks_what: bool = False
-    """There is a moment, and nothing to be reminded of."""
+    """The reminder's text is missing."""
     refused: TimeParseError | None = None
-    """Why a moment that was found cannot be one."""
+    """Why a time that was found is not possible."""
 
 
 def plan_reminders(
     reading: ParsedMessage, *, said: Sequence[str], earlier: Sequence[Exchange], now: datetime
 ) -> ReminderPlans:
-    """Split each reminder into when and what of. An answer to "When?" or "What of?" completes an earlier one.
+    """Split each reminder into time and text. An answer to "When?" or "What of?" completes an earlier one.
 
-    `said`: the messages of which `reading` was made; `earlier`: the turns before them, the latest first.
+    `said`: the messages that were parsed into `reading`; `earlier`: the turns before them, the latest first.
     """
     if completed := _completed(reading, said=said, earlier=earlier[:MOST_TURNS], now=now):
         return completed
@@ -73,7 +73,7 @@ def plan_reminders(
 def _completed(
     reading: ParsedMessage, *, said: Sequence[str], earlier: Sequence[Exchange], now: datetime
 ) -> ReminderPlans | None:
-    """Put an answer together with the reminder that it was asked for; None where it is no such answer."""
+    """Combine an answer with the reminder that was asked about; None if it is no such answer."""
     if len(said) != 1 or reading.reminders or not earlier:
         return None
     answer = said[0].strip()
@@ -85,7 +85,7 @@ def _completed(
             asks = language.say.question_when
             if asks in exchange.answer and (reminders := _asked_for(exchange)):
                 plans = _with_moment(reminders, answer, language, now)
-                # Once other messages came in between, only a moment is an answer.
+                # After other messages, only a time is an answer.
                 return plans if plans and (plans.clear or asks in earlier[0].answer) else None
         if exchange.reminded:
             return None
@@ -124,6 +124,6 @@ def _with_text(
         return None
     own = split_reminder(answer, now, language)
     if own.text and any(map(str.isdigit, own.when)):
-        # "tomorrow at 10 call Tom" has a moment of its own, with a time of day or a date.
+        # "tomorrow at 10 call Tom" has its own time, with a time of day or a date.
         return ReminderPlans(ParsedMessage(language), (PlannedReminder(own.when, own.text, Fact(answer)),))
     return ReminderPlans(ParsedMessage(language), (PlannedReminder(when, answer, Fact(answer)),))

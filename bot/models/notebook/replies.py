@@ -1,4 +1,4 @@
-"""Pure: what the notebook says of what its tools gave back, as Markdown."""
+"""Pure: compose the notebook's answer from tool results, as Markdown."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,20 +20,20 @@ from bot.timeparse import TimeParseError, TimeParseReason
 
 MAX_SHOWN = 5
 MAX_SHOWN_EACH = 3
-"""Of each search, where there were several."""
+"""Maximum passages per search if there were several searches."""
 
 TAIL = 0.5
-"""A passage with less than this share of the best one's score is not shown."""
+"""Minimum share of the best score for a passage to be shown."""
 
 CLEARLY_LESS = 0.6
-"""Nor is one that has less than this share of the words asked for that the best one has."""
+"""Minimum share of the best passage's matching words for a passage to be shown."""
 
 SURE = 0.5
-"""A passage with no more than this share of the words asked for is not called an answer."""
+"""A passage must contain more than this share of the query's words to be called an answer."""
 
 
 class WriteReport(NamedTuple):
-    """Where something was noted, or why not."""
+    """Where something was noted, or why it was not."""
 
     path: str = ""
     line_start: int = 0
@@ -46,13 +46,13 @@ class ChangeReport(NamedTuple):
 
     where: WriteReport
     old: str
-    """"" where they were put back."""
+    """"" if they were put back."""
     new: str
-    """"" where they were removed."""
+    """"" if they were removed."""
 
 
 class Cancelled(NamedTuple):
-    """A reminder that was cancelled, or why not."""
+    """A cancelled reminder, or why it was not cancelled."""
 
     number: str = ""
     text: str = ""
@@ -60,33 +60,33 @@ class Cancelled(NamedTuple):
 
 
 class SearchReport(NamedTuple):
-    """What one search found, or why nothing could be searched."""
+    """Results of one search, or why it failed."""
 
     query: str
     hits: Sequence[Mapping[str, Any]] = ()
-    """As `memory_search` gives them, best first."""
+    """As returned by `memory_search`, the best first."""
     notice: str = ""
     error: str = ""
     asked: str = ""
-    """What the person asked, of which the query was made."""
+    """The person's question that the query was made from."""
     same_thing: tuple[str, ...] = ()
-    """Phrases that every line shown has to hold one of: it was searched for what says the same in other words."""
+    """Every line shown must contain one of these phrases: the search was for paraphrases."""
 
 
 class ReminderReport(NamedTuple):
-    """A reminder that was set, or why not."""
+    """A reminder that was set, or why it was not."""
 
     text: str
     when: str
-    """In the person's own words."""
+    """Time in the person's own words."""
     number: str = ""
     due: str = ""
-    """In full, in English."""
+    """Full date and time in English."""
     at: str = ""
-    """The same moment in ISO 8601."""
+    """The same time in ISO 8601."""
     comes_again: bool = False
     while_open: bool = False
-    """It only comes while the program runs."""
+    """Whether it only comes while the program runs."""
     error: str = ""
 
 
@@ -96,77 +96,77 @@ class NoteReport(NamedTuple):
     kind: Literal["about_me", "today"]
     path: str
     text: str
-    """Blank where there is no such note."""
+    """Blank if there is no such note."""
 
 
 class ReminderList(NamedTuple):
-    """The reminders that are to come, or those of a day; or why there is no list."""
+    """Upcoming reminders, or those of a day; or why there is no list."""
 
     reminders: Sequence[Mapping[str, Any]] = ()
-    """As `list_reminders` gives them, the nearest first."""
+    """As returned by `list_reminders`, the nearest first."""
     error: str = ""
 
 
 class DayReport(NamedTuple):
-    """What the notes say of a day that was asked about."""
+    """What the notes say about a day."""
 
     words: str
     """The day in the person's words."""
     lines: Sequence[tuple[str, str]] = ()
-    """Each line, and its place."""
+    """Each line with its reference."""
 
 
 class TurnReport(NamedTuple):
-    """All that there is to tell at the end of a turn."""
+    """Everything to report at the end of a turn."""
 
     wrote: Sequence[WriteReport] = ()
     changed: Sequence[ChangeReport] = ()
     unsure: str = ""
-    """The line of which it is not plain what a correction replaces in it."""
+    """The line in which it is unclear what a correction replaces."""
     cancelled: Sequence[Cancelled] = ()
     looked: Sequence[SearchReport] = ()
     reminded: Sequence[ReminderReport] = ()
     asks_when: bool = False
     asks_what: bool = False
     refused: TimeParseError | None = None
-    """Why a moment cannot be one."""
+    """Why a time is not possible."""
     shown: Sequence[NoteReport] = ()
     listed: Sequence[ReminderList] = ()
     on_day: DayReport | None = None
     forget: str = ""
-    """What is to be removed from the notes."""
+    """What to remove from the notes."""
     cancel: str = ""
-    """The number of a reminder that is to be cancelled."""
+    """Number of a reminder to cancel."""
     place: str = ""
-    """What the last answer was about, as `path:line`."""
+    """Reference of the last answer's subject, as `path:line`."""
     line: str = ""
-    """What stands there."""
+    """The line at that reference."""
     last_change: NoteLine | None = None
-    """What was noted or changed last, where there is nothing to be undone."""
+    """The last change, if there is nothing to undo."""
     reads_differently: bool = False
-    """Whether what was to be undone does not stand there any more."""
+    """Whether the lines to undo no longer stand there."""
     may_not_note: bool = False
     may_not_find: bool = False
     in_room: bool = False
     """Whether several people write in the chat."""
     unfinished: bool = False
     wanted: Sequence[UnsupportedKind] = ()
-    """What it was asked for and cannot do."""
+    """Requests that the notebook cannot carry out."""
     may_keep: bool = False
-    """Whether a document came along that would be kept if that were asked for."""
+    """Whether an attached document would be kept on request."""
     cannot_read: bool = False
-    """Whether something came along that it cannot look into."""
+    """Whether something unreadable was attached."""
     chat: SmallTalk = "hello"
     now: datetime | None = None
-    """On the person's clock."""
+    """The person's local time."""
 
 
 _LONGEST_SHOWN = 30
-"""Lines of a note that are shown."""
+"""Maximum lines of a note that are shown."""
 
 
 def compose(outcome: TurnReport, language: Language, *, notice: str = "") -> str:
-    """The whole answer, with the notice that no language model answers below it; never blank."""
+    """Return the whole answer, followed by the notice that no language model answers; never blank."""
     say = language.say
     parts: list[str] = []
     parts.extend(_change(each, language) for each in outcome.changed if not each.where.error)
@@ -202,9 +202,9 @@ def compose(outcome: TurnReport, language: Language, *, notice: str = "") -> str
     searched = [looked for looked in outcome.looked if not looked.error]
     if searched:
         findings = _findings(searched, language)
-        if "forget" in outcome.wanted and outcome.forget:  # what there is to type is said below
+        if "forget" in outcome.wanted and outcome.forget:  # the command is shown below
             findings = [each for each in findings if each != say.nothing]
-        # Where something came along it was that which was asked about.
+        # If something was attached, the question was about that.
         parts.extend(each for each in findings if not (outcome.cannot_read and each == say.nothing))
     parts.extend(dict.fromkeys(filter(None, (_how(wanted, outcome, language) for wanted in outcome.wanted))))
     if outcome.cannot_read and outcome.may_keep:
@@ -244,11 +244,11 @@ _REASONS: Mapping[TimeParseReason, str] = {
     "day_of_text": "unclear",
     "zone": "unclear",
 }
-"""Which of a language's `Reasons` tells why a moment was refused."""
+"""The field of a language's `Reasons` that explains why a time was refused."""
 
 
 def _asked_when(refused: TimeParseError | None, language: Language) -> str:
-    """Ask when to remind; where a time was refused, first say why."""
+    """Return the question when to remind, preceded by the reason if a time was refused."""
     say = language.say
     if refused is None or refused.refusal == "unread":
         return say.remind_when
@@ -260,7 +260,7 @@ def _asked_when(refused: TimeParseError | None, language: Language) -> str:
 
 
 def _how(wanted: UnsupportedKind, outcome: TurnReport, language: Language) -> str:
-    """How something is done that the notebook was asked for and does not do itself; "" for nothing to say."""
+    """Return how to do something that the notebook cannot do itself; "" if there is no advice."""
     say = language.say
     match wanted:
         case "forget":
@@ -268,7 +268,7 @@ def _how(wanted: UnsupportedKind, outcome: TurnReport, language: Language) -> st
         case "change":
             return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
         case "wrong":
-            # Beside a note of what is right, only where there is a line to be corrected.
+            # After noting the right fact, only if there is a line to correct.
             if outcome.wrote and not outcome.place:
                 return ""
             return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
@@ -318,7 +318,7 @@ def _quoted_text(text: str) -> str:
 
 
 def _nothing_to_undo(last: NoteLine | None, language: Language) -> str:
-    """That there is nothing to undo; where something was changed longer ago, what that was."""
+    """Say that there is nothing to undo, and name an older change if there is one."""
     if last is None or not (words := words_to_forget("", [last.text], language)):
         return language.say.nothing_to_undo
     place = _place(WriteReport(last.path, last.line, last.line), language)
@@ -352,7 +352,7 @@ def _cancelled(cancelled: Cancelled, language: Language) -> str:
 
 
 def _how_to_forget(outcome: TurnReport, language: Language) -> str:
-    """The command that removes the first passage shown; how to find other words where none was found."""
+    """Return the command that removes the first passage shown, or how to find other words."""
     say = language.say
     searched = [
         each for each in outcome.looked if not each.error and outcome.forget in (each.asked or each.query)
@@ -376,7 +376,7 @@ def _reminder(reminded: ReminderReport, language: Language) -> str:
 
 
 def _list(listed: ReminderList, language: Language) -> list[str]:
-    """All reminders, and how one is cancelled; or that there are none."""
+    """Return all reminders and how to cancel one, or that there are none."""
     say = language.say
     if listed.error:
         return [say.not_found.format(error=plain(one_line(listed.error)))]
@@ -401,7 +401,7 @@ def _moment(listed: Mapping[str, Any], language: Language) -> str:
 
 
 def _agenda(on_day: DayReport, listed: Sequence[ReminderList], language: Language) -> list[str]:
-    """The reminders of a day by their time, and then what notes tell of it."""
+    """Return the reminders of a day by time, followed by lines of notes."""
     say, day = language.say, plain(on_day.words)
     reminders = [each for every in listed for each in every.reminders]
     rows = [
@@ -419,7 +419,7 @@ def _with_capital(text: str) -> str:
 
 
 def _due(reminded: ReminderReport, language: Language) -> str:
-    """The moment as the language writes it; in the words of the reminder where it has no other."""
+    """Return the time in the language's format, or in the person's words if it has none."""
     try:
         at = datetime.fromisoformat(reminded.at)
     except ValueError:
@@ -431,14 +431,14 @@ def _due(reminded: ReminderReport, language: Language) -> str:
 
 
 def _note(shown: NoteReport, language: Language) -> str:
-    """The lines of a note that was asked for, or that there are none."""
+    """Return the lines of a requested note, or that there are none."""
     say = language.say
     lines = [
         plain(line)
         for each in shown.text.splitlines()
         if (line := _line(each)) and not (shown.kind == "today" and is_request(line))
     ]
-    if lines and re.match(r"\s*# ", shown.text):  # its title says no more than its name
+    if lines and re.match(r"\s*# ", shown.text):  # its title only repeats its name
         lines = lines[1:]
     head, nothing = (
         (say.about_you, say.about_you_nothing) if shown.kind == "about_me" else (say.today, say.today_nothing)
@@ -452,7 +452,7 @@ def _note(shown: NoteReport, language: Language) -> str:
 
 
 def _together(first: str, second: str, language: Language) -> str:
-    """Two sentences as one paragraph."""
+    """Join two sentences into one paragraph."""
     return f"{first}{'' if language.full_stop == '。' else ' '}{second}"
 
 
@@ -463,7 +463,7 @@ def _place(wrote: WriteReport, language: Language) -> str:
     return language.say.lines.format(path=path, lines=f"{wrote.line_start}-{wrote.line_end}")
 
 
-# -- which passages to show ------------------------------------------------------------------------------
+# -- choosing passages ----------------------------------------------------------------------------------
 
 
 class _FoundPassage(NamedTuple):
@@ -471,11 +471,11 @@ class _FoundPassage(NamedTuple):
     lines: tuple[str, ...]
     score: float
     share: float
-    """How much of what was asked for stands in it, 0 to 1."""
+    """Share of the query's words in it, 0 to 1."""
     told: str = ""
-    """The day on which it was told, as ISO has it."""
+    """ISO date of the day on which it was written."""
     saying: str = ""
-    """How a line is quoted that holds since a day, or held; with `{text}`."""
+    """Template to quote a line that has been true since a day, or was; with `{text}`."""
 
 
 def _findings(searched: Sequence[SearchReport], language: Language) -> list[str]:
@@ -491,7 +491,7 @@ def _findings(searched: Sequence[SearchReport], language: Language) -> list[str]
 
 
 def _shown_passages(searched: Sequence[SearchReport], language: Language) -> list[_FoundPassage]:
-    """The passages that are shown, the best of the first search first."""
+    """Return the passages to show, the best of the first search first."""
     shown: dict[str, _FoundPassage] = {}
     for looked in sorted(searched, key=lambda each: not each.same_thing):
         hits = hits_about(looked.same_thing, looked.hits, language) if looked.same_thing else looked.hits
@@ -512,7 +512,7 @@ def _share_and_day(passage: _FoundPassage) -> tuple[float, str]:
 
 
 def _asks_nothing_else(looked: SearchReport) -> bool:
-    """Whether all that was asked for is what was also searched in other words."""
+    """Return whether the question asks for nothing but what was also searched as paraphrases."""
     from memory.tokenizer import parse_query
 
     spoken_of = set(parse_query(" ".join(looked.same_thing)))
@@ -520,7 +520,7 @@ def _asks_nothing_else(looked: SearchReport) -> bool:
 
 
 def worth_showing(passages: Sequence[_FoundPassage]) -> list[_FoundPassage]:
-    """Cut the tail: a search also gives what merely stands beside something better."""
+    """Drop weak passages: a search also returns what merely stands beside a better match."""
     passages = [passage for passage in passages if passage.lines]
     if not passages:
         return []
@@ -555,7 +555,7 @@ def _day(told: object) -> str:
 
 
 def _latest_first(passages: list[_FoundPassage], query: str, language: Language) -> list[_FoundPassage]:
-    """Put statements about something that changed first, the latest before the others, and say since when they hold."""
+    """Put statements that changed first, the latest before older ones, and say since when they are true."""
     told = [each for each in passages if each.told and len(each.lines) == 1]
     statements = [Statement(each.lines[0], each.told, each.score) for each in told]
     held = tell_apart(statements, query, language)
@@ -571,7 +571,7 @@ def _latest_first(passages: list[_FoundPassage], query: str, language: Language)
 
 
 def _share_of_words(query: str, text: str, language: Language) -> float:
-    """How many of the words that a question asks for stand in a text."""
+    """Return the share of a question's words that stand in a text."""
     from memory.tokenizer import parse_query, tokenize
 
     if language.spacing != "words":
@@ -583,9 +583,9 @@ def _share_of_words(query: str, text: str, language: Language) -> float:
     return sum(term.tokens in there for term in terms) / len(terms) if terms else 0.0
 
 
-# -- how a passage is quoted -----------------------------------------------------------------------------
+# -- quoting passages ------------------------------------------------------------------------------------
 
-# Text, not compiled: `re` compiles each when it is first used, and keeps it.
+# A string: `re` compiles it on first use and caches it.
 _MARKERS = r"(?:[-*+•][ \t]+|#{1,6}[ \t]+|>[ \t]?)*"
 _WHOLE = r"\w(?:[^*_`<>\[\]\\&~|]*[^\W_])?"
 _KEPT = (
@@ -603,7 +603,7 @@ def _quoted(passage: _FoundPassage) -> str:
     *lines, last = [plain(line) for line in passage.lines]
     if passage.saying:
         last = passage.saying.replace("{text}", last)
-    # A place after several lines stands on its own.
+    # After several lines the reference stands on its own line.
     lines = [*lines, last, f"`{passage.place}`"] if lines else [f"{last} `{passage.place}`"]
     return "- " + "  \n  ".join(lines)
 
@@ -613,7 +613,7 @@ def _line(line: str) -> str:
 
 
 def plain(line: str) -> str:
-    """Markdown that shows a line of somebody's text as it is; only bold, italics and code that are whole stay so."""
+    """Return Markdown that shows a line literally, except for complete bold, italics and code."""
     whole = "``" not in line and line.count("`") % 2 == 0
     pieces = re.split(_KEPT, line) if whole else [line]
     escaped = "".join(

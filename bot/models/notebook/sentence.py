@@ -1,4 +1,4 @@
-"""Pure: what one sentence is: a command to note or to search, a question, a statement, small talk."""
+"""Pure: classify a sentence: a command to note or to search, a question, a statement, small talk."""
 
 import re
 from typing import Literal, NamedTuple, get_args
@@ -31,17 +31,17 @@ _ADDRESS = r"https?://|www\."
 
 
 class NotebookCommand(NamedTuple):
-    """Words that ask to note something are recognised and taken away."""
+    """A command to note something, without the words of the command."""
 
     rest: str
     language: Language
     core: bool = False
     asks: bool = False
-    """It was "remember when we …": what follows is a question after all."""
+    """Whether it was "remember when we …": the rest is a question after all."""
 
 
 def read_command(text: str, spoken: Language) -> NotebookCommand | None:
-    """Read "Could you please remember for ever that …"; None where it is not a command to note something."""
+    """Read "Could you please remember for ever that …"; None if it is no command to note something."""
     head = fold(text[:400])
     at, asked, core = skip(head, 0, SEPARATORS + "¿¡*" + OPENERS), False, False
     while (verb := phrase_at(head, at, "remember", prefer=spoken)) is None:
@@ -127,7 +127,7 @@ def _stands_for_nothing(rest: str, language: Language) -> bool:
 
 
 def _recalls(rest: str, language: Language, *, question: bool, asked: bool) -> bool:
-    """Tell whether "remember …" is a question here."""
+    """Return whether "remember …" is a question here."""
     if ":" in rest or "：" in rest:
         return False
     if language.spacing != "words":
@@ -149,7 +149,7 @@ def _without_question(rest: str, language: Language) -> str:
 
 
 def read_command_at_end(text: str, spoken: Language) -> NotebookCommand | None:
-    """Read "…, please remember that" and what stands at the end in any case: 「…と覚えておいて」."""
+    """Read "…, please remember that", and commands at the end of the sentence: 「…と覚えておいて」."""
     end = body_end(text)
     cut = max(0, end - 80)
     tail = fold(text[cut:end])
@@ -190,7 +190,7 @@ def read_command_at_end(text: str, spoken: Language) -> NotebookCommand | None:
 
 
 def read_search(text: str, spoken: Language) -> str | None:
-    """What "search for …" and the like want to find; None where it is no such command."""
+    """Return the query of "search for …" and the like; None if it is no such command."""
     head = fold(text[:200])
     if is_idiom(head, spoken):
         return None
@@ -278,7 +278,7 @@ def asks(text: str, language: Language) -> bool:
 
 
 def _is_subordinate(text: str, first: Match, language: Language) -> bool:
-    """Tell "When I was little, we lived in Bergen." from a question without its mark."""
+    """Distinguish "When I was little, we lived in Bergen." from a question without a question mark."""
     ending = text.rstrip(CLOSERS + " ")[-1:]
     if ending in "!！":
         return True
@@ -292,7 +292,7 @@ def _is_subordinate(text: str, first: Match, language: Language) -> bool:
 
 
 def holds(folded: str, phrase: str, language: Language) -> bool:
-    """Return whether a phrase stands in a text in lower case, as whole words where the language sets them apart."""
+    """Return whether a phrase stands in a lower-case text, as whole words if the language has spaces."""
     at = folded.find(phrase)
     while at >= 0:
         end = at + len(phrase)
@@ -311,7 +311,7 @@ _LABELLED = r"[^:：]*[^\W_][^:：]*(?::\s+|：\s*)\S"
 
 
 def states(text: str, language: Language) -> bool:
-    """Tell whether a sentence that asks nothing states something, rather than just naming it."""
+    """Return whether a sentence without a question states something, rather than just naming it."""
     if re.search(_ADDRESS, text) or re.match(_LABELLED, text[:400]):
         return True
     folded = fold(text[:1000])
@@ -362,18 +362,18 @@ DENIAL_ENDS = ",，、،;；:：.。!！–—"
 
 SmallTalk = Literal["fine", "hello", "thanks", "goodbye", "good_night"]
 SMALL_TALK: tuple[SmallTalk, ...] = get_args(SmallTalk)
-"""The last one counts where a message has several: "thanks, good night"."""
+"""In ascending priority: the last one counts if a message has several, as in "thanks, good night"."""
 
 
 class Greeting(NamedTuple):
-    """A sentence without the small talk that it begins with."""
+    """A sentence split from the small talk that it begins with."""
 
     rest: str
     language: Language | None = None
-    """Of the small talk."""
+    """Language of the small talk."""
     kind: SmallTalk = "hello"
     denies: bool = False
-    """It begins with "no" and goes on: that word belongs to what is said."""
+    """Whether it begins with a "no" that belongs to the rest."""
 
 
 def _small_talk(match: Match) -> SmallTalk:

@@ -1,4 +1,4 @@
-"""Pure: a message falls into lines, and a line into sentences."""
+"""Pure: split a message into lines, and a line into sentences."""
 
 import re
 from collections.abc import Iterator
@@ -10,18 +10,18 @@ from bot.models.notebook.phrases import ENDS, OPENERS, has_words
 
 
 class MessageLine(NamedTuple):
-    """A line of the message, or a whole list, or a whole block of code."""
+    """A line of the message, a whole list, or a whole code block."""
 
     text: str
     listed: bool = False
-    """It had the mark of a quotation or an item."""
+    """Whether it had the mark of a quotation or list item."""
     items: tuple[str, ...] = ()
-    """Of a list, without their marks."""
+    """Items of a list, without their marks."""
     block: str = ""
-    """The list, the code or the text below a heading as it was written, but for the margin that all its lines share."""
+    """The list, the code or the text below a heading as written, without common indentation."""
 
 
-# Text, not compiled: `re` compiles each when it is first used, and keeps it.
+# Strings: `re` compiles each on first use and caches it.
 _MARK = r"\s*(?:[-*+•◦▪‣]\s+|>\s*)+(?=\S)"
 _HEADING = r"\s*#{1,6}\s+\S"
 _BULLET = r"\s*[-*+•◦▪‣]\s+(?=\S)"
@@ -30,7 +30,7 @@ _FENCE = r"\s*(`{3,}|~{3,})"
 
 
 def lines_of(text: str) -> list[MessageLine]:
-    """The lines that hold something; a list and a block of code stay whole, and so does all below a heading."""
+    """Return the non-blank lines; lists, code blocks and everything below a heading stay whole."""
     if re.match(_HEADING, text):
         return [
             MessageLine(
@@ -56,7 +56,7 @@ def lines_of(text: str) -> list[MessageLine]:
 
 
 def _items_of(raw: list[str]) -> list[str]:
-    """The text of each line that is an item of a list; a number makes one only beside its neighbours."""
+    """Return the text of each list item; a number makes an item only next to others."""
     numbers = [int(match[1]) if (match := re.match(_NUMBER, line)) else 0 for line in raw]
     items: list[str] = []
     for index, line in enumerate(raw):
@@ -68,7 +68,7 @@ def _items_of(raw: list[str]) -> list[str]:
 
 
 def _list_end(raw: list[str], marks: list[str], at: int) -> int:
-    """Where a list ends: further items, and what is indented, belong to it; blank lines do between them."""
+    """Return the end of a list; further items and indented lines belong to it, and blank lines between them."""
     end = at = at + 1
     while at < len(raw):
         indented = raw[at][:2] == "  " or raw[at][:1] == "\t"
@@ -107,7 +107,7 @@ def _fence_end(raw: list[str], at: int) -> int:
 
 
 def _code(raw: list[str]) -> list[MessageLine]:
-    """A block of code, closed where nobody closed it; nothing where it holds no line."""
+    """Return a code block, closed if it was left open; empty if it has no lines."""
     fence = raw[0].strip()
     mark = fence[: len(fence) - len(fence.lstrip(fence[0]))]
     last = raw[-1].strip()
@@ -128,16 +128,16 @@ _PAIRS = dict(zip('“„«(（「『[【《"`', '”“»)）」』]】》"`', 
 _STOPS = r"[.!?؟。！？｡।॥…]+|[\"`“”„«»()（）「」『』\[\]【】《》]"
 
 _INITIALS = r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}"
-"""Such as "e.g" or "p.m", without its last dot."""
+"""Such as "e.g" or "p.m", without the last dot."""
 
 _SMILE = "(?:\\s*[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ufe0f\u200d])+"
-"""Emoji behind a sentence are part of it."""
+"""Emoji after a sentence belong to it."""
 
 
 def sentences(line: str, *, language: Language = ENGLISH, casual: bool = False) -> Iterator[str]:
-    """Cut a line where a sentence ends, but not inside quotes and brackets; where in doubt, do not cut.
+    """Split a line after each sentence, but not inside quotes and brackets, and not if in doubt.
 
-    `casual`: sentences may begin with a small letter. What holds no word stays with what stands before it.
+    `casual`: sentences may begin with a small letter. Text without a word stays with the sentence before it.
     """
     pieces: list[str] = []
     start = 0
@@ -169,7 +169,7 @@ def _sentence_ends(line: str, *, language: Language, casual: bool, paired: bool 
         elif not open_until and _ends_sentence(line, match, language=language, casual=casual):
             smile = re.compile(_SMILE).match(line, match.end())
             ends.append(smile.end() if smile else match.end())
-    if open_until:  # what is opened and never closed is no quote: 55" or :(
+    if open_until:  # an opening without a closing is no quotation: 55" or :(
         return _sentence_ends(line, language=language, casual=casual, paired=False)
     return ends
 

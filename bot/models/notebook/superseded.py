@@ -1,4 +1,4 @@
-"""Pure: which of several statements about one thing holds, since when, and which held before."""
+"""Pure: find which of several statements about one thing is current, since when, and which were current before."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from bot.models.notebook.language import Language
 
 MOST_WORDS = 8
-"""What differs is no longer than this (characters, in scripts without spaces): else it is another statement."""
+"""Maximum words that may differ (characters in scripts without spaces): else it is another statement."""
 
 
 class Statement(NamedTuple):
-    """A passage of one line, and when it was told."""
+    """A one-line passage, and when it was written."""
 
     line: str
     told: str
@@ -20,18 +20,19 @@ class Statement(NamedTuple):
 
 
 class HeldStatement(NamedTuple):
-    """A statement, and the first day on which it was told without another one since."""
+    """A statement, and the first day of the period in which it was current."""
 
     number: int
-    """Which of the statements it is: the last that says so."""
+    """Index of the last statement that says so."""
     since: str
 
 
 def tell_apart(statements: Sequence[Statement], query: str, language: Language) -> list[HeldStatement]:
-    """Return what holds and what held, the latest first; empty if nothing changed, or if that is not certain.
+    """Return current and former statements, the latest first; empty if nothing changed, or if that is uncertain.
 
-    Only statements that answer about as well as the best are looked at, told on different days. They have to be the
-    same but for one place, which is none of what was asked for, and to tell how something is: "lives in", "phone:".
+    Only statements of different days that match the question about as well as the best are compared. They
+    must be equal except in one place, which holds none of the words asked for, and describe a state: "lives
+    in", "phone:".
     """
     from memory.search import EXACT_TIE
 
@@ -78,7 +79,7 @@ def _differ_in_value(one: str, other: str, query: str, language: Language) -> bo
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many of the first words are the same."""
+    """Return how many of the first words are equal."""
     return next(
         (at for at, (word, same) in enumerate(zip(one, other, strict=False)) if word != same),
         min(len(one), len(other)),
@@ -86,7 +87,7 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _label_end(line: str) -> int:
-    """Where a label such as "Phone:" ends; 0 where there is none."""
+    """Return the end of a label such as "Phone:"; 0 if there is none."""
     return max((line.find(mark, 0, 40) + 1 for mark in (": ", "：", " = ")), default=0)
 
 

@@ -1,4 +1,4 @@
-"""Pure: what a sentence wants beside notes and answers, and what two sentences with one question mark hold."""
+"""Pure: detect requests beyond notes and answers, and statements and questions joined in one sentence."""
 
 import re
 from datetime import UTC, datetime
@@ -38,9 +38,9 @@ UnsupportedKind = Literal[
     "add_model",
 ]
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
-"""So that any moment lies ahead: here it only matters whether words are one."""
+"""Makes any time lie in the future: here it only matters whether words are one."""
 _LONGEST_CANCEL = 120
-"""Characters: a longer sentence tells more than which reminder to cancel."""
+"""Maximum characters of a request to cancel a reminder: a longer sentence says something else."""
 _KINDS: tuple[tuple[str, UnsupportedKind], ...] = (
     ("remind", "remind"),
     ("forget", "forget"),
@@ -50,17 +50,17 @@ _KINDS: tuple[tuple[str, UnsupportedKind], ...] = (
 
 
 class UnsupportedRequest(NamedTuple):
-    """Something that is asked of the notebook, other than to note or to find."""
+    """A request other than to note or to find."""
 
     wanted: UnsupportedKind
     rest: str
-    """What is to be changed or removed, a reminder's number, or the whole request to be reminded; blank if not said."""
+    """What to change or remove, a reminder's number, or the whole reminder request; blank if not given."""
     remind: str = ""
-    """Of a request to be reminded: when and what of, in the person's words."""
+    """Of a reminder request: time and text in the person's words."""
 
 
 def read_request(text: str, spoken: Language) -> UnsupportedRequest | None:
-    """Read "Could you remind me to …", "Forget …", "Write a …"; None where it is not plainly such a request."""
+    """Read "Could you remind me to …", "Forget …", "Write a …"; None unless it is clearly such a request."""
     if _wants_to_leave(text, spoken):
         return UnsupportedRequest("leave", "")
     number = _reminder_to_cancel(text, spoken)
@@ -70,7 +70,7 @@ def read_request(text: str, spoken: Language) -> UnsupportedRequest | None:
 
 
 def _reminder_to_cancel(text: str, spoken: Language) -> str | None:
-    """The number in "cancel reminder 3", "" in "stop reminding me to call Tom"; None for anything else."""
+    """Return the number in "cancel reminder 3", "" in "stop reminding me to call Tom"; None for anything else."""
     body = fold(text[: body_end(text)])
     if not spoken.cancel_reminder or len(body) > _LONGEST_CANCEL:
         return None
@@ -89,7 +89,7 @@ def _reminder_to_cancel(text: str, spoken: Language) -> str | None:
             at = skip(body, opening.end, SEPARATORS)
     if found is None:
         return None
-    # "stop reminding me to call Tom at 5" names no reminder's number.
+    # "stop reminding me to call Tom at 5" contains no reminder number.
     number = re.search(r"\d{1,9}", found[0]) or re.match(
         r"\W*(?:[^\W\d]+\W+)?(\d{1,9})\W*$", body[found.end() :]
     )
@@ -97,7 +97,7 @@ def _reminder_to_cancel(text: str, spoken: Language) -> str | None:
 
 
 def _read_moment_first(text: str, spoken: Language) -> UnsupportedRequest | None:
-    """Read "Tomorrow at 9 remind me to …", "明天9点提醒我…": a moment and nothing else stands before the verb."""
+    """Read "Tomorrow at 9 remind me to …", "明天9点提醒我…": only a time stands before the verb."""
     head = fold(text[:80])
     for at in range(1, len(head)):
         if spoken.spacing == "words" and not head[at - 1].isspace():
@@ -156,7 +156,7 @@ def _read_start(text: str, spoken: Language) -> UnsupportedRequest | None:
 
 
 def _verb_at(head: str, at: int, spoken: Language) -> tuple[UnsupportedKind, Match] | None:
-    """The verb of a request that begins at `at`, unless a longer phrase there means something else."""
+    """Return the verb of a request that begins at `at`, unless a longer phrase there means something else."""
     found: tuple[UnsupportedKind, Match] | None = None
     for kind, wanted in _KINDS:
         match = phrase_at(head, at, kind, prefer=spoken, only=True)
@@ -178,7 +178,7 @@ def _change_to(head: str, at: int, spoken: Language) -> tuple[UnsupportedKind, M
 
 
 def _read_end(text: str, spoken: Language) -> UnsupportedRequest | None:
-    """Where commands stand last: 「…を書いてください」."""
+    """Read requests in languages with the command at the end: 「…を書いてください」."""
     if not spoken.verb_last:
         return None
     end = body_end(text)
@@ -200,7 +200,7 @@ def _read_end(text: str, spoken: Language) -> UnsupportedRequest | None:
 
 
 def told_and_asked(text: str, spoken: Language) -> tuple[str, str] | None:
-    """Part "My name is Sam, what's yours?" where it tells something of the speaker first."""
+    """Split "My name is Sam, what's yours?" if the first part says something about the speaker."""
     if len(text) > 400 or not is_question(text):
         return None
     match = re.fullmatch(r"(.+?)[,，、]\s*([^,，、]+)", text)

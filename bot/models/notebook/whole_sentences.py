@@ -1,4 +1,4 @@
-"""Pure: sentences that ask for something a command shows, or that call an answer wrong."""
+"""Pure: whole sentences that ask for what a command shows, or that call an answer wrong."""
 
 from typing import Literal, get_args
 
@@ -24,12 +24,12 @@ _LONGEST = 120
 
 
 def read_whole_sentence(text: str, spoken: Language) -> tuple[SentenceKind, Language] | None:
-    """Return what a sentence is as a whole, and in which language; None where it is none of `KINDS`."""
+    """Return the kind of a whole sentence and its language; None if it is none of `KINDS`."""
     if len(text) > _LONGEST:
         return None
     for language in dict.fromkeys((spoken, ENGLISH, *LANGUAGES)):
         for bare in _bare_forms(text, language):
-            # One word may mean something else in the language that is spoken here.
+            # A single word may mean something else in the conversation's language.
             if language not in (spoken, ENGLISH) and language.spacing == "words" and " " not in bare:
                 continue
             for kind in KINDS:
@@ -39,7 +39,7 @@ def read_whole_sentence(text: str, spoken: Language) -> tuple[SentenceKind, Lang
 
 
 def _bare_forms(text: str, language: Language) -> set[str]:
-    """The sentence as it is, and without what makes it polite or joins it to what was said before."""
+    """Return the sentence as it is, and without polite and linking words."""
     folded = fold(text[: body_end(text)])
     at = skip(folded, 0, SEPARATORS + "¿¡" + OPENERS)
     forms = {folded[at:]}
