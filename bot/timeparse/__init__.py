@@ -1,4 +1,4 @@
-"""Moments that lie ahead: read from what people write, come round again by rules, and told in full."""
+"""Future times: parse what people write, compute repetitions, and format them."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -21,7 +21,7 @@ __all__ = [
 
 
 def read_when(text: str, now: datetime, zone: ZoneInfo) -> tuple[When, str]:
-    """As `bot.timeparse.parser` has it, whose grammar is loaded by the first moment that somebody writes."""
+    """Call `bot.timeparse.parser.read_when`; the grammar is loaded on first use."""
     from bot.timeparse.parser import read_when as read
 
     return read(text, now, zone)

@@ -1,4 +1,4 @@
-"""Moments and rules as people are told them."""
+"""Format times and repetitions for people."""
 
 from datetime import datetime, time
 from zoneinfo import ZoneInfo
@@ -11,7 +11,7 @@ WORKDAYS = (0, 1, 2, 3, 4)
 
 
 def moment_in_full(moment: datetime, zone: ZoneInfo, *, seconds: bool = False, name_zone: bool = True) -> str:
-    """`Monday, 23 November 2026 at 09:00 (Europe/Berlin)`."""
+    """Return `Monday, 23 November 2026 at 09:00 (Europe/Berlin)`."""
     at = moment.astimezone(zone)
     told = phrases.MOMENT.format(
         weekday=phrases.WEEKDAYS[at.weekday()],
@@ -24,7 +24,7 @@ def moment_in_full(moment: datetime, zone: ZoneInfo, *, seconds: bool = False, n
 
 
 def date_in_words(date: OnDate) -> str:
-    """`30 February 2027`, whether there is such a day or not; `3.13.` where there is no such month."""
+    """Return `30 February 2027`, even for a day that does not exist; `3.13.` for a month that does not exist."""
     year = f" {date.year}" if date.year is not None else ""
     if not 1 <= date.month <= len(phrases.MONTHS):
         return f"{date.day}.{date.month}.{year.strip()}"
@@ -32,13 +32,13 @@ def date_in_words(date: OnDate) -> str:
 
 
 def moment_in_short(moment: datetime, now: datetime) -> str:
-    """`09:00` on the clock of `now`; `2026-11-23 09:00` where that is another day."""
+    """Return `09:00` in the zone of `now`; `2026-11-23 09:00` on another day."""
     at = moment.astimezone(now.tzinfo)
     return f"{at:%H:%M}" if at.date() == now.date() else f"{at:%Y-%m-%d %H:%M}"
 
 
 def due_before(due: datetime, now: datetime, zone: ZoneInfo) -> str:
-    """When something late was due: `18:00`, `yesterday 18:00`, `Monday 16 November 18:00`."""
+    """Return when something late was due: `18:00`, `yesterday 18:00`, `Monday 16 November 18:00`."""
     at, today = due.astimezone(zone), now.astimezone(zone).date()
     days = (today - at.date()).days
     if days == 0:
@@ -55,7 +55,7 @@ def due_before(due: datetime, now: datetime, zone: ZoneInfo) -> str:
 
 
 def rule_in_words(rule: Recurrence) -> str:
-    """`every 2 weeks on Monday and Thursday at 08:00`."""
+    """Return `every 2 weeks on Monday and Thursday at 08:00`."""
     if rule.unit == "minutes":
         hours, rest = divmod(rule.count, 60)
         return _every(rule.count, "minute") if rest else _every(hours, "hour")

@@ -1,4 +1,4 @@
-"""A line as words, numbers and signs, and which phrases stand where."""
+"""Split a line into words, numbers and signs, and look up phrases in it."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -12,7 +12,7 @@ _Meaning = TypeVar("_Meaning")
 
 _LONGEST_PHRASE = 5
 MOST_TOKENS = 400
-"""A moment is told early, or at the very end of a short line; a long text is not read to its end."""
+"""Maximum tokens of a line: a time stands early, or at the end of a short line, so longer text is ignored."""
 
 _HAN = "\u3400-\u9fff"
 _TOKEN = re.compile(
@@ -31,18 +31,18 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class LineToken:
-    """One of a line; `text` is folded."""
+    """A token of a line; `text` is folded."""
 
     kind: str
     text: str
     start: int
     end: int
     glued: bool
-    """No space before it."""
+    """Whether no space precedes it."""
 
 
 def tokens_of(line: str) -> list[LineToken]:
-    """Cut the beginning of a line; words of Chinese as long as they are known."""
+    """Split the beginning of a line into tokens; Chinese into the longest known words."""
     found: list[LineToken] = []
     place = 0
     while len(found) < MOST_TOKENS and (match := _TOKEN.search(line, place)):
@@ -66,7 +66,7 @@ def _han_length(line: str, start: int) -> int:
 
 
 class TokenLine:
-    """The tokens of a line and what may be asked of them; what is found is told with the place after it."""
+    """The tokens of a line; lookups return what was found and the index after it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -74,28 +74,28 @@ class TokenLine:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the text was cut into tokens, and there are any."""
+        """Return whether the whole text was split, and has tokens."""
         return bool(self.tokens) and self.tokens[-1].end == len(self.text.rstrip())
 
     def kind(self, at: int) -> str:
-        """`iso`, `clock`, `dotted`, `slashed`, `number`, `word`, `sign`; "" behind the last."""
+        """Return `iso`, `clock`, `dotted`, `slashed`, `number`, `word` or `sign`; "" after the last token."""
         return self.tokens[at].kind if at < len(self.tokens) else ""
 
     def folded(self, at: int) -> str:
-        """The token's text; "" behind the last."""
+        """Return the token's folded text; "" after the last token."""
         return self.tokens[at].text if at < len(self.tokens) else ""
 
     def glued(self, at: int) -> bool:
-        """Whether it follows without a space."""
+        """Return whether no space precedes the token."""
         return at < len(self.tokens) and self.tokens[at].glued
 
     def find(self, table: Mapping[str, _Meaning], at: int) -> tuple[_Meaning, int] | None:
-        """The longest phrase of a table that begins there."""
+        """Return the meaning of the longest phrase of a table that begins at `at`, and the index after it."""
         after = self.skip(table, at)
         return (table[self._phrase(at, after)], after) if after > at else None
 
     def skip(self, phrases: Collection[str], at: int) -> int:
-        """The place after the longest of the phrases that begins there, else `at`."""
+        """Return the index after the longest of the phrases that begins at `at`; else `at`."""
         for after in range(min(at + _LONGEST_PHRASE, len(self.tokens)), at, -1):
             if self._phrase(at, after) in phrases:
                 return after

@@ -1,7 +1,7 @@
-"""The words of which moments that lie ahead are made.
+"""The vocabulary of times.
 
-Days, months, weekdays, units from the day up and numbers come from the memory's lexicon too, in all its languages.
-Words for the same are separated by `/`; they are compared without case and accents.
+Days, months, weekdays, units of a day and longer, and numbers come from the memory's lexicon, in all its
+languages. Synonyms are separated by `/`; all are compared without case and accents.
 """
 
 from collections.abc import Mapping
@@ -115,7 +115,7 @@ _TODAYS: tuple[str, ...] = (
     "今",
     "오늘",
 )
-"""How a part of the day begins that is the one of today; with `tonight`."""
+"""Prefixes that make a part of the day today's, such as "this"; `tonight` too."""
 _WORKDAYS = (
     "weekday/weekdays/workday/workdays/working day/werktag/werktags/werktage/arbeitstag/будни/будних/будням/工作日/"
     "平日/평일/평일에"
@@ -157,7 +157,7 @@ _LATER = (
 _OR_SO = (
     "or so/oder so/sharp/on the dot/exactly/en punto/in punto/em ponto/pile/左右/ごろ/ごろに/頃/頃 に/ころ"
 )
-"""Behind a moment: about then, or exactly then, which is taken as it is said."""
+"""After a time: about then, or exactly then; ignored."""
 _HALF = "half/half a/half an/a half/halben/halbe/eine halbe/einer halben/einem halben/media/mezza/meia/半/半个/半個/반"
 _QUARTER = "quarter/a quarter/quarter of/a quarter of/viertel"
 _MINUTES: Mapping[int, str] = {
@@ -166,9 +166,9 @@ _MINUTES: Mapping[int, str] = {
     30: "demi - heure/une demi - heure/demi heure/une demi heure/mezz ora/mezzora/полчаса/半時間",
     60: "un ora",
 }
-"""What is said in a word, or in words that do not count."""
+"""Phrases with a number of minutes or seconds of their own."""
 _BARE_UNITS = "час/минуту/день/неделю/месяц/год"
-"""Mean one of them where no number stands before."""
+"""Mean one unit if no number precedes them."""
 _AND_A_HALF = "and a half/einhalb/半/et demie/et demi/y media/e mezza/e mezzo/e meia/e meio/반/个半/個半"
 _AND = "and/und/&/和/et/y/e/и/と"
 _AT = (
@@ -195,14 +195,14 @@ _NEXT_PERIODS: Mapping[TimeUnit, str] = {
     "year": "annee prochaine/l annee prochaine/proximo ano/el proximo ano/ano que viene/el ano que viene/"
     "anno prossimo/l anno prossimo/no proximo ano/ano que vem/в следующем году/来年/내년",
 }
-"""What names the next period where the adjective may stand behind."""
+"""Phrases for the next period in which the adjective may stand last."""
 _PAST_THE_HOUR: Mapping[int, str] = {
     15: "et quart/y cuarto/e un quarto/e quarto/一刻",
     30: "et demie/et demi/y media/e mezza/e mezzo/e meia/半/반/반에",
     45: "三刻",
     -15: "moins le quart/moins quart/menos cuarto/meno un quarto/menos um quarto",
 }
-"""Minutes that stand behind the hour: "a las nueve y media"."""
+"""Minutes after the hour: "a las nueve y media"."""
 _OF_EVERY_MONTH = (
     "of every month/of each month/every month/each month/jeden monats/eines jeden monats/de chaque mois/de cada mes/"
     "de todos los meses/di ogni mese/каждого месяца"
@@ -214,7 +214,7 @@ _VAGUE = (
     "kurz vor/kurz nach/etwa/circa/ca/пол/полпервого/полвторого/полтретьего/полчетвертого/полпятого/полшестого/"
     "полседьмого/полвосьмого/полдевятого/полдесятого/полодиннадцатого/полдвенадцатого"
 )
-"""Behind a word for "at", times of day that I cannot read: "at half 7", "at lunch"."""
+"""After a word for "at", times of day that are not supported: "at half 7", "at lunch"."""
 _ABOUT = (
     "for/about/fur/uber/pour/para/per/на/since/from/regarding/last/past/previous/letzten/letzter/letzte/vorigen/"
     "passee/dernier/pasado/scorso/passado/прошлый/прошлую"
@@ -225,13 +225,13 @@ _FILLERS = (
     "le/la/el/il/a/à/las/dia/el dia/no dia/na/no/em/в/во/在/的/于/の/に"
 )
 _NEXT_BEHIND = "prochain/prochaine/proximo/proxima/que viene/prossimo/prossima/que vem"
-"""Behind a weekday: the nearest one."""
+"""After a weekday: the nearest one."""
 _LEADING = "me/mich/mir/please/bitte/remind me/提醒我"
 _BEFORE_TEXT = "to/に/에/提醒我"
 _PUNCTUATION = ",/:/;/-/–/—/,/：/，/。/、/|"
 _UNTIL = "until/till/til/bis/through/直到/hasta/jusqu a/jusqu au/fino a/ate/до/まで/까지"
 _AGO = "ago/zuvor/plus tot/atras/fa/назад/前/之前/以前/전/전에"
-"""Behind a span it has passed, or is counted from something else: "5 minutes ago", "2天前"."""
+"""After a duration: in the past, or relative to something else: "5 minutes ago", "2天前"."""
 _BEFORE_OR_AFTER = (
     "before/after/prior to/vor/nach/bevor/nachdem/avant/apres/antes/antes de/antes del/despues/"
     "despues de/despues del/"
@@ -239,17 +239,17 @@ _BEFORE_OR_AFTER = (
     "dopo/depois/depois de/depois do/depois da/до/после/перед/"
     "下下周/下下週/下下个星期/下下星期/再来週/さ 来週/다다음 주/다다음주"
 )
-"""Behind a moment they count it from something that no calendar knows: "2 days before the exam"; before a day, too."""
+"""After a duration, or before a day: relative to an event that no calendar knows: "2 days before the exam"."""
 _EXCEPT = (
     "except/except for/excluding/apart from/but/but not/not/other than/ausser/außer/aber nicht/nur nicht/nicht/sauf/"
     "excepte/hormis/excepto/salvo/menos/menos los/tranne/eccetto/meno/exceto/кроме/除了/除/除外/以外"
 )
-"""Behind what comes again they leave something out of it."""
+"""After a repetition: excludes some of it."""
 _LEFT_OUT = (
     "以外/以外 は/以外 の/を 除 いて/を 除 いた/を 除 く/を 除 き/は 除 く/除外/之外/外/不用/不要/は 休み/は お 休み/"
     "빼고/을 빼고/제외하고/제외/말고/만 빼고/제외한"
 )
-"""Behind a day they leave it out: 日曜以外, 周末不用."""
+"""After a day: excludes it: 日曜以外, 周末不用."""
 _SPOKEN_MINUTES: Mapping[int, str] = {
     15: "fifteen/funfzehn/quinze/quince/quindici/пятнадцать",
     20: "twenty/zwanzig/vingt/veinte/venti/vinte/двадцать",
@@ -264,12 +264,12 @@ _SPOKEN_MINUTES: Mapping[int, str] = {
     55: "fifty five/funfundfunfzig/cinquante cinq/cinquante - cinq/cincuenta y cinco/cinquantacinque/"
     "cinquenta e cinco/пятьдесят пять",
 }
-"""Behind an hour in words: "at five thirty", "à huit heures trente"."""
+"""After an hour in words: "at five thirty", "à huit heures trente"."""
 _FEW_MINUTES: Mapping[int, str] = {
     5: "funf/cinq/cinco/cinque/пять",
     10: "zehn/dix/diez/dieci/dez/десять",
 }
-"""The same, where "Uhr" or "y" tells that they are minutes: "huit heures dix", "las ocho y diez"."""
+"""The same if "Uhr" or "y" marks them as minutes: "huit heures dix", "las ocho y diez"."""
 _OR = "or/oder/ou/oppure/или/或/或者"
 _OR_HOUR = f"{_OR}/o/か/나/이나"
 """The same between two hours, where it is no article."""
@@ -278,17 +278,17 @@ _HOW_OFTEN = (
     "tres veces/cuatro veces/due volte/tre volte/quattro volte/duas vezes/tres vezes/quatro vezes/два раза/три раза/"
     "дважды/трижды/早晚/两次/兩次/三次/四次/二回/三回/두 번/세 번"
 )
-"""Behind what comes again: so often in that time."""
+"""After a repetition: number of times per period."""
 _FOR = "for/for the next/fur/fur die nachsten/pendant/durante/per/por/на протяжении"
-"""Before how long something comes again."""
+"""Before the duration of a repetition."""
 _FROM = "from/between/von/zwischen/de/entre/dalle/dal/das/с/со/从"
-"""Before a number that a range begins with."""
+"""Before the first number of a range."""
 _RANGE = "to/-/–/—/or/bis/oder/a/ou/o/до/或/到/至/~"
-"""Between two numbers: from one to the other."""
+"""Between the two numbers of a range."""
 
 
 class TimeLexicon:
-    """The tables turned round: folded phrase to meaning."""
+    """Tables from folded phrase to meaning."""
 
     def __init__(self) -> None:
         shared = load_lexicon()
@@ -345,7 +345,7 @@ def words() -> TimeLexicon:
 
 
 def _han_numbers() -> dict[str, int]:
-    """From 十三 to 五十九."""
+    """Return 十三 to 五十九."""
     digits = ("", *"一二三四五六七八九")
     tens = (("十", 10), ("二十", 20), ("三十", 30), ("四十", 40), ("五十", 50))
     return {ten + digits[one]: value + one for ten, value in tens for one in range(10)}

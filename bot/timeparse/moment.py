@@ -1,4 +1,4 @@
-"""A moment that lies ahead, and the error where there is none."""
+"""A future time, and the error if a text contains none."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,11 +33,11 @@ TimeParseReason = Literal[
     "until",
     "zone",
 ]
-"""Why no moment can be made of what was written; "unread": nothing in it is one."""
+"""Why a text is no valid time; "unread": it contains none."""
 
 
 class TimeParseError(Exception):
-    """No moment that lies ahead can be made of what was written; the text says why, and how to write it."""
+    """The text is no future time; the message says why, and how to write it."""
 
     def __init__(self, refusal: TimeParseReason, **fields: object) -> None:
         """`fields` fill in the sentence, as `phrases.WHEN` names them."""
@@ -48,11 +48,11 @@ class TimeParseError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A moment that lies ahead."""
+    """A future time."""
 
     due: datetime
-    """Aware, in the zone that it was read for."""
+    """Aware, in the zone that it was parsed for."""
     rule: str = ""
-    """How it comes round again, as `Rule.parse` takes it; "" for once."""
+    """Its repetition, in the format of `Recurrence.parse`; "" for once."""
     on_wall: bool = True
-    """Whether it was meant on the clock on the wall: 9:00 is then 9:00 in any zone. "In 20 minutes" is not."""
+    """Whether it was given in local time: 9:00 then stays 9:00 in any zone. "In 20 minutes" is not."""

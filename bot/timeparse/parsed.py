@@ -1,4 +1,4 @@
-"""What of a moment was said, before a clock and a calendar are asked."""
+"""The parts of a time as written, before they are resolved with clock and calendar."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -39,7 +39,7 @@ class OnDayOfMonth:
 
 @dataclass(frozen=True, slots=True)
 class OnNthWeekday:
-    """The first Monday of a month; -1 is the last."""
+    """For example the first Monday of a month; -1 is the last."""
 
     nth: int
     weekday: int
@@ -47,7 +47,7 @@ class OnNthWeekday:
 
 @dataclass(frozen=True, slots=True)
 class NextPeriod:
-    """Next week, month, year: its first day."""
+    """The first day of the next week, month or year."""
 
     unit: TimeUnit
 
@@ -57,17 +57,17 @@ Day = DaysAhead | OnDate | OnWeekdays | OnDayOfMonth | OnNthWeekday | NextPeriod
 
 @dataclass(frozen=True, slots=True)
 class TimeOfDay:
-    """A time of day; `sure` where nobody can take 8 for 20: with am or pm, or by its hour."""
+    """A time of day; `sure` if 8 cannot mean 20: it has am or pm, or its hour decides."""
 
     at: time
     sure: bool = False
     spoken: bool = False
-    """Told as people say it, at 3 or half past 3, and not as a clock shows it, 3:00 or 03."""
+    """Whether it was written as people say it (at 3, half past 3), not as a clock shows it (3:00, 03)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """How far from now: months and days on the calendar, the rest as it elapses."""
+    """An offset from now: months and days by the calendar, the rest by elapsed time."""
 
     months: int = 0
     days: int = 0
@@ -76,7 +76,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """How often; minutes for everything below a day."""
+    """Interval of a repetition; minutes for everything shorter than a day."""
 
     unit: TimeUnit
     count: int = 1
@@ -84,15 +84,15 @@ class Every:
 
 @dataclass(frozen=True, slots=True)
 class ParsedTime:
-    """All that was said of a moment."""
+    """All parts of a time."""
 
     day: Day | None = None
     weekday: int | None = None
-    """What weekday `day`, a date, is said to be."""
+    """The weekday that was named with the date in `day`."""
     clocks: tuple[TimeOfDay, ...] = ()
     part: DayPart | None = None
     today: bool = False
-    """Whether `part` is the one of today: this evening."""
+    """Whether `part` is today's: this evening."""
     span: Span | None = None
     every: Every | None = None
     instant: datetime | None = None
@@ -100,7 +100,7 @@ class ParsedTime:
 
 
 def as_date(day: OnDate, year: int) -> date | None:
-    """The day in a year; None where that year has none."""
+    """Return the date in a year; None if that year lacks it."""
     try:
         return date(year, day.month, day.day)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The moment at the beginning of a line, and what is left of it."""
+"""Split a line into a time and the remaining text."""
 
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -17,14 +17,14 @@ from bot.timeparse.parsed import ParsedTime
 from bot.timeparse.resolve import settle
 
 _MOST_BEHIND = 12
-"""How many words and numbers a moment at the end of a line has at most."""
+"""Maximum words and numbers of a time at the end of a line."""
 
 
 def read_when(text: str, now: datetime, zone: ZoneInfo) -> tuple[When, str]:
-    """Read the longest beginning of `text` that tells a moment; give it and the rest ("" for none).
+    """Parse the longest beginning of `text` that is a time; return it and the rest ("" if there is none).
 
-    Where it does not begin with one, it may end with one: "call mum tomorrow at 9". A day without a time is at
-    9:00. Raises NoMoment where there is none, where it is past, or where it can be read in two ways.
+    If the text does not begin with a time, it may end with one: "call mum tomorrow at 9". A day without a
+    time is at 9:00. Raises TimeParseError if there is no time, if it is in the past, or if it is ambiguous.
     """
     line = TokenLine(text)
     grammar = Grammar(line)
@@ -66,7 +66,7 @@ def _behind(line: TokenLine, end: int) -> str:
 
 
 def _without(line: TokenLine, at: int, text: str) -> str:
-    """Drop a leading `to`: "tomorrow to call mum"."""
+    """Remove a leading "to" from the text: "tomorrow to call mum"."""
     after = line.skip(words().before_text, at)
     if after > at and after < len(line.tokens):
         text = text[line.tokens[after].start - line.tokens[at].start :]

@@ -1,17 +1,17 @@
-"""What comes round again: a rule, kept as text, and the moment that it names next.
+"""A repetition, stored as text, and its next time.
 
-The text of a rule, in words parted by single spaces:
+The text has words separated by single spaces:
 
-    every N minutes from 2026-11-22T10:00:00+00:00
-    every N days   from 2026-11-22 at 07:30
-    every N weeks  from 2026-11-23 on mon,thu at 08:00,20:00
-    every N months from 2026-12-01 on 31 at 09:00            the day of the month, or
-    every N months from 2026-12-01 on 1mon at 09:00          its first Monday; -1fri: its last Friday
-    every N years  from 2026-12-24 at 09:00
+every N minutes from 2026-11-22T10:00:00+00:00
+every N days   from 2026-11-22 at 07:30
+every N weeks  from 2026-11-23 on mon,thu at 08:00,20:00
+every N months from 2026-12-01 on 31 at 09:00            the day of the month, or
+every N months from 2026-12-01 on 1mon at 09:00          its first Monday; -1fri: its last Friday
+every N years  from 2026-12-24 at 09:00
 
-Minutes are counted through, whatever clocks do. All else is on the wall of a zone: a moment that a clock jumps over
-comes as much later as the jump is long, one that comes twice counts the first time, and the 29th, 30th or 31st of
-a month that is too short is its last day. From one moment to the next nothing is added up, so nothing drifts.
+Minutes are elapsed time, unaffected by clock changes. All else is local time of a zone: a time skipped by a
+clock change comes later by the length of the gap, of a repeated time the first counts, and the 29th, 30th or
+31st of a shorter month is its last day. Each time is computed from the start, so nothing drifts.
 """
 
 import re
@@ -27,7 +27,7 @@ RecurrenceUnit = Literal["minutes", "days", "weeks", "months", "years"]
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 LAST = -1
 MOST = 100_000
-"""The largest N."""
+"""Maximum N."""
 
 _TEXT = re.compile(
     r"every (?P<count>[1-9][0-9]{0,5}) (?P<unit>[a-z]+) from (?P<start>[0-9T:+-]+)"
@@ -38,18 +38,18 @@ _ON = re.compile(r"(-1|[1-5])(mon|tue|wed|thu|fri|sat|sun)")
 
 @dataclass(frozen=True, slots=True)
 class Recurrence:
-    """A rule. Read one with `parse`, which checks it."""
+    """A repetition. `parse` reads and validates one."""
 
     unit: RecurrenceUnit
     count: int
     start: datetime
-    """Minutes: aware, in UTC, itself the first moment. Else midnight on the wall of the day with which counting
-    begins."""
+    """For minutes: aware, in UTC, the first time itself. Otherwise local midnight of the day from which periods count.
+    """
     times: tuple[time, ...] = ()
     weekdays: tuple[int, ...] = ()
-    """Of weeks, in order; Monday is 0."""
+    """For weeks, in order; Monday is 0. For months: the weekday that `day` counts."""
     day: int = 0
-    """Of months: the day, or, with `weekdays`, which of those: 1 to 5, -1 for the last."""
+    """For months: the day, or with `weekdays` the number of that weekday: 1 to 5, -1 for the last."""
 
     def __str__(self) -> str:
         if self.unit == "minutes":
@@ -64,7 +64,7 @@ class Recurrence:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a rule as `str` writes it; raise ValueError where it is none."""
+        """Parse the format that `str` writes. Raises ValueError."""
         match = _TEXT.fullmatch(text)
         unit = match["unit"] if match else ""
         if match is None or unit not in get_args(RecurrenceUnit) or int(match["count"]) > MOST:
@@ -91,7 +91,7 @@ class Recurrence:
         return cls(unit, count, start, times, weekdays, day)  # type: ignore[arg-type]
 
     def next_after(self, moment: datetime, zone: ZoneInfo) -> datetime | None:
-        """The first moment later than `moment`, in `zone`; None where the calendar ends before it."""
+        """Return the first time after `moment`, in `zone`; None if the calendar ends before it."""
         try:
             if self.unit == "minutes":
                 return self._minutes_after(moment).astimezone(zone)
@@ -105,7 +105,7 @@ class Recurrence:
         return self.start + max(passed, 0) * step
 
     def _on_the_wall(self, moment: datetime, zone: ZoneInfo) -> datetime:
-        """Try periods in order. A jump may bring a moment behind the next one, so one more period is looked at."""
+        """Try periods in order, and one more after a match: a clock change may move a time past the next one."""
         wall = moment.astimezone(zone).date()
         period = max(self._period_of(wall) - 2, 0)
         found: datetime | None = None
@@ -113,7 +113,7 @@ class Recurrence:
         while after:
             for day in self._days(period):
                 for at in self.times:
-                    # In UTC: two times of one zone compare as the wall shows them.
+                    # In UTC, because two times of one zone compare by local time.
                     instant = on_wall(datetime.combine(day, at), zone).astimezone(UTC)
                     if instant > moment and (found is None or instant < found):
                         found = instant
@@ -136,7 +136,7 @@ class Recurrence:
         return passed // self.count
 
     def _days(self, period: int) -> Iterator[date]:
-        """The days of a period, none of them before the start."""
+        """Yield the days of a period that are not before the start."""
         start, steps = self.start.date(), period * self.count
         match self.unit:
             case "weeks":
@@ -158,7 +158,7 @@ class Recurrence:
 
 
 def nth_weekday(year: int, month: int, nth: int, weekday: int) -> date:
-    """The nth Monday (0) or another weekday of a month; -1, or a fifth that there is not: the last."""
+    """Return the nth given weekday of a month (Monday is 0); -1, or a missing fifth, is the last."""
     first = _clamped(year, month, 1)
     first += timedelta(days=(weekday - first.weekday()) % 7)
     last = _clamped(year, month, 31)
@@ -167,12 +167,12 @@ def nth_weekday(year: int, month: int, nth: int, weekday: int) -> date:
 
 
 def on_wall(moment: datetime, zone: ZoneInfo) -> datetime:
-    """What a clock on the wall shows, as a moment: later where it is jumped over, the first of two."""
+    """Return local time as an aware time: later if it is skipped, the first if it is repeated."""
     return moment.replace(tzinfo=zone, fold=0).astimezone(UTC).astimezone(zone)
 
 
 def months_later(day: date, months: int) -> date:
-    """The same day of a later month, or its last one."""
+    """Return the same day of a later month, or its last day."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     return _clamped(year, month + 1, day.day)
 

@@ -1,4 +1,4 @@
-"""Pure: the text beside a moment that was refused."""
+"""Pure: find the text beside a time that was refused."""
 
 import re
 from collections.abc import Collection
@@ -16,24 +16,24 @@ from memory.dates.folding import fold_letters
 _BEFORE_TIME = frozenset(
     ("in", "on", "at", "by", "um", "am", "im", "en", "a", "alle", "as", "em", "в", "на", "через")
 )
-"""Words before a moment that belong to it."""
+"""Words before a time that belong to it."""
 _MARKS = " ,;:，；：、()（）"
 _UNREAD = str(TimeParseError("unread"))
 
 
 class RemainingText:
-    """Finds the text beside a moment; `spaced` where the language sets its words apart."""
+    """Finds the text beside a time; `spaced` if the language separates words by spaces."""
 
     def __init__(self, now: datetime, zone: ZoneInfo, *, spaced: bool) -> None:
         self._now, self._zone, self._spaced = now, zone, spaced
 
     def is_refused_moment(self, text: str, refused: TimeParseError) -> bool:
-        """Return whether a text that was refused is a moment, as far as can be told, and says nothing else."""
+        """Return whether a refused text is a time, as far as can be known, and says nothing else."""
         moment = refused.refusal != "unread" and self._begins_with_moment(text)
         return moment and not self.find(text, refused)
 
     def find(self, text: str, refused: TimeParseError) -> str:
-        """Return the text beside a moment that was refused; "" where it cannot be told apart."""
+        """Return the text beside a refused time; "" if they cannot be separated."""
         if refused.refusal == "except":
             return self._rest(_without_days_left_out(text)).strip(_MARKS)
         return self._behind(text, str(refused)) or self._before(text, str(refused))
@@ -77,13 +77,13 @@ class RemainingText:
         return any(map(str.isdigit, first)) or self._refusal(first) != _UNREAD
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
-        """Where words begin and end; where none are set apart, all that the parser tells apart."""
+        """Return the spans of the words; in scripts without spaces, of the tokens."""
         if self._spaced:
             return [match.span() for match in re.finditer(r"\S+", text)]
         return [(token.start, token.end) for token in TokenLine(text).tokens]
 
     def _refusal(self, text: str) -> str:
-        """Why the parser reads no moment in a text; "" where it reads one."""
+        """Return why the parser refuses a text; "" if it accepts it."""
         try:
             read_when(text, self._now, self._zone)
         except TimeParseError as error:
@@ -108,7 +108,7 @@ def _without_days_left_out(text: str) -> str:
 
 
 def _end_of_moment(text: str, at: int) -> int:
-    """Return the place behind the tokens from `at` on that go on with a moment: 点 behind 3, 后 behind 小时, 周末."""
+    """Return the index after the tokens from `at` on that continue a time: 点 after 3, 后 after 小时, 周末."""
     line, known = TokenLine(text), words()
     while at < len(line.tokens) - 1:
         before = line.folded(at - 1)

@@ -1,4 +1,4 @@
-"""What was said of a moment, laid on clock and calendar."""
+"""Resolve the parts of a time with clock and calendar."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,7 +25,7 @@ from bot.timeparse.parsed import (
 from bot.timeparse.recurrence import LAST, Recurrence, months_later, nth_weekday, on_wall
 
 USUAL_TIME = time(9)
-"""When a day is named without a time."""
+"""Time of a day that is named without one."""
 PARTS: dict[DayPart, time] = {
     "morning": time(9),
     "noon": time(12),
@@ -38,11 +38,11 @@ PARTS: dict[DayPart, time] = {
 _DARK: tuple[DayPart, ...] = ("evening", "tonight", "night")
 _LATEST_EARLY_HOUR = 4
 _SMALL_HOURS = 4
-"""Before this hour "tonight at 2" is tomorrow by the calendar."""
+"""Before this hour "tonight at 2" is on the next calendar day."""
 
 
 def settle(said: ParsedTime, now: datetime, zone: ZoneInfo) -> When:
-    """Find the moment, or the rule and the first one; raise NoMoment where it is past or there is none."""
+    """Return the time, or the repetition with its first time. Raises TimeParseError if it is in the past or invalid."""
     try:
         if said.every:
             when = _again(said, said.every, now, zone)
@@ -99,7 +99,7 @@ def _once(said: ParsedTime, now: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _days(day: Day | None, today: date) -> Iterator[date]:
-    """Days that may be meant, the nearest first; the last is meant where all are past."""
+    """Yield the days that may be meant, the nearest first; the last is meant if all are in the past."""
     match day:
         case None:
             yield from (today, today + timedelta(days=1))
@@ -211,13 +211,13 @@ def _times(said: ParsedTime) -> tuple[time, ...]:
 
 
 def _by_day(clock: TimeOfDay) -> time:
-    """At 3 is in the afternoon: who means the night says so."""
+    """Return "at 3" as an afternoon time: people say so if they mean the night."""
     early = clock.spoken and not clock.sure and 1 <= clock.at.hour <= _LATEST_EARLY_HOUR
     return clock.at.replace(hour=clock.at.hour + 12) if early else clock.at
 
 
 def _in_part(clock: TimeOfDay, part: DayPart | None) -> time:
-    """Nine in the evening is 21:00."""
+    """Return nine in the evening as 21:00."""
     hour = clock.at.hour
     if clock.sure or part is None:
         return clock.at

@@ -1,1 +1,1 @@
-"""Moments that are only half understood: refused with a reason, rather than guessed."""
+"""Ambiguous times, which are refused with a reason rather than guessed."""

@@ -1,4 +1,4 @@
-"""A way in which a moment may be misunderstood, and the moment that is checked for it."""
+"""The type of an ambiguity check, and the parsed time that it checks."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from bot.timeparse.parsed import ParsedTime
 
 _NOON = 12
 LOOKED_THROUGH = 16
-"""How many tokens around a moment are searched for another one."""
+"""Tokens around a time that are searched for another one."""
 CLOCK_KINDS = ("clock", "number")
 COLONS = (":", "：")
-"""Behind one of them stands the text, whatever it says."""
+"""The text begins after one of these, whatever it says."""
 DAY_JOINS = frozenset((",", "、", "/", "&", "-", "–", "—"))
 """Signs between two days."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadMoment:
-    """A moment that was read from `begin` up to `end`, in a line that may change what it means."""
+    """A time parsed from tokens `begin` to `end`, in a line that may change its meaning."""
 
     grammar: Grammar
     said: ParsedTime
@@ -43,12 +43,12 @@ class ReadMoment:
 
     @property
     def behind(self) -> str:
-        """The token right behind it."""
+        """The token after it."""
         return self.line.folded(self.end)
 
     @property
     def lacks_time(self) -> bool:
-        """Whether it names a day, or comes again on days, without a time of day."""
+        """Return whether it names a day, or repeats on days, without a time of day."""
         every = self.said.every
         return bool(self.said.day or (every and every.unit != "minute")) and not self.said.clocks
 
@@ -60,11 +60,11 @@ class ReadMoment:
 
 
 Finding = Mapping[str, str] | bool
-"""Whether the moment is ambiguous; where the reason names words, the fields that fill it in."""
+"""Whether the time is ambiguous; if the reason contains words, the fields to fill it in."""
 
 
 class AmbiguityCheck(NamedTuple):
-    """One way in which a moment may be misunderstood."""
+    """One way in which a time may be misunderstood."""
 
     name: str
     find: Callable[[ReadMoment], Finding]
@@ -72,6 +72,6 @@ class AmbiguityCheck(NamedTuple):
 
 
 def is_hour(moment: ReadMoment, at: int) -> bool:
-    """Return whether an hour stands there, as a number or as a word that is no article."""
+    """Return whether an hour stands there, as a number or as a word that is not an article."""
     number = moment.line.find(moment.words.numbers, at)
     return moment.line.kind(at) in CLOCK_KINDS or (number is not None and 1 < number[0] <= _NOON)

@@ -1,9 +1,9 @@
-"""Find a second day, where a reminder that comes once can have only one."""
+"""Detect a second day in a time that may only have one."""
 
 from bot.timeparse.ambiguity.check import DAY_JOINS, Finding, ReadMoment
 
 SHORT_WEEKDAYS = ("sun", "sat", "wed", "mon")
-"""Words by themselves: "sun cream", "mon ami"."""
+"""Also other words: "sun cream", "mon ami"."""
 _IN_MONTH = ("in", "im", "en", "a", "em", "в")
 _ORDINAL_SIGNS = ("第", "最", "첫", "둘째", "셋째", "넷째", "마지막")
 _HAN_WEEK = ("周", "週", "星期", "礼拜")
@@ -12,14 +12,14 @@ _KOREAN_WEEKDAYS = tuple(f"{day}요일" for day in "월화수목금토일")
 
 
 def has_second_weekday(moment: ReadMoment) -> Finding:
-    """Monday and tuesday."""
+    """Detect a second weekday: "monday and tuesday"."""
     behind = moment.line.skip(moment.words.and_, moment.end)
     once = moment.said.day is not None and moment.said.every is None
     return once and behind > moment.end and moment.line.find(moment.words.weekdays, behind) is not None
 
 
 def names_another_day(moment: ReadMoment) -> Finding:
-    """Mon-Fri; Mon, Wed; next month on the 15th: a second day behind a first one."""
+    """Detect a second day after the first: "mon-fri", "mon, wed", "next month on the 15th"."""
     if not moment.said.day:
         return False
     line, known, end = moment.line, moment.words, moment.end
@@ -38,7 +38,7 @@ def names_another_day(moment: ReadMoment) -> Finding:
 
 
 def begins_day_list(moment: ReadMoment) -> Finding:
-    """每周一三五, 매주 월요일과 목요일: weekdays without a space behind a first one."""
+    """Detect weekdays without a space after the first: 每周一三五, 매주 월요일과 목요일."""
     if not moment.said.every or moment.said.every.unit != "week":
         return False
     after = moment.behind
@@ -47,7 +47,7 @@ def begins_day_list(moment: ReadMoment) -> Finding:
 
 
 def ends_day_list(moment: ReadMoment) -> Finding:
-    """Mon, Wed, Fri; friday or saturday; monday to friday: the moment at the end is only the last of them."""
+    """Detect a list whose last day is the time at the end: "mon, wed, fri", "friday or saturday", "monday to friday"."""
     line, known, at = moment.line, moment.words, moment.begin
     joins = (DAY_JOINS, known.and_, known.or_, known.until, known.range_)
     for join in range(max(1, at - 2), at + 1):
@@ -60,19 +60,19 @@ def ends_day_list(moment: ReadMoment) -> Finding:
 
 
 def has_unread_day_of_month(moment: ReadMoment) -> Finding:
-    """毎月第1月曜日, 매월 첫째 월요일."""
+    """Detect a day of the month that is not understood: 毎月第1月曜日, 매월 첫째 월요일."""
     every = moment.said.every
     monthly = every is not None and every.unit == "month" and moment.said.day is None
     return monthly and moment.behind.startswith(_ORDINAL_SIGNS)
 
 
 def is_in_named_month(moment: ReadMoment) -> Finding:
-    """Every year in march, friday in march: it would come in this month."""
+    """Detect a month that would be ignored: "every year in march", "friday in march"."""
     named = moment.line.skip(_IN_MONTH, moment.end)
     on_days = moment.said.every is not None or moment.said.day is not None
     return on_days and named > moment.end and moment.line.find(moment.words.months, named) is not None
 
 
 def has_choice(moment: ReadMoment) -> Finding:
-    """Friday or saturday."""
+    """Detect a choice: "friday or saturday"."""
     return moment.goes_on_with(moment.words.or_)

@@ -1,4 +1,4 @@
-"""Find days that are left out of what comes again."""
+"""Detect days excluded from a repetition."""
 
 from bot.timeparse.ambiguity.check import COLONS, LOOKED_THROUGH, Finding, ReadMoment
 from bot.timeparse.grammar import Grammar
@@ -8,7 +8,7 @@ from bot.timeparse.moment import TimeParseError
 
 
 def check_days_left_out(grammar: Grammar, at: int) -> None:
-    """Raise `TimeParseError` where days are left out of what comes again behind them: 除了星期天每天8点."""
+    """Raise `TimeParseError` if days are excluded before a repetition: 除了星期天每天8点."""
     line = grammar.line
     end = end_of_left_out(line, grammar.words, at)
     places = range(end, min(end + LOOKED_THROUGH, len(line.tokens)))
@@ -17,7 +17,7 @@ def check_days_left_out(grammar: Grammar, at: int) -> None:
 
 
 def leaves_days_out(moment: ReadMoment) -> Finding:
-    """Every day except sunday; every day: walk the dog, not on Sundays; 每天8点吃药，星期天除外."""
+    """Detect excluded days: "every day except sunday", "every day: walk the dog, not on Sundays", 每天8点吃药，星期天除外."""
     line, known = moment.line, moment.words
     if not moment.said.every or moment.behind in COLONS:
         return False
@@ -26,7 +26,7 @@ def leaves_days_out(moment: ReadMoment) -> Finding:
 
 
 def end_of_left_out(line: TokenLine, known: TimeLexicon, at: int) -> int:
-    """Return the place behind a day that is left out, with the words that do so before or behind it; else `at`."""
+    """Return the index after an excluded day and the words that exclude it, before or after it; else `at`."""
     excepting = line.skip(known.except_, at)
     day = line.skip(known.fillers, excepting)
     tables = (known.weekdays, known.all_such_days, known.weekend, known.workdays)

@@ -1,28 +1,28 @@
-"""Find an hour that may be another one, or none."""
+"""Detect an hour that may mean another hour, or no hour."""
 
 import re
 
 from bot.timeparse.ambiguity.check import Finding, ReadMoment, is_hour
 
 _AT_ELSEWHERE = ("om", "ab")
-"""Words for "at" that are not read as such everywhere."""
+"""Words for "at" with other meanings too."""
 _AND_A_HALF = ("and a half", "einhalb", "et demi", "et demie", "y medio", "y media", "e mezzo", "e meio")
 _MINUTES_OF_HOUR = ("quarter past", "quarter to", "half past", "the top of the hour", "the full hour")
 _TIMES = ("回", "次", "번")
-"""Behind a number: so often."""
+"""Counters after a number: "times"."""
 _NOON = 12
 _LAST_HOUR = 24
 _FOUR_DIGITS = re.compile("(?:[01][0-9]|2[0-3])(?:[0-5][0-9]|[.][0-5][0-9])|[1-9][.][0-5][0-9]")
 
 
 def has_minutes_past_part(moment: ReadMoment) -> Finding:
-    """Noon and a half."""
+    """Detect minutes after a part of the day: "noon and a half"."""
     only_part = moment.said.part is not None and not moment.said.clocks
     return only_part and moment.line.find(moment.words.past_the_hour, moment.end) is not None
 
 
 def is_hour_or_span(moment: ReadMoment) -> Finding:
-    """`16h`, `20h30` by themselves: a time of day in French, a span in English."""
+    """Detect `16h` and `20h30` alone: a time of day in French, a duration in English."""
     line, begin = moment.line, moment.begin
     hour = line.folded(begin)
     if not moment.said.span or line.kind(begin) != "number" or line.folded(begin + 1) != "h":
@@ -31,7 +31,7 @@ def is_hour_or_span(moment: ReadMoment) -> Finding:
 
 
 def is_quarter_of_hour(moment: ReadMoment) -> Finding:
-    """Um drei viertel neun, which is 8:45 and not 3:00."""
+    """Detect "um drei viertel neun", which is 8:45 and not 3:00."""
     end = moment.end
     if not moment.said.clocks or moment.behind != "viertel" or not is_hour(moment, end + 1):
         return False
@@ -39,7 +39,7 @@ def is_quarter_of_hour(moment: ReadMoment) -> Finding:
 
 
 def says_how_often(moment: ReadMoment) -> Finding:
-    """Every day twice, 每天两次, 1日2回."""
+    """Detect a count: "every day twice", 每天两次, 1日2回."""
     line, end = moment.line, moment.end
     if not (moment.said.every or moment.said.day):
         return False
@@ -49,7 +49,7 @@ def says_how_often(moment: ReadMoment) -> Finding:
 
 
 def is_beyond_the_day(moment: ReadMoment) -> Finding:
-    """Every day at 25."""
+    """Detect an hour beyond 24: "every day at 25"."""
     if moment.said.clocks or moment.said.part or moment.said.span:
         return False
     line, after = moment.line, moment.line.skip(moment.words.at, moment.end)
@@ -61,7 +61,7 @@ def is_beyond_the_day(moment: ReadMoment) -> Finding:
 
 
 def is_vague(moment: ReadMoment) -> Finding:
-    """Tomorrow at half 7, friday 9.30, tomorrow 0900, friday at lunch: it would ring at 9:00."""
+    """Detect a vague time that would become 9:00: "tomorrow at half 7", "friday 9.30", "friday at lunch"."""
     line, end = moment.line, moment.end
     if not (moment.lacks_time or (moment.said.today and not moment.said.clocks)):
         return False
@@ -79,7 +79,7 @@ def is_vague(moment: ReadMoment) -> Finding:
 
 
 def goes_on_with_minutes(moment: ReadMoment) -> Finding:
-    """At eight ten, at ten past: not 8:00 and 10:00."""
+    """Detect minutes that are not understood: "at eight ten" is not 8:00 and 10:00."""
     line, end = moment.line, moment.end
     if not moment.said.clocks:
         return False
@@ -89,7 +89,7 @@ def goes_on_with_minutes(moment: ReadMoment) -> Finding:
 
 
 def names_minute_of_hour(moment: ReadMoment) -> Finding:
-    """Every hour at quarter past, every hour on the hour, every hour at :15."""
+    """Detect a minute of every hour: "every hour at quarter past", "on the hour", "at :15"."""
     every = moment.said.every
     if every is None or every.unit != "minute" or moment.said.clocks:
         return False

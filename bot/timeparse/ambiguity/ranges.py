@@ -1,4 +1,4 @@
-"""Find a range, where a reminder comes at one time."""
+"""Detect a range, which cannot be the time of a reminder."""
 
 from bot.timeparse.ambiguity.check import CLOCK_KINDS, Finding, ReadMoment, is_hour
 from bot.timeparse.grammar import Grammar
@@ -9,7 +9,7 @@ _AGAIN = ("again", "then", "then again", "nochmal", "noch einmal", "wieder")
 
 
 def check_range(grammar: Grammar, at: int) -> None:
-    """Raise `TimeParseError` where two numbers stand for one: in 3 to 4 hours, between 3 and 4."""
+    """Raise `TimeParseError` if two numbers stand for one: "in 3 to 4 hours", "between 3 and 4"."""
     line, words = grammar.line, grammar.words
     for place in range(at, min(at + 4, len(line.tokens))):
         after = line.skip(words.range_, place + 1)
@@ -19,7 +19,7 @@ def check_range(grammar: Grammar, at: int) -> None:
 
 
 def goes_on_to_another_hour(moment: ReadMoment) -> Finding:
-    """At 3 to 4; в 9-30. Behind 9:00-10:00 the text begins, as the end of what begins then."""
+    """Detect "at 3 to 4" and "в 9-30". After 9:00-10:00 the text begins with the end of an event."""
     line, end = moment.line, moment.end
     if not moment.said.clocks:
         return False
@@ -35,7 +35,7 @@ def goes_on_to_another_hour(moment: ReadMoment) -> Finding:
 
 
 def has_second_hour(moment: ReadMoment) -> Finding:
-    """At 10 and at 15, at 9 and again at 10, a las 9 o 10: for one reminder."""
+    """Detect two hours: "at 10 and at 15", "at 9 and again at 10", "a las 9 o 10"."""
     line, known = moment.line, moment.words
     joined = max(line.skip(known.and_, moment.end), line.skip(known.or_hour, moment.end))
     after = line.skip(known.at, line.skip(_AGAIN, joined))
@@ -43,7 +43,7 @@ def has_second_hour(moment: ReadMoment) -> Finding:
 
 
 def has_second_part_of_day(moment: ReadMoment) -> Finding:
-    """Every morning and evening; 매일 아침 저녁."""
+    """Detect two parts of the day: "every morning and evening", 매일 아침 저녁."""
     line, known = moment.line, moment.words
     joined = line.skip(known.and_, moment.end)
     bare = moment.said.part is not None and not moment.said.clocks
@@ -53,7 +53,7 @@ def has_second_part_of_day(moment: ReadMoment) -> Finding:
 
 
 def has_hours_of_range(moment: ReadMoment) -> Finding:
-    """Tomorrow 7-8 dinner."""
+    """Detect hours of a range: "tomorrow 7-8 dinner"."""
     line, end = moment.line, moment.end
     if not moment.lacks_time or line.folded(end + 1) not in ("-", "–", "~"):
         return False
@@ -62,7 +62,7 @@ def has_hours_of_range(moment: ReadMoment) -> Finding:
 
 
 def goes_on_to_longer_span(moment: ReadMoment) -> Finding:
-    """Через час-полтора."""
+    """Detect a longer duration: "через час-полтора"."""
     line, end = moment.line, moment.end
     glued = moment.behind in ("-", "–") and line.glued(end) and line.glued(end + 1)
     longer = line.folded(end + 1) == "полтора" or line.skip(moment.words.numbers, end + 1) > end + 1
@@ -70,7 +70,7 @@ def goes_on_to_longer_span(moment: ReadMoment) -> Finding:
 
 
 def begins_range(moment: ReadMoment) -> Finding:
-    """From 9 to 17; between 9 and 10."""
+    """Detect the beginning of a range: "from 9 to 17", "between 9 and 10"."""
     line, end = moment.line, moment.end
     after = max(line.skip(moment.words.range_, end + 2), line.skip(moment.words.and_, end + 2))
     numbers = line.kind(end + 1) in CLOCK_KINDS and line.kind(after) in CLOCK_KINDS
@@ -78,7 +78,7 @@ def begins_range(moment: ReadMoment) -> Finding:
 
 
 def ends_range(moment: ReadMoment) -> Finding:
-    """9 or 10, 3 to 4; 9 and 10 behind `between`."""
+    """Detect the end of a range: "9 or 10", "3 to 4", and "9 and 10" after `between`."""
     line, at = moment.line, moment.begin - 3
     if at < 0:
         return False
@@ -87,15 +87,15 @@ def ends_range(moment: ReadMoment) -> Finding:
 
 
 def goes_on_to_a_time(line: TokenLine, end: int) -> bool:
-    """Return whether a range ends behind a place: 9:00 to 17:00, 9:00-17:00."""
+    """Return whether a range continues at a token: 9:00 to 17:00, 9:00-17:00."""
     return line.folded(end) in ("to", "-", "–", "bis") and line.kind(end + 1) in ("clock", "number", "iso")
 
 
 def has_last_hour(moment: ReadMoment) -> Finding:
-    """Every 2 hours 9:00-17:00."""
+    """Detect a last hour: "every 2 hours 9:00-17:00"."""
     return moment.comes_again and goes_on_to_a_time(moment.line, moment.end)
 
 
 def comes_again_in_range(moment: ReadMoment) -> Finding:
-    """Every 2 hours from 9:00 to 17:00."""
+    """Detect a repetition within a range: "every 2 hours from 9:00 to 17:00"."""
     return moment.comes_again and begins_range(moment)

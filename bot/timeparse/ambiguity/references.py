@@ -1,22 +1,22 @@
-"""Find what counts a moment from something else: an event, a bound, a time that has passed."""
+"""Detect a time that is relative to something: an event, a limit, a past time."""
 
 from bot.timeparse.ambiguity.check import Finding, ReadMoment
 
 _BY_THEN = ("之前", "以前", "까지", "전에", "まで")
-"""Behind a day: by then, or before it."""
+"""After a day: by then, or before it."""
 _OF = ("of", "von", "de", "di")
 _EACH = ("ごと", "おき", "마다")
-"""Behind a span: again and again."""
+"""After a duration: repeatedly."""
 
 
 def is_ago(moment: ReadMoment) -> Finding:
-    """5 minutes ago."""
+    """Detect a past time: "5 minutes ago"."""
     after = moment.line.skip(moment.words.ago, moment.end)
     return bool(moment.said.span) and after > moment.end and {"ago": moment.text(moment.begin, after)}
 
 
 def begins_span(moment: ReadMoment) -> Finding:
-    """Monday in a week; friday week."""
+    """Detect a week added to a day: "monday in a week", "friday week"."""
     if not moment.said.day or moment.said.span:
         return False
     line, end = moment.line, moment.end
@@ -29,7 +29,7 @@ def begins_span(moment: ReadMoment) -> Finding:
 
 
 def is_bound(moment: ReadMoment) -> Finding:
-    """Call before friday."""
+    """Detect a limit: "call before friday"."""
     known, at = moment.words, moment.begin
     bounds = (known.before_or_after, known.until, known.except_)
     return any(
@@ -38,7 +38,7 @@ def is_bound(moment: ReadMoment) -> Finding:
 
 
 def has_end(moment: ReadMoment) -> Finding:
-    """Every day until friday, every day for a week."""
+    """Detect an end: "every day until friday", "every day for a week"."""
     line, known = moment.line, moment.words
     if not moment.comes_again:
         return False
@@ -53,23 +53,23 @@ def has_end(moment: ReadMoment) -> Finding:
 
 
 def is_span_of_something(moment: ReadMoment) -> Finding:
-    """2 minutes of silence."""
+    """Detect a duration of something: "2 minutes of silence"."""
     return (
         moment.said.span is not None and moment.line.kind(moment.begin) == "number" and moment.behind in _OF
     )
 
 
 def has_event(moment: ReadMoment) -> Finding:
-    """2 days before the exam."""
+    """Detect an event: "2 days before the exam"."""
     return moment.goes_on_with(moment.words.before_or_after)
 
 
 def is_by_then(moment: ReadMoment) -> Finding:
-    """周五之前, 금요일까지, 8時10分前."""
+    """Detect a deadline: 周五之前, 금요일까지, 8時10分前."""
     before_hour = bool(moment.said.clocks) and moment.behind == "前"
     return before_hour or moment.behind.startswith(_BY_THEN)
 
 
 def has_each_behind(moment: ReadMoment) -> Finding:
-    """30分ごと."""
+    """Detect a suffix for repetition: 30分ごと."""
     return moment.behind.startswith(_EACH)

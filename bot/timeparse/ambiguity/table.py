@@ -1,4 +1,4 @@
-"""The checks of a moment that was read, in the order in which they are made."""
+"""All ambiguity checks, in the order in which they run."""
 
 from collections.abc import Sequence
 
@@ -57,16 +57,16 @@ AT_THE_END = (
 
 
 def check_at_the_beginning(moment: ReadMoment) -> None:
-    """Raise `TimeParseError` where what follows a moment changes what it means.
+    """Raise `TimeParseError` if the text after a time changes its meaning.
 
-    Behind a colon or the like stands the text, whatever it says.
+    After a colon or similar mark the text may say anything.
     """
     _check(moment, _ALWAYS)
     _check(moment, _BEHIND_MARK if moment.behind in moment.words.punctuation else _BEHIND)
 
 
 def check_at_the_end(moment: ReadMoment) -> None:
-    """Raise `TimeParseError` where the moment at the end of a line is a bound, such as "before friday"."""
+    """Raise `TimeParseError` if the time at the end of a line is only a limit, such as "before friday"."""
     _check(moment, AT_THE_END)
 
 

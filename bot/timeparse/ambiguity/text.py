@@ -1,4 +1,4 @@
-"""Find a time or a day in the text, where it may belong to the moment, and the other way round."""
+"""Detect a time or day in the text that may belong to the parsed time, and vice versa."""
 
 from bot.timeparse.ambiguity.check import CLOCK_KINDS, COLONS, LOOKED_THROUGH, Finding, ReadMoment
 
@@ -7,14 +7,14 @@ _OF = ("of", "von", "de", "di")
 
 
 def has_time_behind_mark(moment: ReadMoment) -> Finding:
-    """Tomorrow, 15:00: the day stands without a time, and the time is not behind a colon."""
+    """Detect a time of day after a mark: "tomorrow, 15:00". A colon instead begins the text."""
     if not moment.lacks_time or moment.behind in COLONS:
         return False
     return _time_at(moment, moment.end + 1)
 
 
 def has_time_in_text(moment: ReadMoment) -> Finding:
-    """Tomorrow call Tom at 15:00: it would ring at 9:00."""
+    """Detect a time of day in the text: "tomorrow call Tom at 15:00" would become 9:00."""
     if not (moment.lacks_time or (moment.said.today and not moment.said.clocks)):
         return False
     for at in range(moment.end, min(moment.end + LOOKED_THROUGH, len(moment.line.tokens))):
@@ -26,7 +26,7 @@ def has_time_in_text(moment: ReadMoment) -> Finding:
 
 
 def _time_at(moment: ReadMoment, at: int) -> Finding:
-    """Return the time of day that stands at a place, as the fields of a reason."""
+    """Return the time of day at a token as fields of a reason."""
     line, behind = moment.line, moment.line.skip(moment.words.at, at)
     if behind == at and line.kind(at) not in CLOCK_KINDS:
         return False
@@ -40,7 +40,7 @@ def _time_at(moment: ReadMoment, at: int) -> Finding:
 
 
 def has_day_in_text(moment: ReadMoment) -> Finding:
-    """At 9 call Tom on friday: it would ring at the next 9:00."""
+    """Detect a day in the text: "at 9 call Tom on friday" would become the next 9:00."""
     said, line, count = moment.said, moment.line, len(moment.line.tokens)
     if not said.clocks or said.day or said.every or said.span or said.today or not line.is_whole:
         return False
@@ -56,7 +56,7 @@ def has_day_in_text(moment: ReadMoment) -> Finding:
 
 
 def has_time_before(moment: ReadMoment) -> Finding:
-    """Call Tom tomorrow at 3 and Eva at 4."""
+    """Detect an earlier time: "call Tom tomorrow at 3 and Eva at 4"."""
     for place in range(max(0, moment.begin - LOOKED_THROUGH), moment.begin):
         said, end = moment.grammar.read(place)
         hour = moment.line.skip(moment.words.at, place)
@@ -67,7 +67,7 @@ def has_time_before(moment: ReadMoment) -> Finding:
 
 
 def is_day_of_text(moment: ReadMoment) -> Finding:
-    """Tickets for friday."""
+    """Detect a day that belongs to the text: "tickets for friday"."""
     line, at = moment.line, moment.begin
     of_text = moment.said.span is None and at > 0 and line.folded(at - 1) in moment.words.about
     return of_text and {"day": line.text[line.tokens[at].start :].strip()}

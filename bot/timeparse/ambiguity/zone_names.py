@@ -1,6 +1,6 @@
 """Names of places and zones beside a time of day: "Paris time", 北京时间.
 
-Phrases of one meaning are separated by `/`. Latin names are compared without case and accents.
+Synonyms are separated by `/`. Latin names are compared without case and accents.
 """
 
 PLACES = (
@@ -35,9 +35,9 @@ ADJECTIVES_BEHIND_HOUR = (
     "inglese/tedesca/francese/spagnola/portoghese/europea/russa/cinese/giapponese/americana/universale/"
     "brasileira/brasileiro/portugues/alema/alemao/ingles/oficial/utc/gmt"
 )
-"""Behind "heure", "hora", "ora": "heure française"."""
+"""After "heure", "hora", "ora": "heure française"."""
 NO_PLACES = "easter/island/navajo/louisville/center/north/south/west/east/general"
-"""Names in the zones' database that are other words before "time"."""
+"""Zone names that are ordinary words before "time"."""
 CHINESE = (
     "北京|上海|香港|台北|台灣|台湾|东京|東京|首尔|首爾|新加坡|曼谷|孟买|德里|迪拜|莫斯科|伦敦|倫敦|巴黎|柏林|罗马|羅馬|马德里|"
     "馬德里|纽约|紐約|芝加哥|洛杉矶|洛杉磯|旧金山|舊金山|华盛顿|華盛頓|多伦多|多倫多|温哥华|溫哥華|悉尼|墨尔本|墨爾本|"
@@ -59,4 +59,4 @@ RUSSIAN_PLACES = (
     "москв|мск|киев|минск|лондон|париж|берлин|рим|мадрид|варшав|прага|праге|стамбул|дуба|токио|пекин|сеул|нью-йорк|"
     "нью йорк|вашингтон|чикаго|лос-анджелес|гринвич|екатеринбург|новосибирск|владивосток|самар|ташкент|тбилиси"
 )
-"""How these names begin: "по Москве"."""
+"""Prefixes of these names: "по Москве"."""

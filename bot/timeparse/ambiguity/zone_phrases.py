@@ -9,7 +9,7 @@ from bot.timeparse.ambiguity import zone_names as names
 from memory.dates.folding import fold_letters
 
 _LONGEST_PLACE = 3
-"""In words."""
+"""Maximum words of a place name."""
 _WORD = r"[^\W\d_]+(?:['’-][^\W\d_]+)*"
 _LAST_WORDS = re.compile(rf"(?:{_WORD}[ -]){{0,{_LONGEST_PLACE - 1}}}{_WORD}$")
 _WHOLE = (
@@ -37,7 +37,7 @@ _WHOLE = (
     re.compile(rf"\b{_WORD}\ssaat(?:iyle|i\sile)\b", re.IGNORECASE),
     re.compile(rf"\bczasu\s{_WORD}(?:iego|nego)\b", re.IGNORECASE),
 )
-"""What names a zone wherever it stands."""
+"""Names a zone in any context."""
 _ENGLISH = re.compile(r"[ -](?:(?:standard|daylight|summer|winter|local) )?time\b", re.IGNORECASE)
 _GERMAN = re.compile(r"[ -](?:sommer|winter)?zeit\b|[ -]tijd\b", re.IGNORECASE)
 _GERMAN_ENDINGS = ("er", "r", "e", "en", "")
@@ -50,7 +50,7 @@ _ROMANCE = re.compile(
 
 
 def find_zone_phrases(text: str) -> Iterator[tuple[int, int]]:
-    """Give where each phrase that names a time zone begins and ends."""
+    """Yield the span of each phrase that names a time zone."""
     for pattern in _WHOLE:
         yield from (match.span() for match in pattern.finditer(text))
     for match in _ENGLISH.finditer(text):
@@ -66,7 +66,7 @@ def find_zone_phrases(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _start_of_place(text: str, end: int, is_known: Callable[[str], bool]) -> int | None:
-    """Return where the longest known place begins that ends there."""
+    """Return the start of the longest known place that ends at `end`."""
     found = _LAST_WORDS.search(text, max(0, end - 60), end)
     if found is None:
         return None
@@ -79,14 +79,14 @@ def _is_place(name: str) -> bool:
 
 
 def _is_german_adjective(name: str) -> bool:
-    """Return whether it is "Londoner", "mitteleuropäische", or any such word with a capital."""
+    """Return whether it is "Londoner", "mitteleuropäische", or a similar capitalised word."""
     folded = _folded(name)
     stems = {folded.removesuffix(ending) for ending in _GERMAN_ENDINGS}
     return not stems.isdisjoint(_places()) or bool(re.fullmatch(r"[A-ZÄÖÜ][^\W\d_]{3,}(?:er|se)", name))
 
 
 def _known_length(words: list[str]) -> int:
-    """Return how many words the place behind "heure de" has: a known one, or any with a capital."""
+    """Return the length in words of the place after "heure de": a known one, or any capitalised one."""
     for length in range(len(words), 0, -1):
         if _is_place(" ".join(words[:length])):
             return length
@@ -94,7 +94,7 @@ def _known_length(words: list[str]) -> int:
 
 
 def _adjective_length(words: list[str]) -> int:
-    """Return how many words "française" in "heure française" has; 0 where it is none."""
+    """Return the length in words of "française" in "heure française"; 0 if it is no such adjective."""
     return next((n for n in (2, 1) if _folded(" ".join(words[:n])) in _adjectives()), 0)
 
 

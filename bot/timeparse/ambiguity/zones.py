@@ -1,4 +1,4 @@
-"""Find a time zone that is named beside a time of day: the reminder would come at that hour here."""
+"""Detect a time zone beside a time of day: the reminder would come at that hour of the local zone."""
 
 import re
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from bot.timeparse.moment import TimeParseError
 from bot.timeparse.parsed import ParsedTime
 
 _MOST_PHRASES = 8
-"""How many phrases of a line are looked at: for each the line is read once more."""
+"""Maximum zone phrases of a line that are checked: for each the line is parsed again."""
 _LONGEST_TEXT = 2_000
 _MOST_AT_THE_END = 12
-"""How many tokens a moment at the end of a line has at most."""
+"""Maximum tokens of a time at the end of a line."""
 _BEFORE = re.compile(r"[\s,，、(（]*(?:\b(?:in|nach|nel|en|em|no|pelo|в)\s)?$", re.IGNORECASE)
 """A comma, a bracket, a preposition."""
 _BEHIND = re.compile(r"\s*[)）]?")
 
 
 class _Phrase(NamedTuple):
-    """A time zone, and where it stands with the signs around it."""
+    """A time zone, with its span including the signs around it."""
 
     zone: str
     start: int
@@ -30,9 +30,9 @@ class _Phrase(NamedTuple):
 
 
 def check_time_zone(line: TokenLine, begin: int) -> None:
-    """Raise `TimeParseError` where a time zone is named beside the time of day: "at 9 Tokyo time", 北京时间9点.
+    """Raise `TimeParseError` if a time zone is named beside the time of day: "at 9 Tokyo time", 北京时间9点.
 
-    `begin`: the token with which a moment at the beginning of the line would begin.
+    `begin`: the token at which a time at the beginning of the line would begin.
     """
     for phrase in islice(_phrases(line), _MOST_PHRASES):
         without = TokenLine(f"{line.text[: phrase.start]} {line.text[phrase.end :]}")
@@ -42,7 +42,7 @@ def check_time_zone(line: TokenLine, begin: int) -> None:
 
 
 def _phrases(line: TokenLine) -> Iterator[_Phrase]:
-    """Give the time zones of a line; not the offset in 2026-12-03T14:00Z, which is understood."""
+    """Yield the time zones of a line, except the offset in 2026-12-03T14:00Z, which is understood."""
     text = line.text[:_LONGEST_TEXT]
     iso = [range(token.start, token.end) for token in line.tokens if token.kind == "iso"]
     for start, end in find_zone_phrases(text):
@@ -54,7 +54,7 @@ def _phrases(line: TokenLine) -> Iterator[_Phrase]:
 
 
 def _is_beside_time(grammar: Grammar, begin: int, place: int) -> bool:
-    """Return whether the moment of a line tells a time of day and holds or touches a place."""
+    """Return whether the line's time has a time of day and contains or touches a place."""
     try:
         said, end = grammar.read(begin)
         if said != ParsedTime():
