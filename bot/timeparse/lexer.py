@@ -11,6 +11,7 @@ from memory.dates.folding import fold_letters
 _Meaning = TypeVar("_Meaning")
 
 _LONGEST_PHRASE = 5
+_MOST_DIGITS = 9
 MOST_TOKENS = 400
 """Maximum tokens of a line: a time stands early, or at the end of a short line, so longer text is ignored."""
 
@@ -88,6 +89,13 @@ class TokenLine:
     def glued(self, at: int) -> bool:
         """Return whether no space precedes the token."""
         return at < len(self.tokens) and self.tokens[at].glued
+
+    def integer(self, at: int) -> int | None:
+        """Return the token as an integer of at most nine digits; None for anything else."""
+        text = self.folded(at)
+        return (
+            int(text) if self.kind(at) == "number" and text.isdigit() and len(text) <= _MOST_DIGITS else None
+        )
 
     def find(self, table: Mapping[str, _Meaning], at: int) -> tuple[_Meaning, int] | None:
         """Return the meaning of the longest phrase of a table that begins at `at`, and the index after it."""

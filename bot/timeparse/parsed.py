@@ -99,6 +99,10 @@ class ParsedTime:
     """Aware: a time with an offset from UTC."""
 
 
+ParseResult = tuple[ParsedTime, int] | None
+"""What was parsed so far with what was found, and the index after it."""
+
+
 def as_date(day: OnDate, year: int) -> date | None:
     """Return the date in a year; None if that year lacks it."""
     try:

@@ -47,7 +47,7 @@ def begins_day_list(moment: ReadMoment) -> Finding:
 
 
 def ends_day_list(moment: ReadMoment) -> Finding:
-    """Detect a list whose last day is the time at the end: "mon, wed, fri", "friday or saturday", "monday to friday"."""
+    """Detect a list that ends with the day found: "mon, wed, fri", "friday or saturday", "monday to friday"."""
     line, known, at = moment.line, moment.words, moment.begin
     joins = (DAY_JOINS, known.and_, known.or_, known.until, known.range_)
     for join in range(max(1, at - 2), at + 1):

@@ -17,7 +17,7 @@ def check_days_left_out(grammar: Grammar, at: int) -> None:
 
 
 def leaves_days_out(moment: ReadMoment) -> Finding:
-    """Detect excluded days: "every day except sunday", "every day: walk the dog, not on Sundays", 每天8点吃药，星期天除外."""
+    """Detect excluded days: "every day except sunday", "every day: run, not on Sundays", 每天8点吃药，星期天除外."""
     line, known = moment.line, moment.words
     if not moment.said.every or moment.behind in COLONS:
         return False
