@@ -81,9 +81,12 @@ class ClockParser:
             hour, minute, second = [*map(int, line.folded(at).split(":")), 0][:3]
             return self._time_of_day(hour, minute, second, at, at + 1)
         if line.folded(at) == "halb" and (number := self._parse_whole_number(at + 1)):
-            return self._spoken_time((number[0] - 1) % 24, 30, at, number[1])
+            return self._minutes_past(number[0], -30, at, number[1])
         if after_at and line.folded(at) == "час" and line.folded(at + 1) in ("дня", "ночи"):
             return TimeOfDay(time(13 if line.folded(at + 1) == "дня" else 1), sure=True), at + 2
+        if line.folded(at) == "all una":  # one word with its apostrophe
+            past = line.find(words.past_the_hour, at + 1)
+            return self._minutes_past(1, past[0], at, past[1]) if past else self._spoken_time(1, 0, at, at + 1)
         if relative := self._parse_past_or_to(at):
             return relative
         if line.kind(at) == "number" and (dotted := _dotted(line.folded(at))):
@@ -110,7 +113,9 @@ class ClockParser:
             return self._spoken_time(value, minute, at, end)
         if not after_at or (self.line.glued(end) and line.kind(end) in ("word", "number")):
             return None
-        if (
+        if line.folded(at) == "uma" and line.text[line.tokens[at - 1].start :].startswith(("à", "À")):
+            end = line.skip(("hora",), end)  # "à uma", which is no article behind that accent
+        elif (
             line.folded(at) in _ONE_AS_ARTICLE
             and line.folded(at - 1) != "la"
             and not line.find(words.parts, end)
@@ -160,6 +165,8 @@ class ClockParser:
 
     def _minutes_past(self, hour: int, minutes: int, begin: int, end: int) -> tuple[TimeOfDay, int] | None:
         total = hour * 60 + minutes
+        if hour == 1 and minutes < 0:
+            total += 12 * 60  # "quarter to one" is as 12:45 is
         return self._spoken_time(total // 60 % 24, total % 60, begin, end)
 
     def _parse_past_or_to(self, at: int) -> tuple[TimeOfDay, int] | None:
