@@ -67,7 +67,7 @@ class ClockParser:
         text = " ".join(self.line.folded(each) for each in range(at, end))
         if parsed.clocks and text in _SHORT_PARTS and not self._follows_day(parsed, at):
             return None
-        today = text in self.words.todays
+        today = text in self.words.todays_parts
         if today and parsed.day and parsed.day != DaysAhead(0):
             return None
         return replace(parsed, part=part, today=today), end

@@ -21,7 +21,7 @@ from bot.timeparse.parsed import (
 )
 from bot.timeparse.recurrence import LAST
 
-_MOST_FILLERS = 4
+_MAX_FILLERS = 4
 _DAY_SIGNS = ("日", "号", "號", "일", "일에")
 _ARTICLES = ("le", "el", "il", "dia")
 
@@ -125,7 +125,7 @@ class DayParser:
         return None
 
     def parse_weekday_list(self, weekdays: list[int], end: int) -> tuple[list[int], int]:
-        known = {**self.words.weekdays, **self.words.all_such_days}
+        known = {**self.words.weekdays, **self.words.plural_weekdays}
         while True:
             after = end
             while (
@@ -193,19 +193,19 @@ class DayParser:
     def _parse_weekday(self, parsed: ParsedTime, at: int) -> ParseResult:
         after = self.line.skip(self.words.next, at)
         next_week = after > at
-        after = self.line.skip(self.words.this_one, at) if after == at else after
+        after = self.line.skip(self.words.this, at) if after == at else after
         first = self.line.find(self.words.weekdays, after)
         if first is None and parsed.every:  # every two weeks on mondays
-            first = self.line.find(self.words.all_such_days, after)
+            first = self.line.find(self.words.plural_weekdays, after)
         if first is None:
             return None
         weekdays, end = [first[0]], first[1]
-        if (after := self.line.skip(self.words.next_behind, end)) > end:
+        if (after := self.line.skip(self.words.next_after, end)) > end:
             return replace(parsed, day=OnWeekdays(tuple(weekdays))), after
-        behind = self.line.skip(self.words.next, end)
+        following = self.line.skip(self.words.next, end)
         if (period := self.line.find(self.words.next_periods, end)) and period[0] == "week":
             next_week, end = True, period[1]
-        elif behind > end and (unit := self.line.find(self.words.units, behind)) and unit[0] == "week":
+        elif following > end and (unit := self.line.find(self.words.units, following)) and unit[0] == "week":
             next_week, end = True, unit[1]
         if parsed.every:
             weekdays, end = self.parse_weekday_list(weekdays, end)
@@ -215,7 +215,7 @@ class DayParser:
 
     def _parse_date_after_weekday(self, parsed: ParsedTime, at: int) -> ParseResult:
         """Parse "Friday, 4 December", "Freitag, der 4.12."."""
-        for _ in range(_MOST_FILLERS):
+        for _ in range(_MAX_FILLERS):
             for parse in (self._parse_numeric_date, self.parse_date_with_month, self.parse_day_of_month):
                 if found := parse(parsed, at):
                     return found

@@ -58,14 +58,14 @@ def rule_in_words(rule: Recurrence) -> str:
     """Return `every 2 weeks on Monday and Thursday at 08:00`."""
     if rule.unit == "minutes":
         hours, rest = divmod(rule.count, 60)
-        return _every(rule.count, "minute") if rest else _every(hours, "hour")
+        return _interval_in_words(rule.count, "minute") if rest else _interval_in_words(hours, "hour")
     days = [phrases.WEEKDAYS[each] for each in rule.weekdays]
-    at = phrases.RULE_AT.format(times=_listed([_time(each) for each in rule.times]))
-    every = _every(rule.count, rule.unit.removesuffix("s"))
+    at = phrases.RULE_AT.format(times=_join_list([_format_time(each) for each in rule.times]))
+    every = _interval_in_words(rule.count, rule.unit.removesuffix("s"))
     if rule.unit == "weeks" and rule.count == 1 and tuple(rule.weekdays) == WORKDAYS:
         every = phrases.RULE_WORKDAYS
     elif rule.unit == "weeks":
-        every = phrases.RULE_WEEK_DAYS.format(every=every, days=_listed(days))
+        every = phrases.RULE_WEEK_DAYS.format(every=every, days=_join_list(days))
     elif rule.unit == "months" and days:
         every = phrases.RULE_NTH.format(every=every, nth=phrases.NTH[rule.day], day=days[0])
     elif rule.unit == "months":
@@ -78,17 +78,17 @@ def rule_in_words(rule: Recurrence) -> str:
     return f"{every} {at}"
 
 
-def _every(count: int, unit: str) -> str:
+def _interval_in_words(count: int, unit: str) -> str:
     return (
         phrases.RULE_ONE.format(unit=unit) if count == 1 else phrases.RULE_MANY.format(count=count, unit=unit)
     )
 
 
-def _time(at: time) -> str:
+def _format_time(at: time) -> str:
     return f"{at:%H:%M:%S}" if at.second else f"{at:%H:%M}"
 
 
-def _listed(items: list[str]) -> str:
+def _join_list(items: list[str]) -> str:
     if len(items) < 2:
         return "".join(items)
     return phrases.AND.format(first=", ".join(items[:-1]), last=items[-1])

@@ -12,7 +12,7 @@ from bot.timeparse.parsed import (
 from bot.timeparse.recurrence_parser import RecurrenceParser
 from bot.timeparse.span_parser import SpanParser
 
-_MOST_FILLERS = 4
+_MAX_FILLERS = 4
 _ORDINALS = ("o", "a", "°", "er")
 
 
@@ -45,7 +45,7 @@ class Grammar:
 
     def _parse_next(self, parsed: ParsedTime, at: int) -> ParseResult:
         after_at = False
-        for _ in range(_MOST_FILLERS):
+        for _ in range(_MAX_FILLERS):
             parsers = (self._recurrences.parse, self._days.parse, self._clocks.parse_part)
             found = [each for parse in parsers if (each := parse(parsed, at))]
             if clock := self._clocks.parse(parsed, at, after_at):

@@ -10,8 +10,8 @@ from memory.dates.folding import fold_letters
 
 _Meaning = TypeVar("_Meaning")
 
-_LONGEST_PHRASE = 5
-_MOST_DIGITS = 9
+_MAX_PHRASE_TOKENS = 5
+_MAX_DIGITS = 9
 MOST_TOKENS = 400
 """Maximum tokens of a line: a time stands early, or at the end of a short line, so longer text is ignored."""
 
@@ -42,7 +42,7 @@ class LineToken:
     """Whether no space precedes it."""
 
 
-def tokens_of(line: str) -> list[LineToken]:
+def tokenize(line: str) -> list[LineToken]:
     """Split the beginning of a line into tokens; Chinese into the longest known words."""
     found: list[LineToken] = []
     place = 0
@@ -71,7 +71,7 @@ class TokenLine:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tokens = tokens_of(text)
+        self.tokens = tokenize(text)
 
     @property
     def is_whole(self) -> bool:
@@ -94,7 +94,7 @@ class TokenLine:
         """Return the token as an integer of at most nine digits; None for anything else."""
         text = self.folded(at)
         return (
-            int(text) if self.kind(at) == "number" and text.isdigit() and len(text) <= _MOST_DIGITS else None
+            int(text) if self.kind(at) == "number" and text.isdigit() and len(text) <= _MAX_DIGITS else None
         )
 
     def find(self, table: Mapping[str, _Meaning], at: int) -> tuple[_Meaning, int] | None:
@@ -104,7 +104,7 @@ class TokenLine:
 
     def skip(self, phrases: Collection[str], at: int) -> int:
         """Return the index after the longest of the phrases that begins at `at`; else `at`."""
-        for after in range(min(at + _LONGEST_PHRASE, len(self.tokens)), at, -1):
+        for after in range(min(at + _MAX_PHRASE_TOKENS, len(self.tokens)), at, -1):
             if self._phrase(at, after) in phrases:
                 return after
         return at

@@ -67,7 +67,7 @@ _WEEKDAYS: Mapping[int, str] = {
     5: "周六/星期六/礼拜六/週六/土曜日/土曜/토요일/토요일에/sabados/samedis",
     6: "周日/周天/星期日/星期天/礼拜天/週日/日曜日/日曜/일요일/일요일에/domingos/dimanches",
 }
-_ALL_SUCH_DAYS: Mapping[int, str] = {
+_PLURAL_WEEKDAYS: Mapping[int, str] = {
     0: "mondays/montags/los lunes/по понедельникам/월요일마다",
     1: "tuesdays/dienstags/los martes/по вторникам/화요일마다",
     2: "wednesdays/mittwochs/los miercoles/по средам/수요일마다",
@@ -101,7 +101,7 @@ _PARTS: Mapping[DayPart, str] = {
     "midnight": "midnight/mitternacht/minuit/a minuit/medianoche/a medianoche/mezzanotte/a mezzanotte/meia noite/"
     "a meia noite/meia - noite/a meia - noite/полночь/в полночь/午夜/자정/자정에",
 }
-_TODAYS: tuple[str, ...] = (
+_TODAY_PREFIXES: tuple[str, ...] = (
     "this ",
     "heute ",
     "ce ",
@@ -146,7 +146,7 @@ _NTH: Mapping[int, str] = {
     -1: "last/letzten/letzter/letzte/最后一个/最后一/最後一/最終/마지막",
 }
 _NEXT = "next/nachste/nachsten/nachster/nachstes/nachstem/naechste/naechsten/下/下个/下一个/下個"
-_THIS_ONE = (
+_THIS = (
     "proximo/proxima/prossimo/prossima/this/coming/the coming/diese/diesen/dieser/dieses/"
     "kommende/kommenden/kommender/这/这个/本"
 )
@@ -154,7 +154,7 @@ _IN = "in/within/after/nach/dans/en/tra/fra/dentro de/em/daqui a/через/再�
 _LATER = (
     "from now/later/spater/plus tard/mas tarde/piu tardi/mais tarde/后/後/之后/以后/之後/以後/후/후에/뒤/뒤에"
 )
-_OR_SO = (
+_APPROXIMATELY = (
     "or so/oder so/sharp/on the dot/exactly/en punto/in punto/em ponto/pile/左右/ごろ/ごろに/頃/頃 に/ころ"
 )
 """After a time: about then, or exactly then; ignored."""
@@ -224,7 +224,7 @@ _FILLERS = (
     "on/at/@/the/by/this/am/um/om/gegen/den/der/dem/im/zum/of/in/,/starting/start/from/beginning/ab/beginnend/"
     "le/la/el/il/a/à/las/dia/el dia/no dia/na/no/em/в/во/在/的/于/の/に"
 )
-_NEXT_BEHIND = "prochain/prochaine/proximo/proxima/que viene/prossimo/prossima/que vem"
+_NEXT_AFTER = "prochain/prochaine/proximo/proxima/que viene/prossimo/prossima/que vem"
 """After a weekday: the nearest one."""
 _LEADING = "me/mich/mir/please/bitte/remind me/提醒我"
 _BEFORE_TEXT = "to/に/에/提醒我"
@@ -245,7 +245,7 @@ _EXCEPT = (
     "excepte/hormis/excepto/salvo/menos/menos los/tranne/eccetto/meno/exceto/кроме/除了/除/除外/以外"
 )
 """After a repetition: excludes some of it."""
-_LEFT_OUT = (
+_EXCLUDED_AFTER = (
     "以外/以外 は/以外 の/を 除 いて/を 除 いた/を 除 く/を 除 き/は 除 く/除外/之外/外/不用/不要/は 休み/は お 休み/"
     "빼고/을 빼고/제외하고/제외/말고/만 빼고/제외한"
 )
@@ -292,25 +292,25 @@ class TimeLexicon:
 
     def __init__(self) -> None:
         shared = load_lexicon()
-        self.units: dict[str, TimeUnit] = {**_only(shared.units), **_table(_UNITS)}
+        self.units: dict[str, TimeUnit] = {**_long_units(shared.units), **_table(_UNITS)}
         self.numbers = {**shared.numbers, **_table(_NUMBERS), **_han_numbers()}
         self.days = {word: days for word, days in shared.days.items() if days > 0} | {"heute": 0}
         self.days.update(_table({0: "aujourd hui/hoy/oggi/hoje/сегодня"}))
         self.days.update(_table(_DAYS))
         self.days_with_part = _table(_DAYS_WITH_PART)
         self.weekdays = {**shared.weekdays, **_table(_WEEKDAYS)}
-        self.all_such_days = _table(_ALL_SUCH_DAYS)
+        self.plural_weekdays = _table(_PLURAL_WEEKDAYS)
         self.months = dict(shared.months)
         self.parts = _table(_PARTS)
-        self.todays = frozenset(
-            each for each in self.parts if each.startswith(_TODAYS) or self.parts[each] == "tonight"
+        self.todays_parts = frozenset(
+            each for each in self.parts if each.startswith(_TODAY_PREFIXES) or self.parts[each] == "tonight"
         )
         self.workdays, self.weekend = _phrases(_WORKDAYS), _phrases(_WEEKEND)
         self.every, self.every_unit, self.second = _phrases(_EVERY), _table(_EVERY_UNIT), _phrases(_SECOND)
         self.nth = _table(_NTH)
-        self.next, self.this_one = _phrases(_NEXT), _phrases(_THIS_ONE)
-        self.within, self.or_so = _phrases(_IN), _phrases(_OR_SO)
-        self.later = _phrases(_LATER) | self.or_so
+        self.next, self.this = _phrases(_NEXT), _phrases(_THIS)
+        self.within, self.approximately = _phrases(_IN), _phrases(_APPROXIMATELY)
+        self.later = _phrases(_LATER) | self.approximately
         self.half, self.quarter, self.and_a_half = _phrases(_HALF), _phrases(_QUARTER), _phrases(_AND_A_HALF)
         self.minutes, self.and_ = _table(_MINUTES), _phrases(_AND)
         self.bare_units = _phrases(_BARE_UNITS)
@@ -318,7 +318,7 @@ class TimeLexicon:
         self.past, self.to = _phrases(_PAST), _phrases(_TO)
         self.fillers, self.leading = _phrases(_FILLERS), _phrases(_LEADING)
         self.before_text, self.until = _phrases(_BEFORE_TEXT), _phrases(_UNTIL)
-        self.next_behind, self.ago = _phrases(_NEXT_BEHIND), _phrases(_AGO)
+        self.next_after, self.ago = _phrases(_NEXT_AFTER), _phrases(_AGO)
         self.before_or_after, self.except_ = _phrases(_BEFORE_OR_AFTER), _phrases(_EXCEPT)
         self.next_periods, self.past_the_hour = _table(_NEXT_PERIODS), _table(_PAST_THE_HOUR)
         self.of_every_month, self.vague, self.about = (
@@ -326,7 +326,7 @@ class TimeLexicon:
             _phrases(_VAGUE),
             _phrases(_ABOUT),
         )
-        self.left_out = _phrases(_LEFT_OUT)
+        self.excluded_after = _phrases(_EXCLUDED_AFTER)
         self.spoken_minutes, self.few_minutes = _table(_SPOKEN_MINUTES), _table(_FEW_MINUTES)
         self.or_hour = _phrases(_OR_HOUR)
         self.for_ = _phrases(_FOR)
@@ -351,7 +351,7 @@ def _han_numbers() -> dict[str, int]:
     return {ten + digits[one]: value + one for ten, value in tens for one in range(10)}
 
 
-def _only(units: Mapping[str, str]) -> dict[str, TimeUnit]:
+def _long_units(units: Mapping[str, str]) -> dict[str, TimeUnit]:
     return {word: unit for word, unit in units.items() if unit in ("day", "week", "month", "year")}  # type: ignore[misc]
 
 

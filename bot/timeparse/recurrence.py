@@ -95,7 +95,7 @@ class Recurrence:
         try:
             if self.unit == "minutes":
                 return self._minutes_after(moment).astimezone(zone)
-            return self._on_the_wall(moment.astimezone(UTC), zone).astimezone(zone)
+            return self._next_local_time(moment.astimezone(UTC), zone).astimezone(zone)
         except OverflowError:
             return None
 
@@ -104,7 +104,7 @@ class Recurrence:
         passed = (moment.astimezone(UTC) - self.start) // step + 1
         return self.start + max(passed, 0) * step
 
-    def _on_the_wall(self, moment: datetime, zone: ZoneInfo) -> datetime:
+    def _next_local_time(self, moment: datetime, zone: ZoneInfo) -> datetime:
         """Try periods in order, and one more after a match: a clock change may move a time past the next one."""
         wall = moment.astimezone(zone).date()
         period = max(self._period_of(wall) - 2, 0)
@@ -146,22 +146,22 @@ class Recurrence:
                 year, month = divmod(start.year * 12 + start.month - 1 + steps, 12)
                 days = [self._of_month(year, month + 1)]
             case "years":
-                days = [_clamped(start.year + steps, start.month, start.day)]
+                days = [_clamp_day(start.year + steps, start.month, start.day)]
             case _:
                 days = [start + timedelta(days=steps)]
         return (day for day in days if day >= start)
 
     def _of_month(self, year: int, month: int) -> date:
         if not self.weekdays:
-            return _clamped(year, month, 31 if self.day == LAST else self.day)
+            return _clamp_day(year, month, 31 if self.day == LAST else self.day)
         return nth_weekday(year, month, self.day, self.weekdays[0])
 
 
 def nth_weekday(year: int, month: int, nth: int, weekday: int) -> date:
     """Return the nth given weekday of a month (Monday is 0); -1, or a missing fifth, is the last."""
-    first = _clamped(year, month, 1)
+    first = _clamp_day(year, month, 1)
     first += timedelta(days=(weekday - first.weekday()) % 7)
-    last = _clamped(year, month, 31)
+    last = _clamp_day(year, month, 31)
     weeks = (last - first).days // 7
     return first + timedelta(weeks=weeks if nth == LAST else min(nth - 1, weeks))
 
@@ -174,10 +174,10 @@ def on_wall(moment: datetime, zone: ZoneInfo) -> datetime:
 def months_later(day: date, months: int) -> date:
     """Return the same day of a later month, or its last day."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
-    return _clamped(year, month + 1, day.day)
+    return _clamp_day(year, month + 1, day.day)
 
 
-def _clamped(year: int, month: int, day: int) -> date:
+def _clamp_day(year: int, month: int, day: int) -> date:
     if year > date.max.year:
         raise OverflowError("the calendar ends")
     return date(year, month, min(day, monthrange(year, month)[1]))

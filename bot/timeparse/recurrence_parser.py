@@ -35,7 +35,7 @@ class RecurrenceParser:
             return None
         if found := self.line.find(self.words.every_unit, at):
             return replace(parsed, every=_interval(1, found[0])), found[1]
-        if not parsed.day and (such := self.line.find(self.words.all_such_days, at)):
+        if not parsed.day and (such := self.line.find(self.words.plural_weekdays, at)):
             weekdays, end = self._days.parse_weekday_list([such[0]], such[1])
             return replace(parsed, every=Every("week"), day=OnWeekdays(tuple(weekdays))), end
         if self.line.folded(at) in _WORKDAYS:

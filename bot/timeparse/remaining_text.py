@@ -5,7 +5,7 @@ from collections.abc import Collection
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from bot.timeparse.ambiguity.exclusions import end_of_left_out
+from bot.timeparse.ambiguity.exclusions import skip_exclusion
 from bot.timeparse.grammar import Grammar
 from bot.timeparse.lexer import TokenLine
 from bot.timeparse.lexicon import words
@@ -35,30 +35,30 @@ class RemainingText:
     def find(self, text: str, refused: TimeParseError) -> str:
         """Return the text beside a refused time; "" if they cannot be separated."""
         if refused.refusal == "except":
-            return self._rest(_without_days_left_out(text)).strip(_MARKS)
-        return self._behind(text, str(refused)) or self._before(text, str(refused))
+            return self._rest_of(_strip_exclusions(text)).strip(_MARKS)
+        return self._find_after(text, str(refused)) or self._find_before(text, str(refused))
 
-    def _behind(self, text: str, reason: str) -> str:
+    def _find_after(self, text: str, reason: str) -> str:
         if not self._begins_with_moment(text):
             return ""
         spans = self._spans(text)
         for count in range(1, len(spans)):
-            if self._refusal(text[: spans[count - 1][1]]) == reason:
-                rest = text[spans[count if self._spaced else _end_of_moment(text, count)][0] :]
-                if self._refusal(rest) == _UNREAD:
+            if self._reason_for(text[: spans[count - 1][1]]) == reason:
+                rest = text[spans[count if self._spaced else _skip_moment(text, count)][0] :]
+                if self._reason_for(rest) == _UNREAD:
                     return rest
-                beside = self._rest(rest)
+                beside = self._rest_of(rest)
                 return beside if rest.endswith(beside) else ""
         return ""
 
-    def _before(self, text: str, reason: str) -> str:
+    def _find_before(self, text: str, reason: str) -> str:
         spans = self._spans(text)
         for at in range(len(spans) - 1, 0, -1):
             begin = spans[at][0]
-            if self._refusal(text[begin:]) != reason or self._refusal(text[:begin]) != _UNREAD:
+            if self._reason_for(text[begin:]) != reason or self._reason_for(text[:begin]) != _UNREAD:
                 continue
-            end = next(end for _, end in spans[at:] if self._refusal(text[begin:end]) == reason)
-            if text[end:].strip() and (self._refusal(text[end:]) or self._rest(text[end:])):
+            end = next(end for _, end in spans[at:] if self._reason_for(text[begin:end]) == reason)
+            if text[end:].strip() and (self._reason_for(text[end:]) or self._rest_of(text[end:])):
                 return ""
             before = [text[slice(*span)] for span in spans[:at]]
             while len(before) > 1 and fold_letters(before[-1]) in _BEFORE_TIME:
@@ -74,7 +74,7 @@ class RemainingText:
             except TimeParseError:
                 return True
         first = next((word for word in text.split() if fold_letters(word) not in _BEFORE_TIME), "")
-        return any(map(str.isdigit, first)) or self._refusal(first) != _UNREAD
+        return any(map(str.isdigit, first)) or self._reason_for(first) != _UNREAD
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Return the spans of the words; in scripts without spaces, of the tokens."""
@@ -82,7 +82,7 @@ class RemainingText:
             return [match.span() for match in re.finditer(r"\S+", text)]
         return [(token.start, token.end) for token in TokenLine(text).tokens]
 
-    def _refusal(self, text: str) -> str:
+    def _reason_for(self, text: str) -> str:
         """Return why the parser refuses a text; "" if it accepts it."""
         try:
             read_when(text, self._now, self._zone)
@@ -90,24 +90,24 @@ class RemainingText:
             return str(error)
         return ""
 
-    def _rest(self, text: str) -> str:
+    def _rest_of(self, text: str) -> str:
         try:
             return read_when(text, self._now, self._zone)[1]
         except TimeParseError:
             return ""
 
 
-def _without_days_left_out(text: str) -> str:
+def _strip_exclusions(text: str) -> str:
     """Return the text without "except sundays", 星期天除外 and the like."""
     line = TokenLine(text)
     for at, token in enumerate(line.tokens):
-        if (end := end_of_left_out(line, words(), at)) > at:
+        if (end := skip_exclusion(line, words(), at)) > at:
             rest = text[line.tokens[end - 1].end :].lstrip(_MARKS)
             return f"{text[: token.start].rstrip(_MARKS)} {rest}".strip()
     return text
 
 
-def _end_of_moment(text: str, at: int) -> int:
+def _skip_moment(text: str, at: int) -> int:
     """Return the index after the tokens from `at` on that continue a time: 点 after 3, 后 after 小时, 周末."""
     line, known = TokenLine(text), words()
     while at < len(line.tokens) - 1:

@@ -24,7 +24,7 @@ from bot.timeparse.parsed import (
 )
 from bot.timeparse.recurrence import LAST, Recurrence, months_later, nth_weekday, on_wall
 
-USUAL_TIME = time(9)
+DEFAULT_TIME = time(9)
 """Time of a day that is named without one."""
 PARTS: dict[DayPart, time] = {
     "morning": time(9),
@@ -35,28 +35,28 @@ PARTS: dict[DayPart, time] = {
     "night": time(21),
     "midnight": time(0),
 }
-_DARK: tuple[DayPart, ...] = ("evening", "tonight", "night")
+_EVENING_PARTS: tuple[DayPart, ...] = ("evening", "tonight", "night")
 _LATEST_EARLY_HOUR = 4
-_SMALL_HOURS = 4
+_NIGHT_END_HOUR = 4
 """Before this hour "tonight at 2" is on the next calendar day."""
 
 
-def settle(said: ParsedTime, now: datetime, zone: ZoneInfo) -> When:
+def resolve(parsed: ParsedTime, now: datetime, zone: ZoneInfo) -> When:
     """Return the time, or the repetition with its first time. Raises TimeParseError if it is in the past or invalid."""
     try:
-        if said.every:
-            when = _again(said, said.every, now, zone)
+        if parsed.every:
+            when = _resolve_recurrence(parsed, parsed.every, now, zone)
         else:
-            elapses = said.span is not None and bool(said.span.elapsed)
-            when = When(_once(said, now, zone), on_wall=not (said.instant or elapses))
+            elapses = parsed.span is not None and bool(parsed.span.elapsed)
+            when = When(_resolve_once(parsed, now, zone), on_wall=not (parsed.instant or elapses))
     except (OverflowError, ValueError):
         raise TimeParseError("too_far") from None
-    if said.weekday is not None and said.weekday != when.due.weekday():
+    if parsed.weekday is not None and parsed.weekday != when.due.weekday():
         raise TimeParseError(
             "other_day",
             day=f"{when.due.day} {phrases.MONTHS[when.due.month - 1]} {when.due.year}",
             weekday=phrases.WEEKDAYS[when.due.weekday()],
-            told=phrases.WEEKDAYS[said.weekday],
+            told=phrases.WEEKDAYS[parsed.weekday],
             example=f"{when.due:%Y-%m-%d %H:%M}",
         )
     if when.due.astimezone(UTC) <= now.astimezone(UTC):
@@ -64,29 +64,31 @@ def settle(said: ParsedTime, now: datetime, zone: ZoneInfo) -> When:
     return when
 
 
-def _once(said: ParsedTime, now: datetime, zone: ZoneInfo) -> datetime:
-    if said.instant:
-        return said.instant.astimezone(zone)
+def _resolve_once(parsed: ParsedTime, now: datetime, zone: ZoneInfo) -> datetime:
+    if parsed.instant:
+        return parsed.instant.astimezone(zone)
     wall = now.astimezone(zone)
     today = wall.date()
-    if said.span:
-        times = _times(said)
-        day = months_later(today, said.span.months) + timedelta(days=said.span.days)
-        if isinstance(said.day, OnWeekdays):
-            day += timedelta(days=said.day.weekdays[0] - day.weekday())
-            times = times or (USUAL_TIME,)
+    if parsed.span:
+        times = _times_of_day(parsed)
+        day = months_later(today, parsed.span.months) + timedelta(days=parsed.span.days)
+        if isinstance(parsed.day, OnWeekdays):
+            day += timedelta(days=parsed.day.weekdays[0] - day.weekday())
+            times = times or (DEFAULT_TIME,)
         elif day == today:
-            return (now.astimezone(UTC) + said.span.elapsed).astimezone(zone)
+            return (now.astimezone(UTC) + parsed.span.elapsed).astimezone(zone)
         at = times[0] if times else wall.time().replace(microsecond=0)
-        return (on_wall(datetime.combine(day, at), zone).astimezone(UTC) + said.span.elapsed).astimezone(zone)
-    times = _times(said) or (USUAL_TIME,)
-    named = said.day or (DaysAhead(0) if said.today else None)
-    if named == DaysAhead(0) and not (said.clocks or said.part):
+        return (on_wall(datetime.combine(day, at), zone).astimezone(UTC) + parsed.span.elapsed).astimezone(
+            zone
+        )
+    times = _times_of_day(parsed) or (DEFAULT_TIME,)
+    named = parsed.day or (DaysAhead(0) if parsed.today else None)
+    if named == DaysAhead(0) and not (parsed.clocks or parsed.part):
         raise TimeParseError("today")
-    later = timedelta(days=1) if _small_hours(said, times[0]) and named else timedelta()
-    if named is None and said.part == "midnight":
+    later = timedelta(days=1) if _is_after_midnight(parsed, times[0]) and named else timedelta()
+    if named is None and parsed.part == "midnight":
         later = timedelta()
-    if named == DaysAhead(0) and said.part == "midnight" and not said.clocks:
+    if named == DaysAhead(0) and parsed.part == "midnight" and not parsed.clocks:
         later = timedelta(days=1)
     due: datetime | None = None
     for day in _days(named, today):
@@ -137,18 +139,18 @@ def _days(day: Day | None, today: date) -> Iterator[date]:
                 yield date(today.year + 1, 1, 1)
 
 
-def _again(said: ParsedTime, every: Every, now: datetime, zone: ZoneInfo) -> When:
+def _resolve_recurrence(parsed: ParsedTime, every: Every, now: datetime, zone: ZoneInfo) -> When:
     today = now.astimezone(zone).date()
     if every.unit == "minute":
         start = now.astimezone(UTC).replace(microsecond=0) + timedelta(minutes=every.count)
-        if said.clocks or said.day or said.part:
-            start = _once(replace(said, every=None), now, zone).astimezone(UTC)
+        if parsed.clocks or parsed.day or parsed.part:
+            start = _resolve_once(replace(parsed, every=None), now, zone).astimezone(UTC)
             if start <= now.astimezone(UTC):
                 raise TimeParseError("past", moment=moment_in_full(start, zone))
         rule = Recurrence("minutes", every.count, start)
         return When(start.astimezone(zone), str(rule), on_wall=False)
-    rule = _rule(said, every, today)
-    anchored = isinstance(said.day, OnWeekdays | OnDayOfMonth | OnNthWeekday | OnDate)
+    rule = _build_recurrence(parsed, every, today)
+    anchored = isinstance(parsed.day, OnWeekdays | OnDayOfMonth | OnNthWeekday | OnDate)
     if every.count > 1 and anchored:
         first = replace(rule, count=1).next_after(now, zone)
         if first is not None:
@@ -159,15 +161,15 @@ def _again(said: ParsedTime, every: Every, now: datetime, zone: ZoneInfo) -> Whe
     return When(due, str(rule))
 
 
-def _rule(said: ParsedTime, every: Every, today: date) -> Recurrence:
-    times = tuple(sorted(set(_times(said) or (USUAL_TIME,))))
+def _build_recurrence(parsed: ParsedTime, every: Every, today: date) -> Recurrence:
+    times = tuple(sorted(set(_times_of_day(parsed) or (DEFAULT_TIME,))))
     start = today
-    if isinstance(said.day, DaysAhead | OnDate | NextPeriod):
-        days = list(_days(said.day, today))
+    if isinstance(parsed.day, DaysAhead | OnDate | NextPeriod):
+        days = list(_days(parsed.day, today))
         start = next((day for day in days if day >= today), days[-1])
     weekdays: tuple[int, ...] = ()
     number = 0
-    match every.unit, said.day:
+    match every.unit, parsed.day:
         case "week", OnWeekdays(weekdays, next_week):
             weekdays = tuple(sorted(set(weekdays)))
             if next_week:
@@ -200,17 +202,17 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time())
 
 
-def _times(said: ParsedTime) -> tuple[time, ...]:
-    if said.clocks:
-        if said.part is None and all(clock.at.hour <= 12 for clock in said.clocks):
-            return tuple(_by_day(clock) for clock in said.clocks)
-        return tuple(_in_part(clock, said.part) for clock in said.clocks)
-    if said.part == "early":
+def _times_of_day(parsed: ParsedTime) -> tuple[time, ...]:
+    if parsed.clocks:
+        if parsed.part is None and all(clock.at.hour <= 12 for clock in parsed.clocks):
+            return tuple(_in_daytime(clock) for clock in parsed.clocks)
+        return tuple(_in_part(clock, parsed.part) for clock in parsed.clocks)
+    if parsed.part == "early":
         raise TimeParseError("unread")
-    return (PARTS[said.part],) if said.part else ()
+    return (PARTS[parsed.part],) if parsed.part else ()
 
 
-def _by_day(clock: TimeOfDay) -> time:
+def _in_daytime(clock: TimeOfDay) -> time:
     """Return "at 3" as an afternoon time: people say so if they mean the night."""
     early = clock.spoken and not clock.sure and 1 <= clock.at.hour <= _LATEST_EARLY_HOUR
     return clock.at.replace(hour=clock.at.hour + 12) if early else clock.at
@@ -223,10 +225,10 @@ def _in_part(clock: TimeOfDay, part: DayPart | None) -> time:
         return clock.at
     if hour == 12 and part in ("night", "tonight", "midnight", "early"):
         return clock.at.replace(hour=0)
-    if hour < 12 and (part == "afternoon" or (part in _DARK and hour >= _SMALL_HOURS)):
+    if hour < 12 and (part == "afternoon" or (part in _EVENING_PARTS and hour >= _NIGHT_END_HOUR)):
         return clock.at.replace(hour=hour + 12)
     return clock.at
 
 
-def _small_hours(said: ParsedTime, at: time) -> bool:
-    return said.part in _DARK and bool(said.clocks) and at.hour < _SMALL_HOURS
+def _is_after_midnight(parsed: ParsedTime, at: time) -> bool:
+    return parsed.part in _EVENING_PARTS and bool(parsed.clocks) and at.hour < _NIGHT_END_HOUR

@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.timeparse import TimeParseError, read_when
-from bot.timeparse.ambiguity.check import AmbiguityCheck, ReadMoment
-from bot.timeparse.ambiguity.table import AT_THE_BEGINNING, AT_THE_END
+from bot.timeparse.ambiguity.check import AmbiguityCheck, MomentInLine
+from bot.timeparse.ambiguity.table import END_CHECKS, START_CHECKS
 from bot.timeparse.grammar import Grammar
 from bot.timeparse.lexer import TokenLine
 from bot.timeparse.parsed import ParsedTime
@@ -689,7 +689,7 @@ def test_what_is_only_half_understood_is_refused_with_an_example(phrase: str) ->
     assert any(mend in str(refused.value) for mend in ("`", "past"))
 
 
-@pytest.mark.parametrize("check", [*AT_THE_BEGINNING, *AT_THE_END], ids=lambda check: check.name)
+@pytest.mark.parametrize("check", [*START_CHECKS, *END_CHECKS], ids=lambda check: check.name)
 def test_each_check_finds_a_phrase(check: AmbiguityCheck) -> None:
     phrases = [row.split(" | ")[0] for row in REFUSED.splitlines()]
     assert any(finds(check, phrase) for phrase in phrases)
@@ -697,9 +697,9 @@ def test_each_check_finds_a_phrase(check: AmbiguityCheck) -> None:
 
 def finds(check: AmbiguityCheck, phrase: str) -> bool:
     grammar = Grammar(TokenLine(phrase))
-    begins = range(1, len(grammar.line.tokens)) if check in AT_THE_END else [0]
+    begins = range(1, len(grammar.line.tokens)) if check in END_CHECKS else [0]
     try:
-        moments = [ReadMoment(grammar, *_read_at(grammar, begin)) for begin in begins]
+        moments = [MomentInLine(grammar, *_read_at(grammar, begin)) for begin in begins]
     except TimeParseError:
         return False
     return any(moment.end > moment.begin and check.find(moment) for moment in moments)

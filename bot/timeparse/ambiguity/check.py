@@ -11,7 +11,7 @@ from bot.timeparse.moment import TimeParseReason
 from bot.timeparse.parsed import ParsedTime
 
 _NOON = 12
-LOOKED_THROUGH = 16
+MAX_SEARCHED_TOKENS = 16
 """Tokens around a time that are searched for another one."""
 CLOCK_KINDS = ("clock", "number")
 COLONS = (":", "：")
@@ -21,11 +21,11 @@ DAY_JOINS = frozenset((",", "、", "/", "&", "-", "–", "—"))
 
 
 @dataclass(frozen=True, slots=True)
-class ReadMoment:
+class MomentInLine:
     """A time parsed from tokens `begin` to `end`, in a line that may change its meaning."""
 
     grammar: Grammar
-    said: ParsedTime
+    parsed: ParsedTime
     begin: int
     end: int
 
@@ -38,21 +38,21 @@ class ReadMoment:
         return self.grammar.words
 
     @property
-    def comes_again(self) -> bool:
-        return self.said.every is not None
+    def repeats(self) -> bool:
+        return self.parsed.every is not None
 
     @property
-    def behind(self) -> str:
+    def next_word(self) -> str:
         """The token after it."""
         return self.line.folded(self.end)
 
     @property
     def lacks_time(self) -> bool:
         """Return whether it names a day, or repeats on days, without a time of day."""
-        every = self.said.every
-        return bool(self.said.day or (every and every.unit != "minute")) and not self.said.clocks
+        every = self.parsed.every
+        return bool(self.parsed.day or (every and every.unit != "minute")) and not self.parsed.clocks
 
-    def goes_on_with(self, phrases: Collection[str]) -> bool:
+    def continues_with(self, phrases: Collection[str]) -> bool:
         return self.line.skip(phrases, self.end) > self.end
 
     def text(self, begin: int, end: int) -> str:
@@ -67,11 +67,11 @@ class AmbiguityCheck(NamedTuple):
     """One way in which a time may be misunderstood."""
 
     name: str
-    find: Callable[[ReadMoment], Finding]
+    find: Callable[[MomentInLine], Finding]
     refusal: TimeParseReason
 
 
-def is_hour(moment: ReadMoment, at: int) -> bool:
+def is_hour(moment: MomentInLine, at: int) -> bool:
     """Return whether an hour stands there, as a number or as a word that is not an article."""
     number = moment.line.find(moment.words.numbers, at)
     return moment.line.kind(at) in CLOCK_KINDS or (number is not None and 1 < number[0] <= _NOON)

@@ -1,6 +1,6 @@
 """Detect a second day in a time that may only have one."""
 
-from bot.timeparse.ambiguity.check import DAY_JOINS, Finding, ReadMoment
+from bot.timeparse.ambiguity.check import DAY_JOINS, Finding, MomentInLine
 
 SHORT_WEEKDAYS = ("sun", "sat", "wed", "mon")
 """Also other words: "sun cream", "mon ami"."""
@@ -11,25 +11,25 @@ _HAN_WEEKDAYS = frozenset("一二三四五六日天")
 _KOREAN_WEEKDAYS = tuple(f"{day}요일" for day in "월화수목금토일")
 
 
-def has_second_weekday(moment: ReadMoment) -> Finding:
+def has_second_weekday(moment: MomentInLine) -> Finding:
     """Detect a second weekday: "monday and tuesday"."""
-    behind = moment.line.skip(moment.words.and_, moment.end)
-    once = moment.said.day is not None and moment.said.every is None
-    return once and behind > moment.end and moment.line.find(moment.words.weekdays, behind) is not None
+    following = moment.line.skip(moment.words.and_, moment.end)
+    once = moment.parsed.day is not None and moment.parsed.every is None
+    return once and following > moment.end and moment.line.find(moment.words.weekdays, following) is not None
 
 
-def names_another_day(moment: ReadMoment) -> Finding:
+def has_another_day(moment: MomentInLine) -> Finding:
     """Detect a second day after the first: "mon-fri", "mon, wed", "next month on the 15th"."""
-    if not moment.said.day:
+    if not moment.parsed.day:
         return False
     line, known, end = moment.line, moment.words, moment.end
-    joined = end + (moment.behind in DAY_JOINS)
+    joined = end + (moment.next_word in DAY_JOINS)
     joined = max(joined, line.skip(known.until, joined), line.skip(known.range_, joined))
     joined = max(joined, line.skip(known.and_, joined))
     weekday = line.find(known.weekdays, joined)
     if weekday and not (joined == end and line.folded(joined) in SHORT_WEEKDAYS):
         return True
-    if joined > end and moment.behind in known.punctuation:
+    if joined > end and moment.next_word in known.punctuation:
         return False
     while (after := line.skip(known.fillers, joined)) > joined:
         joined = after
@@ -37,16 +37,16 @@ def names_another_day(moment: ReadMoment) -> Finding:
     return bool(again.day and not again.every and after > joined + 1)
 
 
-def begins_day_list(moment: ReadMoment) -> Finding:
+def begins_day_list(moment: MomentInLine) -> Finding:
     """Detect weekdays without a space after the first: 每周一三五, 매주 월요일과 목요일."""
-    if not moment.said.every or moment.said.every.unit != "week":
+    if not moment.parsed.every or moment.parsed.every.unit != "week":
         return False
-    after = moment.behind
+    after = moment.next_word
     han = after in _HAN_WEEKDAYS and moment.line.folded(moment.end - 1).startswith(_HAN_WEEK)
     return han or after == "、" or after.startswith(_KOREAN_WEEKDAYS)
 
 
-def ends_day_list(moment: ReadMoment) -> Finding:
+def ends_day_list(moment: MomentInLine) -> Finding:
     """Detect a list that ends with the day found: "mon, wed, fri", "friday or saturday", "monday to friday"."""
     line, known, at = moment.line, moment.words, moment.begin
     joins = (DAY_JOINS, known.and_, known.or_, known.until, known.range_)
@@ -59,20 +59,20 @@ def ends_day_list(moment: ReadMoment) -> Finding:
     return False
 
 
-def has_unread_day_of_month(moment: ReadMoment) -> Finding:
+def has_unread_day_of_month(moment: MomentInLine) -> Finding:
     """Detect a day of the month that is not understood: 毎月第1月曜日, 매월 첫째 월요일."""
-    every = moment.said.every
-    monthly = every is not None and every.unit == "month" and moment.said.day is None
-    return monthly and moment.behind.startswith(_ORDINAL_SIGNS)
+    every = moment.parsed.every
+    monthly = every is not None and every.unit == "month" and moment.parsed.day is None
+    return monthly and moment.next_word.startswith(_ORDINAL_SIGNS)
 
 
-def is_in_named_month(moment: ReadMoment) -> Finding:
+def is_in_named_month(moment: MomentInLine) -> Finding:
     """Detect a month that would be ignored: "every year in march", "friday in march"."""
     named = moment.line.skip(_IN_MONTH, moment.end)
-    on_days = moment.said.every is not None or moment.said.day is not None
+    on_days = moment.parsed.every is not None or moment.parsed.day is not None
     return on_days and named > moment.end and moment.line.find(moment.words.months, named) is not None
 
 
-def has_choice(moment: ReadMoment) -> Finding:
+def has_choice(moment: MomentInLine) -> Finding:
     """Detect a choice: "friday or saturday"."""
-    return moment.goes_on_with(moment.words.or_)
+    return moment.continues_with(moment.words.or_)

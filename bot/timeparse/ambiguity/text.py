@@ -1,23 +1,23 @@
 """Detect a time or day in the text that may belong to the parsed time, and vice versa."""
 
-from bot.timeparse.ambiguity.check import CLOCK_KINDS, COLONS, LOOKED_THROUGH, Finding, ReadMoment
+from bot.timeparse.ambiguity.check import CLOCK_KINDS, COLONS, MAX_SEARCHED_TOKENS, Finding, MomentInLine
 
 _OF = ("of", "von", "de", "di")
 """Before a day that belongs to the text: "plan of friday"."""
 
 
-def has_time_behind_mark(moment: ReadMoment) -> Finding:
+def has_time_after_mark(moment: MomentInLine) -> Finding:
     """Detect a time of day after a mark: "tomorrow, 15:00". A colon instead begins the text."""
-    if not moment.lacks_time or moment.behind in COLONS:
+    if not moment.lacks_time or moment.next_word in COLONS:
         return False
     return _time_at(moment, moment.end + 1)
 
 
-def has_time_in_text(moment: ReadMoment) -> Finding:
+def has_time_in_text(moment: MomentInLine) -> Finding:
     """Detect a time of day in the text: "tomorrow call Tom at 15:00" would become 9:00."""
-    if not (moment.lacks_time or (moment.said.today and not moment.said.clocks)):
+    if not (moment.lacks_time or (moment.parsed.today and not moment.parsed.clocks)):
         return False
-    for at in range(moment.end, min(moment.end + LOOKED_THROUGH, len(moment.line.tokens))):
+    for at in range(moment.end, min(moment.end + MAX_SEARCHED_TOKENS, len(moment.line.tokens))):
         if moment.line.folded(at) in moment.words.punctuation:
             return False
         if fields := _time_at(moment, at):
@@ -25,24 +25,24 @@ def has_time_in_text(moment: ReadMoment) -> Finding:
     return False
 
 
-def _time_at(moment: ReadMoment, at: int) -> Finding:
+def _time_at(moment: MomentInLine, at: int) -> Finding:
     """Return the time of day at a token as fields of a reason."""
-    line, behind = moment.line, moment.line.skip(moment.words.at, at)
-    if behind == at and line.kind(at) not in CLOCK_KINDS:
+    line, following = moment.line, moment.line.skip(moment.words.at, at)
+    if following == at and line.kind(at) not in CLOCK_KINDS:
         return False
-    said, after = moment.grammar.read(at)
-    if not said.clocks or said.day or said.every or said.span:
+    parsed, after = moment.grammar.read(at)
+    if not parsed.clocks or parsed.day or parsed.every or parsed.span:
         return False
     return {
-        "time": moment.text(behind if behind < after else at, after),
+        "time": moment.text(following if following < after else at, after),
         "begin": moment.text(moment.begin, moment.end),
     }
 
 
-def has_day_in_text(moment: ReadMoment) -> Finding:
+def has_day_in_text(moment: MomentInLine) -> Finding:
     """Detect a day in the text: "at 9 call Tom on friday" would become the next 9:00."""
-    said, line, count = moment.said, moment.line, len(moment.line.tokens)
-    if not said.clocks or said.day or said.every or said.span or said.today or not line.is_whole:
+    parsed, line, count = moment.parsed, moment.line, len(moment.line.tokens)
+    if not parsed.clocks or parsed.day or parsed.every or parsed.span or parsed.today or not line.is_whole:
         return False
     for at in range(max(moment.end + 1, count - 4), count):
         day, after = moment.grammar.read(at)
@@ -55,19 +55,19 @@ def has_day_in_text(moment: ReadMoment) -> Finding:
     return False
 
 
-def has_time_before(moment: ReadMoment) -> Finding:
+def has_time_before(moment: MomentInLine) -> Finding:
     """Detect an earlier time: "call Tom tomorrow at 3 and Eva at 4"."""
-    for place in range(max(0, moment.begin - LOOKED_THROUGH), moment.begin):
-        said, end = moment.grammar.read(place)
+    for place in range(max(0, moment.begin - MAX_SEARCHED_TOKENS), moment.begin):
+        parsed, end = moment.grammar.read(place)
         hour = moment.line.skip(moment.words.at, place)
         counts = moment.line.kind(hour) in CLOCK_KINDS or moment.line.folded(hour) in moment.words.numbers
-        if said.clocks and (said.day or (hour > place and counts)) and end <= moment.begin:
+        if parsed.clocks and (parsed.day or (hour > place and counts)) and end <= moment.begin:
             return True
     return False
 
 
-def is_day_of_text(moment: ReadMoment) -> Finding:
+def is_day_of_text(moment: MomentInLine) -> Finding:
     """Detect a day that belongs to the text: "tickets for friday"."""
     line, at = moment.line, moment.begin
-    of_text = moment.said.span is None and at > 0 and line.folded(at - 1) in moment.words.about
+    of_text = moment.parsed.span is None and at > 0 and line.folded(at - 1) in moment.words.about
     return of_text and {"day": line.text[line.tokens[at].start :].strip()}

@@ -27,7 +27,7 @@ PLACES = (
     "turkisch/indisch/europaisch/mitteleuropaisch/osteuropaisch/westeuropaisch/lokal/ortlich/"
     "nederlands/londens/amsterdams/parijs/berlijns/plaatselijk"
 )
-ADJECTIVES_BEHIND_HOUR = (
+ADJECTIVES_AFTER_HOUR = (
     "française/parisienne/anglaise/londonienne/britannique/allemande/espagnole/italienne/portugaise/suisse/belge/"
     "europeenne/russe/chinoise/japonaise/indienne/americaine/canadienne/quebecoise/new yorkaise/locale/universelle/"
     "espanola/peninsular/canaria/insular/local/mexicana/argentina/chilena/colombiana/peruana/inglesa/britanica/"
@@ -36,7 +36,7 @@ ADJECTIVES_BEHIND_HOUR = (
     "brasileira/brasileiro/portugues/alema/alemao/ingles/oficial/utc/gmt"
 )
 """After "heure", "hora", "ora": "heure française"."""
-NO_PLACES = "easter/island/navajo/louisville/center/north/south/west/east/general"
+NOT_PLACES = "easter/island/navajo/louisville/center/north/south/west/east/general"
 """Zone names that are ordinary words before "time"."""
 CHINESE = (
     "北京|上海|香港|台北|台灣|台湾|东京|東京|首尔|首爾|新加坡|曼谷|孟买|德里|迪拜|莫斯科|伦敦|倫敦|巴黎|柏林|罗马|羅馬|马德里|"

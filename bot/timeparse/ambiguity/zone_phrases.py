@@ -8,10 +8,10 @@ from zoneinfo import available_timezones
 from bot.timeparse.ambiguity import zone_names as names
 from memory.dates.folding import fold_letters
 
-_LONGEST_PLACE = 3
+_MAX_PLACE_WORDS = 3
 """Maximum words of a place name."""
 _WORD = r"[^\W\d_]+(?:['’-][^\W\d_]+)*"
-_LAST_WORDS = re.compile(rf"(?:{_WORD}[ -]){{0,{_LONGEST_PLACE - 1}}}{_WORD}$")
+_LAST_WORDS = re.compile(rf"(?:{_WORD}[ -]){{0,{_MAX_PLACE_WORDS - 1}}}{_WORD}$")
 _WHOLE = (
     re.compile(r"(?<=[0-9]:[0-9]{2})(?:[Zz](?!\w)|\+[0-9]{1,2}(?::?[0-9]{2})?(?![0-9]))"),
     re.compile(
@@ -105,10 +105,10 @@ def _folded(name: str) -> str:
 @cache
 def _places() -> frozenset[str]:
     zones = (name.rsplit("/", 1)[-1] for name in available_timezones())
-    found = {_folded(zone.replace("_", " ")) for zone in zones} - set(names.NO_PLACES.split("/"))
+    found = {_folded(zone.replace("_", " ")) for zone in zones} - set(names.NOT_PLACES.split("/"))
     return frozenset(found | set(fold_letters(names.PLACES).split("/")))
 
 
 @cache
 def _adjectives() -> frozenset[str]:
-    return frozenset(fold_letters(names.ADJECTIVES_BEHIND_HOUR).split("/"))
+    return frozenset(fold_letters(names.ADJECTIVES_AFTER_HOUR).split("/"))
