@@ -21,7 +21,7 @@ from bot.config.toml_file import read_toml
 from bot.conversations import log_section, recall, related_notes, summary
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.models.llama_cpp.output_parser import OutputParser
-from bot.models.notebook.message_parser import read as read_message
+from bot.models.notebook.message_parser import parse_message
 from bot.models.notebook.model import GET, REMIND, SEARCH, WRITE, Notebook
 from bot.models.overflow import overflow_window
 from bot.models.protocol import (
@@ -165,7 +165,7 @@ QUESTIONS: dict[str, Call] = {
         lambda text: read_when(f"{text} tomorrow at 9", NOW, BERLIN), TimeParseError
     ),
     "a rule": refusing(Recurrence.parse, ValueError),
-    "a message to the notebook": read_message,
+    "a message to the notebook": parse_message,
     "a turn of the notebook": lambda text: noted(UserMessage(text)),
     "a turn that quotes": lambda text: noted(UserMessage(f"[In reply to Ann:]\n> {text}\n\nRemember this.")),
     "a turn after an answer": lambda text: noted(

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API on a real socket: its events, and the rules by which it refuses a request."""
+"""Anthropic's Messages API on a real socket: its events, and its rules for rejecting requests."""
 
 import hashlib
 import json
@@ -38,14 +38,14 @@ THOUGHTS = ("thinking", "redacted_thinking")
 
 
 class AnthropicServer(ModelServer):
-    """A text of one step in several pieces is sent as so many deltas of one block."""
+    """Speaks the Messages API; several text pieces of one step become deltas of one block."""
 
     def __init__(self, *, key: str = KEY) -> None:
         super().__init__(key=key)
         self.signed: dict[str, tuple[str, str]] = {}
-        """What each signature stands for: the thought, and all that was sent before it."""
+        """What each signature covers: the thought, and everything sent before it."""
         self.dropped = 0
-        """Thoughts that were left out, as the request allowed, since what came before them had changed."""
+        """Number of thoughts dropped, as the request allowed, because something before them had changed."""
 
     @property
     def base_url(self) -> str:
@@ -57,7 +57,7 @@ class AnthropicServer(ModelServer):
     def error(
         self, status: int, message: str, *, code: str = "", headers: Mapping[str, str] | None = None
     ) -> web.Response:
-        """`code` stands in `error.details`."""
+        """Return an error; `code` goes into `error.details`."""
         error: dict[str, Any] = {"type": TYPES.get(status, "api_error"), "message": message}
         if code:
             error["details"] = {"error_code": code}
@@ -176,7 +176,7 @@ class AnthropicServer(ModelServer):
             yield {"type": "text", "text": ""}, [{"type": "text_delta", "text": text} for text in texts]
         for number, (name, arguments) in enumerate(says.calls):
             written = arguments if isinstance(arguments, str) else json.dumps(arguments)
-            written = "" if written == "{}" else written  # that is how it says that there are none
+            written = "" if written == "{}" else written  # how it says that there are no arguments
             pieces = ["", written[:5], written[5:]]
             yield (
                 {
@@ -189,7 +189,7 @@ class AnthropicServer(ModelServer):
             )
 
     def sign(self, body: Mapping[str, Any], thought: str) -> str:
-        """Sign a thought in answer to this request."""
+        """Return a signature for a thought in the answer to this request."""
         before = _fingerprint(body, body["messages"])
         signature = hashlib.sha256(f"{before} {thought}".encode()).hexdigest()
         self.signed[signature] = (thought, before)
@@ -197,7 +197,7 @@ class AnthropicServer(ModelServer):
 
 
 def event(fields: Mapping[str, Any]) -> bytes:
-    """One event of a stream."""
+    """Return one event of a stream."""
     return f"event: {fields['type']}\ndata: {json.dumps(fields)}\n\n".encode()
 
 
@@ -287,7 +287,7 @@ def _check_block(where: str, role: str, block: Mapping[str, Any]) -> Iterator[st
 
 
 def _cycle_start(turns: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The answer with which the model's turn began that is not over."""
+    """Return the answer that began the model's unfinished turn."""
     first = None
     for turn in reversed(turns):
         if turn["role"] == "assistant":
@@ -298,7 +298,7 @@ def _cycle_start(turns: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None
 
 
 def _fingerprint(body: Mapping[str, Any], turns: Sequence[Mapping[str, Any]]) -> str:
-    """A fingerprint of all that stands before an answer; marks for the cache do not count."""
+    """Return a fingerprint of everything before an answer, without cache marks."""
     before = json.dumps([body.get("system"), body.get("tools"), turns])
     before = before.replace(', "cache_control": {"type": "ephemeral"}', "")
     return hashlib.sha256(before.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""An event loop in which nobody waits for time to pass: where nothing else is to be done, it is later at once."""
+"""An event loop whose time jumps to the next timer whenever it is idle."""
 
 import asyncio
 import selectors
@@ -19,7 +19,7 @@ class _Selector(selectors.DefaultSelector):
 
 
 class AutojumpLoop(asyncio.SelectorEventLoop):
-    """For what only waits for timers; it knows nothing of other processes."""
+    """For code that waits only for timers; it ignores other processes."""
 
     def __init__(self) -> None:
         self._times = _Selector()
@@ -30,6 +30,6 @@ class AutojumpLoop(asyncio.SelectorEventLoop):
 
 
 def run_without_waiting(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run something that waits, and wait for none of it."""
+    """Run a coroutine without waiting for its timers."""
     with asyncio.Runner(loop_factory=AutojumpLoop) as runner:
         return runner.run(work)

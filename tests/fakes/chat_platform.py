@@ -1,7 +1,7 @@
-"""A chat platform on a local socket: people post, a bot receives, sends and edits; lines of JSON both ways.
+"""A chat platform on a local socket: people post; a bot receives, sends and edits. JSON lines both ways.
 
-What is posted is delivered until the bot has acknowledged it, again after each reconnection, now and then twice. What
-the platform has accepted stays, whether or not the bot lived to hear of it.
+Posts are delivered until the bot has acknowledged them, again after each reconnection, and sometimes twice.
+What the platform has accepted stays, even if the bot is killed before it learns of that.
 """
 
 import asyncio
@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any, Self
 
 LONGEST = 400
-"""Characters of a message: as everywhere, a long reply takes several."""
+"""Maximum characters of a message: as on real platforms, a long reply takes several."""
 TWICE = 0.03
-"""How often a message is delivered once more though it was acknowledged."""
+"""Probability that a message is delivered again although it was acknowledged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """What a person said."""
+    """A message from a person."""
 
     id: str
     chat: str
@@ -34,28 +34,28 @@ class Post:
 
 @dataclass(slots=True)
 class Shown:
-    """A message of the bot, as it stands in the chat."""
+    """A message of the bot, as shown in the chat."""
 
     id: str
     chat: str
     key: str
-    """Of the reply that it belongs to."""
+    """Key of the reply that it belongs to."""
     place: int
-    """Which of the reply's messages, from 0."""
+    """Index among the reply's messages."""
     connection: int
-    """Which of the bot's connections it came by, from 1."""
+    """Number of the bot's connection that sent it, from 1."""
     at: float
-    """When it was accepted; monotonic, as all moments here."""
+    """When it was accepted; monotonic, like all times here."""
     text: str
     final_at: float | None = None
-    """When it was said that this is all of the reply; set on the reply's last message."""
+    """When the bot marked the reply as complete; set on the reply's last message."""
     answers: tuple[str, ...] = ()
     kept: bool = False
-    """Whether the bot has told that it will know this message after a crash."""
+    """Whether the bot has stored that it sent this message, so that it finds it after a crash."""
 
 
 class Platform:
-    """Start with `async with`. Times are `time.monotonic()`."""
+    """The platform. Start with `async with`. Times are `time.monotonic()`."""
 
     def __init__(
         self,
@@ -66,21 +66,21 @@ class Platform:
         twice: float = TWICE,
         latency: float = 0.004,
     ) -> None:
-        """`nonces`: a second send for the same place of the same reply gives the message that is there.
+        """`nonces`: a second send for the same part of the same reply returns the existing message.
 
-        `latency`: the longest that it takes to hear of an accepted call.
+        `latency`: maximum seconds until the bot learns that a call was accepted.
         """
         self.socket = socket
         self.shown: list[Shown] = []
-        """In the order in which they were accepted."""
+        """In order of acceptance."""
         self.posted: list[Post] = []
         self.connections = 0
         self.up = asyncio.Event()
         """Set while a bot is connected."""
         self.down = asyncio.Event()
-        """Set while none is."""
+        """Set while no bot is connected."""
         self.faults: list[str] = []
-        """What no bot may do."""
+        """Violations of the platform's rules by the bot."""
         self.changed: Callable[[], None] = lambda: None
         """Called after every accepted call."""
         self._chance = chance or random.Random(1)
@@ -107,31 +107,31 @@ class Platform:
             task.cancel()
 
     def post(self, post: Post) -> None:
-        """Somebody says something; a bot that is connected is told at once."""
+        """Post a message; a connected bot gets it at once."""
         number = next(self._numbers)
         self.posted.append(post)
         self._unacknowledged[number] = post
         self._deliver(number, post)
 
     def drop(self) -> None:
-        """Lose the connection."""
+        """Drop the connection."""
         if self._bot is not None:
             self._bot.transport.abort()
 
     @property
     def undelivered(self) -> int:
-        """How many posts the bot has not acknowledged."""
+        """Number of posts that the bot has not acknowledged."""
         return len(self._unacknowledged)
 
     def replies(self) -> dict[str, list[Shown]]:
-        """All messages of each reply, by its key, in the order of their acceptance."""
+        """Return all messages of each reply by its key, in order of acceptance."""
         found: dict[str, list[Shown]] = {}
         for shown in self.shown:
             found.setdefault(shown.key, []).append(shown)
         return found
 
     def final(self) -> Iterator[Shown]:
-        """The last message of each reply that is complete."""
+        """Yield the last message of each complete reply."""
         return (shown for shown in self.shown if shown.final_at is not None)
 
     # -- the bot's side -------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ class Platform:
             shown.answers = tuple(dict.fromkeys((*shown.answers, *fields["answers"])))
 
     def _answer(self, writer: asyncio.StreamWriter, said: Mapping[str, Any]) -> None:
-        """Accepted is accepted; that the bot hears of it takes a moment."""
+        """Report acceptance after a delay."""
 
         async def later() -> None:
             await asyncio.sleep(self._chance.random() * self._latency)

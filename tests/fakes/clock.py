@@ -1,4 +1,4 @@
-"""Time that passes only when somebody sleeps, and then at once."""
+"""A clock that advances only when somebody sleeps, and then at once."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -7,14 +7,14 @@ START = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 
 
 class FakeClock:
-    """`sleep` in as many tasks as there are: the clock moves to the next one that is due."""
+    """A clock for any number of sleeping tasks: it jumps to the next one due."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self.slept: list[float] = []
-        """Every sleep that was asked for, in order."""
+        """Every requested sleep, in order."""
         self.frozen = False
-        """Whether who sleeps goes on sleeping."""
+        """Whether sleepers keep sleeping."""
         self._due: list[float] = []
 
     def clock(self) -> float:
@@ -28,7 +28,7 @@ class FakeClock:
         self.slept.append(seconds)
         self._due.append(due)
         try:
-            # Others come first: a clock that runs ahead of them would not be one.
+            # Let other tasks run first, so that the clock does not run ahead of them.
             await asyncio.sleep(0.002)
             while self.seconds < due:
                 if not self.frozen:

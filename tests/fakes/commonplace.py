@@ -20,12 +20,12 @@ KEY_VARIABLES = {variable for provider in PROVIDERS.values() for variable in pro
 
 
 def leads_elsewhere(name: str) -> bool:
-    """Whether a variable of the environment says whom to ask on the network, or how."""
+    """Return whether an environment variable affects network access."""
     return name in KEY_VARIABLES or name.startswith(("HF_", "SSL_CERT_")) or name.upper().endswith("_PROXY")
 
 
 class Commonplace:
-    """The command, run in `folder`, which is also its HOME and has a folder for its workspace."""
+    """The command, run in `folder`, which is also its HOME and contains a workspace."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -41,7 +41,7 @@ class Commonplace:
         environment: Mapping[str, str] | None = None,
         seconds: float = 30,
     ) -> subprocess.CompletedProcess[str]:
-        """Run it to its end; without `stdin` there is none."""
+        """Run it to its end; without `stdin` its standard input is empty."""
         given = stdin.encode() if isinstance(stdin, str) else stdin
         done = subprocess.run(
             [*self.command, *arguments],
@@ -58,13 +58,13 @@ class Commonplace:
         )
 
     def output_of(self, *arguments: str | bytes, stdin: str | bytes | None = None) -> str:
-        """Run it, see that all went well and nothing was complained of; return what it printed."""
+        """Run it, assert that it succeeds without complaints, and return its output."""
         done = self(*arguments, stdin=stdin)
         assert (done.returncode, done.stderr) == (0, ""), done
         return done.stdout
 
     def error_of(self, *arguments: str | bytes, code: int = 1, stdin: str | bytes | None = None) -> str:
-        """Run it, see that it fails as agreed (one line on standard error, nothing else); return the line."""
+        """Run it, assert that it fails with one line on standard error and nothing else, and return that line."""
         done = self(*arguments, stdin=stdin)
         assert (done.returncode, done.stdout) == (code, ""), done
         line = done.stderr.removesuffix("\n")
@@ -76,7 +76,7 @@ class Commonplace:
     def start(
         self, *arguments: str, stdin: int = subprocess.DEVNULL, stderr: int = subprocess.PIPE
     ) -> subprocess.Popen[str]:
-        """Start it and let it run, with a log for people; end it with `with`."""
+        """Start it in the background, with human-readable logs; use `with` to end it."""
         return subprocess.Popen(
             [*self.command, *arguments],
             cwd=self.folder,
@@ -89,7 +89,7 @@ class Commonplace:
 
 
 class CommonplaceHere(Commonplace):
-    """The same command within the test's own process: for what depends on no process, ten times as fast."""
+    """The same command inside the test process, ten times as fast, for tests that need no process."""
 
     def __call__(
         self,
@@ -120,7 +120,7 @@ class CommonplaceHere(Commonplace):
 
 @contextmanager
 def _as_it_was() -> Iterator[None]:
-    """Undo what a command does to its process."""
+    """Undo the changes that a command makes to its process."""
     signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with restore_logging():
@@ -131,5 +131,5 @@ def _as_it_was() -> Iterator[None]:
 
 
 def is_root() -> bool:
-    """Whether permissions keep us from nothing."""
+    """Return whether we run as root, whom file permissions do not restrict."""
     return os.geteuid() == 0

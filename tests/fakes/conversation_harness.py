@@ -1,4 +1,4 @@
-"""A chat on real disks, of which a test says what is said in it, and what becomes of it in the notes."""
+"""A chat on real disks: a test scripts its turns and reads the resulting notes."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -24,7 +24,7 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 @dataclass
 class ConversationHarness:
-    """Everything that a flush goes through; `time` is the owner's clock."""
+    """Everything that a flush needs; `time` is the owner's clock."""
 
     folder: Path
     state: State
@@ -36,7 +36,7 @@ class ConversationHarness:
     woken: list[str] = field(default_factory=list)
 
     async def take_turn(self, text: str, answer: str = "I see.", **noted: str) -> None:
-        """One turn; `noted`: what memory_write was given in it, by target."""
+        """Take one turn; `noted`: texts for memory_write in it, by target."""
         messages: list[Any] = [UserMessage(text)]
         if noted:
             number = f"call{self.conversation.last_seq:05}"
@@ -91,7 +91,7 @@ async def open_conversation_harness(
     state_class: type[State] = State,
     **settings: Any,
 ) -> AsyncIterator[ConversationHarness]:
-    """Open it all, as after a start of the program."""
+    """Open everything, as after a start of the program."""
     clock = clock or SettableClock()
     async with AsyncExitStack() as stack:
         state = await stack.enter_async_context(state_class(folder / "state.db", now=clock.now))

@@ -1,8 +1,8 @@
-"""Event loops that run step by step, in a time that only passes when nobody has anything to do, and that can be killed.
+"""Event loops that run step by step in simulated time, and that can be killed.
 
-Each loop stands for a process: several share a disk and a clock, and take turns. What they do depends on nothing but
-what they were told and a seed, so that the same is done again when it is run again. The only threads are those of
-`asyncio.to_thread`, and whenever one of them runs everything else waits for it.
+Each loop stands for a process: several share a disk and a clock, and take turns. Everything depends only on
+the program and a seed, so a run can be repeated exactly. The only threads are those of `asyncio.to_thread`,
+and while one of them runs everything else waits for it.
 """
 
 import asyncio
@@ -23,16 +23,16 @@ from typing import Any, TypeVar, cast
 Result = TypeVar("Result")
 
 _HOPS = (0, 0, 0, 1, 3)
-"""How many iterations work in a thread takes to begin, or its result to arrive."""
+"""Numbers of iterations until work in a thread begins, or its result arrives."""
 _STUCK_SECONDS = 20.0
 
 
 class Killed(BaseException):
-    """What a thread sees of the end of its process."""
+    """Raised in the threads of a killed process."""
 
 
 class Deadlock(AssertionError):
-    """Nothing will ever happen any more, or not what was waited for."""
+    """Nothing more can happen, or the awaited event did not."""
 
 
 class Machine:
@@ -40,21 +40,21 @@ class Machine:
 
     def __init__(self, seed: int) -> None:
         self.seconds = 0.0
-        """The time that has passed."""
+        """Simulated time."""
         self.chance = random.Random(seed)
         self.loops: list[DeterministicLoop] = []
-        """Of those that live."""
+        """The running loops."""
         self._jobs: deque[_Job] = deque()
-        """Work for threads, one after the other; the first one runs."""
+        """Work for threads, one at a time; the first one runs."""
 
     def start(self) -> "DeterministicLoop":
-        """Begin a process."""
+        """Start a process."""
         loop = DeterministicLoop(self)
         self.loops.append(loop)
         return loop
 
     def step(self) -> None:
-        """Let one of the processes run an iteration or two; where all of them wait, time passes."""
+        """Let one process run an iteration or two; if all are waiting, advance the time. Raises Deadlock."""
         self.settle()
         busy = [loop for loop in self.loops if loop.next_wakeup() <= self.seconds]
         if busy:
@@ -68,7 +68,7 @@ class Machine:
     def run(
         self, work: Coroutine[Any, Any, Result], loop: "DeterministicLoop", *, steps: int = 100_000
     ) -> Result:
-        """Run something to its end."""
+        """Run a coroutine to its end. Raises Deadlock."""
         task = loop.create_task(work)
         for _ in range(steps):
             if task.done():
@@ -78,15 +78,15 @@ class Machine:
 
     @property
     def is_in_thread(self) -> bool:
-        """Whether a thread has work."""
+        """Return whether a thread has work."""
         return bool(self._jobs)
 
     def submit(self, job: "_Job") -> None:
-        """Have work done in a thread when it is its turn."""
+        """Queue work for a thread."""
         self._jobs.append(job)
 
     def settle(self) -> None:
-        """Wait until the thread that runs, if any, waits for its loop; begin the next one where it has ended."""
+        """Wait until the running thread, if any, waits for its loop; start the next one if it has ended."""
         while self._jobs:
             job = self._jobs[0]
             job.settle()
@@ -102,7 +102,7 @@ class Machine:
 
 
 class _Job:
-    """Something that runs in a thread, and may have its loop do something meanwhile."""
+    """Work in a thread, which may have its loop run something meanwhile."""
 
     def __init__(
         self,
@@ -133,8 +133,8 @@ class _Job:
             self._done(*self._outcome)
 
     def begin_wait(self, callback: Callable[..., object]) -> None:
-        """Note that the thread is about to wait for its loop; called in the thread."""
-        # What asyncio.run_coroutine_threadsafe has its loop call.
+        """Record that the thread is about to wait for its loop; called in the thread."""
+        # The function that asyncio.run_coroutine_threadsafe has its loop call.
         told = inspect.getclosurevars(callback).nonlocals
         future = told["future"]
         future.add_done_callback(self._is_answered)
@@ -179,7 +179,7 @@ _JOBS: dict[threading.Thread, _Job] = {}
 
 
 class _Selector(selectors.SelectSelector):
-    """Waits for nothing; tells its loop how long it would have waited."""
+    """A selector that never waits, but tells its loop how long it would have."""
 
     loop: "DeterministicLoop"
 
@@ -189,7 +189,7 @@ class _Selector(selectors.SelectSelector):
 
 
 class _Task(asyncio.Task[Any]):
-    """Told apart by its number: in a set, tasks have the same order each time."""
+    """A task hashed by its number, so that sets of tasks iterate in a stable order."""
 
     def __init__(self, coro: Any, *, number: int, loop: asyncio.AbstractEventLoop, context: Context | None):
         self.number = number
@@ -203,7 +203,7 @@ class _Task(asyncio.Task[Any]):
 
 
 class DeterministicExecutor(Executor):
-    """In the place of a `ThreadPoolExecutor` with one thread, whose work asks nothing of the loop: it is done here."""
+    """Replaces a single-threaded `ThreadPoolExecutor` whose work asks nothing of the loop: it runs here."""
 
     def __init__(self, loop: "DeterministicLoop") -> None:
         self._loop = loop
@@ -237,7 +237,7 @@ class DeterministicExecutor(Executor):
 class DeterministicLoop(asyncio.SelectorEventLoop):
     """One process."""
 
-    # What every loop of asyncio has, and typeshed does not tell.
+    # Attribute of every asyncio loop, missing in typeshed.
     _ready: deque[asyncio.Handle]
     _scheduled: list[asyncio.TimerHandle]
     _timer_cancelled_count: int
@@ -259,7 +259,7 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
         return self._machine.seconds
 
     def next_wakeup(self) -> float:
-        """When there is something to do; now or earlier where there is already."""
+        """Return when there is something to do; now or earlier if there is already."""
         if self._ready:
             return 0.0
         while self._scheduled and self._scheduled[0].cancelled():
@@ -268,12 +268,12 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
         return self._scheduled[0].when() if self._scheduled else float("inf")
 
     def run(self, iterations: int) -> None:
-        """Run so many, or fewer where there is nothing to do."""
+        """Run up to `iterations` iterations, fewer if there is nothing to do."""
         self._iterations = iterations
         self.run_forever()
 
     def on_select(self, timeout: float | None) -> None:
-        """Called once in each iteration."""
+        """Called once per iteration."""
         self._machine.settle()
         self._iterations -= 1
         if self._iterations <= 0 or timeout is None or timeout > 0:
@@ -301,7 +301,7 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
             job = _Job(self, lambda: func(*args), told)
             self.call_after_steps(lambda: self._machine.submit(job))
             return future
-        # Those with one thread of their own ask nothing of the loop: they can as well run here, in their order.
+        # Executors with one thread ask nothing of the loop, so their work runs here, in order.
         queue = self._queues.setdefault(executor, deque())
 
         def run() -> None:
@@ -327,7 +327,7 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
         return self.call_soon(callback, *args, context=context)
 
     def call_after_steps(self, work: Callable[[], None]) -> None:
-        """Do it in one of the next iterations."""
+        """Run `work` in one of the next iterations."""
 
         def hop(left: int) -> None:
             if left:
@@ -340,9 +340,9 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
     # -- the end ------------------------------------------------------------------------------------------
 
     def kill(self) -> None:
-        """End it as kill -9 does: nothing that was begun is finished, and nothing is tidied up.
+        """End it as kill -9 does: nothing is finished or cleaned up.
 
-        What tasks would do at their end comes to nothing, since there is no loop for it.
+        Cleanup code of tasks has no effect, since they have no loop.
         """
         self.is_dead = True
         self._machine.loops.remove(self)
@@ -357,7 +357,7 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
             self.close()
 
     def leave(self) -> None:
-        """End it after all is tidied up."""
+        """End it after an orderly shutdown."""
         self._machine.loops.remove(self)
         self.close()
 
@@ -375,14 +375,14 @@ class DeterministicLoop(asyncio.SelectorEventLoop):
             super().call_exception_handler(context)
 
     def _make_self_pipe(self) -> None:
-        """Nothing from without wakes it."""
+        """Nothing outside wakes the loop."""
 
     def _close_self_pipe(self) -> None:
-        """There is none."""
+        """Nothing to close."""
 
 
 def bury(dead: Coroutine[Any, Any, Any]) -> None:
-    """Take apart what no loop will run any more; whatever it wants to await at its end it is refused."""
+    """Close a coroutine that no loop will run again; whatever it awaits while closing is refused."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(100):
@@ -393,7 +393,7 @@ def bury(dead: Coroutine[Any, Any, Any]) -> None:
 
 
 def bury_generator(dead: AsyncGenerator[Any, Any]) -> None:
-    """The same with an asynchronous generator."""
+    """Close an asynchronous generator in the same way."""
     closing = dead.aclose()
     with warnings.catch_warnings(), suppress(BaseException):
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""A server on a real socket that speaks every embedding service's language, and fails as it is told to."""
+"""A server on a real socket that speaks every embedding service's protocol, and fails on request."""
 
 import asyncio
 import base64
@@ -24,7 +24,7 @@ PREFIXES = {
     "gemini": "/gemini",
     "ollama": "/ollama",
 }
-"""What `base_url` ends in, by provider: with its version, or the host alone."""
+"""Path of `base_url` by provider: with the version, or the host alone."""
 
 MOST_TEXTS = {"openai": 2048, "llm": 2048, "voyage": 1000, "zhipu": 64, "gemini": 100}
 MOST_TOKENS = {"openai": 300_000, "voyage": 120_000}
@@ -47,42 +47,42 @@ class EmbeddingRequest:
 
 
 Reply = Callable[[web.Request, EmbeddingRequest], Awaitable[web.StreamResponse | None]]
-"""What to do with a request; None: answer it as the service would."""
+"""How to handle a request; None as result answers it normally."""
 
 
 @dataclass(slots=True)
 class EmbeddingServer:
-    """Start with `async with`. `enqueue` tells what happens to the next requests; then all is well again."""
+    """Start with `async with`. `enqueue` scripts the next requests; after those all are answered normally."""
 
     key: str = KEY
     requests: list[EmbeddingRequest] = field(default_factory=list)
     """Every request, in order."""
     refused_texts: set[str] = field(default_factory=set)
-    """A request with a text that contains one of these gets 400."""
+    """Requests with a text that contains one of these get 400."""
     breaking_texts: set[str] = field(default_factory=set)
-    """…and with one of these, 500."""
+    """Requests with a text that contains one of these get 500."""
     nan_texts: set[str] = field(default_factory=set)
-    """…and with one of these, a vector with NaN in it."""
+    """Texts that contain one of these get a vector with NaN."""
     most_bytes: int = 0
-    """A larger body gets 413, as by a proxy; 0 for no limit."""
+    """Larger bodies get 413, as from a proxy; 0 for no limit."""
     base64: str = "offered"
-    """How `encoding_format: base64` is taken: "offered", "ignored", "refused"."""
+    """How `encoding_format: base64` is handled: "offered", "ignored", "refused"."""
     dimensions: dict[str, int] = field(default_factory=lambda: dict(DIMENSIONS))
     installed: list[str] = field(default_factory=lambda: ["nomic-embed-text:latest"])
-    """What Ollama has, as `/api/tags` names it."""
+    """Ollama's installed models, as `/api/tags` names them."""
     tags: str = ""
     """What `/api/tags` answers instead."""
     listings: int = 0
-    """How often it was asked for that."""
+    """Number of requests for `/api/tags`."""
     refused_paths: list[str] = field(default_factory=list)
-    """What was asked for that no such service has, in order: method and path."""
+    """Requests for paths that the real service lacks, in order: method and path."""
     is_silent: bool = False
-    """Whether nothing is answered at all, on whatever path, though connections are taken."""
+    """Whether nothing is answered on any path, although connections are accepted."""
     pings: int = 0
-    """How often Ollama was asked for its version."""
+    """Number of requests for Ollama's version."""
     delay: float = 0
     most_at_once: int = 0
-    """How many requests were in the house at the same time, at most."""
+    """Maximum number of concurrent requests."""
     _here: int = 0
     _next: deque[Reply] = field(default_factory=deque)
     _always: Reply | None = None
@@ -98,7 +98,7 @@ class EmbeddingServer:
             await self._runner.cleanup()
 
     async def start(self, port: int = 0) -> str:
-        """Listen on a port of this machine; gives back the root of all addresses."""
+        """Listen on a local port; return the root URL."""
         app = web.Application(client_max_size=64 << 20, middlewares=[self._note_refused_paths])
         for provider in ("openai", "llm", "voyage", "zhipu"):
             app.router.add_post(f"{PREFIXES[provider]}/embeddings", self._route(provider, _read_openai))
@@ -120,17 +120,17 @@ class EmbeddingServer:
         return self._root + PREFIXES.get(provider, "")
 
     async def wait_for_requests(self, times: int = 1) -> None:
-        """Wait until this many requests have come in."""
+        """Wait until this many requests have arrived."""
         async with asyncio.timeout(20):
             while len(self.requests) < times:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
 
     def enqueue(self, *replies: Reply) -> None:
-        """What happens to the next requests, one each."""
+        """Script the next requests, one reply each."""
         self._next.extend(replies)
 
     def always(self, reply: Reply | None) -> None:
-        """What happens to all requests that nothing is enqueued for; None: they are answered."""
+        """Set the reply to all requests without an enqueued one; None answers them normally."""
         self._always = reply
 
     @web.middleware
@@ -216,7 +216,7 @@ class EmbeddingServer:
 
 
 def vector_of(text: str, dimensions: int) -> "array[float]":
-    """The unit vector that this text always gets."""
+    """Return the unit vector of a text, which is always the same."""
     seed = hashlib.sha256(text.encode("utf-8", "replace")).digest()
     numbers = [byte - 127.5 for byte in random.Random(seed).randbytes(dimensions)]
     length = math.hypot(*numbers)
@@ -226,10 +226,10 @@ def vector_of(text: str, dimensions: int) -> "array[float]":
 def answer(
     asked: EmbeddingRequest, vectors: "list[array[float]]", *, as_base64: bool = False
 ) -> web.Response:
-    """An answer in the service's format."""
+    """Return an answer in the service's format."""
     body: dict[str, Any]
     if asked.provider == "gemini":
-        # As the real one: what is shortened is no longer of length 1.
+        # Like the real service, which does not normalise shortened vectors.
         body = {"embeddings": [{"values": [3 * number for number in vector]} for vector in vectors]}
     elif asked.provider == "ollama":
         body = {"model": asked.body["model"], "embeddings": [vector.tolist() for vector in vectors]}
@@ -239,7 +239,7 @@ def answer(
             {"object": "embedding", "index": index, "embedding": packed[index] if packed else vector.tolist()}
             for index, vector in enumerate(vectors)
         ]
-        data.reverse()  # allowed: the index tells
+        data.reverse()  # allowed: each vector has its index
         body = {"object": "list", "data": data, "model": asked.body["model"], "usage": {"total_tokens": 1}}
     return web.json_response(body)
 
@@ -252,7 +252,7 @@ def error(
     code: str = "",
     headers: Mapping[str, str] | None = None,
 ) -> web.Response:
-    """An error in the service's format."""
+    """Return an error in the service's format."""
     message = message or f"something with status {status}"
     body: dict[str, Any]
     match asked.provider:
@@ -283,7 +283,7 @@ def _gemini_error(status: int, message: str) -> tuple[int, dict[str, Any]]:
         status, ""
     )
     details: list[dict[str, Any]] = []
-    if status == 401:  # a wrong key is an invalid argument to it
+    if status == 401:  # the service treats a wrong key as an invalid argument
         status, kind = 400, "INVALID_ARGUMENT"
         details = [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]
     if status == 429:
@@ -294,7 +294,7 @@ def _gemini_error(status: int, message: str) -> tuple[int, dict[str, Any]]:
 def fails(
     status: int, message: str = "", *, code: str = "", headers: Mapping[str, str] | None = None
 ) -> Reply:
-    """An error in the service's own format."""
+    """Reply with an error in the service's own format."""
 
     async def reply(_: web.Request, asked: EmbeddingRequest) -> web.StreamResponse:
         return error(asked, status, message, code=code, headers=headers)
@@ -303,12 +303,12 @@ def fails(
 
 
 def limited(retry_after: str = "") -> Reply:
-    """429, with Retry-After as it is given: seconds, or a date."""
+    """Reply with 429 and the given Retry-After: seconds, or a date."""
     return fails(429, headers={"Retry-After": retry_after} if retry_after else None)
 
 
 def says(content: bytes | str, *, status: int = 200, kind: str = "application/json") -> Reply:
-    """Anything at all."""
+    """Reply with the given content."""
 
     async def reply(_: web.Request, __: EmbeddingRequest) -> web.StreamResponse:
         data = content.encode() if isinstance(content, str) else content
@@ -318,7 +318,7 @@ def says(content: bytes | str, *, status: int = 200, kind: str = "application/js
 
 
 def proxy_error(status: int = 503) -> Reply:
-    """What a proxy in between says: HTML."""
+    """Reply as a proxy in between does: with HTML."""
     page = "<html><head><title>503 Service Temporarily Unavailable</title></head><body>nginx</body></html>"
     return says(page, status=status, kind="text/html")
 
@@ -331,7 +331,7 @@ def redirect(to: str) -> Reply:
 
 
 def hangs() -> Reply:
-    """No answer, ever."""
+    """Never reply."""
 
     async def reply(_: web.Request, __: EmbeddingRequest) -> web.StreamResponse:
         await asyncio.sleep(3600)
@@ -341,7 +341,7 @@ def hangs() -> Reply:
 
 
 def waits_for(event: asyncio.Event) -> Reply:
-    """The usual answer, but not before this."""
+    """Reply normally, but only after the event."""
 
     async def reply(_: web.Request, __: EmbeddingRequest) -> None:
         await event.wait()
@@ -350,7 +350,7 @@ def waits_for(event: asyncio.Event) -> Reply:
 
 
 def cuts() -> Reply:
-    """A connection that ends in the middle of the body."""
+    """Close the connection in the middle of the body."""
 
     async def reply(request: web.Request, _: EmbeddingRequest) -> web.StreamResponse:
         response = web.StreamResponse(
@@ -366,7 +366,7 @@ def cuts() -> Reply:
 
 
 def drops() -> Reply:
-    """A connection that ends without an answer."""
+    """Close the connection without a reply."""
 
     async def reply(request: web.Request, _: EmbeddingRequest) -> web.StreamResponse:
         assert request.transport
@@ -377,7 +377,7 @@ def drops() -> Reply:
 
 
 def floods() -> Reply:
-    """JSON without end."""
+    """Send endless JSON."""
 
     async def reply(request: web.Request, _: EmbeddingRequest) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
@@ -390,7 +390,7 @@ def floods() -> Reply:
 
 
 def drips(seconds: float) -> Reply:
-    """A body that comes one blank at a time, each in time, and never ends."""
+    """Send an endless body, one space at a time, each within the timeout."""
 
     async def reply(request: web.Request, _: EmbeddingRequest) -> web.StreamResponse:
         response = web.StreamResponse()
@@ -458,7 +458,7 @@ def _read_ollama(provider: str, request: web.Request, body: dict[str, Any]) -> E
 
 
 def _with_tag(model: str) -> str:
-    """Ollama takes a name without a tag for the latest."""
+    """Return an Ollama model's name with its tag, `latest` if it has none."""
     return model if ":" in model else f"{model}:latest"
 
 
@@ -472,5 +472,5 @@ async def _serve() -> None:
         await asyncio.Event().wait()
 
 
-if __name__ == "__main__":  # a process of its own, for those who measure the client's CPU
+if __name__ == "__main__":  # a process of its own, so that the client's CPU time can be measured
     asyncio.run(_serve())

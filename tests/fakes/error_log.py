@@ -1,14 +1,14 @@
-"""What is logged of faults while something is tried."""
+"""Collect logged errors during a test."""
 
 import logging
 from typing import Self
 
 
 class ErrorLog(logging.Handler):
-    """All errors, and whatever has a traceback; listens to all loggers while it is entered."""
+    """Collects all errors and all tracebacks from all loggers while it is entered."""
 
     def __init__(self, *, expected: tuple[str, ...] = ()) -> None:
-        """`expected`: beginnings of errors that are no fault of ours, if they have no traceback."""
+        """`expected`: prefixes of errors that are not our fault, if they have no traceback."""
         super().__init__()
         self._expected = expected
         self._told: list[str] = []
@@ -31,6 +31,6 @@ class ErrorLog(logging.Handler):
             )
 
     def assert_none(self) -> None:
-        """Since the last time."""
+        """Assert that nothing was logged since the last call."""
         told, self._told = self._told, []
         assert told == [], "\n".join(told)

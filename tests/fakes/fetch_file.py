@@ -1,4 +1,4 @@
-"""A file as it is fetched, in memory."""
+"""Fetch a file into memory."""
 
 from typing import Protocol
 
@@ -6,13 +6,13 @@ from bot.messages import Attachment, WriteChunk
 
 
 class Fetcher(Protocol):
-    """An adapter, or the part of it that fetches."""
+    """An adapter, or the part of it that fetches files."""
 
     async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None: ...
 
 
 async def fetch_bytes(source: Fetcher, attachment: Attachment, *, most: int) -> bytes:
-    """Fetch a file; raises what the source raises."""
+    """Return a file's content; raises what the source raises."""
     content = bytearray()
 
     async def write(piece: bytes) -> None:

@@ -1,4 +1,4 @@
-"""A port for a server that is started later, or stopped and started again."""
+"""A port for a server that starts later, or restarts."""
 
 import random
 import socket
@@ -8,7 +8,7 @@ _RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_port() -> int:
-    """One of 127.0.0.1 that is free, and that the system gives to nobody who asks for any: it stays free."""
+    """Return a free port of 127.0.0.1 outside the range that the system assigns, so that it stays free."""
     lowest_given = int(_RANGE.read_text().split()[0]) if _RANGE.exists() else 32_768
     chance = random.SystemRandom()
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""A state.db as a first start leaves it, laid down at once: hundreds of tests want one, and it is many commits."""
+"""A new state.db, copied from a template: hundreds of tests need one, and creating it takes many commits."""
 
 import asyncio
 from functools import cache
@@ -11,7 +11,7 @@ from memory.disk import make_private_folder
 
 
 def copy_fresh_state(path: Path) -> Path:
-    """Lay down at `path` what State has made elsewhere, unless something is there; return the path."""
+    """Copy a new state.db to `path` unless a file exists there; return the path."""
     if not path.exists():
         make_private_folder(path.parent)
         path.touch(0o600)
@@ -27,7 +27,7 @@ def _fresh_state() -> bytes:
 
     with TemporaryDirectory() as folder:
         path = Path(folder) / "state.db"
-        beside = Thread(target=lambda: asyncio.run(make(path)))  # a loop may be running here
+        beside = Thread(target=lambda: asyncio.run(make(path)))  # a loop may be running in this thread
         beside.start()
         beside.join()
         return path.read_bytes()

@@ -41,7 +41,7 @@ _RESPONSES = (
 
 
 class GeminiRefusal(Exception):
-    """What the service finds wrong with a request; `field` where it says in which."""
+    """The service rejects a request; `field` names the offending field, if any."""
 
     def __init__(self, message: str, field: str = "") -> None:
         super().__init__(message)
@@ -49,17 +49,17 @@ class GeminiRefusal(Exception):
 
 
 class GeminiServer(ModelServer):
-    """`models/{model}:streamGenerateContent` in server-sent events; without `takes_ids` as Vertex AI does it."""
+    """`models/{model}:streamGenerateContent` as server-sent events; without `takes_ids` like Vertex AI."""
 
     def __init__(self, *, key: str = KEY, takes_ids: bool = True) -> None:
         super().__init__(key=key)
         self.takes_ids = takes_ids
         self._signed: dict[str, object] = {}
-        """By signature: the call that it was given with, without its id."""
+        """The signed call, without its id, by signature."""
 
     @property
     def base_url(self) -> str:
-        """The host alone."""
+        """The host without a path."""
         return self.root
 
     def add_routes(self, app: web.Application) -> None:
@@ -68,7 +68,7 @@ class GeminiServer(ModelServer):
     def error(
         self, status: int, message: str, *, code: str = "", headers: Mapping[str, str] | None = None
     ) -> web.Response:
-        """`code`: the reason that goes with it."""
+        """Return an error; `code` is its reason."""
         info = {
             "@type": "type.googleapis.com/google.rpc.ErrorInfo",
             "reason": code,
@@ -77,7 +77,7 @@ class GeminiServer(ModelServer):
         return _error(status, message, [info] if code else [], headers)
 
     def not_found(self, request: web.Request) -> web.Response:
-        """With nothing in it: no such path gets as far as the service itself."""
+        """Return an empty 404: unknown paths do not reach the service itself."""
         return web.Response(status=404, content_type="text/html")
 
     def objection(self, asked: ReceivedRequest) -> web.Response | None:
@@ -103,7 +103,7 @@ class GeminiServer(ModelServer):
         return None
 
     def _check_signatures(self, contents: list[dict[str, Any]]) -> None:
-        """Of the turn in hand alone: what came after the person spoke last."""
+        """Check only the current turn: everything after the person's last message."""
         for content in reversed(contents):
             calls = [part for part in content["parts"] if "functionCall" in part]
             if content["role"] == "user" and any("functionResponse" not in part for part in content["parts"]):
@@ -146,7 +146,7 @@ class GeminiServer(ModelServer):
         return [sse(chunk) for chunk in chunks]
 
     def _sign(self, parts: list[dict[str, Any]]) -> None:
-        """The first call, or, where there is none, an empty text at the end."""
+        """Sign the first call, or if there is none, an empty text at the end."""
         first = next((part for part in parts if "functionCall" in part), None)
         if first is None:
             parts.append(first := {"text": ""})
@@ -156,7 +156,7 @@ class GeminiServer(ModelServer):
 
 
 def sse(chunk: object) -> bytes:
-    """One event as Google writes it."""
+    """Return one event as Google writes it."""
     return b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\r\n\r\n"
 
 
@@ -288,7 +288,7 @@ def _check_config(model: str, config: Mapping[str, Any]) -> None:
 
 
 def _check_turns(contents: list[dict[str, Any]]) -> None:
-    """Each call has its result in the next turn, in order, and each result its call in the turn before."""
+    """Check that each call has its result in the next turn, in order, and each result its call in the turn before."""
     before: list[dict[str, Any]] = []
     role = ""
     for content in contents:

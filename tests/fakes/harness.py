@@ -1,4 +1,4 @@
-"""The whole assistant with a scripted model and channels that record what they are given to show."""
+"""The whole assistant with a scripted model and channels that record what they show."""
 
 import asyncio
 import time
@@ -62,7 +62,7 @@ class Harness:
         attachments: tuple[Attachment, ...] = (),
         quoted: Quoted | None = None,
     ) -> str:
-        """Say something, wait until all is quiet, return the reply."""
+        """Say something, wait until the assistant is idle, return the reply."""
         await self.accept(text, chat=chat, sender=sender, attachments=attachments, quoted=quoted)
         await self.wait_until_idle()
         return self.reply(-1)
@@ -94,7 +94,7 @@ class Harness:
         return said
 
     def run_in_background(self) -> list[asyncio.Task[None]]:
-        """Run what goes on unasked, as the service does; the tasks are for the caller to cancel."""
+        """Run the background tasks, as the service does; the caller cancels them."""
         work: dict[str, Callable[[], Awaitable[None]]] = {
             **self.assistant.background_tasks(),
             "reminders": lambda: self.reminders.run(self.assistant.serves, self.woken.set),
@@ -106,14 +106,14 @@ class Harness:
             await self.assistant.wait_until_idle()
 
     async def wait_until_asked(self, times: int) -> None:
-        """Wait until the model has been asked so often."""
+        """Wait until the model has been asked this many times."""
         ends = time.monotonic() + 5
         while len(self.model.history) < times:
             assert time.monotonic() < ends
             await asyncio.sleep(0.001)
 
     async def wait_until_accepted(self, count: int) -> None:
-        """Wait until so many messages are in the inbox, answered ones too."""
+        """Wait until this many messages are in the inbox, including answered ones."""
         ends = time.monotonic() + 5
         while await self.state.read(lambda db: db.execute("SELECT count(*) FROM inbox").get) < count:
             assert time.monotonic() < ends
@@ -128,7 +128,7 @@ class Harness:
         return [getattr(each, "text", "") for each in conversation.messages()]
 
     async def count_undelivered(self) -> int:
-        """How many messages and notices are not delivered."""
+        """Return the number of undelivered messages and notices."""
         query = (
             "SELECT (SELECT count(*) FROM inbox WHERE state != 'delivered') + "
             "(SELECT count(*) FROM outbox WHERE NOT delivered)"
@@ -157,7 +157,7 @@ async def open_harness(
     speech: Transcriber | None = None,
     supervisor: Supervisor | None = None,
 ) -> AsyncIterator[Harness]:
-    """Put it together as the service does; what is not said here is as in its settings, but it waits for nothing."""
+    """Build it as the service does, with default settings unless given, but without any waiting times."""
     model = model or ScriptedModel()
     settings = Settings(
         workspace=folder,

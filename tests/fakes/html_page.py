@@ -1,4 +1,4 @@
-"""A page as a browser would read it, near enough: its elements with their attributes and texts."""
+"""A page, roughly as a browser parses it: its elements with their attributes and texts."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -11,17 +11,17 @@ class Element:
     tag: str
     attributes: dict[str, str]
     inside: tuple[str, ...]
-    """The tags around it, the outermost first."""
+    """Tags of the enclosing elements, the outermost first."""
     pieces: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        """All of it on one line, with that of the elements within."""
+        """All text on one line, including that of nested elements."""
         return " ".join("".join(self.pieces).split())
 
 
 class HtmlPage(HTMLParser):
-    """Raises ValueError where an element is not closed, or another one than was opened."""
+    """Parses a page. Raises ValueError if an element is not closed, or if another one is closed."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)

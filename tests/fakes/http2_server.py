@@ -1,4 +1,4 @@
-"""A TLS server that speaks HTTP/2, frame by frame, and tells what its clients do with their connections."""
+"""A TLS server that speaks HTTP/2 frame by frame, and records what its clients do with their connections."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ Behaviour = Literal["answers", "goes on for ever", "is dead"]
 
 
 def write_certificate(folder: Path) -> tuple[Path, Path]:
-    """Make a certificate for localhost, and its key. Needs the program openssl."""
+    """Create a certificate for localhost and its key. Needs the program openssl."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
         [
@@ -39,14 +39,14 @@ def event(text: str, *, ends: bool = False) -> bytes:
 
 @dataclass
 class Http2Server:
-    """Chat completions over HTTP/2; `behaves` tells what happens on a connection, counted from 0."""
+    """Chat completions over HTTP/2; `behaves` scripts each connection, counted from 0."""
 
     certificate: Path
     key: Path
     behaves: Callable[[int], Behaviour] = lambda connection: "answers"
     connections: int = 0
     open: set[int] = field(default_factory=set)
-    """The connections that are open."""
+    """The open connections."""
     requests: list[int] = field(default_factory=list)
     """The connection of each request."""
     _server: asyncio.Server | None = None

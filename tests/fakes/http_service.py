@@ -1,4 +1,4 @@
-"""The service's HTTP server on a port, and somebody who speaks to it byte by byte."""
+"""The service's HTTP server on a port, with a client that speaks to it byte by byte."""
 
 import asyncio
 import socket
@@ -19,7 +19,7 @@ from bot.web.auth import Network
 from tests.fakes.fresh_state import copy_fresh_state
 
 ANSWERED_SECONDS = 10.0
-"""Within which each request is answered, or its connection closed, also on a machine that is busy."""
+"""Maximum seconds until a request is answered or its connection closed, even on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class HttpService:
     port: int
 
     async def say(self, *pieces: bytes, pause: float = 0.0, ends: bool = True) -> bytes:
-        """Send pieces, one after the other; give all that comes until the connection is closed.
+        """Send pieces one after the other; return everything received until the connection is closed.
 
-        `ends`: what was sent is all that there is, as a program says that goes away.
+        `ends`: close our side after sending, as a program does when it exits.
         """
         async with asyncio.timeout(ANSWERED_SECONDS):
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
@@ -56,7 +56,7 @@ class HttpService:
 async def serve_http(
     folder: Path, *, token: str = "", **sections: Any
 ) -> AsyncIterator[tuple[HttpService, Services]]:
-    """Serve as the service does, with settings by section; upkeep is not entered."""
+    """Serve as the service does, with settings by section; maintenance does not run."""
     settings = Settings.model_validate({"workspace": folder, "server": {"token": token}, **sections})
     copy_fresh_state(settings.private_folder / "state.db")
     async with open_assistant(settings, alone=True) as assistant:
@@ -68,7 +68,7 @@ async def serve_http(
 
 @asynccontextmanager
 async def serve_app(app: web.Application, *, proxies: Sequence[Network] = ()) -> AsyncIterator[HttpService]:
-    """Serve any application as the service does, on a port of this machine."""
+    """Serve any application as the service does, on a local port."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
         listening.setblocking(False)
         async with serve_on_sockets(app, [listening], proxies=proxies):

@@ -1,4 +1,4 @@
-"""A model hub on this machine: it describes a file, and sends whoever wants it to another server."""
+"""A model hub on this machine: it describes a file, and redirects downloads to another server."""
 
 import hashlib
 import threading
@@ -17,7 +17,7 @@ COPY = "/copy?signature=secret"
 
 @dataclass(frozen=True, slots=True)
 class HubRequest:
-    """One request that came in."""
+    """One request."""
 
     server: Literal["hub", "store"]
     method: str
@@ -35,24 +35,24 @@ class ModelHub:
     store_url: str = ""
     asked: list[HubRequest] = field(default_factory=list)
     token: str = ""
-    """Without it, 401."""
+    """Requests without it get 401."""
     cuts: list[int] = field(default_factory=list)
-    """The next answers with content end after so many bytes."""
+    """The next responses with content end after this many bytes."""
     statuses: list[int] = field(default_factory=list)
-    """The next answers of the hub are these errors."""
+    """The next responses of the hub are these errors."""
     direct: bool = False
-    """The hub sends the file itself, as a plain server does."""
+    """Whether the hub sends the file itself, as a plain server does."""
     takes_ranges: bool = True
     tells_hash: bool = True
     hash: str = ""
     """The SHA-256 that it claims; empty for the true one."""
     seconds_per_piece: float = 0.0
     silent: bool = False
-    """Connections are taken and never answered."""
+    """Whether connections are accepted and never answered."""
     over: threading.Event = field(default_factory=threading.Event)
 
     def downloads(self) -> list[HubRequest]:
-        """The requests that wanted content."""
+        """Requests for content."""
         return [one for one in self.asked if one.method == "GET" and (self.direct or one.server == "store")]
 
 
@@ -98,7 +98,7 @@ def _answers(hub: ModelHub, server: Any) -> type[BaseHTTPRequestHandler]:
             elif self.path != COPY:
                 self.say(404)
             elif self.command == "HEAD":
-                self.say(403)  # signed for GET alone
+                self.say(403)  # the URL is signed for GET only
             else:
                 self.send_content()
 
@@ -157,12 +157,12 @@ def _answers(hub: ModelHub, server: Any) -> type[BaseHTTPRequestHandler]:
             self.close_connection = end < len(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
         def handle(self) -> None:
             try:
                 super().handle()
             except (BrokenPipeError, ConnectionResetError):
-                time.sleep(0)  # the client has gone, as some tests want
+                time.sleep(0)  # the client is gone, as some tests intend
 
     return Answer

@@ -1,4 +1,4 @@
-"""Whether an index's file holds together, and what it holds, told without its code."""
+"""Check an index file's consistency and read its contents without the index's own code."""
 
 import contextlib
 from collections import Counter, defaultdict
@@ -11,9 +11,9 @@ _TABLES = {"notes", "passages", "chunks", "chunk_words", "segments"}
 
 
 def assert_sound(file: Path) -> None:
-    """Nothing damaged, nothing without its owner, no more tables than needed, and `texts.uses` exact.
+    """Assert no damage, no orphans, no superfluous tables, and exact `texts.uses`.
 
-    A shadow that a dead process left is allowed until the index is next opened: open it before.
+    A shadow index that a dead process left is allowed until the index is next opened, so open it first.
     """
     with _open_index(file) as db:
         at = _generation(db)
@@ -44,7 +44,7 @@ def assert_sound(file: Path) -> None:
 
 
 def read_index_contents(file: Path) -> dict[str, object]:
-    """Every note by its path with all that is stored of it, its words' places included, and no number of a row."""
+    """Return everything stored of each note by its path, including word positions, without row ids."""
     contents: dict[str, object] = {}
     with _open_index(file) as db:
         at = _generation(db)

@@ -1,4 +1,4 @@
-"""What became of a lease, from what several processes have written down of it (`held_leases`)."""
+"""Reconstruct the history of a lease from the records of several processes (`held_leases`)."""
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Span:
-    """Somebody held a lease for all that time."""
+    """A period in which a process held a lease."""
 
     name: str
     token: int
@@ -21,7 +21,7 @@ class Span:
 def read_spans(file: Path) -> list[Span]:
     if not file.exists():
         return []
-    lines = file.read_text().split("\n")[:-1]  # who is killed may leave half a line
+    lines = file.read_text().split("\n")[:-1]  # a killed process may leave half a line
     return [
         Span(name, int(token), process, float(begin), float(to))
         for name, token, process, begin, to in map(str.split, lines)
@@ -30,14 +30,14 @@ def read_spans(file: Path) -> list[Span]:
 
 @dataclass(frozen=True)
 class Disturbance:
-    """A process was killed or stopped at that moment, by the clock of the spans."""
+    """The moment at which a process was killed or stopped, on the clock of the spans."""
 
     process: str
     moment: float
 
 
 def overlaps(spans: list[Span]) -> list[tuple[Span, Span]]:
-    """Pairs of processes that held the same lease at one moment."""
+    """Return pairs of processes that held the same lease at the same time."""
     found = []
     by_name: dict[str, list[Span]] = defaultdict(list)
     for span in spans:
@@ -56,15 +56,15 @@ def overlaps(spans: list[Span]) -> list[tuple[Span, Span]]:
 
 
 def group_epochs(spans: Collection[Span]) -> list[Span]:
-    """From the first to the last moment of each holder with one token, in order of time.
+    """Return each holder's span per token, from its first to its last record, in order of time.
 
-    Nobody else can hold it in between, seen or not: whoever took it would have had a token of his own.
+    No other process can hold it in between, recorded or not: it would have had a token of its own.
     """
     times: dict[tuple[str, int, str, float], list[float]] = defaultdict(list)
     for span in spans:
         known = (
             span.begin if not span.token else 0.0
-        )  # no token: taken for one's own while the server was away
+        )  # no token: assumed to be ours while the server was away
         times[span.name, span.token, span.process, known] += [span.begin, span.to]
     found = [
         Span(name, token, process, min(moments), max(moments))
@@ -74,7 +74,7 @@ def group_epochs(spans: Collection[Span]) -> list[Span]:
 
 
 def find_faults(tenures: Sequence[Span]) -> list[str]:
-    """What must never be: two who hold it at once, or with one token, or with one that is older than the last."""
+    """Return violations: two holders at once, two with one token, or a token older than the last."""
     faults = [
         f"{one.name} held twice: {one.process[:6]} with token {one.token} until {one.to:.3f}, "
         f"{other.process[:6]} with {other.token} from {other.begin:.3f}"
@@ -90,7 +90,7 @@ def find_faults(tenures: Sequence[Span]) -> list[str]:
 
 
 def take_overs(tenures: Sequence[Span], troubles: Collection[Disturbance]) -> list[float]:
-    """Seconds from the last moment of a holder that was killed or stopped to the first of the next one."""
+    """Return the seconds from the end of each killed or stopped holder to the start of the next one."""
     return [
         later.begin - earlier.to
         for earlier, later in pairwise(tenures)
@@ -103,7 +103,7 @@ def take_overs(tenures: Sequence[Span], troubles: Collection[Disturbance]) -> li
 
 
 def longest_free(spans: Collection[Span]) -> float:
-    """Seconds that nobody was seen to hold it, at most; from the first who did to the last."""
+    """Return the maximum seconds without a recorded holder, between the first and the last record."""
     ordered = sorted(spans, key=lambda span: span.begin)
     longest, held_to = 0.0, ordered[0].to if ordered else 0.0
     for span in ordered:

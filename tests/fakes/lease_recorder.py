@@ -1,6 +1,6 @@
-"""A process writes down when it held which lease, on the clock that all processes share.
+"""Record when a process holds which lease, on the clock that all processes share.
 
-A line of its file: name, token, id of the process, from, to. A thread looks, whatever the loop does.
+A line of its file: name, token, process id, from, to. A thread records, so a busy loop does not matter.
 """
 
 import os
@@ -15,11 +15,11 @@ LOOK_SECONDS = 0.004
 WRITE_SECONDS = 0.05
 LONGEST_GAP = 0.02
 LONGEST_LOOK = 0.001
-"""Who was stopped between the looks at two clocks does not know when he looked."""
+"""Maximum seconds between two clock readings of one record: a process stopped between them gives a wrong time."""
 
 
 def start_recording(leases: dict[str, Lease], us: str, file: Path) -> None:
-    """Write it down from now on, until the process ends; `leases` by name may change meanwhile."""
+    """Record until the process ends; `leases` by name may change meanwhile."""
     threading.Thread(target=_record, args=(leases, us, file), daemon=True).start()
 
 
@@ -40,7 +40,9 @@ def _record(leases: dict[str, Lease], us: str, file: Path) -> None:
             if span:
                 _write_span(fd, name, us, span)
             spans[name] = (token, before, before)
-            _write_span(fd, name, us, spans[name])  # at once: who is killed a moment later has held it too
+            _write_span(
+                fd, name, us, spans[name]
+            )  # at once, because a process killed a moment later has held it too
         if boot_time() - written > WRITE_SECONDS:
             written = boot_time()
             for name, span in list(spans.items()):

@@ -1,4 +1,4 @@
-"""Whether the event loop is free."""
+"""Measure whether the event loop is blocked."""
 
 import asyncio
 import gc
@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 
 @asynccontextmanager
 async def measure_loop_lag() -> AsyncIterator[tuple[list[float], list[float]]]:
-    """How late the event loop was, and what its thread had computed since, tick by tick, in seconds.
+    """Measure, tick by tick, how late the event loop was and how long its thread computed, in seconds.
 
-    Beside other work on the machine it is late through no fault of its own; what it computes itself stays the same.
+    Other work on the machine also makes it late, but does not change what it computes itself.
     """
     late: list[float] = []
     busy: list[float] = []
@@ -23,7 +23,7 @@ async def measure_loop_lag() -> AsyncIterator[tuple[list[float], list[float]]]:
             late.append(time.monotonic() - due)
             busy.append(time.thread_time() - spent)
 
-    gc.disable()  # a look for garbage goes through all that other tests have left, and may take half a second
+    gc.disable()  # garbage collection scans the objects of all earlier tests, which may take half a second
     task = asyncio.create_task(tick())
     try:
         yield late, busy

@@ -1,4 +1,4 @@
-"""Many clients at once that begin something and do not go on."""
+"""Many clients that connect at once and then stall."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ HALF_BODY = (
 
 @contextmanager
 def raise_descriptor_limit(count: int) -> Iterator[None]:
-    """Allow this process that many more."""
+    """Raise this process's limit on open files by `count`."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = count + 512
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted if hard < 0 else min(wanted, hard)), hard))
@@ -28,7 +28,7 @@ def raise_descriptor_limit(count: int) -> Iterator[None]:
 
 @asynccontextmanager
 async def open_clients(port: int, count: int, said: bytes) -> AsyncIterator[list[socket.socket]]:
-    """Open connections to a port of this machine, all at once, and say the same on each; give them, open still."""
+    """Open connections to a local port, all at once, send the same bytes on each, and yield them open."""
     loop = asyncio.get_running_loop()
     with raise_descriptor_limit(count), contextlib.ExitStack() as stack:
 
@@ -36,7 +36,7 @@ async def open_clients(port: int, count: int, said: bytes) -> AsyncIterator[list
             client = stack.enter_context(socket.socket())
             client.setblocking(False)
             await loop.sock_connect(client, ("127.0.0.1", port))
-            with contextlib.suppress(ConnectionError):  # closed already, to make room
+            with contextlib.suppress(ConnectionError):  # already closed by the server to make room
                 await loop.sock_sendall(client, said)
             return client
 
@@ -44,7 +44,7 @@ async def open_clients(port: int, count: int, said: bytes) -> AsyncIterator[list
 
 
 async def wait_closed(client: socket.socket, *, within: float = 5.0) -> bool:
-    """Return whether the other side closes a connection, or has; what it sent before is thrown away."""
+    """Return whether the other side closes a connection within the time; received data is discarded."""
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(within):
@@ -58,7 +58,7 @@ async def wait_closed(client: socket.socket, *, within: float = 5.0) -> bool:
 
 
 def is_still_open(client: socket.socket) -> bool:
-    """Return whether nothing has come that says that a connection is closed."""
+    """Return whether nothing indicates that a connection is closed."""
     try:
         return client.recv(1 << 16, socket.MSG_PEEK) != b""
     except BlockingIOError:

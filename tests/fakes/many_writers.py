@@ -1,7 +1,7 @@
-"""Instances in processes of their own that write to one folder of notes and search it, and are killed while they do.
+"""Processes that write to one folder of notes and search it, and are killed meanwhile.
 
-Each numbers what it does. What was begun when it was killed, it does again under the same key once it is started anew:
-in the end every line stands there exactly once. All of them want one lease, which never two may hold.
+Each numbers its actions. After a restart it repeats the action that was interrupted, under the same key, so
+in the end every line exists exactly once. All of them compete for one lease, which only one may hold.
 """
 
 import asyncio
@@ -36,15 +36,15 @@ _DAYS = 3
 _PATIENCE_SECONDS = 30.0
 LEASE = "channel:everyone"
 MOST_SECONDS_FREE = 30.0
-"""So soon somebody else is to hold the lease, once its holder was killed, stopped or cut off."""
+"""Maximum seconds until another process holds the lease after its holder was killed, stopped or cut off."""
 _LONG_PAUSE_SECONDS = (16.0, 20.0)
-"""In which a holder loses the lease, and others still wait for the note that it may have locked."""
+"""Long enough to lose the lease while others wait for a note that the holder may have locked."""
 _LEAST = 5
-"""So much is done by one, mostly, before it is troubled again."""
+"""Minimum number of actions of a process, usually, before it is disturbed again."""
 
 
 def log_name(number: int) -> datetime:
-    """Each instance writes to several daily logs, forty times to one before it goes on to the next."""
+    """Return a daily log's date: each process writes to several, forty times each before the next."""
     return datetime(2026, 11, 21 + number // (5 * CYCLE) % _DAYS, 9, tzinfo=UTC)
 
 
@@ -56,7 +56,7 @@ def token(name: str, number: int) -> str:
 
 
 class WriterInstance:
-    """What the process does: a memory with its journal, over a shared folder and a server."""
+    """The process: a memory with its note writes, over a shared folder and a server."""
 
     def __init__(self, workspace: Path, name: str, url: str) -> None:
         from bot.cluster.instance import load_instance
@@ -87,7 +87,7 @@ class WriterInstance:
         self.held = workspace / "held"
 
     async def run(self, first: int) -> None:
-        """Work from this number on until nobody is at the other end of stdin any more."""
+        """Work from action `first` on until stdin is closed."""
         from tests.fakes.lease_recorder import start_recording
 
         ended = threading.Event()
@@ -104,7 +104,7 @@ class WriterInstance:
             for self.number in count(first):
                 print("begun", self.number, flush=True)
                 await self._do_until_done()
-                if ended.is_set():  # not before the first: what a killed one has begun is to be finished
+                if ended.is_set():  # not before the first, which finishes what a killed process began
                     break
             upkeep.cancel()
             await asyncio.wait([upkeep])
@@ -159,7 +159,7 @@ class WriterInstance:
         print("missed", whose, wanted, flush=True)
 
     def _line_of_another(self) -> str:
-        """The last line in today's log that another one has written."""
+        """Return the last line in today's log that another process wrote."""
         text = (self.notes / f"{log_name(self.number):%Y-%m-%d}.md").read_text("utf-8")
         others = re.findall(rf"(?m)^- .*\b((?!{self.name})[a-z]{{3}}\d{{6}})\b.*$", text)
         return str(others[-1]) if others else ""
@@ -170,25 +170,25 @@ class WriterInstance:
 
 @dataclass
 class WritersOutcome:
-    """What they did, and what is wrong with it: nothing, one hopes."""
+    """What the processes did, and any violations."""
 
     lines: int = 0
     edits: int = 0
     searches: Counter[str] = field(default_factory=Counter)
     slowest: float = 0.0
-    """Seconds until something was found that stood in the notes."""
+    """Maximum seconds until a search found a note that was written."""
     again: int = 0
-    """How often a search did not find it at once."""
+    """How often a search did not find it at first."""
     refused: Counter[str] = field(default_factory=Counter)
     kills: int = 0
     cuts: int = 0
     pauses: int = 0
     holders: int = 0
-    """How many held the lease, one after the other."""
+    """Number of successive lease holders."""
     take_overs: list[float] = field(default_factory=list)
-    """Seconds from the end of a holder that was killed or stopped to the next holder."""
+    """Seconds from the end of each killed or stopped holder to the next holder."""
     longest_free: float = 0.0
-    """Seconds for which nobody held the lease, whatever the reason."""
+    """Maximum seconds without a holder, for any reason."""
     problems: list[str] = field(default_factory=list)
 
     def told(self) -> str:
@@ -209,10 +209,10 @@ class WritersOutcome:
 
 
 class Writers:
-    """Runs them, and troubles them."""
+    """Runs the processes and disturbs them."""
 
     def __init__(self, base: Path, url: str, *, seed: int = 1) -> None:
-        """`base` gets the notes, and a workspace for each; that of one lies on another disk, where there is one."""
+        """`base` holds the notes and a workspace per process; one workspace is on another disk if there is one."""
         self.folder = base / "notes"
         self.folder.mkdir()
         self.url = url
@@ -236,7 +236,7 @@ class Writers:
             (home / name / "memory").symlink_to(self.folder)
 
     def run(self, seconds: float) -> WritersOutcome:
-        """Let them work for so long, and look at what is there."""
+        """Run for `seconds` and check the results."""
         try:
             for name in NAMES:
                 self._start(name)
@@ -316,7 +316,7 @@ class Writers:
             self._start(name)
             return
         if self._since_start[name] < _LEAST and self._random.random() < 0.8:
-            return  # on a busy machine none of them would come to anything
+            return  # on a busy machine none of them would make progress
         chance = self._random.random()
         if chance < 0.15:
             import psycopg
@@ -361,18 +361,18 @@ class Writers:
         return read_spans(self._workspaces[name] / "held")
 
     def _holder(self) -> str:
-        """The name of who holds the lease now; "" nobody."""
+        """Name of the current lease holder; "" if there is none."""
         from bot.cluster.times import boot_time
 
         for name in NAMES:
             last = self._spans(name)[-1:]
-            # Not of a process that is no more: what it wrote stays.
+            # Ignore a dead process: its records stay.
             if last and last[0].process == self._ids.get(name) and boot_time() - last[0].to < 0.25:
                 return name
         return ""
 
     def _wait_for_holder(self) -> str:
-        """The name of who holds the lease, once somebody has taken it after the last trouble; "" nobody has."""
+        """Return the lease holder once one exists after the last disturbance; "" if none does."""
         deadline = time.monotonic() + MOST_SECONDS_FREE
         while not (name := self._holder()):
             if time.monotonic() > deadline:
@@ -402,7 +402,7 @@ class Writers:
         self._readers[name].join()
 
     def _look_at_notes(self) -> None:
-        """Every line once, every edit done, nothing torn, nothing left beside the notes."""
+        """Check that every line exists once, every edit is done, nothing is torn, and no temporary files are left."""
         outcome, lines = self.outcome, Counter[str]()
         for note in self.folder.glob("*.md"):
             for line in note.read_text("utf-8").splitlines():
@@ -434,7 +434,7 @@ class Writers:
         outcome.problems += [f"left behind: {name}" for name in left]
 
     def _look_at_lease(self) -> None:
-        """Never held by two, and soon by somebody else."""
+        """Check that two never held the lease, and that it was soon taken over."""
         from tests.fakes.lease_history import find_faults, group_epochs, longest_free, take_overs
 
         spans = [span for name in NAMES for span in self._spans(name)]
@@ -447,7 +447,7 @@ class Writers:
             outcome.problems.append(f"nobody held the lease for {outcome.longest_free:.1f} s")
 
     def _look_at_claims(self) -> None:
-        """Whoever ended as it should has left no claim; those of the killed ones end by themselves, in a minute."""
+        """Check that orderly exits left no claims; those of killed processes expire within a minute."""
         import psycopg
 
         from memory.index.protocol import CLAIM_SECONDS
@@ -458,19 +458,19 @@ class Writers:
                 "SELECT path FROM commonplace.claims WHERE until > to_timestamp(%s)", (after,)
             ).fetchall()
             self.outcome.problems += [f"still claimed: {path}" for (path,) in rows]
-            # As if that time had gone by.
+            # Pretend that this time has passed.
             db.execute(
                 "UPDATE commonplace.claims SET until = until - make_interval(secs => %s)", (CLAIM_SECONDS,)
             )
 
 
 def _error_kind(why: str) -> str:
-    """What was refused, without names and addresses."""
+    """Return an error's kind without names and addresses."""
     return re.sub(r"^\S+\.md|postgresql://\S+|\(.*\)", "…", why)[:100]
 
 
 def _other_disk(base: Path) -> Path | None:
-    """A folder from where nothing can be renamed into `base`; None where there is none."""
+    """Return a folder from which renaming into `base` fails, on another disk; None if there is none."""
     memory = Path("/dev/shm")
     if memory.is_dir() and os.access(memory, os.W_OK) and memory.stat().st_dev != base.stat().st_dev:
         return Path(tempfile.mkdtemp(prefix="writers-", dir=memory))

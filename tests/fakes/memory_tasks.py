@@ -1,4 +1,4 @@
-"""A memory that keeps itself up to date, as the service has it do."""
+"""Background tasks of a memory, as the service runs them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 async def run_memory_tasks(memory: "Memory") -> None:
-    """Run all background tasks of a memory until cancelled; raises what the first one fails with."""
+    """Run all background tasks of a memory until cancelled; raises the first failure."""
     async with asyncio.TaskGroup() as group:
         for name, work in memory.background_tasks().items():
             group.create_task(_run(work), name=name)

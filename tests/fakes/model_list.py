@@ -1,4 +1,4 @@
-"""A server that gives a list of its models to whoever has the key, each kind in its provider's way."""
+"""A server that lists its models in each provider's format, given the key."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from tests.fakes.openai_server import not_found
 
 
 class ModelList:
-    """Start with `async with`. `status` and `body`: what is answered whatever was asked; `date`: of each answer."""
+    """Start with `async with`. `status` and `body` replace every answer; `date` is sent with each."""
 
     def __init__(self, *models: str, key: str = KEY) -> None:
         self.models = models
@@ -21,7 +21,7 @@ class ModelList:
         self.asked: list[str] = []
         """Method and path of each request."""
         self.accepted_packings: list[str] = []
-        """As each request named them."""
+        """Accept-Encoding of each request."""
         self.root = ""
         self._runner: web.AppRunner | None = None
 
@@ -83,7 +83,7 @@ class ModelList:
 
 
 def _not_found(request: web.Request) -> web.Response:
-    """What the service says of a path that it does not have: the one that the client takes it for."""
+    """Answer an unknown path as the service that the client expects would."""
     if "anthropic-version" in request.headers:
         error = {"type": "not_found_error", "message": "Not Found"}
         return web.json_response({"type": "error", "error": error}, status=404)

@@ -1,4 +1,4 @@
-"""A server on a real socket for language models: what all providers' fakes share. Each fake adds its own language."""
+"""Base of the providers' fake servers, on a real socket; each subclass adds its own protocol."""
 
 import asyncio
 import json
@@ -23,39 +23,39 @@ class ReceivedRequest:
 
 
 Reply = Callable[[web.Request, ReceivedRequest], Awaitable[web.StreamResponse]]
-"""What to do with a request."""
+"""How to handle a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """An answer, in no provider's language yet."""
+    """An answer, independent of the provider."""
 
     text: str | Sequence[str] = ""
     """Several texts: one event each."""
     calls: Sequence[tuple[str, Mapping[str, Any] | str]] = ()
-    """(name, arguments); a string is sent as it is, JSON or not."""
+    """(name, arguments); a string is sent unchanged, JSON or not."""
     thought: str = ""
     input_tokens: int = 12
     output_tokens: int = 7
     cached_tokens: int = 0
     stop: str = ""
-    """The provider's own word for why it ended, where not the usual one."""
+    """The provider's own finish reason, if not the usual one."""
     delay: float = 0
     """Seconds before each event."""
     hang_after: int | None = None
-    """After this many events, silence."""
+    """After this many events, send nothing more."""
     cut_after: int | None = None
-    """After this many events, the connection is lost."""
+    """After this many events, drop the connection."""
 
 
 class ModelServer(ABC):
-    """Start with `async with`. `enqueue` tells what happens to the next requests, `always` to all others."""
+    """Start with `async with`. `enqueue` scripts the next requests, `always` all others."""
 
     def __init__(self, *, key: str = KEY) -> None:
         self.key = key
         self.requests: list[ReceivedRequest] = []
         self.strays: list[str] = []
-        """Method and path of each request for what the real service does not have."""
+        """Requests for paths that the real service lacks: method and path."""
         self._next: deque[Reply | ModelAnswer] = deque()
         self._always: Reply | ModelAnswer = ModelAnswer("Hello.")
         self._runner: web.AppRunner | None = None
@@ -91,21 +91,21 @@ class ModelServer(ABC):
 
     @property
     def left(self) -> int:
-        """How many enqueued replies nobody has asked for yet."""
+        """Number of enqueued replies that were not used yet."""
         return len(self._next)
 
     async def wait_for_requests(self, times: int = 1) -> None:
-        """Wait until this many requests have come in."""
+        """Wait until this many requests have arrived."""
         async with asyncio.timeout(20):
             while len(self.requests) < times:  # noqa: ASYNC110
                 await asyncio.sleep(0.001)
 
-    # -- what each provider's fake says for itself ----------------------------------------------------------
+    # -- implemented per provider ---------------------------------------------------------------------------
 
     @property
     @abstractmethod
     def base_url(self) -> str:
-        """As it stands in the settings."""
+        """As configured in the settings."""
 
     @abstractmethod
     def add_routes(self, app: web.Application) -> None:
@@ -113,21 +113,21 @@ class ModelServer(ABC):
 
     @abstractmethod
     def objection(self, asked: ReceivedRequest) -> web.Response | None:
-        """What the real service refuses by itself: a wrong key, an unknown model, a malformed history."""
+        """Return the error for what the real service rejects: a wrong key, an unknown model, a malformed history."""
 
     @abstractmethod
     def events(self, asked: ReceivedRequest, says: ModelAnswer) -> list[bytes]:
-        """An answer as the events of a stream, each with its closing blank line."""
+        """Return an answer as the events of a stream, each with its closing blank line."""
 
     @abstractmethod
     def error(
         self, status: int, message: str, *, code: str = "", headers: Mapping[str, str] | None = None
     ) -> web.Response:
-        """An error in the provider's format."""
+        """Return an error in the provider's format."""
 
     @abstractmethod
     def not_found(self, request: web.Request) -> web.Response:
-        """The 404 with which the real service answers a path that it does not have."""
+        """Return the 404 that the real service sends for an unknown path."""
 
     # ----------------------------------------------------------------------------------------------------
 
@@ -162,7 +162,7 @@ class ModelServer(ABC):
     def fails(
         self, status: int, message: str = "", *, code: str = "", headers: Mapping[str, str] | None = None
     ) -> Reply:
-        """An error in the provider's own format."""
+        """Reply with an error in the provider's own format."""
 
         async def reply(_: web.Request, __: ReceivedRequest) -> web.StreamResponse:
             return self.error(status, message or f"status {status}", code=code, headers=headers)
@@ -177,7 +177,7 @@ def answers(
     kind: str = "application/json",
     headers: Mapping[str, str] | None = None,
 ) -> Reply:
-    """Anything at all, such as a recorded error body."""
+    """Reply with the given content, such as a recorded error body."""
 
     async def reply(_: web.Request, __: ReceivedRequest) -> web.StreamResponse:
         data = content.encode() if isinstance(content, str) else content
@@ -187,13 +187,13 @@ def answers(
 
 
 def proxy_error(status: int = 503) -> Reply:
-    """What a proxy in between says: HTML."""
+    """Reply as a proxy in between does: with HTML."""
     page = "<html><head><title>503 Service Temporarily Unavailable</title></head><body>nginx</body></html>"
     return answers(page, status=status, kind="text/html")
 
 
 def hangs() -> Reply:
-    """No answer, ever."""
+    """Never reply."""
 
     async def reply(_: web.Request, __: ReceivedRequest) -> web.StreamResponse:
         await asyncio.sleep(3600)
@@ -203,7 +203,7 @@ def hangs() -> Reply:
 
 
 def drops() -> Reply:
-    """A connection that ends without an answer."""
+    """Close the connection without a reply."""
 
     async def reply(request: web.Request, _: ReceivedRequest) -> web.StreamResponse:
         assert request.transport
@@ -220,7 +220,7 @@ def streams(
     cut: bool = False,
     kind: str = "text/event-stream",
 ) -> Reply:
-    """These bytes, piece by piece; without `ends`, silence after them; `cut`, the connection is lost there."""
+    """Send these bytes piece by piece; then, without `ends`, silence; with `cut`, drop the connection."""
 
     async def reply(request: web.Request, _: ReceivedRequest) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": kind})
@@ -239,7 +239,7 @@ def streams(
 
 
 def drips(piece: bytes, seconds: float) -> Reply:
-    """The same piece for ever."""
+    """Send the same piece forever."""
 
     async def reply(request: web.Request, _: ReceivedRequest) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})

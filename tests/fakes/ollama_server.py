@@ -1,4 +1,4 @@
-"""Ollama on a real socket, as it chats: OpenAI's language under `/v1`, without a key."""
+"""Ollama's chat on a real socket: OpenAI's protocol under `/v1`, without a key."""
 
 from aiohttp import web
 
@@ -7,7 +7,7 @@ from tests.fakes.openai_server import OpenAIServer
 
 
 class OllamaServer(OpenAIServer):
-    """`base_url` is its address without any path, as Ollama itself tells it."""
+    """`base_url` has no path, as Ollama itself prints it."""
 
     def __init__(self, *, model: str = "qwen3") -> None:
         super().__init__(key="", model=model)

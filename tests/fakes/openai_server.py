@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's chat completions, and is as strict as the strictest that do."""
+"""A server for OpenAI's chat completions, as strict as the strictest implementation."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ ASSISTANT_FIELDS = {"role", "content", "tool_calls", "reasoning_content", "reaso
 
 
 class OpenAIServer(ModelServer):
-    """`refuses`: optional fields that this model does not take, each with the code that says so."""
+    """`refuses`: optional fields that this model rejects, each with the error code for it."""
 
     def __init__(
         self, *, key: str = KEY, model: str = MODEL, refuses: Mapping[str, str] | None = None
@@ -98,20 +98,20 @@ class OpenAIServer(ModelServer):
 
 
 def not_found(request: web.Request) -> web.Response:
-    """What OpenAI says of a path that it does not have."""
+    """Return OpenAI's response to an unknown path."""
     message = f"Invalid URL ({request.method} {request.path})"
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
     return web.json_response({"error": error}, status=404)
 
 
 def sse(chunk: Mapping[str, Any] | str) -> bytes:
-    """One event."""
+    """Return one event."""
     data = chunk if isinstance(chunk, str) else json.dumps(chunk, ensure_ascii=False)
     return f"data: {data}\n\n".encode()
 
 
 def find_problems(body: Mapping[str, Any]) -> Iterator[str]:
-    """What is wrong with a history: each call is followed by its result, and everything can be parsed."""
+    """Yield the problems of a history: each call must be followed by its result, and all JSON must parse."""
     open_calls: set[str] = set()
     for at, message in enumerate(body["messages"]):
         role = message["role"]
@@ -187,5 +187,5 @@ async def _serve(arguments: Sequence[str]) -> None:
 
 if (
     __name__ == "__main__"
-):  # a process of its own, for those who measure the client's CPU; how many pieces of text
+):  # a process of its own, so that the client's CPU time can be measured; argument: number of text pieces
     asyncio.run(_serve(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""PDF files, written by hand: such as one reads, and such as one should not."""
+"""Handwritten PDF files, both normal and malicious."""
 
 import io
 import zlib
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 
 def build_pdf(objects: Mapping[int, bytes], *, root: int = 1) -> bytes:
-    """A file of these objects by number, with a true table of where each stands."""
+    """Return a PDF of these objects by number, with a valid cross-reference table."""
     file = io.BytesIO()
     file.write(b"%PDF-1.7\n")
     places = {}
@@ -29,7 +29,7 @@ def pdf_stream(content: bytes, *, packed: bool = False) -> bytes:
 
 
 def pdf_with_streams(pages: Sequence[bytes]) -> bytes:
-    """A file with a page for each stream."""
+    """Return a PDF with one page per stream."""
     numbers = range(10, 10 + 2 * len(pages), 2)
     kids = b" ".join(b"%d 0 R" % number for number in numbers)
     objects = {
@@ -47,18 +47,18 @@ def pdf_with_streams(pages: Sequence[bytes]) -> bytes:
 
 
 def text_stream(text: str) -> bytes:
-    """The stream of a page with these lines on it."""
+    """Return the stream of a page with these lines."""
     lines = b" T* ".join(b"(%s) Tj" % line.encode("cp1252") for line in text.splitlines() or [""])
     return pdf_stream(b"BT /F1 12 Tf 14 TL 50 800 Td %s ET" % lines)
 
 
 def text_pdf(*pages: str) -> bytes:
-    """A file with a page for each text."""
+    """Return a PDF with one page per text."""
     return pdf_with_streams([text_stream(page) for page in pages])
 
 
 def slow_pdf(pages: int = 1500) -> bytes:
-    """A few kB that take minutes to read: all pages share one packed drawing with hardly a word in it."""
+    """Return a PDF of a few kB that takes minutes to read: all pages share one compressed drawing with little text."""
     objects = {
         1: b"<< /Type /Catalog /Pages 2 0 R >>",
         2: b"<< /Type /Pages /Kids [%s] /Count %d >>"

@@ -1,4 +1,4 @@
-"""The adapter for the platform beside this: a channel as the real ones are, but for the network."""
+"""The adapter for `chat_platform`: a channel like the real ones, without the network."""
 
 import asyncio
 import json
@@ -27,14 +27,14 @@ from tests.fakes.chat_platform import LONGEST
 log = logging.getLogger(__name__)
 
 AGAIN_SECONDS = 0.05
-"""After which it tries again to connect, or to have a message accepted."""
+"""Seconds between attempts to connect, or to send a message."""
 
 
 class PlatformAdapter:
-    """A reply is sent once there is text, then edited as it grows; after a crash what was kept is edited."""
+    """Sends a reply once there is text and edits it as it grows; after a crash it edits the stored message."""
 
     def __init__(self, socket: Path, *, name: str = "fake", edit_every: float = 0.05) -> None:
-        """`edit_every`: seconds between two edits of a reply, but for the last."""
+        """`edit_every`: minimum seconds between two edits of a reply, except the last."""
         self._socket = socket
         self._name = name
         self._edit_every = edit_every
@@ -65,7 +65,7 @@ class PlatformAdapter:
     # -- receiving ------------------------------------------------------------------------------------------
 
     async def run(self, accept: AcceptMessage) -> None:
-        """What is said to the platform goes on when this is cancelled, as requests over HTTP do."""
+        """Calls to the platform continue when this is cancelled, as HTTP requests do."""
         self._link = asyncio.create_task(self._stay_connected())
         while True:
             said = await self._posts.get()
@@ -100,7 +100,7 @@ class PlatformAdapter:
         finally:
             self._up.clear()
             self._writer = None
-            while not self._posts.empty():  # all that is not acknowledged comes again
+            while not self._posts.empty():  # unacknowledged posts are delivered again
                 self._posts.get_nowait()
             for call in self._calls.values():
                 if not call.done():
@@ -123,7 +123,7 @@ class PlatformAdapter:
 
     async def render(self, reply: Reply) -> None:
         shown = list(reply.shown)
-        texts: list[str | None] = [None] * len(shown)  # what is known to stand there
+        texts: list[str | None] = [None] * len(shown)  # text known to be shown
         edited = 0.0
         async for part in reply.parts:
             if not part.text.strip():

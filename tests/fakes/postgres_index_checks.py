@@ -1,4 +1,4 @@
-"""Whether an index on a server holds together, and what it holds, told without its code."""
+"""Check a PostgreSQL index's consistency and read its contents without the index's own code."""
 
 from collections import Counter
 from typing import Any
@@ -7,7 +7,7 @@ import psycopg
 
 
 def assert_sound_on_server(url: str) -> None:
-    """Nothing without its owner, no claim left, the other generation empty, sums and `texts.uses` exact."""
+    """Assert no orphans, no claims, an empty second generation, exact sums and exact `texts.uses`."""
     with psycopg.connect(url, autocommit=True) as db:
         found = db.execute("SELECT to_regclass('commonplace.index_state')").fetchone()
         if not found or not found[0]:
@@ -61,7 +61,7 @@ def assert_sound_on_server(url: str) -> None:
 
 
 def read_server_contents(url: str) -> dict[str, object]:
-    """Every note by its path with all that is stored of it, its words' places included, and no number of a row."""
+    """Return everything stored of each note by its path, including word positions, without row ids."""
     with psycopg.connect(url, autocommit=True) as db:
         [(at,)] = db.execute("SELECT generation FROM commonplace.index_state").fetchall()
 

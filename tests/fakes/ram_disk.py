@@ -1,4 +1,4 @@
-"""A folder in main memory: files are made and removed there in no time, and no commit waits for a disk."""
+"""A folder in main memory, where files are fast and commits do not wait for a disk."""
 
 import os
 import shutil
@@ -6,11 +6,11 @@ from pathlib import Path
 
 _SHM = Path("/dev/shm")
 _ROOM = 2 << 30
-"""Far more than the tests ever take up at once."""
+"""Far more than the tests ever need at once."""
 
 
 def ram_disk() -> Path | None:
-    """A folder for what is soon removed; None where there is none, or little room, or nothing may be run from it."""
+    """Return a folder for temporary files; None if there is none, too little space, or programs cannot run in it."""
     try:
         roomy = shutil.disk_usage(_SHM).free > _ROOM
         return _SHM if roomy and os.access(_SHM, os.W_OK) and not _is_noexec(_SHM) else None

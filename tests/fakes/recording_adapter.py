@@ -1,4 +1,4 @@
-"""A channel without a platform: keeps what it was given to show, and can be slow or broken."""
+"""A channel without a platform: records what it shows, and can be slow or broken."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -18,24 +18,24 @@ from bot.messages import (
 
 @dataclass(slots=True)
 class RecordingAdapter:
-    """Shows every part that it gets, in a list."""
+    """Records every part of every reply."""
 
     name: str = "terminal"
     shown: list[tuple[str, list[ReplyPart]]] = field(default_factory=list)
-    """The id of each message (the key of what nobody asked for), with the parts shown, in their order."""
+    """The id of each message (or the key of a notice) with the parts shown, in order."""
     began: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when text of some reply has been shown."""
+    """Set once text of any reply has been shown."""
     breaks_on: str = ""
-    """The id of a message whose reply cannot be shown."""
+    """Id of a message whose reply cannot be shown."""
     breaks_with: BaseException = field(default_factory=lambda: ConnectionError("the platform is gone"))
     pause: float = 0
-    """Seconds that it takes to show a part."""
+    """Seconds to show a part."""
     files: dict[str, bytes] = field(default_factory=dict)
-    """What can be fetched, by handle."""
+    """Files to fetch, by handle."""
     fetched: list[str] = field(default_factory=list)
-    """Handles, in order."""
+    """Fetched handles, in order."""
     fetch_pause: float = 0
-    """Seconds that it takes to fetch a file."""
+    """Seconds to fetch a file."""
 
     async def run(self, accept: AcceptMessage) -> None:
         await asyncio.Event().wait()
@@ -69,5 +69,5 @@ class RecordingAdapter:
             await asyncio.sleep(self.pause)
 
     def replies(self) -> dict[str, str]:
-        """The last text shown for each message."""
+        """Return the last text shown for each message."""
         return {key: parts[-1].text for key, parts in self.shown if parts}

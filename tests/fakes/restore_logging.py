@@ -1,4 +1,4 @@
-"""Logging as it was: what a command does to its whole process, undone."""
+"""Undo a command's changes to its process's logging."""
 
 import logging
 import signal
@@ -12,7 +12,7 @@ from memory.redaction import Redaction, set_redaction
 
 @contextmanager
 def restore_logging() -> Iterator[None]:
-    """Undo what is done meanwhile: handlers, levels, how records are made, where uncaught errors go."""
+    """Restore handlers, levels, the record factory and exception hooks on exit."""
     root = logging.getLogger()
     handlers, level, raising = root.handlers[:], root.level, logging.raiseExceptions
     factory = logging.getLogRecordFactory()

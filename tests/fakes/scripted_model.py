@@ -1,4 +1,4 @@
-"""A language model that says what it was told to say, and remembers what it was asked."""
+"""A language model with scripted answers that records its requests."""
 
 import asyncio
 import json
@@ -38,13 +38,13 @@ class _Step:
 
 @dataclass(slots=True)
 class ScriptedModel:
-    """Answers in the order of `enqueue`; more questions than answers are an AssertionError."""
+    """Answers in the order of `enqueue`; a request without an answer is an AssertionError."""
 
     name: str = "scripted/model"
     history: list[ModelRequest] = field(default_factory=list)
     """Every request, in order."""
     closed: int = 0
-    """Streams that were left before their end."""
+    """Number of streams that were closed early."""
     _steps: deque[_Step] = field(default_factory=deque)
     _ids: int = 0
 
@@ -59,14 +59,14 @@ class ScriptedModel:
     ) -> None:
         """Add an answer: text (several texts: one delta each), then calls; or, after the text, an error or silence.
 
-        A call is a ToolCall as it is, or (name, arguments). `delay` is in seconds, before each delta and the end.
+        A call is a ToolCall, or (name, arguments). `delay` is in seconds, before each delta and the end.
         """
         chunks = ((text,) if text else ()) if isinstance(text, str) else tuple(text)
         self._steps.append(_Step(chunks, tuple(self._call(call) for call in calls), error, hang, delay))
 
     @property
     def left(self) -> int:
-        """How many answers nobody has asked for yet."""
+        """Number of answers that were not requested yet."""
         return len(self._steps)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
@@ -97,7 +97,7 @@ class ScriptedModel:
 
 
 class BreakableChain(FallbackModel):
-    """One that can be told to have a bug of ours."""
+    """A chain that can be made to raise an unexpected error."""
 
     breaks: bool = False
 
@@ -112,7 +112,7 @@ class BreakableChain(FallbackModel):
 def alone(
     model: LanguageModel, health: Breakers | None = None, measures: Metrics | None = None
 ) -> BreakableChain:
-    """A chain of this one model, asked once."""
+    """Return a chain of only this model, without retries."""
     name = RouteName(model.name)
     plan = Routing((ModelCandidate(model.name, (Route(model, name),)),), retry=RetryPolicy(0, 0))
     return BreakableChain(plan, health=health, measures=measures)

@@ -1,4 +1,4 @@
-"""A server that refuses whatever it is asked, and says back the secrets that came along, each time in another form."""
+"""A server that rejects every request and echoes its secrets, each time in another form."""
 
 import asyncio
 import html
@@ -43,7 +43,7 @@ class SecretEchoServer:
         self.address = ""
         """`127.0.0.1:port`."""
         self.heard: Counter[str] = Counter()
-        """Each secret that came with a request, and how often."""
+        """Each received secret and how often it came."""
         self.asked: list[str] = []
         """Method and path of each request."""
         self._statuses = statuses
@@ -70,7 +70,7 @@ class SecretEchoServer:
         writer.close()
 
     def _refusal(self, head: str) -> bytes:
-        """The answer: the secrets are in its reason, in its headers, and wherever errors have words."""
+        """Return a response with the secrets in its reason, its headers, and every error text."""
         self.asked.append(" ".join(head.split(" ", 2)[:2]))
         secrets = list(dict.fromkeys(find_secrets(head)))
         self.heard.update(secrets)
@@ -116,7 +116,7 @@ class SecretEchoServer:
 
 
 def find_secrets(head: str) -> Iterator[str]:
-    """What in a request's head lets whoever sends it in: keys, tokens, passwords."""
+    """Yield the credentials in a request's head: keys, tokens, passwords."""
     first, *lines = head.split("\r\n")
     if token := _BOT.search(unquote(first)):
         yield token[1]

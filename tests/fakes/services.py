@@ -1,4 +1,4 @@
-"""Services of which a test needs a few."""
+"""Services for tests that need only some of them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -9,7 +9,7 @@ from bot.services import Services
 
 
 def services(**given: Any) -> Services:
-    """Return services of which the others are absent: whoever reaches for them fails."""
+    """Return services without those not given: accessing them fails."""
     absent = {
         each.name: None
         for each in fields(Services)
@@ -20,6 +20,6 @@ def services(**given: Any) -> Services:
 
 @dataclass(frozen=True, slots=True)
 class ChannelsAt:
-    """Channels of which only the health is asked."""
+    """Channels that only report their health."""
 
     health: Callable[[], Mapping[str, ChannelHealth]]

@@ -7,7 +7,7 @@ _ENOUGH_SECONDS = 60
 
 
 def stable_day() -> str:
-    """The day of now in UTC, as a daily log is called; what little is left of another is waited for."""
+    """Return today in UTC, as in a daily log's name; near midnight, wait for the next day first."""
     left = _DAY_SECONDS - time.time() % _DAY_SECONDS
     if left < _ENOUGH_SECONDS:
         time.sleep(left + 0.1)

@@ -1,4 +1,4 @@
-"""What state.db keeps of a chat's conversation, by the functions that the assistant uses."""
+"""Read and end a chat's conversation in state.db with the assistant's own functions."""
 
 from bot.state import conversations, flushes
 from bot.state.conversations import Row
@@ -6,7 +6,7 @@ from bot.state.database import State
 
 
 async def open_conversation(state: State, chat: str) -> int | None:
-    """Return the number of the chat's open conversation, None where it has none."""
+    """Return the id of the chat's open conversation; None if it has none."""
     return await state.read(lambda db: conversations.find_open(db, chat))
 
 

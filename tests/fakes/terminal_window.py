@@ -1,4 +1,4 @@
-"""A terminal window for tests: a real pty with a program in it, and what its screen and scrollback would show."""
+"""A terminal window for tests: a real pty with a program, and what its screen and scrollback show."""
 
 import fcntl
 import os
@@ -26,7 +26,7 @@ _TAKE_THE_TERMINAL = (
 
 
 class Screen:
-    """As much of a VT100 as line editors and progress displays use; keeps what scrolls off the top."""
+    """The subset of a VT100 that line editors and progress bars use; keeps scrollback."""
 
     def __init__(self, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
@@ -34,10 +34,10 @@ class Screen:
         self.top = self.row = self.column = 0
         self.asked_for_position = 0
         self.escapes: list[bytes] = []
-        """Every escape sequence that was sent, as it was."""
+        """Every escape sequence received, unchanged."""
 
     def feed(self, data: bytes) -> bytes:
-        """Show bytes; return those of an unfinished character or sequence at the end."""
+        """Display bytes; return those of an unfinished character or sequence at the end."""
         while data:
             if data[0] == 0x1B:
                 match = _ESCAPE.match(data)
@@ -58,7 +58,7 @@ class Screen:
         return b""
 
     def text(self) -> str:
-        """Give scrollback and screen, without blanks at the ends of lines and below the last one."""
+        """Return scrollback and screen, without trailing spaces and blank lines at the end."""
         return "\n".join("".join(line).rstrip() for line in self.lines).rstrip("\n")
 
     def _line(self) -> list[str]:
@@ -134,7 +134,7 @@ class Screen:
 
 
 class TerminalWindow:
-    """Runs a program; leave the `with` block and it is gone."""
+    """Runs a program until the `with` block is left."""
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class TerminalWindow:
         self.close()
 
     def close(self) -> None:
-        """Close the window, as people do: what runs in it is hung up."""
+        """Close the window, which sends SIGHUP to the program."""
         if self._master >= 0:
             os.close(self._master)
             self._master = -1
@@ -181,7 +181,7 @@ class TerminalWindow:
         os.write(self._master, keys.encode())
 
     def wait_for(self, text: str, *, times: int = 1, seconds: float = 20) -> str:
-        """Wait until `text` is to be seen so many times, scrollback included; return all that is to be seen."""
+        """Wait until `text` is visible `times` times, scrollback included; return everything visible."""
         ends = time.monotonic() + seconds
         while self.screen.text().count(text) < times:
             left = ends - time.monotonic()
@@ -190,7 +190,7 @@ class TerminalWindow:
         return self.screen.text()
 
     def wait_exit(self, seconds: float = 20) -> int:
-        """Wait until the program has left; return its exit code."""
+        """Wait until the program has exited; return its exit code."""
         ends = time.monotonic() + seconds
         while self._read(max(0, ends - time.monotonic())):
             pass

@@ -1,4 +1,4 @@
-"""A third channel that repeats what it is given: for tests of what a new channel takes."""
+"""A third channel that repeats what it is given, to test what a new channel needs."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ class ParrotSettings(ChannelSettings):
     checks = "tests.fakes.third_channel"
 
     token: SecretStr = SecretStr("")
-    """What lets us in."""
+    """The channel's credential."""
 
     @classmethod
     def person_fault(cls, person: str) -> str:
@@ -34,7 +34,7 @@ class ParrotSettings(ChannelSettings):
 
 
 class SettingsWithParrot(Settings):
-    """The settings with one row more."""
+    """Settings with this channel's section."""
 
     parrot: ParrotSettings = section_field()
 

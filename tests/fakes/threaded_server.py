@@ -1,4 +1,4 @@
-"""A server in a thread of its own, for tests whose own thread is busy running the program."""
+"""A server in its own thread, for tests whose main thread runs the program."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ Server = TypeVar("Server", bound=ModelServer)
 
 @contextmanager
 def run_in_thread(server: Server) -> Iterator[Server]:
-    """Have it run; what it is told (`enqueue`, `always`) counts from the next request on."""
+    """Run the server; changes to it (`enqueue`, `always`) take effect with the next request."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="fake server", daemon=True)
     thread.start()

@@ -1,15 +1,15 @@
-"""A GGUF file of some hundred kilobytes that llama.cpp talks with: a model that writes what it was made to write.
+"""A GGUF file of some hundred kilobytes with a chat model that writes a fixed text in llama.cpp.
 
-Every token that it writes decides the next one, and nothing else does: embeddings are codes of plus and minus one,
-the output looks the successor of a code up, and attention and feed-forward add nothing to what passes by them. So
-what it writes is certain, at any temperature, and costs what a model of its size costs.
+Each token alone determines the next one: embeddings are codes of plus and minus one, the output layer maps a
+code to its successor, and attention and feed-forward layers add nothing. So the output is certain at any
+temperature, and costs as much as from any model of this size.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
 REPLY, FOLLOW_UP = "<|reply|>", "<|follow_up|>"
-"""Tokens in which its prompts end: after a person has spoken, and after a tool has."""
+"""Tokens at which its prompts end: after a person's message, and after a tool's result."""
 CONTROL_TOKENS = ("<|im_start|>", "<|im_end|>", REPLY, FOLLOW_UP)
 
 QWEN = """{%- if tools %}{{ '<|im_start|>tools\n' + tools | tojson + '<|im_end|>\n' }}{% endif %}
@@ -24,7 +24,7 @@ QWEN = """{%- if tools %}{{ '<|im_start|>tools\n' + tools | tojson + '<|im_end|>
 {%- if add_generation_prompt %}
 {{- '<|im_start|>assistant\n' + ('<|follow_up|>' if messages[-1].role == 'tool' else '<|reply|>') }}
 {%- endif %}"""
-"""A template that takes tools, several calls a step, and a system."""
+"""A template that supports tools, several calls per step, and a system prompt."""
 
 _UNKNOWN, _BEGIN, _END = "<unk>", "<s>", "</s>"
 _NORMAL, _UNKNOWN_TYPE, _CONTROL, _BYTE = 1, 2, 3, 6
@@ -43,10 +43,10 @@ def write_tiny_chat_gguf(
     width: int = 64,
     layers: int = 1,
 ) -> Path:
-    """Write a llama that answers `reply`, or `follow_up` after a result; each piece is one token, unlike all others.
+    """Write a llama model that answers `reply`, or `follow_up` after a result; each piece is one unique token.
 
-    A piece `<0x41>` is that byte; those in `control` are control tokens. `endless`: the reply begins anew at its end.
-    A larger `width` and more `layers` make it slow. Needs numpy and gguf.
+    A piece `<0x41>` is that byte; those in `control` are control tokens. `endless`: the reply repeats at its
+    end. A larger `width` and more `layers` make it slow. Needs numpy and gguf.
     """
     import numpy as np
     from gguf import GGUFWriter

@@ -1,11 +1,11 @@
-"""A GGUF file of a few kilobytes that llama.cpp loads: an embedding model whose weights are dice."""
+"""A GGUF file of a few kilobytes with a random embedding model that llama.cpp loads."""
 
 import string
 from pathlib import Path
 
 TINY_DIMENSIONS = 32
 TINY_CONTEXT = 48
-"""Tokens that it takes; every letter is one, plus one at the start and one at the end."""
+"""Maximum tokens: every letter is one, plus one at the start and one at the end."""
 
 _MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _FEED_FORWARD = 64
@@ -25,7 +25,7 @@ def write_tiny_gguf(
     layers: int = _LAYERS,
     broken: bool = False,
 ) -> Path:
-    """Write a BERT with a letter-wise vocabulary. `broken`: its vectors are NaN. Needs numpy and gguf."""
+    """Write a BERT model with a letter-wise vocabulary. `broken`: its vectors are NaN. Needs numpy and gguf."""
     import numpy as np
     from gguf import GGUFWriter, PoolingType
 

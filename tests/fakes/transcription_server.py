@@ -1,4 +1,4 @@
-"""A server that writes down speech as OpenAI, Groq and Mistral do, on a real socket; as strict as the strictest."""
+"""A server for speech transcription like OpenAI's, Groq's and Mistral's, as strict as the strictest."""
 
 import asyncio
 from collections import deque
@@ -30,14 +30,14 @@ Reply = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class TranscriptionServer:
-    """Start with `async with`. `enqueue` tells what happens to the next requests; all others are given `words`."""
+    """Start with `async with`. `enqueue` scripts the next requests; all others are answered with `words`."""
 
     def __init__(self, *, words: str = "Hello there.", keys: tuple[str, ...] = (KEY,)) -> None:
         self.words = words
         self.keys = keys
         self.requests: list[TranscriptionRequest] = []
         self.strays: list[str] = []
-        """Method and path of each request for what the real services do not have."""
+        """Requests for paths that the real services lack: method and path."""
         self.base_url = ""
         self._next: deque[Reply] = deque()
         self._runner: web.AppRunner | None = None
@@ -94,13 +94,13 @@ class TranscriptionServer:
 def error(
     status: int, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """An error in OpenAI's format."""
+    """Return an error in OpenAI's format."""
     body = {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
     return web.json_response(body, status=status, headers=headers)
 
 
 def fails(status: int, message: str = "no", *, headers: Mapping[str, str] | None = None) -> Reply:
-    """Refuse a request."""
+    """Reply with an error."""
 
     async def reply(_: web.Request) -> web.StreamResponse:
         return error(status, message, headers=headers)
@@ -109,7 +109,7 @@ def fails(status: int, message: str = "no", *, headers: Mapping[str, str] | None
 
 
 def answers(body: bytes, *, kind: str = "application/json") -> Reply:
-    """Anything at all."""
+    """Reply with the given content."""
 
     async def reply(_: web.Request) -> web.StreamResponse:
         return web.Response(body=body, content_type=kind)
@@ -118,7 +118,7 @@ def answers(body: bytes, *, kind: str = "application/json") -> Reply:
 
 
 def hangs() -> Reply:
-    """No answer, ever."""
+    """Never reply."""
 
     async def reply(_: web.Request) -> web.StreamResponse:
         await asyncio.sleep(3600)
@@ -128,7 +128,7 @@ def hangs() -> Reply:
 
 
 def drops() -> Reply:
-    """A connection that ends without an answer."""
+    """Close the connection without a reply."""
 
     async def reply(request: web.Request) -> web.StreamResponse:
         assert request.transport

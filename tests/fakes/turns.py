@@ -1,4 +1,4 @@
-"""What a turn needs to be had without an assistant: somebody says something in a chat."""
+"""Take turns without an assistant: a person says something in a chat."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
@@ -48,7 +48,7 @@ def message(
 
 
 async def run_turn(agent: Agent, conversation: Conversation, text: str) -> AsyncGenerator[ReplyPart, None]:
-    """Have something said and answered; what was said is on disk however early it is cut off."""
+    """Answer a message; the message is stored no matter how early the answer is interrupted."""
     said = message(text, chat=str(conversation.chat))
     assignment = TurnContext(said.chat, said.sender, new_messages=[InboxMessage(0, said)])
 
@@ -71,10 +71,10 @@ async def _whole(text: str) -> AsyncIterator[ReplyPart]:
 
 
 def reply_to(message: IncomingMessage, parts: AsyncIterator[ReplyPart]) -> Reply:
-    """The answer to a message, as an adapter is given it."""
+    """Return the reply to a message as an adapter receives it."""
     return Reply(message.chat, message, f"reply-{message.id}", parts, _forget)
 
 
 def notice(chat: ChatId, text: str) -> Reply:
-    """What nobody asked for, as an adapter is given it."""
+    """Return a notice as an adapter receives it."""
     return Reply(chat, None, "notice-1", _whole(text), _forget)

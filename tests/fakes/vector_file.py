@@ -1,4 +1,4 @@
-"""A file with the two tables that vectors are looked for in, filled and changed by the test itself."""
+"""A file with the two tables of vector search, filled and changed by the test itself."""
 
 import json
 from collections.abc import Sequence
@@ -28,13 +28,13 @@ def unit(vectors: Vectors) -> Vectors:
 
 
 def random_vectors(count: int, dimensions: int, *, seed: int = 0) -> Vectors:
-    """Evenly in every direction: no two are alike."""
+    """Return vectors distributed evenly in every direction."""
     return unit(np.random.default_rng(seed).standard_normal((count, dimensions), dtype=np.float32))
 
 
 def clustered_vectors(count: int, dimensions: int, *, seed: int = 0) -> Vectors:
-    """As models make them: all lean to one side, a few directions carry most, topics lie close together."""
-    rng = np.random.default_rng(seed)
+    """Return vectors as models produce them: all biased to one side, dominated by a few directions, clustered by topic."""
+    """Return vectors like those of models: biased to one side, a few dominant directions, clustered by topic."""
     spread = (np.arange(1, dimensions + 1) ** -0.4).astype(np.float32)
     topics = rng.standard_normal((max(1, count // 40), dimensions), dtype=np.float32) * spread
     lean = 0.8 * rng.standard_normal(dimensions, dtype=np.float32) * spread
@@ -43,7 +43,7 @@ def clustered_vectors(count: int, dimensions: int, *, seed: int = 0) -> Vectors:
 
 
 class VectorFile:
-    """The tables in a file, and what `version` says of it."""
+    """The tables in a file, and their `version`."""
 
     def __init__(self, path: Path | str, *, version: str = "first/0") -> None:
         self.db = apsw.Connection(str(path))
@@ -52,7 +52,7 @@ class VectorFile:
         self.version = version
 
     def add(self, vectors: Vectors, *, model: int = 1) -> list[int]:
-        """New texts with a vector each: their ids."""
+        """Add new texts with one vector each; return their ids."""
         self._change()
         with self.db:
             texts = [self._text() for _ in vectors]
@@ -71,7 +71,7 @@ class VectorFile:
             self.db.executemany("UPDATE texts SET uses = ? WHERE id = ?", [(uses, text) for text in texts])
 
     def remove(self, texts: Sequence[int]) -> None:
-        """Texts and vectors both."""
+        """Remove texts with their vectors."""
         self._change()
         gone = json.dumps(list(texts))
         with self.db:

@@ -1,4 +1,4 @@
-"""What the service shows over HTTP, opened as the service opens it, with a client for it."""
+"""The service's HTTP pages, opened as the service opens them, with a client."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,18 +28,18 @@ class WebClient:
 
     @property
     def services(self) -> Services:
-        """What the assistant is made of."""
+        """The assistant's services."""
         return self.assistant.services
 
     @property
     def token(self) -> dict[str, str]:
-        """The header that lets a program in."""
+        """The header that authorises a program."""
         return {"Authorization": f"Bearer {TOKEN}"}
 
 
 @asynccontextmanager
 async def open_web_client(folder: Path, *, token: str = "", **sections: Any) -> AsyncIterator[WebClient]:
-    """Open it in `folder`, with settings by section; upkeep is not entered."""
+    """Open it in `folder`, with settings by section; maintenance does not run."""
     settings = Settings.model_validate({"workspace": folder, "server": {"token": token}, **sections})
     copy_fresh_state(settings.private_folder / "state.db")
     async with open_assistant(settings, alone=True) as assistant:

@@ -9,21 +9,21 @@ from zoneinfo import ZoneInfo
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
-from bot.models.notebook.message_parser import read
+from bot.models.notebook.message_parser import parse_message
 from bot.models.notebook.phrases import OPENERS, SEPARATORS, body_end, fold, language_of, skip
 from bot.models.notebook.reminder_parser import split_reminder
-from bot.models.notebook.sentence import holds
+from bot.models.notebook.sentence import contains_phrase
 from bot.note_refs import format_note_ref
 from bot.timeparse import TimeParseError, read_when
 from memory.dates.lexicon import load_lexicon
 
 _MARKER = r"^[-*+][ \t]+"
-_LONGEST = 120
-_SHORTEST_WEEKDAY = 4
+_MAX_CHARS = 120
+_MIN_WEEKDAY_LETTERS = 4
 """Minimum letters of a weekday to search for: "sun" and "sat" match too much."""
 
 
-class DayAsked(NamedTuple):
+class DayQuestion(NamedTuple):
     """A question about what is on a day."""
 
     day: date
@@ -40,20 +40,20 @@ class DayLine(NamedTuple):
     told: date | None
 
 
-def read_day_asked(text: str, now: datetime, spoken: Language) -> DayAsked | None:
+def read_day_question(text: str, now: datetime, spoken: Language) -> DayQuestion | None:
     """Read "What's on tomorrow?", "Was steht am Freitag an?"; None for any other message. `now` is aware."""
-    if len(text) > _LONGEST or "\n" in text.strip():
+    if len(text) > _MAX_CHARS or "\n" in text.strip():
         return None
     for language in dict.fromkeys(
         (spoken, ENGLISH, *LANGUAGES)
     ):  # "was", "am" and "an" are English words too
-        for said in _in_frames(text, language):
-            if day := _day_of(said, now, language):
-                return DayAsked(day, said, language)
+        for said in _frame_contents(text, language):
+            if day := _parse_day(said, now, language):
+                return DayQuestion(day, said, language)
     return None
 
 
-def _in_frames(text: str, language: Language) -> Iterator[str]:
+def _frame_contents(text: str, language: Language) -> Iterator[str]:
     """Yield the text in place of the dots in each matching question of the language, the longest frame first."""
     body = text[: body_end(text)]
     body = body[skip(fold(body), 0, SEPARATORS + "¿¡" + OPENERS) :]
@@ -64,7 +64,7 @@ def _in_frames(text: str, language: Language) -> Iterator[str]:
             yield body[len(before) : len(body) - len(behind)].strip(SEPARATORS)
 
 
-def _day_of(said: str, now: datetime, language: Language) -> date | None:
+def _parse_day(said: str, now: datetime, language: Language) -> date | None:
     words = fold(said)
     if words in language.today_words:
         return now.date()
@@ -80,7 +80,7 @@ def _day_of(said: str, now: datetime, language: Language) -> date | None:
     return None if rest or when.rule else when.due.date()
 
 
-def search_words(asked: DayAsked) -> str:
+def day_search_words(asked: DayQuestion) -> str:
     """Return search words for notes that name the day.
 
     They are its date, its weekday in every language, and "tomorrow" and the like in this one.
@@ -89,13 +89,13 @@ def search_words(asked: DayAsked) -> str:
     weekdays = [
         word
         for word, weekday in tables.weekdays.items()
-        if weekday == asked.day.weekday() and len(word) >= _SHORTEST_WEEKDAY and " " not in word
+        if weekday == asked.day.weekday() and len(word) >= _MIN_WEEKDAY_LETTERS and " " not in word
     ]
     near = (*asked.language.today_words, *asked.language.tomorrow_words)
     return " ".join(dict.fromkeys([asked.day.isoformat(), str(asked.day.day), asked.words, *near, *weekdays]))
 
 
-def lines_in(path: object, first: object, text: object, told: object) -> list[DayLine]:
+def read_lines(path: object, first: object, text: object, told: object) -> list[DayLine]:
     """Return the lines of a passage or a whole note, without headings; arguments are values of a tool result."""
     if not (isinstance(path, str) and isinstance(first, int) and isinstance(text, str)):
         return []
@@ -107,21 +107,21 @@ def lines_in(path: object, first: object, text: object, told: object) -> list[Da
     ]
 
 
-def lines_of_day(lines: Sequence[DayLine], asked: DayAsked, today: date) -> list[DayLine]:
+def lines_about_day(lines: Sequence[DayLine], asked: DayQuestion, today: date) -> list[DayLine]:
     """Return the lines about the day, without duplicates; lines merely written on that day do not count."""
     found: dict[str, DayLine] = {}
     for line in lines:
-        if _names_day(line, asked.day, today) and not is_request(line.text):
+        if _mentions_day(line, asked.day, today) and not is_reminder_request(line.text):
             found.setdefault(line.text, line)
     return list(found.values())
 
 
-def is_request(line: str) -> bool:
+def is_reminder_request(line: str) -> bool:
     """Return whether a line is a request for a reminder, which was only noted so that it is not lost."""
-    return bool(read(line).reminders)
+    return bool(parse_message(line).reminders)
 
 
-def _names_day(line: DayLine, day: date, today: date) -> bool:
+def _mentions_day(line: DayLine, day: date, today: date) -> bool:
     from memory.dates import read_dates
 
     told = line.told or today
@@ -132,16 +132,16 @@ def _names_day(line: DayLine, day: date, today: date) -> bool:
         if span.first == span.last == day and any(map(str.isdigit, line.text[span.start : span.end])):
             return True
     if told == day:
-        return _says_today(line.text) or _moment_of(line.text, told, hour=0) == day
-    return told < day and _moment_of(line.text, told, hour=12) == day
+        return _mentions_today(line.text) or _date_of_time(line.text, told, hour=0) == day
+    return told < day and _date_of_time(line.text, told, hour=12) == day
 
 
-def _says_today(text: str) -> bool:
+def _mentions_today(text: str) -> bool:
     folded = fold(text)
-    return any(holds(folded, words, each) for each in LANGUAGES for words in each.today_words)
+    return any(contains_phrase(folded, words, each) for each in LANGUAGES for words in each.today_words)
 
 
-def _moment_of(text: str, told: date, *, hour: int) -> date | None:
+def _date_of_time(text: str, told: date, *, hour: int) -> date | None:
     """Return the day of a time at the end of a line, as it was meant when written: "on Friday at 3", "at 3".
 
     `hour`: hour of the day at which it was written; "at 3" written in the morning is on that day.

@@ -6,8 +6,8 @@ from bot.models.notebook.language import Language
 from bot.models.notebook.phrases import ENDS, SEPARATORS, clip, fold, has_words
 from bot.sanitize import one_line
 
-_LONGEST = 200
-_SHORTEST_PIECE = 2
+_MAX_CHARS = 200
+_MIN_PIECE_CHARS = 2
 """Minimum characters in scripts without spaces: a single character occurs in too many notes."""
 
 
@@ -20,7 +20,7 @@ def words_to_forget(asked: str, lines: Sequence[str], language: Language) -> str
     from memory.forgetting import WordsToForget
 
     asked = _as_argument(asked)
-    candidates = [(_shared(asked, line, language), _as_argument(line)) for line in lines]
+    candidates = [(_shared_words(asked, line, language), _as_argument(line)) for line in lines]
     for shared, line in sorted(candidates, key=lambda each: -len(each[0])):
         for words in (shared, line):
             if has_words(words) and WordsToForget(words).is_in(line):
@@ -29,11 +29,11 @@ def words_to_forget(asked: str, lines: Sequence[str], language: Language) -> str
 
 
 def _as_argument(text: str) -> str:
-    text = clip(one_line(text), _LONGEST)
+    text = clip(one_line(text), _MAX_CHARS)
     return text.replace("`", "'").strip(SEPARATORS).rstrip(ENDS)
 
 
-def _shared(asked: str, line: str, language: Language) -> str:
+def _shared_words(asked: str, line: str, language: Language) -> str:
     """Return the requested words that stand in a line, without articles and other fillers."""
     from memory.tokenizer import is_unspaced_character, tokenize
 
@@ -49,20 +49,20 @@ def _shared(asked: str, line: str, language: Language) -> str:
         if not tokens or fold(word).strip("\"'.,!?()") in language.forget_fillers:
             continue
         if all(map(is_unspaced_character, tokens)):
-            shared += _pieces(word, fold(line))
+            shared += _shared_pieces(word, fold(line))
         elif set(tokens) <= set(there):
             shared.append(word)
     return " ".join(dict.fromkeys(shared))
 
 
-def _pieces(word: str, line: str) -> list[str]:
+def _shared_pieces(word: str, line: str) -> list[str]:
     """Return the longest parts of a text without spaces that stand in a line."""
     pieces, at = [], 0
     while at < len(word):
         end = at
         while end < len(word) and fold(word[at : end + 1]) in line:
             end += 1
-        if end - at >= min(_SHORTEST_PIECE, len(word)):
+        if end - at >= min(_MIN_PIECE_CHARS, len(word)):
             pieces.append(word[at:end])
         at = max(end, at + 1)
     return pieces

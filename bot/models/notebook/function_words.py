@@ -6,7 +6,7 @@ from bot.models.notebook.language import Language
 from bot.models.notebook.phrases import ENDS, OPENERS, SEPARATORS, fold
 
 
-def without_function_words(text: str, language: Language, today: date) -> str:
+def strip_function_words(text: str, language: Language, today: date) -> str:
     """Return "Schlüssel" for "den Schlüssel"; `text` unchanged if the index drops them too, or if it names a day.
 
     The index does not know the language, and one short word such as "den" does not reveal it.
@@ -18,12 +18,12 @@ def without_function_words(text: str, language: Language, today: date) -> str:
     stop_words = load_stop_words(language.code)
     asked = {term.tokens[0] for term in parse_query(text)}
     words = text.split()
-    kept = [word for word in words if _bare(word) not in stop_words]
-    dropped = {token for word in words if _bare(word) in stop_words for token in tokenize(word)}
+    kept = [word for word in words if _strip_marks(word) not in stop_words]
+    dropped = {token for word in words if _strip_marks(word) in stop_words for token in tokenize(word)}
     if not kept or asked.isdisjoint(dropped) or read_dates(text, today):
         return text
     return " ".join(kept)
 
 
-def _bare(word: str) -> str:
+def _strip_marks(word: str) -> str:
     return fold(word).strip(ENDS + OPENERS + SEPARATORS + "\"'”’»)")

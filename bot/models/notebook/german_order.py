@@ -43,24 +43,24 @@ _PARTICIPLES = frozenset(phrases("gekauft|umgezogen|geboren|gestorben|getroffen|
 _APART = r"(ab|an|auf|aus|ein|mit|vor|zurück|los|weg|statt|fest|her|hin|um)(?=\w{3})"
 
 
-def with_verb_second(clause: str, *, pronouns: tuple[str, ...], verbs: frozenset[str]) -> str:
+def move_verb_second(clause: str, *, pronouns: tuple[str, ...], verbs: frozenset[str]) -> str:
     """Return "Der Schlüssel liegt im Flur" for "der Schlüssel im Flur liegt"; unchanged unless that is certain."""
     end = body_end(clause)
     words = clause[:end].split()
     if len(words) < 3 or any(word[-1] in ",;:" for word in words):
         return clause
     *middle, last = words
-    verb, apart = _finite(fold(last), verbs)
+    verb, apart = _split_finite_verb(fold(last), verbs)
     if not verb:
         return clause
-    size = 1 if fold(middle[0]) in pronouns else _in_front(middle) or _subject(middle, verb)
+    size = 1 if fold(middle[0]) in pronouns else _front_length(middle) or _subject_length(middle, verb)
     if not size:
         return clause
     moved = [*middle[:size], verb, *middle[size:], *([apart] if apart else [])]
     return " ".join(moved) + clause[end:]
 
 
-def _finite(word: str, verbs: frozenset[str]) -> tuple[str, str]:
+def _split_finite_verb(word: str, verbs: frozenset[str]) -> tuple[str, str]:
     """Return the finite verb and its separable prefix, if any: "fährt", "ab"."""
     if word in _PARTICIPLES or not word.isalpha():
         return "", ""
@@ -76,7 +76,7 @@ def _is_noun(word: str) -> bool:
     return word[0].isupper() and (word.replace("-", "").isalpha() or word.endswith("."))
 
 
-def _noun_phrase(words: list[str], at: int) -> int:
+def _noun_phrase_end(words: list[str], at: int) -> int:
     """Return the end of the article, adjectives and noun that begin at `at`; 0 if there are none."""
     if at >= len(words):
         return 0
@@ -84,10 +84,10 @@ def _noun_phrase(words: list[str], at: int) -> int:
     if not (first in _THE or first in _IN_THE or first == "des" or re.fullmatch(_A, first)):
         return 0
     endings = ("e", "en") if first in _THE | _IN_THE | {"des"} else ("e", "er", "es", "en")
-    return _noun_after(words, at + 1, endings)
+    return _noun_end(words, at + 1, endings)
 
 
-def _noun_after(words: list[str], at: int, endings: tuple[str, ...] = ("e", "en", "er", "es")) -> int:
+def _noun_end(words: list[str], at: int, endings: tuple[str, ...] = ("e", "en", "er", "es")) -> int:
     while at < len(words) and not words[at][0].isupper():
         word = words[at]
         number = re.fullmatch(r"\d{1,3}\.?", word) or word in ("zwei", "drei", "vier", "beiden")
@@ -97,15 +97,15 @@ def _noun_after(words: list[str], at: int, endings: tuple[str, ...] = ("e", "en"
     return at + 1 if at < len(words) and _is_noun(words[at]) else 0
 
 
-def _in_front(words: list[str]) -> int:
+def _front_length(words: list[str]) -> int:
     """Return how many words precede the verb if "am Freitag", "in der Garage" or "heute" comes first."""
     first = fold(words[0])
     if first in _DAYS:
         return 2 if fold(words[1]) in _PARTS_OF_DAY and len(words) > 2 else 1
     if first in ("am", "im", "beim"):
-        size = _noun_after(words, 1, ("en",))
+        size = _noun_end(words, 1, ("en",))
     elif first in _INTO:
-        size = _noun_phrase(words, 1) if fold(words[1]) in _IN_THE else 0
+        size = _noun_phrase_end(words, 1) if fold(words[1]) in _IN_THE else 0
     else:
         return 0
     # At least one word must be left for the subject.
@@ -119,9 +119,9 @@ def _continues(words: list[str], at: int) -> bool:
     return word in ("des", "von", "vom", "und", "oder", "der") or words[at][0].isdigit()
 
 
-def _subject(words: list[str], verb: str) -> int:
+def _subject_length(words: list[str], verb: str) -> int:
     """Return the length in words of a subject that comes first; 0 if it is not certain."""
-    articled = _noun_phrase(words, 0)
+    articled = _noun_phrase_end(words, 0)
     size = articled
     if not articled:
         if not _is_noun(words[0]) or (not words[0][-1].isalpha() and fold(words[0]) not in _TITLES):
@@ -130,11 +130,11 @@ def _subject(words: list[str], verb: str) -> int:
         while size < len(words) and fold(words[size - 1]) in _TITLES:
             size += 1
     if size < len(words) and _is_noun(words[size]):
-        size = _with_second_noun(words, size, verb, articled=bool(articled))
-    return _with_what_belongs(words, size, verb, articled=bool(articled)) if size else 0
+        size = _extend_by_noun(words, size, verb, articled=bool(articled))
+    return _extend_by_attributes(words, size, verb, articled=bool(articled)) if size else 0
 
 
-def _with_second_noun(words: list[str], size: int, verb: str, *, articled: bool) -> int:
+def _extend_by_noun(words: list[str], size: int, verb: str, *, articled: bool) -> int:
     """Return the subject's length with a second noun: "Annas Pass", "mein Bruder Tom", but not "Tom Tee (mag)"."""
     rest = words[size + 1 :]
     if rest and _is_noun(rest[0]):
@@ -154,28 +154,28 @@ def _with_second_noun(words: list[str], size: int, verb: str, *, articled: bool)
     return size + 1
 
 
-def _with_what_belongs(words: list[str], size: int, verb: str, *, articled: bool) -> int:
+def _extend_by_attributes(words: list[str], size: int, verb: str, *, articled: bool) -> int:
     if size >= len(words):
         return size
     word = fold(words[size])
     left = 0
     if word in ("und", "oder"):
-        joined = _noun_phrase(words, size + 1)
+        joined = _noun_phrase_end(words, size + 1)
         if not joined and size + 1 < len(words) and _is_noun(words[size + 1]):
             joined = size + 2
         if not joined or (joined < len(words) and (_is_noun(words[joined]) or _continues(words, joined))):
             return 0
         return joined
-    if word == "des" or (word.endswith("er") and _noun_phrase(words, size)):
-        left = _noun_phrase(words, size)
+    if word == "des" or (word.endswith("er") and _noun_phrase_end(words, size)):
+        left = _noun_phrase_end(words, size)
         if not left or not (word == "des" or verb in _PLACED):
             return 0
     elif word in ("von", "vom"):
-        left = _noun_phrase(words, size + 1) or _noun_after(words, size + 1)
+        left = _noun_phrase_end(words, size + 1) or _noun_end(words, size + 1)
         if left and verb not in _OWNING:
             return 0
     elif articled and word in ("für", "fürs", "zum", "zur") and verb in _PLACED:
-        left = _noun_phrase(words, size + 1) or _noun_after(words, size + 1)
+        left = _noun_phrase_end(words, size + 1) or _noun_end(words, size + 1)
     elif word[0].isdigit() and size + 1 < len(words):
         unit = words[size + 1]
         return size if unit[0].isupper() or not articled else size + 1

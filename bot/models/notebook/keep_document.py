@@ -12,12 +12,12 @@ from bot.models.notebook.phrases import (
     fold,
     has_words,
     phrase_at,
-    phrase_up_to,
+    phrase_ending_at,
     skip,
 )
 
 _MOST_WORDS = 4
-_MOST_LETTERS = 16
+_MAX_CHARS = 16
 """Maximum characters, in scripts without spaces."""
 
 
@@ -26,7 +26,7 @@ def asks_to_keep(text: str, spoken: Language) -> Language | None:
     languages = [spoken]
     if len(text.split()) > 1:  # so few words do not always reveal their language
         languages += LANGUAGES
-    found = (each for each in languages if _begins_so(text, each) or _ends_so(text, each))
+    found = (each for each in languages if _begins_with_keep(text, each) or _ends_with_keep(text, each))
     return next(found, None)
 
 
@@ -36,7 +36,7 @@ def means_document(rest: str, language: Language) -> bool:
     if not has_words(bare) or bare in language.this:
         return True
     if language.spacing == "none":
-        return len(bare) <= _MOST_LETTERS and any(noun in bare for noun in language.document)
+        return len(bare) <= _MAX_CHARS and any(noun in bare for noun in language.document)
     words = [word.strip(OPENERS + CLOSERS) for word in bare.split()]
     return len(words) <= _MOST_WORDS and any(
         word == noun or (language.spacing == "particles" and word.startswith(noun))
@@ -45,7 +45,7 @@ def means_document(rest: str, language: Language) -> bool:
     )
 
 
-def _begins_so(text: str, language: Language) -> bool:
+def _begins_with_keep(text: str, language: Language) -> bool:
     head = fold(text[:200])
     at = skip(head, 0, SEPARATORS + "¿¡" + OPENERS)
     for _ in range(4):
@@ -66,18 +66,18 @@ def _begins_so(text: str, language: Language) -> bool:
     return False
 
 
-def _ends_so(text: str, language: Language) -> bool:
+def _ends_with_keep(text: str, language: Language) -> bool:
     tail = fold(text[:200][: body_end(text[:200])])
     at = len(tail)
     for _ in range(4):
-        if verb := phrase_up_to(tail, at, "keep", prefer=language, only=True):
+        if verb := phrase_ending_at(tail, at, "keep", prefer=language, only=True):
             rest = text[: verb.start].rstrip()
             start = skip(fold(rest), 0, SEPARATORS + OPENERS)
             for kind in ("could_you", "please"):
                 if opening := phrase_at(fold(rest), start, kind, prefer=language, only=True):
                     start = skip(fold(rest), opening.end, SEPARATORS)
             return means_document(rest[start:], language)
-        ending = phrase_up_to(tail, at, "please_end", prefer=language, only=True) or phrase_up_to(
+        ending = phrase_ending_at(tail, at, "please_end", prefer=language, only=True) or phrase_ending_at(
             tail, at, "please", prefer=language, only=True
         )
         if ending is None:

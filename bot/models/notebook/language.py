@@ -9,7 +9,7 @@ def phrases(listed: str) -> tuple[str, ...]:
     return tuple(listed.split("|"))
 
 
-class Reasons(NamedTuple):
+class RefusalTexts(NamedTuple):
     """Why a time was refused: one sentence each, shown before the question when to remind."""
 
     past: str
@@ -34,7 +34,7 @@ class Reasons(NamedTuple):
     """It is unclear which words are the time and which the text."""
 
 
-class Sayings(NamedTuple):
+class Replies(NamedTuple):
     """Replies of the notebook. Markdown; names in braces are filled in."""
 
     noted: str
@@ -136,7 +136,7 @@ class Sayings(NamedTuple):
     """How to leave the terminal."""
     notice: str
     """No language model is configured, and how to add one; contains NOTICE_MARK."""
-    refused: Reasons | None = None
+    refused: RefusalTexts | None = None
     """Why a time was refused; None uses the messages of `bot.timeparse`, which are English and more precise."""
 
     @property
@@ -155,7 +155,7 @@ class Language:
     """How one language is recognised. Phrases are lower case with straight apostrophes; the longest match wins."""
 
     code: str
-    say: Sayings
+    say: Replies
     spacing: Literal["words", "particles", "none"] = "words"
     """Whether words are separated by spaces: yes; yes, but particles attach to them (Korean); no."""
     verb_last: bool = False
@@ -262,7 +262,7 @@ class Language:
     tomorrow_words: tuple[str, ...] = ()
     on_day: tuple[str, ...] = ()
     """Asks what is on a day, which replaces the dots."""
-    same_thing: tuple[tuple[str, ...], ...] = ()
+    paraphrases: tuple[tuple[str, ...], ...] = ()
     """Phrases in which people state and ask things about themselves, grouped by topic: "my name", "i am called"."""
     about_me: tuple[str, ...] = ()
     today: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from itertools import groupby
 from typing import NamedTuple
 
-from bot.models.notebook.corrections import UNSURE, SpokenCorrection, corrected, read_correction
+from bot.models.notebook.corrections import UNSURE, SpokenCorrection, apply_correction, read_correction
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
@@ -18,12 +18,12 @@ from bot.models.protocol import Message
 _FEW_WORDS = 4
 """Messages of up to this many words do not always reveal their language."""
 
-_TURNS_AGO = 2
+_MAX_CORRECTION_AGE = 2
 """Maximum age in turns of what a correction may refer to, with a possible "that is wrong" in between."""
 
 UNDO_TURNS = 2
 """Changes older than this many turns are not undone by a word: nobody has them in mind any more."""
-_LOOKED_BACK = 20
+_MAX_TURNS_BACK = 20
 """Turns in which the last change is looked up for the reply if nothing is undone."""
 
 
@@ -56,36 +56,38 @@ def plan_change(
     """
     if len(said) != 1:
         return None
-    language = answered_in(said[0], wish, said_before)
-    if wish.wanted == ("undo",):
+    language = answer_language(said[0], wish, said_before)
+    if wish.unsupported == ("undo",):
         last = last_lines(earlier, changes_only=True)
-        return None if is_long_ago(last, today) else _undo(last, language)
+        return None if is_long_ago(last, today) else _plan_undo(last, language)
     last = last_lines(earlier)
     if not last.lines:
         return None
-    if wish.wanted == ("forget_that",):
-        return LineChange(language, _removal(last.lines)) if last.done in ("wrote", "changed") else None
+    if wish.unsupported == ("forget_that",):
+        return LineChange(language, _plan_removal(last.lines)) if last.done in ("wrote", "changed") else None
     if last.done == "removed":
         return None
-    if asked := _asked_for_sentence(last, before):
-        return _answered(asked, wish, said[0], language)
-    if asks_something(before):
+    if asked := _line_asked_about(last, before):
+        return _apply_answer(asked, wish, said[0], language)
+    if asks_for_input(before):
         return None
     correction = read_correction(said[0], language)
-    if correction is None or last.turns_ago > (_TURNS_AGO if correction.certain else 1):
+    if correction is None or last.turns_ago > (_MAX_CORRECTION_AGE if correction.certain else 1):
         return None
-    return _correction(correction, last, language)
+    return _plan_correction(correction, last, language)
 
 
-def _correction(correction: SpokenCorrection, last: RecentLines, language: Language) -> LineChange | None:
+def _plan_correction(
+    correction: SpokenCorrection, last: RecentLines, language: Language
+) -> LineChange | None:
     unsure: NoteLine | None = None
-    for line in _likely(correction, last):
+    for line in _rank_lines(correction, last):
         if language_of(line.text).script == language.script:
-            new = corrected(line.text, correction, language)
+            new = apply_correction(line.text, correction, language)
             if new == UNSURE:
                 unsure = unsure or line
             elif new is not None and new != line.text:
-                return LineChange(language, (_replacement(line, new),))
+                return LineChange(language, (_replace_line(line, new),))
     if unsure and (last.done != "found" or len(last.lines) == 1):
         return LineChange(language, unsure=unsure)
     return None
@@ -93,7 +95,7 @@ def _correction(correction: SpokenCorrection, last: RecentLines, language: Langu
 
 def last_change(earlier: Sequence[Message]) -> NoteLine | None:
     """Return the line that was noted or changed last, at any age, for the reply; None if there is none."""
-    last = last_lines(earlier, changes_only=True, most_turns=_LOOKED_BACK)
+    last = last_lines(earlier, changes_only=True, most_turns=_MAX_TURNS_BACK)
     return last.lines[0] if last.done in ("wrote", "changed") else None
 
 
@@ -112,13 +114,13 @@ def _day_of(path: str) -> date | None:
         return None
 
 
-def asks_something(before: str) -> bool:
+def asks_for_input(before: str) -> bool:
     """Return whether the last answer asks for something that this message may answer."""
     questions = ((each.say.question_when, each.say.remind_what, each.say.what) for each in LANGUAGES)
     return any(each in before for asked in questions for each in asked)
 
 
-def _asked_for_sentence(last: RecentLines, before: str) -> NoteLine | None:
+def _line_asked_about(last: RecentLines, before: str) -> NoteLine | None:
     """Return the line whose new sentence the last answer asked for; None if it asked for none."""
     if not any(each.say.which_words.partition("{")[0] in before for each in LANGUAGES):
         return None
@@ -127,18 +129,18 @@ def _asked_for_sentence(last: RecentLines, before: str) -> NoteLine | None:
     )
 
 
-def _answered(line: NoteLine, wish: ParsedMessage, said: str, language: Language) -> LineChange | None:
+def _apply_answer(line: NoteLine, wish: ParsedMessage, said: str, language: Language) -> LineChange | None:
     """Replace the line with the sentence that was asked for, or apply the words that are named."""
-    if set(wish.wanted) - {"wrong"} or wish.look or wish.reminders:
+    if set(wish.unsupported) - {"wrong"} or wish.look or wish.reminders:
         return None
     correction = read_correction(said, language) or SpokenCorrection(said, said, certain=False)
-    new = corrected(line.text, correction, language)
+    new = apply_correction(line.text, correction, language)
     if not new and len(wish.facts) == 1 and not wish.queries and not wish.facts[0].block:
-        new = wish.facts[0].text if _speak_of_the_same(line.text, wish.facts[0].text, language) else None
-    return LineChange(language, (_replacement(line, new),)) if new else None
+        new = wish.facts[0].text if _share_topic(line.text, wish.facts[0].text, language) else None
+    return LineChange(language, (_replace_line(line, new),)) if new else None
 
 
-def _speak_of_the_same(one: str, other: str, language: Language) -> bool:
+def _share_topic(one: str, other: str, language: Language) -> bool:
     from memory.tokenizer import parse_query
 
     begun = 2 if language.spacing == "none" else len(" ".join(one.split()[:2]))
@@ -146,14 +148,14 @@ def _speak_of_the_same(one: str, other: str, language: Language) -> bool:
     return same_beginning or bool(set(parse_query(one)) & set(parse_query(other)))
 
 
-def answered_in(said: str, wish: ParsedMessage, said_before: Sequence[str]) -> Language:
+def answer_language(said: str, wish: ParsedMessage, said_before: Sequence[str]) -> Language:
     """Return the language to answer in: a whole phrase in a language other than English decides."""
-    if wish.wanted and wish.language is not ENGLISH:
+    if wish.unsupported and wish.language is not ENGLISH:
         return wish.language
-    return spoken_in(said, wish.language, said_before)
+    return message_language(said, wish.language, said_before)
 
 
-def spoken_in(said: str, read: Language, said_before: Sequence[str]) -> Language:
+def message_language(said: str, read: Language, said_before: Sequence[str]) -> Language:
     """Return the language of a message; if it is too short to tell, that of the previous one."""
     if len(said.split()) > _FEW_WORDS or not said_before or (read.script and read.spacing != "words"):
         return read
@@ -161,11 +163,11 @@ def spoken_in(said: str, read: Language, said_before: Sequence[str]) -> Language
     return earlier if bool(earlier.script) == bool(read.script) else read
 
 
-def _undo(last: RecentLines, language: Language) -> LineChange | None:
+def _plan_undo(last: RecentLines, language: Language) -> LineChange | None:
     if not last.lines or last.done == "found":
         return None
     if last.done == "wrote":
-        return LineChange(language, _removal(last.lines))
+        return LineChange(language, _plan_removal(last.lines))
     first = last.lines[0]
     if last.done == "changed":
         old = tuple(line.text for line in last.lines)
@@ -175,7 +177,7 @@ def _undo(last: RecentLines, language: Language) -> LineChange | None:
     return LineChange(language, (LineEdit(first.path, first.line, (), last.before),), facts)
 
 
-def _removal(lines: Sequence[NoteLine]) -> tuple[LineEdit, ...]:
+def _plan_removal(lines: Sequence[NoteLine]) -> tuple[LineEdit, ...]:
     """Return the edits that remove lines noted together, one per note."""
     return tuple(
         LineEdit(path, block[0].line, tuple(line.text for line in block), ())
@@ -184,11 +186,11 @@ def _removal(lines: Sequence[NoteLine]) -> tuple[LineEdit, ...]:
     )
 
 
-def _replacement(line: NoteLine, new: str) -> LineEdit:
+def _replace_line(line: NoteLine, new: str) -> LineEdit:
     return LineEdit(line.path, line.line, (line.text,), (new,))
 
 
-def _likely(correction: SpokenCorrection, last: RecentLines) -> Sequence[NoteLine]:
+def _rank_lines(correction: SpokenCorrection, last: RecentLines) -> Sequence[NoteLine]:
     """Return the lines, the one first that shares most words with the correction and with the query.
 
     Among equals the first found, or the last noted, comes first.

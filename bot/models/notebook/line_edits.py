@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 MARK = r"[ \t]*(?:[-*+][ \t]+)?"
 """Indentation and list mark at the beginning of a line."""
-_AROUND = 100
+_LINES_AROUND = 100
 """Lines read above and below."""
-_CONTEXT = 2
+_CONTEXT_LINES = 2
 """Lines of context around the passage if only part of the note was read."""
 
 
@@ -39,52 +39,54 @@ class ChangedLines(NamedTuple):
     new: tuple[str, ...]
 
 
-def lines_to_read(edit: LineEdit) -> tuple[int, int]:
+def line_range(edit: LineEdit) -> tuple[int, int]:
     """Return the first line and the number of lines to read before such an edit."""
-    first = max(1, edit.line - _AROUND)
-    return first, edit.line - first + len(edit.old) + _AROUND
+    first = max(1, edit.line - _LINES_AROUND)
+    return first, edit.line - first + len(edit.old) + _LINES_AROUND
 
 
-def passage_for(edit: LineEdit, note: Mapping[str, Any]) -> NotePassage | None:
+def find_passage(edit: LineEdit, note: Mapping[str, Any]) -> NotePassage | None:
     """Return the passage to replace; None if the lines are no longer there. `note` is the result of `memory_get`."""
     first, total, text = note.get("line_start"), note.get("total_lines"), note.get("text")
     if not (isinstance(first, int) and isinstance(text, str)):
         return None
     lines = text.split("\n")[: len(text.splitlines())]
-    start = _place_of(edit, lines, first)
+    start = _find_lines(edit, lines, first)
     if start is None:
         return None
     end = start + len(edit.old)
-    context = 0 if total == len(lines) else _CONTEXT
-    new = _with_marks(edit, lines[start:end])
-    return _only_passage(lines, start, end, new, context)
+    context = 0 if total == len(lines) else _CONTEXT_LINES
+    new = _copy_marks(edit, lines[start:end])
+    return _unique_passage(lines, start, end, new, context)
 
 
-def _place_of(edit: LineEdit, lines: Sequence[str], first: int) -> int | None:
+def _find_lines(edit: LineEdit, lines: Sequence[str], first: int) -> int | None:
     """Return the index of the lines: at their old place, or wherever they occur exactly once."""
     at, size = edit.line - first, len(edit.old)
     if not size:
         return at if lines and 0 <= at <= len(lines) else None
-    wanted = [bare(each) for each in edit.old]
+    wanted = [strip_mark(each) for each in edit.old]
     places = [
-        place for place in range(len(lines)) if [bare(each) for each in lines[place : place + size]] == wanted
+        place
+        for place in range(len(lines))
+        if [strip_mark(each) for each in lines[place : place + size]] == wanted
     ]
     if at in places:
         return at
     return places[0] if len(places) == 1 else None
 
 
-def _with_marks(edit: LineEdit, old: Sequence[str]) -> list[str]:
+def _copy_marks(edit: LineEdit, old: Sequence[str]) -> list[str]:
     if not old:
         return list(edit.new)
     marks = [re.match(MARK, line) for line in old]
     return [
-        f"{mark[0] if (mark := marks[min(number, len(marks) - 1)]) else ''}{bare(text)}"
+        f"{mark[0] if (mark := marks[min(number, len(marks) - 1)]) else ''}{strip_mark(text)}"
         for number, text in enumerate(edit.new)
     ]
 
 
-def _only_passage(
+def _unique_passage(
     lines: Sequence[str], start: int, end: int, new: Sequence[str], context: int
 ) -> NotePassage | None:
     """Extend the passage by lines around it until it is unique."""
@@ -119,6 +121,6 @@ def changed_lines(old: str, new: str, line: int) -> ChangedLines:
     )
 
 
-def bare(line: str) -> str:
+def strip_mark(line: str) -> str:
     """Return a line without indentation and list mark."""
     return re.sub(f"^{MARK}", "", line).strip()

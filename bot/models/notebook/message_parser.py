@@ -26,20 +26,20 @@ from bot.models.notebook.sentence import (
     SmallTalk,
     asks,
     begins_with_question,
+    is_statement,
     read_command,
     read_command_at_end,
     read_search,
-    states,
-    without_greeting,
+    split_greeting,
 )
-from bot.models.notebook.splitting import MessageLine, lines_of, sentences
-from bot.models.notebook.unsupported import UnsupportedKind, read_request, told_and_asked
+from bot.models.notebook.splitting import MessageLine, split_lines, split_sentences
+from bot.models.notebook.unsupported import UnsupportedKind, read_request, split_statement_and_question
 from bot.models.notebook.whole_sentences import read_whole_sentence
 from memory.normalization import normalize
 
 MAX_QUERIES = 3
 MAX_QUERY_CHARS = 1000
-MAX_WEIGHED = 300
+MAX_SENTENCES = 300
 """Maximum sentences that are classified; a longer message is a document, and all of it is noted."""
 
 WITHOUT_FULL_STOP = "[\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff]"
@@ -86,19 +86,19 @@ class ParsedMessage(NamedTuple):
     """What to remove from the notes."""
     cancel: str = ""
     """Number of a reminder to cancel; "" if not given."""
-    wanted: tuple[UnsupportedKind, ...] = ()
+    unsupported: tuple[UnsupportedKind, ...] = ()
     """Other requests that the notebook cannot carry out itself."""
     chat: SmallTalk = "hello"
     """Kind of small talk."""
 
 
-def read(text: str, *, expecting_note: bool = False, with_document: bool = False) -> ParsedMessage:
+def parse_message(text: str, *, expecting_note: bool = False, with_document: bool = False) -> ParsedMessage:
     """Parse one message; `expecting_note` if it answers "What should I remember?".
 
     `with_document`: "remember this" means a document.
     """
     text = normalize("NFC", text)
-    lines = lines_of(text)
+    lines = split_lines(text)
     first = next((letter for letter in text if letter.isalpha()), "")
     several = sum(1 for line in text.splitlines() if line.strip()) > 2
     pieces = _MessageParser(
@@ -108,8 +108,8 @@ def read(text: str, *, expecting_note: bool = False, with_document: bool = False
         several=several,
         with_document=with_document,
     )
-    pieces.take(lines)
-    return pieces.reading()
+    pieces.parse(lines)
+    return pieces.result()
 
 
 _Kind = Literal["note", "ask", "unsure", "chat", "empty command", "request", "remind", "look", "keep"]
@@ -121,7 +121,7 @@ class _ParsedSentence(NamedTuple):
     text: str
     core: bool = False
     block: str = ""
-    wanted: UnsupportedKind | None = None
+    unsupported: UnsupportedKind | None = None
     remind: str = ""
     look: LookupKind | None = None
 
@@ -146,37 +146,37 @@ class _MessageParser:
         self.greeted: Language | None = None
         self.chat: set[SmallTalk] = set()
 
-    def take(self, lines: Sequence[MessageLine]) -> None:
+    def parse(self, lines: Sequence[MessageLine]) -> None:
         at = 0
         while at < len(lines):
             line = lines[at]
-            if len(self.pieces) > MAX_WEIGHED:
+            if len(self.pieces) > MAX_SENTENCES:
                 self._note_all(lines[at:])
                 return
-            below = lines[at + 1] if at + 1 < len(lines) and _heads(line, lines[at + 1]) else None
+            below = lines[at + 1] if at + 1 < len(lines) and _introduces(line, lines[at + 1]) else None
             if line.block:
-                self._take_block(line)
+                self._parse_block(line)
             elif below and below.items:
-                self._take_list(line.text, below)
-            elif self._take_line(line) and not below:
+                self._parse_list(line.text, below)
+            elif self._parse_line(line) and not below:
                 # "Remember:", with the text on the lines below.
                 self._note_all(lines[at + 1 :])
                 return
             elif below:
-                self._take_code(below)
+                self._parse_code(below)
             at += 2 if below else 1
 
-    def reading(self) -> ParsedMessage:
+    def result(self) -> ParsedMessage:
         kinds = {piece.kind for piece in self.pieces}
         noting = self.noting or "note" in kinds or (self.several and "ask" not in kinds)
         unsure: _Kind = "note" if noting else "ask"
         pieces = [each._replace(kind=unsure) if each.kind == "unsure" else each for each in self.pieces]
         facts = [
-            Fact(finish(each.text) if each.text else "", "core" if each.core else "daily", each.block)
+            Fact(format_fact(each.text) if each.text else "", "core" if each.core else "daily", each.block)
             for each in pieces
             if each.kind == "note" and has_words(each.text + each.block)
         ]
-        queries = self._queries([each.text for each in pieces if each.kind == "ask"])
+        queries = self._merge_queries([each.text for each in pieces if each.kind == "ask"])
         return ParsedMessage(
             self.answer_in or (self.greeted if kinds == {"chat"} else None) or self.spoken,
             tuple(dict.fromkeys(facts)),
@@ -184,49 +184,49 @@ class _MessageParser:
             keep="keep" in kinds,
             unfinished="empty command" in kinds and not facts and not queries,
             reminders=tuple(
-                Reminder(each.remind, Fact(finish(each.text) if each.text else "", block=each.block))
+                Reminder(each.remind, Fact(format_fact(each.text) if each.text else "", block=each.block))
                 for each in pieces
                 if each.kind == "remind"
             ),
             look=tuple(dict.fromkeys(each.look for each in pieces if each.look)),
-            forget=next((each.text for each in pieces if each.wanted == "forget"), ""),
-            cancel=next((each.text for each in pieces if each.wanted == "cancel_reminder"), ""),
-            wanted=tuple(dict.fromkeys(each.wanted for each in pieces if each.wanted)),
+            forget=next((each.text for each in pieces if each.unsupported == "forget"), ""),
+            cancel=next((each.text for each in pieces if each.unsupported == "cancel_reminder"), ""),
+            unsupported=tuple(dict.fromkeys(each.unsupported for each in pieces if each.unsupported)),
             chat=max(self.chat, key=SMALL_TALK.index, default="hello"),
         )
 
-    def _take_line(self, line: MessageLine) -> bool:
+    def _parse_line(self, line: MessageLine) -> bool:
         """Read the sentences of one line; return whether it ends in a command that does not say what to note."""
         core = False
-        for sentence in sentences(line.text, language=self.spoken, casual=self.casual):
-            for piece in self._pieces_of(sentence, listed=line.listed):
+        for sentence in split_sentences(line.text, language=self.spoken, casual=self.casual):
+            for piece in self._split_sentence(sentence, listed=line.listed):
                 core = core or piece.core
                 self.pieces.append(piece._replace(core=core))
         return bool(self.pieces) and self.pieces[-1].kind == "empty command"
 
-    def _pieces_of(self, sentence: str, *, listed: bool) -> list[_ParsedSentence]:
-        if len(self.pieces) > MAX_WEIGHED:
+    def _split_sentence(self, sentence: str, *, listed: bool) -> list[_ParsedSentence]:
+        if len(self.pieces) > MAX_SENTENCES:
             return [_ParsedSentence("note", sentence)]
-        rest = without_greeting(sentence, self.spoken).rest
-        if parts := told_and_asked(rest, self.spoken):
-            return [_ParsedSentence("note", parts[0]), self._weigh(parts[1], listed=listed)]
-        return [self._weigh(sentence, listed=listed)]
+        rest = split_greeting(sentence, self.spoken).rest
+        if parts := split_statement_and_question(rest, self.spoken):
+            return [_ParsedSentence("note", parts[0]), self._classify(parts[1], listed=listed)]
+        return [self._classify(sentence, listed=listed)]
 
-    def _take_block(self, line: MessageLine) -> None:
+    def _parse_block(self, line: MessageLine) -> None:
         """Read a list or code block without an introduction."""
         if line.items:
             alone = _MessageParser(self.spoken, casual=self.casual, noting=False, several=self.several)
-            for item in line.items[: MAX_WEIGHED + 1]:
-                alone._take_line(MessageLine(item, listed=True))
+            for item in line.items[: MAX_SENTENCES + 1]:
+                alone._parse_line(MessageLine(item, listed=True))
             kinds = {piece.kind for piece in alone.pieces}
             if alone.noting or not kinds <= {"note", "unsure", "remind"} or len(line.items) == 1:
                 for item in line.items:
-                    self._take_line(MessageLine(item, listed=True))
+                    self._parse_line(MessageLine(item, listed=True))
                 return
             self.pieces += [piece for piece in alone.pieces if piece.kind == "remind"]
         self.pieces.append(_ParsedSentence("note", "", block=line.block))
 
-    def _take_list(self, header: str, below: MessageLine) -> None:
+    def _parse_list(self, header: str, below: MessageLine) -> None:
         core = False
         command = read_command(header, self.spoken)
         if command.asks if command else begins_with_question(header, self.spoken):
@@ -236,15 +236,15 @@ class _MessageParser:
             return
         request = read_request(header, self.spoken)
         if command:
-            self._obey(command)
+            self._apply_command(command)
             header, core = command.rest, command.core
-        if request and request.wanted == "remind":
-            wanted = f"{request.remind.rstrip(SEPARATORS)}: {'; '.join(below.items)}"
-            self.pieces.append(_ParsedSentence("remind", header, block=below.block, remind=wanted))
+        if request and request.unsupported == "remind":
+            text = f"{request.remind.rstrip(SEPARATORS)}: {'; '.join(below.items)}"
+            self.pieces.append(_ParsedSentence("remind", header, block=below.block, remind=text))
         else:
             self.pieces.append(_ParsedSentence("note", header, core, below.block))
 
-    def _take_code(self, below: MessageLine) -> None:
+    def _parse_code(self, below: MessageLine) -> None:
         """Read the code block that belongs to the sentence before it."""
         head = self.pieces[-1]
         if head.kind == "ask":
@@ -258,21 +258,21 @@ class _MessageParser:
         core = self.pieces[-1].core
         above: MessageLine | None = None
         for line in lines:
-            if line.block and above and _heads(above, line):
+            if line.block and above and _introduces(above, line):
                 self.pieces[-1] = self.pieces[-1]._replace(block=line.block)
             elif line.block:
                 self.pieces.append(_ParsedSentence("note", "", core, line.block))
             elif line.listed:
                 self.pieces.append(_ParsedSentence("note", line.text, core))
             else:
-                cut = sentences(line.text, language=self.spoken, casual=self.casual)
+                cut = split_sentences(line.text, language=self.spoken, casual=self.casual)
                 self.pieces.extend(_ParsedSentence("note", each, core) for each in cut)
             above = line
 
-    def _weigh(self, sentence: str, *, listed: bool) -> _ParsedSentence:
-        if piece := self._whole_sentence(sentence, listed=listed):
+    def _classify(self, sentence: str, *, listed: bool) -> _ParsedSentence:
+        if piece := self._classify_whole(sentence, listed=listed):
             return piece
-        greeting = without_greeting(sentence, self.spoken)
+        greeting = split_greeting(sentence, self.spoken)
         sentence = greeting.rest
         if not sentence:
             self.greeted = self.greeted or greeting.language
@@ -282,21 +282,21 @@ class _MessageParser:
         command = read_command(sentence, self.spoken) or read_command_at_end(sentence, self.spoken)
         if self.with_document:
             if command and not command.asks and means_document(command.rest, command.language):
-                self._obey(command)
+                self._apply_command(command)
                 return _ParsedSentence("keep", "")
             if language := asks_to_keep(sentence, self.spoken):
                 self.answer_in = self.answer_in or language
                 return _ParsedSentence("keep", "")
         if command and not command.asks:
-            self._obey(command)
+            self._apply_command(command)
             request = read_request(command.rest, self.spoken)
-            if request and request.wanted == "remind" and request.remind:
+            if request and request.unsupported == "remind" and request.remind:
                 return _ParsedSentence("remind", command.rest, remind=request.remind)
             kind: _Kind = "note" if command.rest else "empty command"
             return _ParsedSentence(kind, command.rest, command.core)
-        if not command and (piece := self._whole_sentence(sentence, listed=listed)):
+        if not command and (piece := self._classify_whole(sentence, listed=listed)):
             return piece
-        if not command and (piece := self._request(sentence, listed=listed)):
+        if not command and (piece := self._classify_request(sentence, listed=listed)):
             return piece
         query = read_search(sentence, self.spoken)
         if query is not None and not command:
@@ -304,10 +304,10 @@ class _MessageParser:
         if command or asks(sentence, self.spoken):
             return _ParsedSentence("ask", sentence)
         if greeting.denies:
-            return _ParsedSentence("note", sentence, wanted="wrong")
-        return _ParsedSentence("note" if states(sentence, self.spoken) else "unsure", sentence)
+            return _ParsedSentence("note", sentence, unsupported="wrong")
+        return _ParsedSentence("note" if is_statement(sentence, self.spoken) else "unsure", sentence)
 
-    def _whole_sentence(self, sentence: str, *, listed: bool) -> _ParsedSentence | None:
+    def _classify_whole(self, sentence: str, *, listed: bool) -> _ParsedSentence | None:
         if self.noting or self.several or listed:
             return None
         found = read_whole_sentence(sentence, self.spoken)
@@ -317,28 +317,28 @@ class _MessageParser:
         self.answer_in = self.answer_in or language
         if asked == "about_me" or asked == "today":
             return _ParsedSentence("look", "", look=asked)
-        return _ParsedSentence("request", "", wanted=asked)
+        return _ParsedSentence("request", "", unsupported=asked)
 
-    def _request(self, sentence: str, *, listed: bool) -> _ParsedSentence | None:
+    def _classify_request(self, sentence: str, *, listed: bool) -> _ParsedSentence | None:
         request = read_request(sentence, self.spoken)
         if request is None:
             return None
-        if request.wanted == "remind":
+        if request.unsupported == "remind":
             return _ParsedSentence("remind", request.rest, remind=request.remind)
         if self.noting or self.several or listed:
             return None
-        if request.wanted == "cancel_reminder":
-            return _ParsedSentence("request", request.rest, wanted=request.wanted)
+        if request.unsupported == "cancel_reminder":
+            return _ParsedSentence("request", request.rest, unsupported=request.unsupported)
         named = has_words(request.rest) and self._names_something(request.rest)
-        if request.wanted in ("forget", "change") and named:
-            return _ParsedSentence("ask", request.rest, wanted=request.wanted)
-        return _ParsedSentence("request", "", wanted=request.wanted)
+        if request.unsupported in ("forget", "change") and named:
+            return _ParsedSentence("ask", request.rest, unsupported=request.unsupported)
+        return _ParsedSentence("request", "", unsupported=request.unsupported)
 
-    def _obey(self, command: NotebookCommand) -> None:
+    def _apply_command(self, command: NotebookCommand) -> None:
         self.noting = True
         self.answer_in = self.answer_in or command.language
 
-    def _queries(self, asked: Sequence[str]) -> list[str]:
+    def _merge_queries(self, asked: Sequence[str]) -> list[str]:
         queries: list[str] = []
         for text in asked:
             # "Anna's passport? Where is it?": the second question means nothing without the first.
@@ -353,7 +353,7 @@ class _MessageParser:
         return self.spoken.spacing != "words" or not own_words(self.spoken).issuperset(words)
 
 
-def _heads(line: MessageLine, below: MessageLine) -> bool:
+def _introduces(line: MessageLine, below: MessageLine) -> bool:
     """Return whether the list or code below belongs to a line: code always, a list after a colon."""
     if line.block or not below.block:
         return False
@@ -363,26 +363,29 @@ def _heads(line: MessageLine, below: MessageLine) -> bool:
 # -- formatting ------------------------------------------------------------------------------------------
 
 
-def finish(text: str) -> str:
+def format_fact(text: str) -> str:
     """Return the fact as it is written in a note: one line, capitalised, with a full stop after a final word.
 
     Text with code and headings stay unchanged.
     """
     text = " ".join(text.split())
-    return (
-        text if re.search(_CODE, text) or re.match(r"#{1,6} ", text) else _with_full_stop(_with_capital(text))
-    )
+    return text if re.search(_CODE, text) or re.match(r"#{1,6} ", text) else _add_full_stop(_capitalize(text))
 
 
 _CODE = r"(?:^|\s)(?:--?[a-z]|[~.]?/\w)|[`{}<>\\|]"
 
 
-def _with_capital(text: str) -> str:
+def _capitalize(text: str) -> str:
     first = text[0]
     word = text.split(maxsplit=1)[0].rstrip(ENDS + CLOSERS + SEPARATORS)
-    plain = re.sub("['’-]", "", word)
+    letters = re.sub("['’-]", "", word)
     # Leave "iPhone", "www.example.org", "x2" and Georgian, whose capitals begin no sentence, unchanged.
-    if not first.islower() or not plain.isalpha() or plain[1:] != plain[1:].lower() or "ა" <= first <= "ჿ":
+    if (
+        not first.islower()
+        or not letters.isalpha()
+        or letters[1:] != letters[1:].lower()
+        or "ა" <= first <= "ჿ"
+    ):
         return text
     capital = first.upper()
     return capital + text[1:] if capital.lower() == first else text
@@ -395,7 +398,7 @@ _HIDDEN = (
 )
 
 
-def _with_full_stop(text: str) -> str:
+def _add_full_stop(text: str) -> str:
     """Add a full stop only after an ordinary word: it would look like part of a value, an address or code."""
     word = text.rsplit(maxsplit=1)[-1]
     language = language_by_script(text[:2000]) or ENGLISH

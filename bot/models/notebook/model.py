@@ -10,19 +10,26 @@ from typing import Any, NamedTuple
 
 from bot.attachments.markup import split_attached
 from bot.models.notebook import paraphrases
-from bot.models.notebook.agenda import DayAsked, DayLine, lines_in, lines_of_day, read_day_asked, search_words
-from bot.models.notebook.function_words import without_function_words
+from bot.models.notebook.agenda import (
+    DayLine,
+    DayQuestion,
+    day_search_words,
+    lines_about_day,
+    read_day_question,
+    read_lines,
+)
+from bot.models.notebook.function_words import strip_function_words
 from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.line_changes import LineChange, last_change, plan_change
-from bot.models.notebook.line_edits import NotePassage, bare, changed_lines, lines_to_read, passage_for
-from bot.models.notebook.message_parser import Fact, LookupKind, ParsedMessage, Reminder, read
-from bot.models.notebook.paraphrases import same_thing
+from bot.models.notebook.line_edits import NotePassage, changed_lines, find_passage, line_range, strip_mark
+from bot.models.notebook.message_parser import Fact, LookupKind, ParsedMessage, Reminder, parse_message
+from bot.models.notebook.paraphrases import find_phrases
 from bot.models.notebook.phrases import has_words, language_of
-from bot.models.notebook.recent_lines import last_lines, object_in
+from bot.models.notebook.recent_lines import last_lines, parse_object
 from bot.models.notebook.reminder_changes import ReminderChange, plan_reminder_change
 from bot.models.notebook.reminder_plans import (
-    MOST_TURNS,
+    MAX_TURNS,
     Exchange,
     PlannedReminder,
     ReminderPlans,
@@ -61,12 +68,12 @@ SEARCH = "memory_search"
 LIST = "list_reminders"
 CANCEL = "cancel_reminder"
 
-_MOST_LOOKED_THROUGH = 50
+_MAX_PASSAGES = 50
 """Maximum passages that are searched for matching lines."""
 _PATHS: Mapping[LookupKind, str] = {"about_me": "MEMORY.md", "today": "{day}.md"}
 _LONG_CHARS = 1_000
 """Longer conversations are read in a thread, so that they block nobody."""
-MOST_WEIGHED = 20
+MAX_LANGUAGE_MESSAGES = 20
 """Number of latest messages that decide the chat's language."""
 
 # As written by bot/attachments/markup.py and bot/message_text.py.
@@ -98,22 +105,22 @@ class Notebook:
             message = await asyncio.to_thread(self._answer, request)
         else:
             message = self._answer(request)
-        for piece in _pieces(message.text):
+        for piece in _split_chunks(message.text):
             yield TextDelta(piece)
         yield Answer(message)
 
     def _answer(self, request: ModelRequest) -> AssistantMessage:
-        messages = [each for each in request.messages if not _is_earlier(each)]
-        turn, now = _turn(messages), self._now()
+        messages = [each for each in request.messages if not _is_summary(each)]
+        turn, now = _read_turn(messages), self._now()
         offered = {tool.name for tool in request.tools}
         done = {result.name for result in turn.results}
-        wish = _wish(turn)
+        wish = _merge_messages(turn)
         earlier = messages[: turn.start]
         last = last_lines(earlier)
-        moved = _reminder_change(wish, earlier, turn, now) if CANCEL in offered | done else None
+        moved = _find_reminder_change(wish, earlier, turn, now) if CANCEL in offered | done else None
         change, passages = None, tuple[NotePassage, ...]()
         if not moved and {GET, EDIT} <= offered | done:
-            change, passages = _line_change(wish, earlier, turn, now)
+            change, passages = _find_line_change(wish, earlier, turn, now)
         if moved:
             plans = ReminderPlans(ParsedMessage(moved.language), (moved.set,) if moved.set else ())
         elif change:
@@ -122,8 +129,8 @@ class Notebook:
             plans = plan_reminders(wish, said=turn.said, earlier=turn.earlier, now=now)
         wish = plans.reading
         asked = None
-        if not (moved or change) and len(turn.said) == 1 and not {"clock", "day"} & set(wish.wanted):
-            asked = read_day_asked(turn.said[0], now, wish.language)
+        if not (moved or change) and len(turn.said) == 1 and not {"clock", "day"} & set(wish.unsupported):
+            asked = read_day_question(turn.said[0], now, wish.language)
         if asked and SEARCH in offered | done:
             wish = ParsedMessage(asked.language)
         else:
@@ -134,7 +141,7 @@ class Notebook:
             facts = tuple(dict.fromkeys((*facts, *(note for note in notes if note.text or note.block))))
         paths = {_PATHS[kind].format(day=now.date().isoformat()): kind for kind in wish.look}
         calls = [
-            *(_lines_calls(change) if change and GET in offered - done else ()),
+            *(_read_calls(change) if change and GET in offered - done else ()),
             *(_edit_calls(change, passages) if change and EDIT in offered - done else ()),
             *(_write_calls(facts) if WRITE in offered - done else ()),
             *(_remind_calls(plans.clear) if REMIND in offered - done else ()),
@@ -142,31 +149,33 @@ class Notebook:
             *(_keep_calls(turn.documents) if wish.keep and KEEP in offered - done else ()),
             *(_search_calls(wish, now.date()) if SEARCH in offered - done else ()),
             *(_day_calls(asked, offered - done) if asked else ()),
-            *((_call(LIST),) if "list_reminders" in wish.wanted and LIST in offered - done else ()),
+            *((_call(LIST),) if "list_reminders" in wish.unsupported and LIST in offered - done else ()),
             *((_call(GET, path=path) for path in paths) if GET in offered - done else ()),
         ]
         if calls:
             return AssistantMessage("", tuple(calls), self.name)
         outcome = TurnReport(
-            wrote=[_wrote(result) for result in turn.results if result.name in {WRITE, KEEP}],
+            wrote=[_write_report(result) for result in turn.results if result.name in {WRITE, KEEP}],
             changed=[
-                _changed(result, turn) for result in turn.results if result.name == EDIT and not result.failed
+                _change_report(result, turn)
+                for result in turn.results
+                if result.name == EDIT and not result.failed
             ],
             unsure=change.unsure.text if change and change.unsure else "",
-            cancelled=[_cancelled(result) for result in turn.results if result.name == CANCEL],
+            cancelled=[_cancel_report(result) for result in turn.results if result.name == CANCEL],
             looked=[
-                _looked(result, turn, wish, now.date())
+                _search_report(result, turn, wish, now.date())
                 for result in turn.results
                 if result.name == SEARCH and not asked
             ],
-            listed=[_listed(result) for result in turn.results if result.name == LIST],
-            on_day=_on_day(asked, turn, now) if asked else None,
-            reminded=[_reminded(result, turn) for result in turn.results if result.name == REMIND],
+            listed=[_reminder_list(result) for result in turn.results if result.name == LIST],
+            on_day=_day_report(asked, turn, now) if asked else None,
+            reminded=[_reminder_report(result, turn) for result in turn.results if result.name == REMIND],
             asks_when=plans.asks_when or bool(plans.clear and REMIND not in done),
             asks_what=plans.asks_what,
             refused=plans.refused,
             shown=[
-                _shown(result, turn, paths)
+                _note_report(result, turn, paths)
                 for result in turn.results
                 if result.name == GET and turn.arguments.get(result.call_id, {}).get("path") in paths
             ],
@@ -174,12 +183,12 @@ class Notebook:
             may_not_find=(bool(wish.queries) and SEARCH not in done) or (bool(paths) and GET not in done),
             in_room=turn.in_room,
             unfinished=wish.unfinished,
-            wanted=wish.wanted,
+            unsupported=wish.unsupported,
             forget=wish.forget,
             cancel=wish.cancel,
-            last_change=last_change(earlier) if "undo" in wish.wanted else None,
-            reads_differently=not change and {GET, EDIT} & done != set() and "undo" in wish.wanted,
-            place=_place_in(turn.before) or (last.lines[0].place if last.lines else ""),
+            last_change=last_change(earlier) if "undo" in wish.unsupported else None,
+            reads_differently=not change and {GET, EDIT} & done != set() and "undo" in wish.unsupported,
+            place=_find_reference(turn.before) or (last.lines[0].place if last.lines else ""),
             line=last.lines[0].text if last.lines else "",
             cannot_read=turn.cannot_read or (turn.documents_here and not wish.keep),
             may_keep=turn.documents_here and not wish.keep and KEEP in offered,
@@ -191,20 +200,18 @@ class Notebook:
             for message in request.messages
             if isinstance(message, AssistantMessage)
         )
-        notice = (
-            "" if told or request.told_no_model else _language_of_chat(messages, wish.language).say.notice
-        )
+        notice = "" if told or request.told_no_model else _chat_language(messages, wish.language).say.notice
         return AssistantMessage(compose(outcome, wish.language, notice=notice), (), self.name)
 
 
-def _language_of_chat(messages: Sequence[Message], now: Language) -> Language:
+def _chat_language(messages: Sequence[Message], now: Language) -> Language:
     """Return the language of most of what people said; if none prevails, that of the answer."""
-    said = [each.text for each in messages if isinstance(each, UserMessage)][-MOST_WEIGHED:]
+    said = [each.text for each in messages if isinstance(each, UserMessage)][-MAX_LANGUAGE_MESSAGES:]
     spoken = [language_of(text) for text in said if has_words(text)]
     return max([now, *spoken], key=spoken.count)
 
 
-def _place_in(answer: str) -> str:
+def _find_reference(answer: str) -> str:
     """Return the first note reference in an answer, as `path:line`; "" if there is none."""
     found = re.search(r"`([^`\s]{1,300}\.md)(?::(\d+)[^`]{0,40}`|`\D{0,16}?(\d+))", answer)
     return f"{found[1]}:{found[2] or found[3]}" if found else ""
@@ -236,54 +243,54 @@ class _NotebookTurn(NamedTuple):
     """Whether each message begins with its speaker's name."""
 
 
-def _is_earlier(message: Message) -> bool:
+def _is_summary(message: Message) -> bool:
     """Return whether it is a summary of earlier conversation."""
     return isinstance(message, UserMessage) and message.earlier
 
 
-def _turn(messages: Sequence[Message]) -> _NotebookTurn:
+def _read_turn(messages: Sequence[Message]) -> _NotebookTurn:
     end = len(messages)
     while end and not isinstance(messages[end - 1], UserMessage):
         end -= 1
     start = end
     while start and isinstance(messages[start - 1], UserMessage):
         start -= 1
-    heard = _said_in(messages[start:end])
-    told = [split_attached(_own(message)) for message in heard]
-    documents = [number for _, attached in told for number in _numbers(attached)]
+    heard = _user_messages(messages[start:end])
+    told = [split_attached(_strip_speaker(message)) for message in heard]
+    documents = [number for _, attached in told for number in _document_numbers(attached)]
     others = sum(len(attached) for _, attached in told) - len(documents)
     arguments: dict[str, Mapping[str, Any]] = {}
     results: list[ToolResult] = []
     for message in messages[end:]:
         if isinstance(message, AssistantMessage):
-            arguments |= {call.id: object_in(call.arguments) for call in message.calls}
+            arguments |= {call.id: parse_object(call.arguments) for call in message.calls}
         elif isinstance(message, ToolResult):
             results.append(message)
     last = messages[start - 1] if start else None
     return _NotebookTurn(
         start,
         last.text if isinstance(last, AssistantMessage) else "",
-        tuple(_earlier(messages[:start])),
+        tuple(_earlier_turns(messages[:start])),
         tuple(re.sub(_QUOTED, "", text, count=1) for text, _ in told),
         {call: str(each.get("query", "")) for call, each in arguments.items()},
         arguments,
         tuple(results),
-        quoted=tuple(_quote(text) for text, _ in told),
-        documents=tuple(dict.fromkeys(documents or _before(messages[:start]))),
+        quoted=tuple(_quoted_text(text) for text, _ in told),
+        documents=tuple(dict.fromkeys(documents or _earlier_documents(messages[:start]))),
         documents_here=bool(documents),
         cannot_read=others > 0 or any(message.images for message in heard),
         in_room=any(message.speaker for message in heard),
     )
 
 
-def _said_in(messages: Sequence[Message]) -> list[UserMessage]:
+def _user_messages(messages: Sequence[Message]) -> list[UserMessage]:
     return [message for message in messages if isinstance(message, UserMessage)]
 
 
-def _earlier(messages: Sequence[Message]) -> Iterator[Exchange]:
+def _earlier_turns(messages: Sequence[Message]) -> Iterator[Exchange]:
     """Yield the last turns in these messages, the latest first."""
     end = len(messages)
-    for _ in range(MOST_TURNS):
+    for _ in range(MAX_TURNS):
         answered = end
         while end and not isinstance(messages[end - 1], UserMessage):
             end -= 1
@@ -295,13 +302,15 @@ def _earlier(messages: Sequence[Message]) -> Iterator[Exchange]:
             return
         last = answer[-1] if answer else None
         yield Exchange(
-            tuple(split_attached(_own(each))[0] for each in _said_in(messages[end:said_until])),
+            tuple(
+                split_attached(_strip_speaker(each))[0] for each in _user_messages(messages[end:said_until])
+            ),
             last.text if isinstance(last, AssistantMessage) else "",
             any(isinstance(each, ToolResult) and each.name == REMIND and not each.failed for each in answer),
         )
 
 
-def _before(messages: Sequence[Message]) -> list[int]:
+def _earlier_documents(messages: Sequence[Message]) -> list[int]:
     """Return the numbers of documents attached to the latest of these messages, unless one of them was kept."""
     end = len(messages)
     while end and not isinstance(messages[end - 1], UserMessage):
@@ -310,36 +319,38 @@ def _before(messages: Sequence[Message]) -> list[int]:
         return []
     return [
         number
-        for message in _said_in(messages[max(end - 1, 0) : end])
-        for number in _numbers(split_attached(_own(message))[1])
+        for message in _user_messages(messages[max(end - 1, 0) : end])
+        for number in _document_numbers(split_attached(_strip_speaker(message))[1])
     ]
 
 
-def _own(message: UserMessage) -> str:
+def _strip_speaker(message: UserMessage) -> str:
     """Return a message without its speaker's name, which is not part of a sentence."""
     return message.text.removeprefix(f"{message.speaker}: ") if message.speaker else message.text
 
 
-def _numbers(attached: Sequence[str]) -> list[int]:
+def _document_numbers(attached: Sequence[str]) -> list[int]:
     return [int(match[1]) for each in attached if (match := re.match(_NUMBERED, each))]
 
 
-def _quote(text: str) -> str:
+def _quoted_text(text: str) -> str:
     """Return the text that a message replies to."""
     match = re.search(_QUOTED, text)
     return re.sub(r"(?m)^> ?", "", match[1]).strip() if match else ""
 
 
-def _wish(turn: _NotebookTurn) -> ParsedMessage:
+def _merge_messages(turn: _NotebookTurn) -> ParsedMessage:
     """Merge what the messages of a turn ask for: every statement is noted, the last question is searched."""
     facts: dict[Fact, None] = {}
     queries: tuple[str, ...] = ()
     reminders: list[Reminder] = []
-    wanted: list[UnsupportedKind] = []
+    unsupported: list[UnsupportedKind] = []
     reading, keep = ParsedMessage(), False
     asked_what = any(each.say.what in turn.before for each in LANGUAGES)
     for index, text in enumerate(turn.said):
-        reading = read(text, expecting_note=asked_what and index == 0, with_document=bool(turn.documents))
+        reading = parse_message(
+            text, expecting_note=asked_what and index == 0, with_document=bool(turn.documents)
+        )
         keep = keep or reading.keep
         if reading.unfinished and (
             quote := turn.quoted[index]
@@ -348,12 +359,12 @@ def _wish(turn: _NotebookTurn) -> ParsedMessage:
         facts.update(dict.fromkeys(reading.facts))
         queries = reading.queries or queries
         reminders.extend(each for each in reading.reminders if each not in reminders)
-        wanted.extend(each for each in reading.wanted if each not in wanted)
+        unsupported.extend(each for each in reading.unsupported if each not in unsupported)
     return reading._replace(
         facts=tuple(facts),
         queries=queries,
         reminders=tuple(reminders),
-        wanted=tuple(wanted),
+        unsupported=tuple(unsupported),
         keep=keep,
     )
 
@@ -366,11 +377,11 @@ def _write_calls(facts: Sequence[Fact]) -> Iterator[ToolCall]:
     for target in dict.fromkeys(fact.target for fact in facts):
         noted = [fact for fact in facts if fact.target == target]
         alone = len(noted) == 1 and not noted[0].block
-        content = noted[0].text if alone else "\n".join(map(_entry, noted))
+        content = noted[0].text if alone else "\n".join(map(_format_entry, noted))
         yield _call(WRITE, content=content, target=target)
 
 
-def _entry(fact: Fact) -> str:
+def _format_entry(fact: Fact) -> str:
     """Return a fact as a list item with its block below; a block without text stands alone."""
     if not fact.text:
         return fact.block
@@ -388,15 +399,15 @@ def _keep_calls(documents: Sequence[int]) -> Iterator[ToolCall]:
 
 def _search_calls(wish: ParsedMessage, today: date) -> Iterator[ToolCall]:
     for query in wish.queries:
-        yield _call(SEARCH, query=without_function_words(query, wish.language, today))
-        if group := same_thing(query, wish.language):
-            yield _call(SEARCH, query=paraphrases.search_words(group), limit=_MOST_LOOKED_THROUGH)
+        yield _call(SEARCH, query=strip_function_words(query, wish.language, today))
+        if group := find_phrases(query, wish.language):
+            yield _call(SEARCH, query=paraphrases.topic_search_words(group), limit=_MAX_PASSAGES)
 
 
-def _day_calls(asked: DayAsked, tools: Collection[str]) -> Iterator[ToolCall]:
+def _day_calls(asked: DayQuestion, tools: Collection[str]) -> Iterator[ToolCall]:
     day = asked.day.isoformat()
     if SEARCH in tools:
-        yield _call(SEARCH, query=search_words(asked), limit=_MOST_LOOKED_THROUGH)
+        yield _call(SEARCH, query=day_search_words(asked), limit=_MAX_PASSAGES)
     if GET in tools:
         yield _call(GET, path=f"{day}.md")
     if LIST in tools:
@@ -410,19 +421,19 @@ def _call(tool: str, **arguments: str | int) -> ToolCall:
     )
 
 
-def _said_before(turn: _NotebookTurn) -> tuple[str, ...]:
+def _previous_messages(turn: _NotebookTurn) -> tuple[str, ...]:
     return turn.earlier[0].said if turn.earlier else ()
 
 
-def _reminder_change(
+def _find_reminder_change(
     wish: ParsedMessage, earlier: Sequence[Message], turn: _NotebookTurn, now: datetime
 ) -> ReminderChange | None:
     return plan_reminder_change(
-        wish, earlier, said=turn.said, said_before=_said_before(turn), before=turn.before, now=now
+        wish, earlier, said=turn.said, said_before=_previous_messages(turn), before=turn.before, now=now
     )
 
 
-def _line_change(
+def _find_line_change(
     wish: ParsedMessage, earlier: Sequence[Message], turn: _NotebookTurn, now: datetime
 ) -> tuple[LineChange | None, tuple[NotePassage, ...]]:
     """Return the changes that a message makes to the notes and, once these are read, the passages to replace.
@@ -433,35 +444,35 @@ def _line_change(
         wish,
         earlier,
         said=turn.said,
-        said_before=_said_before(turn),
+        said_before=_previous_messages(turn),
         before=turn.before,
         today=now.date(),
     )
     if change is None or not change.edits:
         return change, ()
     if any(result.failed for result in turn.results if result.name in (GET, EDIT)):
-        return _without_place(change), ()
-    notes = [object_in(result.content) for result in turn.results if result.name == GET]
+        return _put_back_as_facts(change), ()
+    notes = [parse_object(result.content) for result in turn.results if result.name == GET]
     if not notes:
         return change._replace(facts=()), ()
     passages = tuple(
         passage
         for edit, note in zip(change.edits, notes, strict=False)
-        if (passage := passage_for(edit, note)) is not None
+        if (passage := find_passage(edit, note)) is not None
     )
     if len(passages) < len(change.edits):
-        return _without_place(change), ()
+        return _put_back_as_facts(change), ()
     return change._replace(facts=()), passages
 
 
-def _without_place(change: LineChange) -> LineChange | None:
+def _put_back_as_facts(change: LineChange) -> LineChange | None:
     """Return what can still be done if the lines have moved: lines to put back are noted again."""
     return change._replace(edits=()) if change.facts else None
 
 
-def _lines_calls(change: LineChange) -> Iterator[ToolCall]:
+def _read_calls(change: LineChange) -> Iterator[ToolCall]:
     for edit in change.edits:
-        line, limit = lines_to_read(edit)
+        line, limit = line_range(edit)
         yield _call(GET, path=edit.path, line=line, limit=limit)
 
 
@@ -477,63 +488,63 @@ def _cancel_calls(moved: ReminderChange, turn: _NotebookTurn) -> Iterator[ToolCa
         yield _call(CANCEL, number=int(moved.cancel))
 
 
-def _cancelled(result: ToolResult) -> Cancelled:
-    content = object_in(result.content)
+def _cancel_report(result: ToolResult) -> Cancelled:
+    content = parse_object(result.content)
     if result.failed:
-        return Cancelled(error=_error(result, content))
+        return Cancelled(error=_error_text(result, content))
     return Cancelled(str(content.get("number", "")), str(content.get("text", "")))
 
 
-def _changed(result: ToolResult, turn: _NotebookTurn) -> ChangeReport:
-    asked, where = turn.arguments.get(result.call_id, {}), _wrote(result)
+def _change_report(result: ToolResult, turn: _NotebookTurn) -> ChangeReport:
+    asked, where = turn.arguments.get(result.call_id, {}), _write_report(result)
     lines = changed_lines(str(asked.get("old", "")), str(asked.get("new", "")), where.line_start)
     last = lines.line + max(len(lines.new), 1) - 1
     return ChangeReport(
-        WriteReport(where.path, lines.line, last, where.error), _said_on(lines.old), _said_on(lines.new)
+        WriteReport(where.path, lines.line, last, where.error), _join_lines(lines.old), _join_lines(lines.new)
     )
 
 
-def _said_on(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     """Join the lines into one; all but the last lose their full stop."""
-    said = [text for text in map(bare, lines) if text]
+    said = [text for text in map(strip_mark, lines) if text]
     return "; ".join([*(text.rstrip(".。।") for text in said[:-1]), *said[-1:]])
 
 
-def _wrote(result: ToolResult) -> WriteReport:
-    content = object_in(result.content)
+def _write_report(result: ToolResult) -> WriteReport:
+    content = parse_object(result.content)
     path, first = content.get("path"), content.get("line_start")
     if result.failed or not isinstance(path, str) or not isinstance(first, int):
-        return WriteReport(error=_error(result, content))
+        return WriteReport(error=_error_text(result, content))
     last = content.get("line_end")
     return WriteReport(path, first, last if isinstance(last, int) else first)
 
 
-def _looked(result: ToolResult, turn: _NotebookTurn, wish: ParsedMessage, today: date) -> SearchReport:
-    content = object_in(result.content)
+def _search_report(result: ToolResult, turn: _NotebookTurn, wish: ParsedMessage, today: date) -> SearchReport:
+    content = parse_object(result.content)
     hits = content.get("results")
     query, asked = turn.queries.get(result.call_id) or " ".join(turn.said[-1:]), ""
     group: tuple[str, ...] = ()
     for each in wish.queries:
         searched, phrases = (
-            without_function_words(each, wish.language, today),
-            same_thing(each, wish.language),
+            strip_function_words(each, wish.language, today),
+            find_phrases(each, wish.language),
         )
-        if phrases and query == paraphrases.search_words(phrases):
+        if phrases and query == paraphrases.topic_search_words(phrases):
             query, asked, group = searched, each, phrases
         elif query == searched:
             asked = each
     if result.failed or not isinstance(hits, list):
-        return SearchReport(query, error=_error(result, content), asked=asked)
+        return SearchReport(query, error=_error_text(result, content), asked=asked)
     notice = content.get("notice", "")
     found = [hit for hit in hits if isinstance(hit, dict)]
-    return SearchReport(query, found, str(notice), asked=asked, same_thing=group)
+    return SearchReport(query, found, str(notice), asked=asked, paraphrases=group)
 
 
-def _reminded(result: ToolResult, turn: _NotebookTurn) -> ReminderReport:
-    content, asked = object_in(result.content), turn.arguments.get(result.call_id, {})
+def _reminder_report(result: ToolResult, turn: _NotebookTurn) -> ReminderReport:
+    content, asked = parse_object(result.content), turn.arguments.get(result.call_id, {})
     text, when = str(asked.get("text", "")), str(asked.get("when", ""))
     if result.failed or "number" not in content:
-        return ReminderReport(text, when, error=_error(result, content))
+        return ReminderReport(text, when, error=_error_text(result, content))
     return ReminderReport(
         text,
         when,
@@ -545,39 +556,41 @@ def _reminded(result: ToolResult, turn: _NotebookTurn) -> ReminderReport:
     )
 
 
-def _listed(result: ToolResult) -> ReminderList:
-    content = object_in(result.content)
+def _reminder_list(result: ToolResult) -> ReminderList:
+    content = parse_object(result.content)
     reminders = content.get("reminders")
     if result.failed or not isinstance(reminders, list):
-        return ReminderList(error=_error(result, content))
+        return ReminderList(error=_error_text(result, content))
     return ReminderList([each for each in reminders if isinstance(each, dict)])
 
 
-def _on_day(asked: DayAsked, turn: _NotebookTurn, now: datetime) -> DayReport:
+def _day_report(asked: DayQuestion, turn: _NotebookTurn, now: datetime) -> DayReport:
     lines: list[DayLine] = []
     for result in turn.results:
-        content = {} if result.failed else object_in(result.content)
+        content = {} if result.failed else parse_object(result.content)
         if result.name == GET:
-            lines += lines_in(content.get("path"), 1, content.get("text"), asked.day.isoformat())
+            lines += read_lines(content.get("path"), 1, content.get("text"), asked.day.isoformat())
         elif result.name == SEARCH:
             for hit in content.get("results", ()):
-                lines += lines_in(hit.get("path"), hit.get("line_start"), hit.get("snippet"), hit.get("told"))
+                lines += read_lines(
+                    hit.get("path"), hit.get("line_start"), hit.get("snippet"), hit.get("told")
+                )
     return DayReport(
-        asked.words, [(each.text, each.place) for each in lines_of_day(lines, asked, now.date())]
+        asked.words, [(each.text, each.place) for each in lines_about_day(lines, asked, now.date())]
     )
 
 
-def _shown(result: ToolResult, turn: _NotebookTurn, paths: Mapping[str, LookupKind]) -> NoteReport:
+def _note_report(result: ToolResult, turn: _NotebookTurn, paths: Mapping[str, LookupKind]) -> NoteReport:
     path = str(turn.arguments.get(result.call_id, {}).get("path", ""))
     kind: LookupKind = paths.get(path, "about_me")
-    content = {} if result.failed else object_in(result.content)
+    content = {} if result.failed else parse_object(result.content)
     return NoteReport(kind, path, str(content.get("text", "")))
 
 
-def _error(result: ToolResult, content: Mapping[str, Any]) -> str:
+def _error_text(result: ToolResult, content: Mapping[str, Any]) -> str:
     return str(content.get("error") or result.content or "?")
 
 
-def _pieces(text: str) -> list[str]:
+def _split_chunks(text: str) -> list[str]:
     """Split a text into a few words at a time, as a model writes."""
     return re.findall(r"\s*\S{1,24}(?:[ ]\S{1,8}){0,3}\s*", text) if text else []

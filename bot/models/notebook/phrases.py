@@ -42,7 +42,7 @@ def is_mark(letter: str) -> bool:
     return letter > "\u02ff" and unicodedata.category(letter)[0] == "M"
 
 
-def clings(text: str, at: int) -> bool:
+def continues_word(text: str, at: int) -> bool:
     """Return whether the word before `at` continues there."""
     letter = text[at : at + 1]
     if not letter:
@@ -166,22 +166,26 @@ def phrase_at(folded: str, at: int, kind: str, *, prefer: Language, only: bool =
             break
         if (best is not None or only) and language is not prefer:
             continue
-        if folded.startswith(phrase, at) and not _goes_on(folded, at + len(phrase), kind, phrase, language):
+        if folded.startswith(phrase, at) and not _word_continues(
+            folded, at + len(phrase), kind, phrase, language
+        ):
             best = Match(at, at + len(phrase), phrase, language)
     return best
 
 
-def _goes_on(folded: str, end: int, kind: str, phrase: str, language: Language) -> bool:
+def _word_continues(folded: str, end: int, kind: str, phrase: str, language: Language) -> bool:
     if not (phrase[-1].isalnum() or is_mark(phrase[-1])):
         return False
     if language.spacing != "words":
         return is_mark(folded[end : end + 1] or " ")
     if folded[end : end + 1] == "'" and kind == "ask_first":
         return False
-    return clings(folded, end)
+    return continues_word(folded, end)
 
 
-def phrase_up_to(folded: str, end: int, kind: str, *, prefer: Language, only: bool = False) -> Match | None:
+def phrase_ending_at(
+    folded: str, end: int, kind: str, *, prefer: Language, only: bool = False
+) -> Match | None:
     """Return the longest phrase of a kind that ends at `end`."""
     if not end:
         return None

@@ -6,18 +6,18 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
-from bot.models.notebook.corrections import SpokenCorrection, corrected_words, read_correction
+from bot.models.notebook.corrections import SpokenCorrection, corrected_statement, read_correction
 from bot.models.notebook.language import Language, phrases
-from bot.models.notebook.line_changes import UNDO_TURNS, answered_in, asks_something
+from bot.models.notebook.line_changes import UNDO_TURNS, answer_language, asks_for_input
 from bot.models.notebook.message_parser import Fact, ParsedMessage
 from bot.models.notebook.phrases import ENDS, fold
-from bot.models.notebook.recent_lines import object_in
-from bot.models.notebook.reminder_parser import moment_alone, names_day
+from bot.models.notebook.recent_lines import parse_object
+from bot.models.notebook.reminder_parser import has_day_word, only_moment
 from bot.models.notebook.reminder_plans import PlannedReminder
 from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessage
 from bot.timeparse import TimeParseError, read_when
 
-_MARKED_TIME = "3:07"
+_PROBE_TIME = "3:07"
 """A minute that nobody says by chance."""
 
 
@@ -68,24 +68,24 @@ def plan_reminder_change(
     """
     if len(said) != 1:
         return None
-    language = answered_in(said[0], wish, said_before)
-    if wish.wanted == ("cancel_reminder",) and wish.cancel:
+    language = answer_language(said[0], wish, said_before)
+    if wish.unsupported == ("cancel_reminder",) and wish.cancel:
         return ReminderChange(language, cancel=wish.cancel)
     last = _last_reminder(earlier)
     if last is None:
         return None
     alone = fold(said[0]).strip(ENDS + " ") in _CANCEL
-    if alone or wish.wanted in (("forget_that",), ("cancel_reminder",)):
+    if alone or wish.unsupported in (("forget_that",), ("cancel_reminder",)):
         return ReminderChange(language, cancel=last.number) if last.number else None
-    if wish.wanted == ("undo",):
-        again = _as_it_was(last.earlier) if last.earlier else None
+    if wish.unsupported == ("undo",):
+        again = _restore(last.earlier) if last.earlier else None
         return ReminderChange(language, again, last.number)
     correction = read_correction(said[0], language)
-    if not last.number or asks_something(before) or correction is None:
+    if not last.number or asks_for_input(before) or correction is None:
         return None
-    if not correction.certain and not moment_alone(correction.rest.rstrip(ENDS + " "), now, language):
+    if not correction.certain and not only_moment(correction.rest.rstrip(ENDS + " "), now, language):
         return None
-    changed = _changed(last, correction, language, now)
+    changed = _apply_correction(last, correction, language, now)
     return ReminderChange(language, changed, last.number) if changed else None
 
 
@@ -96,7 +96,7 @@ def _last_reminder(messages: Sequence[Message]) -> LastReminder | None:
         start = end
         while start and not isinstance(messages[start - 1], UserMessage):
             start -= 1
-        if found := _in_turn(messages[start:end]):
+        if found := _reminder_of_turn(messages[start:end]):
             return found
         changed = ("memory_write", "memory_edit")
         if any(isinstance(each, ToolResult) and each.name in changed for each in messages[start:end]):
@@ -109,16 +109,20 @@ def _last_reminder(messages: Sequence[Message]) -> LastReminder | None:
     return None
 
 
-def _in_turn(turn: Sequence[Message]) -> LastReminder | None:
+def _reminder_of_turn(turn: Sequence[Message]) -> LastReminder | None:
     """Return what a turn did with one reminder; None if there was none, or several."""
     calls: dict[str, Mapping[str, Any]] = {}
     for each in turn:
         if isinstance(each, AssistantMessage):
-            calls |= {call.id: object_in(call.arguments) for call in each.calls}
+            calls |= {call.id: parse_object(call.arguments) for call in each.calls}
     done = [each for each in turn if isinstance(each, ToolResult) and not each.failed]
-    cancelled = [_read(object_in(each.content), {}) for each in done if each.name == "cancel_reminder"]
+    cancelled = [
+        _parse_reminder(parse_object(each.content), {}) for each in done if each.name == "cancel_reminder"
+    ]
     added = [
-        _read(object_in(each.content), calls.get(each.call_id, {})) for each in done if each.name == "remind"
+        _parse_reminder(parse_object(each.content), calls.get(each.call_id, {}))
+        for each in done
+        if each.name == "remind"
     ]
     if len(cancelled) > 1 or len(added) > 1 or None in cancelled + added:
         return None
@@ -128,7 +132,7 @@ def _in_turn(turn: Sequence[Message]) -> LastReminder | None:
     return gone._replace(number="", earlier=gone) if gone else None
 
 
-def _read(told: Mapping[str, Any], asked: Mapping[str, Any]) -> LastReminder | None:
+def _parse_reminder(told: Mapping[str, Any], asked: Mapping[str, Any]) -> LastReminder | None:
     try:
         at = datetime.fromisoformat(str(told.get("at", "")))
     except ValueError:
@@ -138,41 +142,41 @@ def _read(told: Mapping[str, Any], asked: Mapping[str, Any]) -> LastReminder | N
     return LastReminder(str(told.get("number", "")), text, when, at, "every" in told)
 
 
-def _as_it_was(reminder: LastReminder) -> PlannedReminder:
+def _restore(reminder: LastReminder) -> PlannedReminder:
     when = reminder.when if reminder.every else f"{reminder.at:%Y-%m-%dT%H:%M}"
     return PlannedReminder(when, reminder.text, Fact(""))
 
 
-def _changed(
+def _apply_correction(
     last: LastReminder, correction: SpokenCorrection, language: Language, now: datetime
 ) -> PlannedReminder | None:
     """Return the reminder with another time or other words."""
     rest = correction.rest.rstrip(ENDS + " ")
     if last.every:
-        when = corrected_words(last.when, correction, language)
-        if when and when != last.when and moment_alone(when, now, language):
+        when = corrected_statement(last.when, correction, language)
+        if when and when != last.when and only_moment(when, now, language):
             return PlannedReminder(when, last.text, Fact(""))
-    elif when := _moved(last, rest, language, now):
+    elif when := _merge_times(last, rest, language, now):
         return PlannedReminder(when, last.text, Fact(""))
-    if moment_alone(rest, now, language):
+    if only_moment(rest, now, language):
         return PlannedReminder(rest, last.text, Fact(""))
-    text = corrected_words(last.text, correction, language)
-    return _as_it_was(last._replace(text=text)) if text and text != last.text else None
+    text = corrected_statement(last.text, correction, language)
+    return _restore(last._replace(text=text)) if text and text != last.text else None
 
 
-def _moved(last: LastReminder, rest: str, language: Language, now: datetime) -> str:
+def _merge_times(last: LastReminder, rest: str, language: Language, now: datetime) -> str:
     """Return the old time combined with a new time of day or a new day alone; "" for anything else."""
-    if not moment_alone(rest, now, language):
+    if not only_moment(rest, now, language):
         return ""
     zone = now.tzinfo if isinstance(now.tzinfo, ZoneInfo) else ZoneInfo("UTC")
     at = last.at.astimezone(zone)
     midnight = at.replace(hour=0, minute=0, second=0)
-    if _has_no_time(rest, now, zone):
+    if _names_only_day(rest, now, zone):
         day = read_when(rest, now, zone)[0].due
         return f"{day:%Y-%m-%d}T{at:%H:%M}"
     days = [_read_moment(rest, day, zone) for day in (midnight, midnight + timedelta(1))]
     one_hour_later = _read_moment(rest, midnight - timedelta(hours=1), zone)
-    if names_day(rest) or None in days or days[0] is None or days[1] is None:
+    if has_day_word(rest) or None in days or days[0] is None or days[1] is None:
         return ""
     if days[1].date() - days[0].date() != timedelta(1) or one_hour_later == days[0] - timedelta(hours=1):
         return ""  # a date, or "in two hours"
@@ -185,10 +189,10 @@ def _moved(last: LastReminder, rest: str, language: Language, now: datetime) -> 
     return f"{due:%Y-%m-%dT%H:%M}" if due > now else ""
 
 
-def _has_no_time(text: str, now: datetime, zone: ZoneInfo) -> bool:
+def _names_only_day(text: str, now: datetime, zone: ZoneInfo) -> bool:
     """Return whether words name only a day: a time of day can follow them."""
     try:
-        when, rest = read_when(f"{text} {_MARKED_TIME}", now, zone)
+        when, rest = read_when(f"{text} {_PROBE_TIME}", now, zone)
     except TimeParseError:
         return False
     return not rest and f"{when.due:%H:%M}" == "03:07"

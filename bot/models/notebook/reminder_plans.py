@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
-from bot.models.notebook.message_parser import Fact, ParsedMessage, Reminder, read
-from bot.models.notebook.reminder_parser import moment_alone, refusal_of_moment, split_reminder
+from bot.models.notebook.message_parser import Fact, ParsedMessage, Reminder, parse_message
+from bot.models.notebook.reminder_parser import only_moment, refusal_of_moment, split_reminder
 from bot.timeparse import TimeParseError
 
-MOST_TURNS = 4
+MAX_TURNS = 4
 """Turns for which the question when to remind stays open: other messages may come before its answer."""
 
 
@@ -53,7 +53,7 @@ def plan_reminders(
 
     `said`: the messages that were parsed into `reading`; `earlier`: the turns before them, the latest first.
     """
-    if completed := _completed(reading, said=said, earlier=earlier[:MOST_TURNS], now=now):
+    if completed := _complete_earlier(reading, said=said, earlier=earlier[:MAX_TURNS], now=now):
         return completed
     clear: list[PlannedReminder] = []
     asks_when = asks_what = False
@@ -70,7 +70,7 @@ def plan_reminders(
     return ReminderPlans(reading, tuple(clear), asks_when, asks_what, refused)
 
 
-def _completed(
+def _complete_earlier(
     reading: ParsedMessage, *, said: Sequence[str], earlier: Sequence[Exchange], now: datetime
 ) -> ReminderPlans | None:
     """Combine an answer with the reminder that was asked about; None if it is no such answer."""
@@ -79,12 +79,12 @@ def _completed(
     answer = said[0].strip()
     for language in LANGUAGES:
         if language.say.remind_what in earlier[0].answer:
-            return _with_text(reading, _asked_for(earlier[0]), answer, language, now)
+            return _add_text(reading, _requested_reminders(earlier[0]), answer, language, now)
     for exchange in earlier:
         for language in LANGUAGES:
             asks = language.say.question_when
-            if asks in exchange.answer and (reminders := _asked_for(exchange)):
-                plans = _with_moment(reminders, answer, language, now)
+            if asks in exchange.answer and (reminders := _requested_reminders(exchange)):
+                plans = _add_time(reminders, answer, language, now)
                 # After other messages, only a time is an answer.
                 return plans if plans and (plans.clear or asks in earlier[0].answer) else None
         if exchange.reminded:
@@ -92,23 +92,23 @@ def _completed(
     return None
 
 
-def _asked_for(exchange: Exchange) -> list[Reminder]:
-    return [each for text in exchange.said for each in read(text).reminders]
+def _requested_reminders(exchange: Exchange) -> list[Reminder]:
+    return [each for text in exchange.said for each in parse_message(text).reminders]
 
 
-def _with_moment(
+def _add_time(
     reminders: Sequence[Reminder], answer: str, language: Language, now: datetime
 ) -> ReminderPlans | None:
     texts = [split_reminder(each.request, now, language) for each in reminders]
     text = next((each.text for each in texts if not each.when and each.text), "")
-    if text and (when := moment_alone(answer, now, language)):
+    if text and (when := only_moment(answer, now, language)):
         return ReminderPlans(ParsedMessage(language), (PlannedReminder(when, text, Fact(text)),))
     if text and (refused := refusal_of_moment(answer, now, language)):
         return ReminderPlans(ParsedMessage(language), asks_when=True, refused=refused)
     return None
 
 
-def _with_text(
+def _add_text(
     reading: ParsedMessage, earlier: Sequence[Reminder], answer: str, language: Language, now: datetime
 ) -> ReminderPlans | None:
     whens = [split_reminder(each.request, now, language) for each in earlier]
@@ -117,7 +117,7 @@ def _with_text(
     if (
         not when
         or is_something_else
-        or reading.wanted
+        or reading.unsupported
         or reading.look
         or not (reading.facts or reading.queries)
     ):

@@ -6,13 +6,13 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
-from bot.models.notebook.agenda import is_request
+from bot.models.notebook.agenda import is_reminder_request
 from bot.models.notebook.forget_command import words_to_forget
 from bot.models.notebook.language import Language
-from bot.models.notebook.paraphrases import hits_about
+from bot.models.notebook.paraphrases import hits_with_phrase
 from bot.models.notebook.recent_lines import NoteLine
 from bot.models.notebook.sentence import SmallTalk
-from bot.models.notebook.superseded import Statement, tell_apart
+from bot.models.notebook.superseded import Statement, find_superseded
 from bot.models.notebook.unsupported import UnsupportedKind
 from bot.note_refs import format_note_ref
 from bot.sanitize import one_line, strip_controls
@@ -22,13 +22,13 @@ MAX_SHOWN = 5
 MAX_SHOWN_EACH = 3
 """Maximum passages per search if there were several searches."""
 
-TAIL = 0.5
+MIN_SCORE_SHARE = 0.5
 """Minimum share of the best score for a passage to be shown."""
 
-CLEARLY_LESS = 0.6
+MIN_WORD_SHARE = 0.6
 """Minimum share of the best passage's matching words for a passage to be shown."""
 
-SURE = 0.5
+MIN_ANSWER_SHARE = 0.5
 """A passage must contain more than this share of the query's words to be called an answer."""
 
 
@@ -69,7 +69,7 @@ class SearchReport(NamedTuple):
     error: str = ""
     asked: str = ""
     """The person's question that the query was made from."""
-    same_thing: tuple[str, ...] = ()
+    paraphrases: tuple[str, ...] = ()
     """Every line shown must contain one of these phrases: the search was for paraphrases."""
 
 
@@ -150,7 +150,7 @@ class TurnReport(NamedTuple):
     in_room: bool = False
     """Whether several people write in the chat."""
     unfinished: bool = False
-    wanted: Sequence[UnsupportedKind] = ()
+    unsupported: Sequence[UnsupportedKind] = ()
     """Requests that the notebook cannot carry out."""
     may_keep: bool = False
     """Whether an attached document would be kept on request."""
@@ -161,7 +161,7 @@ class TurnReport(NamedTuple):
     """The person's local time."""
 
 
-_LONGEST_SHOWN = 30
+_MAX_LINES_SHOWN = 30
 """Maximum lines of a note that are shown."""
 
 
@@ -169,46 +169,54 @@ def compose(outcome: TurnReport, language: Language, *, notice: str = "") -> str
     """Return the whole answer, followed by the notice that no language model answers; never blank."""
     say = language.say
     parts: list[str] = []
-    parts.extend(_change(each, language) for each in outcome.changed if not each.where.error)
-    places = [_place(wrote, language) for wrote in outcome.wrote if not wrote.error]
+    parts.extend(_format_change(each, language) for each in outcome.changed if not each.where.error)
+    places = [_format_place(wrote, language) for wrote in outcome.wrote if not wrote.error]
     if places:
         parts.append(say.noted.format(places="; ".join(places)))
     parts.extend(
-        say.not_noted.format(error=plain(one_line(wrote.error))) for wrote in outcome.wrote if wrote.error
+        say.not_noted.format(error=escape_line(one_line(wrote.error)))
+        for wrote in outcome.wrote
+        if wrote.error
     )
     if outcome.unsure:
         parts.append(say.which_words.format(text=_quoted_text(outcome.unsure)))
-    parts.extend(_reminders(outcome, language))
+    parts.extend(_confirm_reminders(outcome, language))
     if any(each.while_open for each in outcome.reminded):
         parts.append(say.while_open)
     if outcome.asks_when:
-        parts.append(_asked_when(outcome.refused, language))
+        parts.append(_ask_when(outcome.refused, language))
     if outcome.asks_what:
         parts.append(say.remind_what)
-    parts.extend(_note(each, language) for each in outcome.shown)
+    parts.extend(_format_note(each, language) for each in outcome.shown)
     if outcome.on_day:
-        parts.extend(_agenda(outcome.on_day, outcome.listed, language))
+        parts.extend(_format_day(outcome.on_day, outcome.listed, language))
     else:
-        parts.extend(part for each in outcome.listed for part in _list(each, language))
+        parts.extend(part for each in outcome.listed for part in _format_reminders(each, language))
     if outcome.may_not_note:
         parts.append(say.cannot_note)
     if outcome.may_not_find:
         parts.append(say.cannot_find)
     if outcome.in_room and (outcome.may_not_note or outcome.may_not_find):
-        parts[-1] = _together(parts[-1], say.closed, language)
+        parts[-1] = _join_sentences(parts[-1], say.closed, language)
     parts.extend(
-        say.not_found.format(error=plain(one_line(looked.error))) for looked in outcome.looked if looked.error
+        say.not_found.format(error=escape_line(one_line(looked.error)))
+        for looked in outcome.looked
+        if looked.error
     )
     searched = [looked for looked in outcome.looked if not looked.error]
     if searched:
-        findings = _findings(searched, language)
-        if "forget" in outcome.wanted and outcome.forget:  # the command is shown below
+        findings = _format_findings(searched, language)
+        if "forget" in outcome.unsupported and outcome.forget:  # the command is shown below
             findings = [each for each in findings if each != say.nothing]
         # If something was attached, the question was about that.
         parts.extend(each for each in findings if not (outcome.cannot_read and each == say.nothing))
-    parts.extend(dict.fromkeys(filter(None, (_how(wanted, outcome, language) for wanted in outcome.wanted))))
+    parts.extend(
+        dict.fromkeys(
+            filter(None, (_explain(unsupported, outcome, language) for unsupported in outcome.unsupported))
+        )
+    )
     if outcome.cannot_read and outcome.may_keep:
-        parts.append(_together(say.cannot_read, say.keep_how, language))
+        parts.append(_join_sentences(say.cannot_read, say.keep_how, language))
     elif outcome.cannot_read:
         parts.append(say.cannot_read)
     if not parts:
@@ -247,24 +255,24 @@ _REASONS: Mapping[TimeParseReason, str] = {
 """The field of a language's `Reasons` that explains why a time was refused."""
 
 
-def _asked_when(refused: TimeParseError | None, language: Language) -> str:
+def _ask_when(refused: TimeParseError | None, language: Language) -> str:
     """Return the question when to remind, preceded by the reason if a time was refused."""
     say = language.say
     if refused is None or refused.refusal == "unread":
         return say.remind_when
     if say.refused is None:
         return f"{refused} {say.question_when}"
-    fields = {name: plain(one_line(str(value))) for name, value in refused.fields.items()}
+    fields = {name: escape_line(one_line(str(value))) for name, value in refused.fields.items()}
     reason = getattr(say.refused, _REASONS[refused.refusal]).format(**fields)
-    return _together(reason, say.question_when, language)
+    return _join_sentences(reason, say.question_when, language)
 
 
-def _how(wanted: UnsupportedKind, outcome: TurnReport, language: Language) -> str:
+def _explain(unsupported: UnsupportedKind, outcome: TurnReport, language: Language) -> str:
     """Return how to do something that the notebook cannot do itself; "" if there is no advice."""
     say = language.say
-    match wanted:
+    match unsupported:
         case "forget":
-            return _how_to_forget(outcome, language)
+            return _explain_forget(outcome, language)
         case "change":
             return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
         case "wrong":
@@ -275,7 +283,7 @@ def _how(wanted: UnsupportedKind, outcome: TurnReport, language: Language) -> st
         case "undo":
             if outcome.reads_differently:
                 return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
-            return _nothing_to_undo(outcome.last_change, language)
+            return _say_nothing_to_undo(outcome.last_change, language)
         case "forget_that":
             words = words_to_forget("", [outcome.line], language) if outcome.line else "WORDS"
             return say.forget.format(command=f"/forget {words or 'WORDS'}")
@@ -292,19 +300,19 @@ def _how(wanted: UnsupportedKind, outcome: TurnReport, language: Language) -> st
         case "add_model":
             return say.notice
         case "clock" | "day":
-            return _time(wanted, outcome.now, language) if outcome.now else ""
+            return _format_clock(unsupported, outcome.now, language) if outcome.now else ""
     return ""
 
 
-def _time(wanted: Literal["clock", "day"], now: datetime, language: Language) -> str:
-    if wanted == "clock":
+def _format_clock(unsupported: Literal["clock", "day"], now: datetime, language: Language) -> str:
+    if unsupported == "clock":
         return language.say.clock.format(time=f"{now:%H:%M}", zone=now.tzinfo)
     written = now.strftime(language.date.split()[0]) if language.date else f"{now.day} {now:%B %Y}"
     return language.say.day.format(weekday=language.weekday_names[now.weekday()], date=written)
 
 
-def _change(changed: ChangeReport, language: Language) -> str:
-    place = _place(changed.where, language)
+def _format_change(changed: ChangeReport, language: Language) -> str:
+    place = _format_place(changed.where, language)
     old, new = (_quoted_text(each) for each in (changed.old, changed.new))
     if not new:
         return language.say.removed.format(place=place, old=old)
@@ -314,44 +322,47 @@ def _change(changed: ChangeReport, language: Language) -> str:
 
 
 def _quoted_text(text: str) -> str:
-    return plain(one_line(text)).rstrip(".。।")
+    return escape_line(one_line(text)).rstrip(".。।")
 
 
-def _nothing_to_undo(last: NoteLine | None, language: Language) -> str:
+def _say_nothing_to_undo(last: NoteLine | None, language: Language) -> str:
     """Say that there is nothing to undo, and name an older change if there is one."""
     if last is None or not (words := words_to_forget("", [last.text], language)):
         return language.say.nothing_to_undo
-    place = _place(WriteReport(last.path, last.line, last.line), language)
+    place = _format_place(WriteReport(last.path, last.line, last.line), language)
     command = f"/forget {words}"
     return language.say.undo_older.format(place=place, text=_quoted_text(last.text), command=command)
 
 
-def _reminders(outcome: TurnReport, language: Language) -> list[str]:
+def _confirm_reminders(outcome: TurnReport, language: Language) -> list[str]:
     say = language.say
     told = [
-        say.no_such_reminder.format(error=plain(one_line(each.error)))
+        say.no_such_reminder.format(error=escape_line(one_line(each.error)))
         for each in outcome.cancelled
         if each.error
     ]
     gone = [each for each in outcome.cancelled if not each.error]
     if gone and len(outcome.reminded) == 1 and not (moved := outcome.reminded[0]).error:
         if moved.comes_again:
-            return [_reminder(moved, language), *(_cancelled(each, language) for each in gone)]
-        text = plain(one_line(moved.text))
-        return [say.reminder_moved.format(number=moved.number, due=_due(moved, language), text=text)]
+            return [
+                _confirm_reminder(moved, language),
+                *(_confirm_cancelled(each, language) for each in gone),
+            ]
+        text = escape_line(one_line(moved.text))
+        return [say.reminder_moved.format(number=moved.number, due=_format_due(moved, language), text=text)]
     return [
         *told,
-        *(_reminder(each, language) for each in outcome.reminded),
-        *(_cancelled(each, language) for each in gone),
+        *(_confirm_reminder(each, language) for each in outcome.reminded),
+        *(_confirm_cancelled(each, language) for each in gone),
     ]
 
 
-def _cancelled(cancelled: Cancelled, language: Language) -> str:
-    text = plain(one_line(cancelled.text))
+def _confirm_cancelled(cancelled: Cancelled, language: Language) -> str:
+    text = escape_line(one_line(cancelled.text))
     return language.say.reminder_cancelled.format(number=cancelled.number, text=text)
 
 
-def _how_to_forget(outcome: TurnReport, language: Language) -> str:
+def _explain_forget(outcome: TurnReport, language: Language) -> str:
     """Return the command that removes the first passage shown, or how to find other words."""
     say = language.say
     searched = [
@@ -359,39 +370,43 @@ def _how_to_forget(outcome: TurnReport, language: Language) -> str:
     ]
     if not outcome.forget or not searched:
         return say.forget.format(command="/forget WORDS")
-    passages = _shown_passages(searched, language)
+    passages = _select_passages(searched, language)
     words = words_to_forget(outcome.forget, passages[0].lines, language) if passages else ""
     return say.forget.format(command=f"/forget {words}") if words else say.forget_nothing
 
 
-def _reminder(reminded: ReminderReport, language: Language) -> str:
+def _confirm_reminder(reminded: ReminderReport, language: Language) -> str:
     say = language.say
     if reminded.error:
-        return say.not_reminded.format(error=plain(one_line(reminded.error)))
-    due, text = _due(reminded, language), plain(one_line(reminded.text))
+        return say.not_reminded.format(error=escape_line(one_line(reminded.error)))
+    due, text = _format_due(reminded, language), escape_line(one_line(reminded.text))
     if reminded.comes_again:
-        when = plain(one_line(reminded.when))
+        when = escape_line(one_line(reminded.when))
         return say.reminded_again.format(number=reminded.number, when=when, text=text, due=due)
     return say.reminded.format(number=reminded.number, text=text, due=due)
 
 
-def _list(listed: ReminderList, language: Language) -> list[str]:
+def _format_reminders(listed: ReminderList, language: Language) -> list[str]:
     """Return all reminders and how to cancel one, or that there are none."""
     say = language.say
     if listed.error:
-        return [say.not_found.format(error=plain(one_line(listed.error)))]
+        return [say.not_found.format(error=escape_line(one_line(listed.error)))]
     if not listed.reminders:
         return [say.reminders_none]
     rows = [
-        f"- **{each.get('number')}**: {_moment(each, language)}: {plain(one_line(str(each.get('text', ''))))}"
-        for each in listed.reminders[:_LONGEST_SHOWN]
+        f"- **{each.get('number')}**: {_format_moment(each, language)}: {_reminder_text(each)}"
+        for each in listed.reminders[:_MAX_LINES_SHOWN]
     ]
-    rows += [say.reminders] if len(listed.reminders) > _LONGEST_SHOWN else []
+    rows += [say.reminders] if len(listed.reminders) > _MAX_LINES_SHOWN else []
     cancel = say.cancel_reminder.format(command=f"/reminders cancel {listed.reminders[0].get('number')}")
     return [say.reminders_are, "\n".join(rows), cancel]
 
 
-def _moment(listed: Mapping[str, Any], language: Language) -> str:
+def _reminder_text(listed: Mapping[str, Any]) -> str:
+    return escape_line(one_line(str(listed.get("text", ""))))
+
+
+def _format_moment(listed: Mapping[str, Any], language: Language) -> str:
     at = datetime.fromisoformat(str(listed.get("at", "")))
     again = " ↻" if "every" in listed else ""
     if language.date:
@@ -400,25 +415,22 @@ def _moment(listed: Mapping[str, Any], language: Language) -> str:
     return f"{at:%A}, {at.day} {at:%B %Y} at {at:%H:%M}{every}"
 
 
-def _agenda(on_day: DayReport, listed: Sequence[ReminderList], language: Language) -> list[str]:
+def _format_day(on_day: DayReport, listed: Sequence[ReminderList], language: Language) -> list[str]:
     """Return the reminders of a day by time, followed by lines of notes."""
-    say, day = language.say, plain(on_day.words)
+    say, day = language.say, escape_line(on_day.words)
     reminders = [each for every in listed for each in every.reminders]
-    rows = [
-        f"- {str(each.get('at', ''))[11:16]}: {plain(one_line(str(each.get('text', ''))))}"
-        for each in reminders
-    ]
-    rows += [f"- {plain(text)} `{place}`" for text, place in on_day.lines[:_LONGEST_SHOWN]]
+    rows = [f"- {str(each.get('at', ''))[11:16]}: {_reminder_text(each)}" for each in reminders]
+    rows += [f"- {escape_line(text)} `{place}`" for text, place in on_day.lines[:_MAX_LINES_SHOWN]]
     if not rows:
-        return [_with_capital(say.on_day_nothing.format(day=day))]
-    return [_with_capital(say.on_day.format(day=day)), "\n".join(rows)]
+        return [_capitalize(say.on_day_nothing.format(day=day))]
+    return [_capitalize(say.on_day.format(day=day)), "\n".join(rows)]
 
 
-def _with_capital(text: str) -> str:
+def _capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _due(reminded: ReminderReport, language: Language) -> str:
+def _format_due(reminded: ReminderReport, language: Language) -> str:
     """Return the time in the language's format, or in the person's words if it has none."""
     try:
         at = datetime.fromisoformat(reminded.at)
@@ -430,13 +442,13 @@ def _due(reminded: ReminderReport, language: Language) -> str:
     return f"{at.strftime(language.date)} {zone[0]}" if zone else at.strftime(language.date)
 
 
-def _note(shown: NoteReport, language: Language) -> str:
+def _format_note(shown: NoteReport, language: Language) -> str:
     """Return the lines of a requested note, or that there are none."""
     say = language.say
     lines = [
-        plain(line)
+        escape_line(line)
         for each in shown.text.splitlines()
-        if (line := _line(each)) and not (shown.kind == "today" and is_request(line))
+        if (line := _quote_line(each)) and not (shown.kind == "today" and is_reminder_request(line))
     ]
     if lines and re.match(r"\s*# ", shown.text):  # its title only repeats its name
         lines = lines[1:]
@@ -445,18 +457,18 @@ def _note(shown: NoteReport, language: Language) -> str:
     )
     if not lines:
         return nothing
-    parts = [head, "\n".join(f"- {line}" for line in lines[:_LONGEST_SHOWN])]
-    if len(lines) > _LONGEST_SHOWN:
+    parts = [head, "\n".join(f"- {line}" for line in lines[:_MAX_LINES_SHOWN])]
+    if len(lines) > _MAX_LINES_SHOWN:
         parts.append(say.rest.format(path=shown.path))
     return "\n\n".join(parts)
 
 
-def _together(first: str, second: str, language: Language) -> str:
+def _join_sentences(first: str, second: str, language: Language) -> str:
     """Join two sentences into one paragraph."""
     return f"{first}{'' if language.full_stop == '。' else ' '}{second}"
 
 
-def _place(wrote: WriteReport, language: Language) -> str:
+def _format_place(wrote: WriteReport, language: Language) -> str:
     path = wrote.path.replace("`", "'")
     if wrote.line_start == wrote.line_end:
         return language.say.place.format(path=path, line=wrote.line_start)
@@ -478,29 +490,34 @@ class _FoundPassage(NamedTuple):
     """Template to quote a line that has been true since a day, or was; with `{text}`."""
 
 
-def _findings(searched: Sequence[SearchReport], language: Language) -> list[str]:
-    shown = _shown_passages(searched, language)
+def _format_findings(searched: Sequence[SearchReport], language: Language) -> list[str]:
+    shown = _select_passages(searched, language)
     if shown:
-        enough = SURE - 0.01 if language.spacing != "words" else SURE
+        enough = MIN_ANSWER_SHARE - 0.01 if language.spacing != "words" else MIN_ANSWER_SHARE
         sure = any(passage.share > enough for passage in shown)
         head = language.say.found if sure else language.say.close
-        parts = [head, "\n".join(_quoted(passage) for passage in shown)]
+        parts = [head, "\n".join(_quote_passage(passage) for passage in shown)]
     else:
         parts = [language.say.nothing]
-    return [*parts, *dict.fromkeys(plain(one_line(looked.notice)) for looked in searched if looked.notice)]
+    return [
+        *parts,
+        *dict.fromkeys(escape_line(one_line(looked.notice)) for looked in searched if looked.notice),
+    ]
 
 
-def _shown_passages(searched: Sequence[SearchReport], language: Language) -> list[_FoundPassage]:
+def _select_passages(searched: Sequence[SearchReport], language: Language) -> list[_FoundPassage]:
     """Return the passages to show, the best of the first search first."""
     shown: dict[str, _FoundPassage] = {}
-    for looked in sorted(searched, key=lambda each: not each.same_thing):
-        hits = hits_about(looked.same_thing, looked.hits, language) if looked.same_thing else looked.hits
-        best = [_passage(hit, looked.query, language) for hit in hits]
-        if looked.same_thing:
+    for looked in sorted(searched, key=lambda each: not each.paraphrases):
+        hits = (
+            hits_with_phrase(looked.paraphrases, looked.hits, language) if looked.paraphrases else looked.hits
+        )
+        best = [_read_passage(hit, looked.query, language) for hit in hits]
+        if looked.paraphrases:
             best = [each._replace(share=1.0) for each in sorted(best, key=_share_and_day, reverse=True)]
-        elif shown and any(map(_asks_nothing_else, searched)):
+        elif shown and any(map(_asks_only_paraphrases, searched)):
             continue
-        best = worth_showing(best) if not looked.same_thing else best
+        best = drop_weak(best) if not looked.paraphrases else best
         best = _latest_first(best, looked.query, language)
         for passage in best[: MAX_SHOWN if len(searched) == 1 else MAX_SHOWN_EACH]:
             shown.setdefault(passage.place, passage)
@@ -511,15 +528,15 @@ def _share_and_day(passage: _FoundPassage) -> tuple[float, str]:
     return passage.share, passage.told
 
 
-def _asks_nothing_else(looked: SearchReport) -> bool:
+def _asks_only_paraphrases(looked: SearchReport) -> bool:
     """Return whether the question asks for nothing but what was also searched as paraphrases."""
     from memory.tokenizer import parse_query
 
-    spoken_of = set(parse_query(" ".join(looked.same_thing)))
-    return bool(looked.same_thing) and spoken_of >= set(parse_query(looked.query))
+    spoken_of = set(parse_query(" ".join(looked.paraphrases)))
+    return bool(looked.paraphrases) and spoken_of >= set(parse_query(looked.query))
 
 
-def worth_showing(passages: Sequence[_FoundPassage]) -> list[_FoundPassage]:
+def drop_weak(passages: Sequence[_FoundPassage]) -> list[_FoundPassage]:
     """Drop weak passages: a search also returns what merely stands beside a better match."""
     passages = [passage for passage in passages if passage.lines]
     if not passages:
@@ -529,11 +546,11 @@ def worth_showing(passages: Sequence[_FoundPassage]) -> list[_FoundPassage]:
     return [
         passage
         for passage in passages
-        if passage.score >= TAIL * top and passage.share >= CLEARLY_LESS * share
+        if passage.score >= MIN_SCORE_SHARE * top and passage.share >= MIN_WORD_SHARE * share
     ]
 
 
-def _passage(hit: Mapping[str, Any], query: str, language: Language) -> _FoundPassage:
+def _read_passage(hit: Mapping[str, Any], query: str, language: Language) -> _FoundPassage:
     path = one_line(str(hit.get("path", ""))).replace("`", "'")
     first, score = hit.get("line_start"), hit.get("score")
     last = hit.get("line_end", first)
@@ -543,14 +560,14 @@ def _passage(hit: Mapping[str, Any], query: str, language: Language) -> _FoundPa
     by_meaning = hit.get("source") in ("vector", "hybrid")
     return _FoundPassage(
         place,
-        tuple(filter(None, map(_line, text.splitlines()))),
+        tuple(filter(None, map(_quote_line, text.splitlines()))),
         float(score) if isinstance(score, int | float) else 0.0,
         1.0 if by_meaning else _share_of_words(query, context, language),
-        _day(hit.get("told")),
+        _read_day(hit.get("told")),
     )
 
 
-def _day(told: object) -> str:
+def _read_day(told: object) -> str:
     return told if isinstance(told, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", told, re.ASCII) else ""
 
 
@@ -558,7 +575,7 @@ def _latest_first(passages: list[_FoundPassage], query: str, language: Language)
     """Put statements that changed first, the latest before older ones, and say since when they are true."""
     told = [each for each in passages if each.told and len(each.lines) == 1]
     statements = [Statement(each.lines[0], each.told, each.score) for each in told]
-    held = tell_apart(statements, query, language)
+    held = find_superseded(statements, query, language)
     if not held:
         return passages
     sayings = [language.say.since, *[language.say.before_that] * (len(held) - 1)]
@@ -599,8 +616,8 @@ _ACTIVE = (
 _OPENING = r"(\d{1,9})?(?(1)(?=[.)](?:\s|$))|(?=>|#{1,6}(?:\s|$)|[-+](?:\s|$)|=+$|[-:|][-:| ]*$|~~~))"
 
 
-def _quoted(passage: _FoundPassage) -> str:
-    *lines, last = [plain(line) for line in passage.lines]
+def _quote_passage(passage: _FoundPassage) -> str:
+    *lines, last = [escape_line(line) for line in passage.lines]
     if passage.saying:
         last = passage.saying.replace("{text}", last)
     # After several lines the reference stands on its own line.
@@ -608,11 +625,11 @@ def _quoted(passage: _FoundPassage) -> str:
     return "- " + "  \n  ".join(lines)
 
 
-def _line(line: str) -> str:
+def _quote_line(line: str) -> str:
     return re.sub(f"^{_MARKERS}", "", " ".join(line.split()))
 
 
-def plain(line: str) -> str:
+def escape_line(line: str) -> str:
     """Return Markdown that shows a line literally, except for complete bold, italics and code."""
     whole = "``" not in line and line.count("`") % 2 == 0
     pieces = re.split(_KEPT, line) if whole else [line]

@@ -3,7 +3,7 @@
 import re
 from typing import Literal, NamedTuple, get_args
 
-from bot.models.notebook.german_order import CLAUSE, with_verb_second
+from bot.models.notebook.german_order import CLAUSE, move_verb_second
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages.chinese import CHINESE
 from bot.models.notebook.languages.english import ENGLISH
@@ -16,13 +16,13 @@ from bot.models.notebook.phrases import (
     SEPARATORS,
     Match,
     body_end,
-    clings,
+    continues_word,
     fold,
     has_words,
     is_mark,
     is_question,
     phrase_at,
-    phrase_up_to,
+    phrase_ending_at,
     plain_words,
     skip,
 )
@@ -100,33 +100,35 @@ def read_command(text: str, spoken: Language) -> NotebookCommand | None:
     rest = text[begin:]
     if language.verb_last and language.spacing != "words" and begin == at and has_words(rest):
         return None
-    if not has_words(rest) or _stands_for_nothing(rest, language):
+    if not has_words(rest) or _is_empty_reference(rest, language):
         return NotebookCommand("", language, core)
     question = is_question(text)
     if verb.phrase in language.recall and not colon:
         doubtful = (
-            question and not asked if linked else _recalls(rest, language, question=question, asked=asked)
+            question and not asked
+            if linked
+            else _is_recall_question(rest, language, question=question, asked=asked)
         )
         if doubtful:
             return NotebookCommand(text, language, asks=True)
     if asked and question:
-        rest = _without_question(rest, language)
-    please = phrase_up_to(fold(rest), body_end(rest), "please", prefer=language, only=True)
+        rest = _strip_question(rest, language)
+    please = phrase_ending_at(fold(rest), body_end(rest), "please", prefer=language, only=True)
     if please and rest[: please.start].rstrip().endswith((",", "，", "،")):
         rest = rest[: please.start].rstrip(SEPARATORS)
     if linked and link in CLAUSE:
-        rest = with_verb_second(rest, pronouns=language.verb_second, verbs=frozenset(language.verbs))
+        rest = move_verb_second(rest, pronouns=language.verb_second, verbs=frozenset(language.verbs))
     return NotebookCommand(rest, language, core)
 
 
-def _stands_for_nothing(rest: str, language: Language) -> bool:
+def _is_empty_reference(rest: str, language: Language) -> bool:
     bare = fold(rest[: body_end(rest)]).strip()
     return len(bare) < 20 and (
         bare in language.this or bare in language.please_end or bare in language.please
     )
 
 
-def _recalls(rest: str, language: Language, *, question: bool, asked: bool) -> bool:
+def _is_recall_question(rest: str, language: Language, *, question: bool, asked: bool) -> bool:
     """Return whether "remember …" is a question here."""
     if ":" in rest or "：" in rest:
         return False
@@ -137,12 +139,12 @@ def _recalls(rest: str, language: Language, *, question: bool, asked: bool) -> b
     return question and not (asked and not set(language.verbs).isdisjoint(plain_words(fold(rest[:400]))))
 
 
-def _without_question(rest: str, language: Language) -> str:
+def _strip_question(rest: str, language: Language) -> str:
     end = body_end(rest)
     folded = fold(rest)
     for kind in ("please_end", "ask_last"):
         if language.spacing == "none" and (
-            match := phrase_up_to(folded, end, kind, prefer=language, only=True)
+            match := phrase_ending_at(folded, end, kind, prefer=language, only=True)
         ):
             end = match.start
     return rest[:end].rstrip(SEPARATORS)
@@ -154,8 +156,8 @@ def read_command_at_end(text: str, spoken: Language) -> NotebookCommand | None:
     cut = max(0, end - 80)
     tail = fold(text[cut:end])
     at, polite = len(tail), False
-    while (verb := phrase_up_to(tail, at, "remember_end", prefer=spoken)) is None:
-        ending = phrase_up_to(tail, at, "please_end", prefer=spoken, only=True) or phrase_up_to(
+    while (verb := phrase_ending_at(tail, at, "remember_end", prefer=spoken)) is None:
+        ending = phrase_ending_at(tail, at, "please_end", prefer=spoken, only=True) or phrase_ending_at(
             tail, at, "please", prefer=spoken, only=True
         )
         if ending is None:
@@ -166,9 +168,9 @@ def read_command_at_end(text: str, spoken: Language) -> NotebookCommand | None:
         return None
     language, core = verb.language, False
     at = verb.start
-    while match := phrase_up_to(
+    while match := phrase_ending_at(
         tail, len(tail[:at].rstrip()), "for_ever", prefer=language, only=True
-    ) or phrase_up_to(tail, len(tail[:at].rstrip()), "please", prefer=language, only=True):
+    ) or phrase_ending_at(tail, len(tail[:at].rstrip()), "please", prefer=language, only=True):
         core = core or match.phrase in language.for_ever
         at = match.start
     if not language.verb_last:
@@ -179,12 +181,12 @@ def read_command_at_end(text: str, spoken: Language) -> NotebookCommand | None:
             return None
     elif language.spacing == "words" and at and not tail[at - 1].isspace():
         return None
-    if link := phrase_up_to(tail, len(tail[:at].rstrip()), "that_end", prefer=language, only=True):
+    if link := phrase_ending_at(tail, len(tail[:at].rstrip()), "that_end", prefer=language, only=True):
         at = link.start
-    while match := phrase_up_to(tail, len(tail[:at].rstrip()), "for_ever", prefer=language, only=True):
+    while match := phrase_ending_at(tail, len(tail[:at].rstrip()), "for_ever", prefer=language, only=True):
         core, at = True, match.start
     rest = text[: cut + at].rstrip(SEPARATORS + "-–—")
-    if not has_words(rest) or _stands_for_nothing(rest, language):
+    if not has_words(rest) or _is_empty_reference(rest, language):
         return NotebookCommand("", language, core)
     return NotebookCommand(rest, language, core)
 
@@ -221,8 +223,8 @@ def read_search(text: str, spoken: Language) -> str | None:
     cut = max(0, end - 60)
     tail = fold(text[cut:end])
     at = len(tail)
-    while not (match := phrase_up_to(tail, at, "search_end", prefer=spoken, only=True)):
-        ending = phrase_up_to(tail, at, "please_end", prefer=spoken, only=True)
+    while not (match := phrase_ending_at(tail, at, "search_end", prefer=spoken, only=True)):
+        ending = phrase_ending_at(tail, at, "please_end", prefer=spoken, only=True)
         if ending is None:
             return None
         at = len(tail[: ending.start].rstrip(SEPARATORS))
@@ -265,15 +267,15 @@ def asks(text: str, language: Language) -> bool:
     for idiom in language.idioms:
         if idiom in masked:
             masked = masked.replace(idiom, " " * len(idiom))
-    if any(holds(masked, phrase, language) for phrase in language.ask_anywhere):
+    if any(contains_phrase(masked, phrase, language) for phrase in language.ask_anywhere):
         return True
     if any(masked.rstrip().endswith(phrase) for phrase in language.ask_last if phrase[-1] in FULL_STOPS):
         return True
-    while ending := phrase_up_to(folded, end, "please_end", prefer=language, only=True):
-        if phrase_up_to(masked, end, "ask_last", prefer=language, only=True):
+    while ending := phrase_ending_at(folded, end, "please_end", prefer=language, only=True):
+        if phrase_ending_at(masked, end, "ask_last", prefer=language, only=True):
             return True
         end = len(folded[: ending.start].rstrip(SEPARATORS))
-    last = phrase_up_to(masked, end, "ask_last", prefer=language, only=True)
+    last = phrase_ending_at(masked, end, "ask_last", prefer=language, only=True)
     return last is not None and last.start > 0
 
 
@@ -291,7 +293,7 @@ def _is_subordinate(text: str, first: Match, language: Language) -> bool:
     return (comma or stop) and not verbal
 
 
-def holds(folded: str, phrase: str, language: Language) -> bool:
+def contains_phrase(folded: str, phrase: str, language: Language) -> bool:
     """Return whether a phrase stands in a lower-case text, as whole words if the language has spaces."""
     at = folded.find(phrase)
     while at >= 0:
@@ -300,7 +302,9 @@ def holds(folded: str, phrase: str, language: Language) -> bool:
             at and (folded[at - 1].isalnum() or is_mark(folded[at - 1]))
         )
         if begins and not (
-            clings(folded, end) if language.spacing == "words" else is_mark(folded[end : end + 1] or " ")
+            continues_word(folded, end)
+            if language.spacing == "words"
+            else is_mark(folded[end : end + 1] or " ")
         ):
             return True
         at = folded.find(phrase, at + 1)
@@ -310,7 +314,7 @@ def holds(folded: str, phrase: str, language: Language) -> bool:
 _LABELLED = r"[^:：]*[^\W_][^:：]*(?::\s+|：\s*)\S"
 
 
-def states(text: str, language: Language) -> bool:
+def is_statement(text: str, language: Language) -> bool:
     """Return whether a sentence without a question states something, rather than just naming it."""
     if re.search(_ADDRESS, text) or re.match(_LABELLED, text[:400]):
         return True
@@ -387,7 +391,7 @@ def _small_talk(match: Match) -> SmallTalk:
     return "fine" if match.phrase in language.fine else "hello"
 
 
-def without_greeting(text: str, spoken: Language) -> Greeting:
+def split_greeting(text: str, spoken: Language) -> Greeting:
     if not has_words(text):
         return Greeting("")
     folded = fold(text)

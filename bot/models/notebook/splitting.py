@@ -29,33 +29,31 @@ _NUMBER = r"\s*(\d{1,3})[.)]\s+(?=\S)"
 _FENCE = r"\s*(`{3,}|~{3,})"
 
 
-def lines_of(text: str) -> list[MessageLine]:
+def split_lines(text: str) -> list[MessageLine]:
     """Return the non-blank lines; lists, code blocks and everything below a heading stay whole."""
     if re.match(_HEADING, text):
         return [
-            MessageLine(
-                "", listed=True, block=_without_margin([line.rstrip() for line in text.strip().splitlines()])
-            )
+            MessageLine("", listed=True, block=_dedent([line.rstrip() for line in text.strip().splitlines()]))
         ]
     lines: list[MessageLine] = []
     raw = text.splitlines()
-    marks = _items_of(raw)
+    marks = _list_items(raw)
     at = 0
     while at < len(raw):
         line, end = raw[at], at + 1
         if _opens_fence(line):
             end = _fence_end(raw, at)
-            lines.extend(_code(raw[at:end]))
+            lines.extend(_parse_code(raw[at:end]))
         elif marks[at]:
             end = _list_end(raw, marks, at)
-            lines.append(_list(raw[at:end], marks[at:end]))
+            lines.append(_parse_list(raw[at:end], marks[at:end]))
         elif rest := " ".join(re.sub(f"^{_MARK}", "", line).split()):
             lines.append(MessageLine(rest, listed=bool(re.match(_MARK, line))))
         at = end
     return lines
 
 
-def _items_of(raw: list[str]) -> list[str]:
+def _list_items(raw: list[str]) -> list[str]:
     """Return the text of each list item; a number makes an item only next to others."""
     numbers = [int(match[1]) if (match := re.match(_NUMBER, line)) else 0 for line in raw]
     items: list[str] = []
@@ -81,14 +79,14 @@ def _list_end(raw: list[str], marks: list[str], at: int) -> int:
     return end
 
 
-def _list(raw: list[str], marks: list[str]) -> MessageLine:
+def _parse_list(raw: list[str], marks: list[str]) -> MessageLine:
     items: list[str] = []
     for line, item in zip(raw, marks, strict=True):
         if item:
             items.append(item)
         elif line.strip():
             items[-1] += f" {' '.join(line.split())}"
-    return MessageLine("", listed=True, items=tuple(items), block=_without_margin(raw))
+    return MessageLine("", listed=True, items=tuple(items), block=_dedent(raw))
 
 
 def _opens_fence(line: str) -> bool:
@@ -106,7 +104,7 @@ def _fence_end(raw: list[str], at: int) -> int:
     return len(raw)
 
 
-def _code(raw: list[str]) -> list[MessageLine]:
+def _parse_code(raw: list[str]) -> list[MessageLine]:
     """Return a code block, closed if it was left open; empty if it has no lines."""
     fence = raw[0].strip()
     mark = fence[: len(fence) - len(fence.lstrip(fence[0]))]
@@ -115,10 +113,10 @@ def _code(raw: list[str]) -> list[MessageLine]:
     if not any(line.strip() for line in (raw[1:-1] if closed else raw[1:])):
         return []
     margin = raw[0][: len(raw[0]) - len(raw[0].lstrip())]
-    return [MessageLine("", block=_without_margin(raw if closed else [*raw, margin + mark]))]
+    return [MessageLine("", block=_dedent(raw if closed else [*raw, margin + mark]))]
 
 
-def _without_margin(raw: list[str]) -> str:
+def _dedent(raw: list[str]) -> str:
     margin = raw[0][: len(raw[0]) - len(raw[0].lstrip())]
     return "\n".join(line.removeprefix(margin).rstrip() for line in raw)
 
@@ -134,7 +132,7 @@ _SMILE = "(?:\\s*[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ufe0f\u200d])+
 """Emoji after a sentence belong to it."""
 
 
-def sentences(line: str, *, language: Language = ENGLISH, casual: bool = False) -> Iterator[str]:
+def split_sentences(line: str, *, language: Language = ENGLISH, casual: bool = False) -> Iterator[str]:
     """Split a line after each sentence, but not inside quotes and brackets, and not if in doubt.
 
     `casual`: sentences may begin with a small letter. Text without a word stays with the sentence before it.

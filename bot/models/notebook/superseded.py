@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bot.models.notebook.language import Language
 
-MOST_WORDS = 8
+MAX_DIFFERING_WORDS = 8
 """Maximum words that may differ (characters in scripts without spaces): else it is another statement."""
 
 
@@ -19,7 +19,7 @@ class Statement(NamedTuple):
     score: float
 
 
-class HeldStatement(NamedTuple):
+class DatedStatement(NamedTuple):
     """A statement, and the first day of the period in which it was current."""
 
     number: int
@@ -27,7 +27,7 @@ class HeldStatement(NamedTuple):
     since: str
 
 
-def tell_apart(statements: Sequence[Statement], query: str, language: Language) -> list[HeldStatement]:
+def find_superseded(statements: Sequence[Statement], query: str, language: Language) -> list[DatedStatement]:
     """Return current and former statements, the latest first; empty if nothing changed, or if that is uncertain.
 
     Only statements of different days that match the question about as well as the best are compared. They
@@ -56,29 +56,29 @@ def tell_apart(statements: Sequence[Statement], query: str, language: Language) 
     runs = [list(run) for _, run in groupby(same, key=lambda number: statements[number].line)]
     if len(runs) < 2 or len(set(days)) < len(days):
         return []
-    return [HeldStatement(run[-1], statements[run[0]].told) for run in reversed(runs)]
+    return [DatedStatement(run[-1], statements[run[0]].told) for run in reversed(runs)]
 
 
 def _differ_in_value(one: str, other: str, query: str, language: Language) -> bool:
     from memory.tokenizer import parse_query, tokenize
 
     first, second = tokenize(one), tokenize(other)
-    start = _common(first, second)
-    end = _common(first[start:][::-1], second[start:][::-1])
+    start = _common_prefix_length(first, second)
+    end = _common_prefix_length(first[start:][::-1], second[start:][::-1])
     values = [words[start : len(words) - end] for words in (first, second)]
-    if not all(0 < len(value) <= MOST_WORDS for value in values):
+    if not all(0 < len(value) <= MAX_DIFFERING_WORDS for value in values):
         return False
     common = [*first[:start], "", *first[len(first) - end :]]
     asked = [term.tokens for term in parse_query(query)]
-    if any(_holds(value, tokens) for value in values for tokens in asked):
+    if any(_contains(value, tokens) for value in values for tokens in asked):
         return False
     is_state = one[: _label_end(one)] == other[: _label_end(other)] != "" or any(
-        _holds(common, tuple(tokenize(state))) for state in language.states
+        _contains(common, tuple(tokenize(state))) for state in language.states
     )
-    return is_state and any(_holds(common, tokens) for tokens in asked)
+    return is_state and any(_contains(common, tokens) for tokens in asked)
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
+def _common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many of the first words are equal."""
     return next(
         (at for at, (word, same) in enumerate(zip(one, other, strict=False)) if word != same),
@@ -91,9 +91,9 @@ def _label_end(line: str) -> int:
     return max((line.find(mark, 0, 40) + 1 for mark in (": ", "：", " = ")), default=0)
 
 
-def _holds(words: Sequence[str], wanted: Sequence[str]) -> bool:
-    return bool(wanted) and any(tuple(piece) == tuple(wanted) for piece in _pieces(words, len(wanted)))
+def _contains(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    return bool(wanted) and any(tuple(piece) == tuple(wanted) for piece in _windows(words, len(wanted)))
 
 
-def _pieces(words: Sequence[str], length: int) -> Iterator[Sequence[str]]:
+def _windows(words: Sequence[str], length: int) -> Iterator[Sequence[str]]:
     return (words[at : at + length] for at in range(len(words) - length + 1))

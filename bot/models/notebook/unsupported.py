@@ -15,11 +15,11 @@ from bot.models.notebook.phrases import (
     has_words,
     is_question,
     phrase_at,
-    phrase_up_to,
+    phrase_ending_at,
     skip,
 )
-from bot.models.notebook.reminder_parser import moment_alone, without_links
-from bot.models.notebook.sentence import asks, begins_with_question, is_idiom, without_greeting
+from bot.models.notebook.reminder_parser import only_moment, strip_links
+from bot.models.notebook.sentence import asks, begins_with_question, is_idiom, split_greeting
 
 UnsupportedKind = Literal[
     "remind",
@@ -39,7 +39,7 @@ UnsupportedKind = Literal[
 ]
 LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 """Makes any time lie in the future: here it only matters whether words are one."""
-_LONGEST_CANCEL = 120
+_MAX_CANCEL_CHARS = 120
 """Maximum characters of a request to cancel a reminder: a longer sentence says something else."""
 _KINDS: tuple[tuple[str, UnsupportedKind], ...] = (
     ("remind", "remind"),
@@ -52,7 +52,7 @@ _KINDS: tuple[tuple[str, UnsupportedKind], ...] = (
 class UnsupportedRequest(NamedTuple):
     """A request other than to note or to find."""
 
-    wanted: UnsupportedKind
+    unsupported: UnsupportedKind
     rest: str
     """What to change or remove, a reminder's number, or the whole reminder request; blank if not given."""
     remind: str = ""
@@ -66,13 +66,13 @@ def read_request(text: str, spoken: Language) -> UnsupportedRequest | None:
     number = _reminder_to_cancel(text, spoken)
     if number is not None:
         return UnsupportedRequest("cancel_reminder", number)
-    return _read_start(text, spoken) or _read_end(text, spoken) or _read_moment_first(text, spoken)
+    return _read_start(text, spoken) or _read_end(text, spoken) or _read_time_first(text, spoken)
 
 
 def _reminder_to_cancel(text: str, spoken: Language) -> str | None:
     """Return the number in "cancel reminder 3", "" in "stop reminding me to call Tom"; None for anything else."""
     body = fold(text[: body_end(text)])
-    if not spoken.cancel_reminder or len(body) > _LONGEST_CANCEL:
+    if not spoken.cancel_reminder or len(body) > _MAX_CANCEL_CHARS:
         return None
     if spoken.verb_last:
         found = re.search(spoken.cancel_reminder, body)
@@ -96,7 +96,7 @@ def _reminder_to_cancel(text: str, spoken: Language) -> str | None:
     return number[number.lastindex or 0] if number else ""
 
 
-def _read_moment_first(text: str, spoken: Language) -> UnsupportedRequest | None:
+def _read_time_first(text: str, spoken: Language) -> UnsupportedRequest | None:
     """Read "Tomorrow at 9 remind me to …", "明天9点提醒我…": only a time stands before the verb."""
     head = fold(text[:80])
     for at in range(1, len(head)):
@@ -106,9 +106,9 @@ def _read_moment_first(text: str, spoken: Language) -> UnsupportedRequest | None
         if verb is None:
             continue
         before, behind = text[:at].strip(SEPARATORS), text[verb.end :].strip(SEPARATORS)
-        if not moment_alone(before, LONG_AGO, spoken):
+        if not only_moment(before, LONG_AGO, spoken):
             return None
-        return UnsupportedRequest("remind", text, f"{before} {without_links(behind, spoken)}")
+        return UnsupportedRequest("remind", text, f"{before} {strip_links(behind, spoken)}")
     return None
 
 
@@ -124,15 +124,15 @@ def _read_start(text: str, spoken: Language) -> UnsupportedRequest | None:
         return None
     asked = False
     for _ in range(4):
-        if found := _verb_at(head, at, spoken):
-            wanted, verb = found
+        if found := _match_verb(head, at, spoken):
+            unsupported, verb = found
             rest = text[verb.end :].lstrip(SEPARATORS + "-–—")
-            if wanted == "remind":
-                if begins_with_question(without_links(rest, spoken), spoken):
+            if unsupported == "remind":
+                if begins_with_question(strip_links(rest, spoken), spoken):
                     return None
                 whole = text[at:] if has_words(rest) else ""
-                return UnsupportedRequest(wanted, whole.rstrip(" ?？؟") if asked else whole, rest)
-            return UnsupportedRequest(wanted, rest)
+                return UnsupportedRequest(unsupported, whole.rstrip(" ?？؟") if asked else whole, rest)
+            return UnsupportedRequest(unsupported, rest)
         opening = max(
             (
                 match
@@ -147,7 +147,7 @@ def _read_start(text: str, spoken: Language) -> UnsupportedRequest | None:
         asked = asked or opening.phrase in spoken.could_you
         at = skip(head, opening.end, SEPARATORS)
         end = body_end(text)
-        if asked and (last := phrase_up_to(fold(text), end, "remind_end", prefer=spoken, only=True)):
+        if asked and (last := phrase_ending_at(fold(text), end, "remind_end", prefer=spoken, only=True)):
             # "Kannst du mich an den Zahnarzt erinnern?"
             return UnsupportedRequest(
                 "remind", text[at:end] if last.start > at else "", text[at : last.start].strip()
@@ -155,21 +155,21 @@ def _read_start(text: str, spoken: Language) -> UnsupportedRequest | None:
     return None
 
 
-def _verb_at(head: str, at: int, spoken: Language) -> tuple[UnsupportedKind, Match] | None:
+def _match_verb(head: str, at: int, spoken: Language) -> tuple[UnsupportedKind, Match] | None:
     """Return the verb of a request that begins at `at`, unless a longer phrase there means something else."""
     found: tuple[UnsupportedKind, Match] | None = None
-    for kind, wanted in _KINDS:
+    for kind, unsupported in _KINDS:
         match = phrase_at(head, at, kind, prefer=spoken, only=True)
         if match and (found is None or match.end > found[1].end):
-            found = wanted, match
-    found = found or _change_to(head, at, spoken)
+            found = unsupported, match
+    found = found or _match_change(head, at, spoken)
     if found is None:
         return None
     others = (phrase_at(head, at, kind, prefer=spoken, only=True) for kind in ("search", "ask_first"))
     return None if any(other and other.end > found[1].end for other in others) else found
 
 
-def _change_to(head: str, at: int, spoken: Language) -> tuple[UnsupportedKind, Match] | None:
+def _match_change(head: str, at: int, spoken: Language) -> tuple[UnsupportedKind, Match] | None:
     for phrase in spoken.change:
         verb, gap, word = phrase.partition(" … ")
         if gap and head.startswith(f"{verb} ", at) and f" {word} " in head[at + len(verb) :]:
@@ -186,20 +186,20 @@ def _read_end(text: str, spoken: Language) -> UnsupportedRequest | None:
     tail = fold(text[cut:end])
     at = len(tail)
     while True:
-        for kind, wanted in _KINDS:
-            match = phrase_up_to(tail, at, f"{kind}_end", prefer=spoken, only=True)
+        for kind, unsupported in _KINDS:
+            match = phrase_ending_at(tail, at, f"{kind}_end", prefer=spoken, only=True)
             if match:
                 rest = text[: cut + match.start].rstrip(SEPARATORS)
                 return UnsupportedRequest(
-                    wanted, text if wanted == "remind" and has_words(rest) else rest, rest
+                    unsupported, text if unsupported == "remind" and has_words(rest) else rest, rest
                 )
-        ending = phrase_up_to(tail, at, "please_end", prefer=spoken, only=True)
+        ending = phrase_ending_at(tail, at, "please_end", prefer=spoken, only=True)
         if ending is None:
             return None
         at = len(tail[: ending.start].rstrip(SEPARATORS))
 
 
-def told_and_asked(text: str, spoken: Language) -> tuple[str, str] | None:
+def split_statement_and_question(text: str, spoken: Language) -> tuple[str, str] | None:
     """Split "My name is Sam, what's yours?" if the first part says something about the speaker."""
     if len(text) > 400 or not is_question(text):
         return None
@@ -210,7 +210,7 @@ def told_and_asked(text: str, spoken: Language) -> tuple[str, str] | None:
     subject = phrase_at(fold(told), skip(fold(told), 0, OPENERS), "subjects", prefer=spoken, only=True)
     if not subject or (spoken.spacing == "words" and len(told.split()) < 3) or asks(told, spoken):
         return None
-    only_chat = not without_greeting(asked, spoken)[0]
+    only_chat = not split_greeting(asked, spoken)[0]
     if only_chat or (spoken.spacing == "words" and begins_with_question(asked, spoken)):
         return told, asked
     return None

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
-from bot.models.notebook.phrases import OPENERS, SEPARATORS, body_end, fold, phrase_at, phrase_up_to, skip
+from bot.models.notebook.phrases import OPENERS, SEPARATORS, body_end, fold, phrase_at, phrase_ending_at, skip
 
 SentenceKind = Literal[
     "wrong",
@@ -20,12 +20,12 @@ SentenceKind = Literal[
     "add_model",
 ]
 KINDS: tuple[SentenceKind, ...] = get_args(SentenceKind)
-_LONGEST = 120
+_MAX_CHARS = 120
 
 
 def read_whole_sentence(text: str, spoken: Language) -> tuple[SentenceKind, Language] | None:
     """Return the kind of a whole sentence and its language; None if it is none of `KINDS`."""
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_CHARS:
         return None
     for language in dict.fromkeys((spoken, ENGLISH, *LANGUAGES)):
         for bare in _bare_forms(text, language):
@@ -55,6 +55,6 @@ def _bare_forms(text: str, language: Language) -> set[str]:
         forms.add(folded[at:])
     for form in tuple(forms):
         for kind in ("please", "please_end"):
-            if ending := phrase_up_to(form, len(form), kind, prefer=language, only=True):
+            if ending := phrase_ending_at(form, len(form), kind, prefer=language, only=True):
                 forms.add(form[: ending.start].rstrip(SEPARATORS))
     return forms - {""}

@@ -1,10 +1,10 @@
 """Arabic."""
 
-from bot.models.notebook.language import Language, Reasons, Sayings, phrases
+from bot.models.notebook.language import Language, RefusalTexts, Replies, phrases
 
 ARABIC = Language(
     code="ar",
-    say=Sayings(
+    say=Replies(
         noted="دوّنتُ ذلك في {places}.",
         place="`{path}`، السطر {line}",
         lines="`{path}`، السطور {lines}",
@@ -37,7 +37,7 @@ ARABIC = Language(
         remind_when="متى أذكّرك؟ لم أجد موعدًا أفهمه. أجب مثلًا بـ «2026-12-03 14:00»، أو أرسل `/remind "
         "2026-12-03 14:00 الاتصال بتوم`",
         remind_what="بماذا أذكّرك؟ أجب بذلك، أو أرسل `/remind 2026-12-03 14:00 الاتصال بتوم`",
-        refused=Reasons(
+        refused=RefusalTexts(
             past="هذا الموعد مضى.",
             no_time="{time} ليس وقتًا صحيحًا (من 00:00 إلى 23:59).",
             no_date="لا يوجد هذا التاريخ في التقويم.",
@@ -145,7 +145,7 @@ ARABIC = Language(
         "ماذا لدي …|ما لدي …|ماذا عندي …|ماذا يوجد …|ما هي مواعيدي …|ما هي خططي …|ما المخطط …"
         "|ماذا يجب أن أفعل …|ماذا علي أن أفعل …"
     ),
-    same_thing=(
+    paraphrases=(
         phrases("اسمي|نادني|يسمونني"),
         phrases("أسكن|أعيش|عنواني|بيتي|انتقلت"),
         phrases("عيد ميلادي|ولدت|تاريخ ميلادي"),

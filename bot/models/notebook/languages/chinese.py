@@ -1,10 +1,10 @@
 """Chinese."""
 
-from bot.models.notebook.language import Language, Reasons, Sayings, phrases
+from bot.models.notebook.language import Language, RefusalTexts, Replies, phrases
 
 CHINESE = Language(
     code="zh",
-    say=Sayings(
+    say=Replies(
         noted="已记在 {places}。",
         place="`{path}` 第 {line} 行",
         lines="`{path}` 第 {lines} 行",
@@ -36,7 +36,7 @@ CHINESE = Language(
         remind_when="什么时候提醒你？我没有找到能看懂的时间。请直接回答，比如“明天9点”或“20分钟后”，或者发送 "
         "`/remind 明天9点 给小王打电话`。",
         remind_what="要提醒你什么？请直接回答，或者发送 `/remind 明天9点 给小王打电话`。",
-        refused=Reasons(
+        refused=RefusalTexts(
             past="这个时间已经过了。",
             no_time="{time} 不是有效的时间（00:00 到 23:59）。",
             no_date="日历里没有这个日期。",
@@ -178,7 +178,7 @@ CHINESE = Language(
         "|…要做什麼|…我有什么安排|…我有什么事|…我要做什么|我…有什么安排|我…有什么事"
         "|我…要做什么|…的安排|…的安排是什么|…有什么日程|…的日程|…有安排吗|…有事吗|…有什么提醒"
     ),
-    same_thing=(
+    paraphrases=(
         phrases("我叫|我的名字|我名字|叫我|我姓"),
         phrases("我住|我们住|我的地址|我家|我搬到|我们搬到"),
         phrases("我的生日|我生日|我出生|我生于|我几岁|我多大"),

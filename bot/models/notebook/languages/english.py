@@ -1,10 +1,10 @@
 """English."""
 
-from bot.models.notebook.language import Language, Sayings, phrases
+from bot.models.notebook.language import Language, Replies, phrases
 
 ENGLISH = Language(
     code="en",
-    say=Sayings(
+    say=Replies(
         noted="Noted in {places}.",
         place="`{path}`, line {line}",
         lines="`{path}`, lines {lines}",
@@ -250,7 +250,7 @@ ENGLISH = Language(
         "|what's on the agenda for …|what are my reminders for …|what reminders do i have …"
         "|what reminders do i have for …|which reminders do i have …"
     ),
-    same_thing=(
+    paraphrases=(
         phrases("my name|i am called|i'm called|am i called|call me|people call me|i go by"),
         phrases("do i live|i live|we live|do we live|my address|my home|i moved to|we moved to"),
         phrases("my birthday|i was born|was i born|my date of birth|old am i|my age"),

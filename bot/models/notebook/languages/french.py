@@ -1,10 +1,10 @@
 """French."""
 
-from bot.models.notebook.language import Language, Reasons, Sayings, phrases
+from bot.models.notebook.language import Language, RefusalTexts, Replies, phrases
 
 FRENCH = Language(
     code="fr",
-    say=Sayings(
+    say=Replies(
         noted="Noté dans {places}.",
         place="`{path}`, ligne {line}",
         lines="`{path}`, lignes {lines}",
@@ -42,7 +42,7 @@ FRENCH = Language(
         remind_when="Quand dois-je vous le rappeler ? Je n’ai pas trouvé d’heure que je comprenne. Répondez "
         "par exemple « demain 9:00 », ou envoyez `/remind demain 9:00 appeler Tom`.",
         remind_what="Que dois-je vous rappeler ? Répondez-moi, ou envoyez `/remind demain 9:00 appeler Tom`.",
-        refused=Reasons(
+        refused=RefusalTexts(
             past="C’est déjà passé.",
             no_time="{time} n’est pas une heure valable (de 00:00 à 23:59).",
             no_date="Je ne trouve pas cette date dans le calendrier.",
@@ -224,7 +224,7 @@ FRENCH = Language(
         "|quel est mon programme …|que dois-je faire …|qu'est-ce que je dois faire …"
         "|quels sont mes rendez-vous …"
     ),
-    same_thing=(
+    paraphrases=(
         phrases("je m'appelle|mon nom|mon prénom|appelle-moi|appelez-moi|on m'appelle|je me nomme"),
         phrases("j'habite|habité-je|nous habitons|mon adresse|je vis|j'ai déménagé|nous avons déménagé"),
         phrases(

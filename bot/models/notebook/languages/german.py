@@ -1,10 +1,10 @@
 """German."""
 
-from bot.models.notebook.language import Language, Reasons, Sayings, phrases
+from bot.models.notebook.language import Language, RefusalTexts, Replies, phrases
 
 GERMAN = Language(
     code="de",
-    say=Sayings(
+    say=Replies(
         noted="Notiert in {places}.",
         place="`{path}`, Zeile {line}",
         lines="`{path}`, Zeilen {lines}",
@@ -42,7 +42,7 @@ GERMAN = Language(
         "Antworte mit einem, etwa „morgen um 9“ oder „in 20 Minuten“, oder schick `/remind morgen um 9 Tom "
         "anrufen`.",
         remind_what="Woran soll ich dich erinnern? Antworte damit, oder schick `/remind morgen um 9 Tom anrufen`.",
-        refused=Reasons(
+        refused=RefusalTexts(
             past="Das liegt in der Vergangenheit.",
             no_time="{time} ist keine gültige Uhrzeit (00:00 bis 23:59).",
             no_date="Dieses Datum finde ich im Kalender nicht.",
@@ -247,7 +247,7 @@ GERMAN = Language(
         "|welche termine habe ich …|steht … etwas an|was kommt …|was ist …|was ist … dran"
         "|welche erinnerungen habe ich …|welche erinnerungen habe ich für …"
     ),
-    same_thing=(
+    paraphrases=(
         phrases(
             "mein name|meinen namen|ich heiße|heiße ich|ich heisse|heisse ich|nenn mich|nenne mich"
             "|man nennt mich"

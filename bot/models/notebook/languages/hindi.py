@@ -1,10 +1,10 @@
 """Hindi."""
 
-from bot.models.notebook.language import Language, Reasons, Sayings, phrases
+from bot.models.notebook.language import Language, RefusalTexts, Replies, phrases
 
 HINDI = Language(
     code="hi",
-    say=Sayings(
+    say=Replies(
         noted="{places} में लिख लिया।",
         place="`{path}` की पंक्ति {line}",
         lines="`{path}` की पंक्तियाँ {lines}",
@@ -38,7 +38,7 @@ HINDI = Language(
         remind_when="कब याद दिलाऊँ? मुझे ऐसा कोई समय नहीं मिला जो मैं समझता हूँ। “2026-12-03 14:00” जैसा जवाब "
         "दीजिए, या `/remind 2026-12-03 14:00 टॉम को फ़ोन` भेजिए।",
         remind_what="क्या याद दिलाऊँ? वही जवाब में लिखिए, या `/remind 2026-12-03 14:00 टॉम को फ़ोन` भेजिए।",
-        refused=Reasons(
+        refused=RefusalTexts(
             past="वह समय बीत चुका है।",
             no_time="{time} कोई सही समय नहीं है (00:00–23:59)।",
             no_date="यह तारीख़ कैलेंडर में नहीं है।",
@@ -151,7 +151,7 @@ HINDI = Language(
         "… क्या है|… क्या करना है|… मुझे क्या करना है|… का प्लान क्या है|… का क्या प्लान है"
         "|… के लिए क्या है|… का कार्यक्रम क्या है|… कौन से काम हैं"
     ),
-    same_thing=(
+    paraphrases=(
         phrases("मेरा नाम|मेरे नाम|मुझे बुलाओ"),
         phrases("मैं रहता|मैं रहती|मेरा घर|मेरा पता"),
         phrases("मेरा जन्मदिन|मेरा जन्म|मेरी जन्मतिथि"),

@@ -1,10 +1,10 @@
 """Italian."""
 
-from bot.models.notebook.language import Language, Reasons, Sayings, phrases
+from bot.models.notebook.language import Language, RefusalTexts, Replies, phrases
 
 ITALIAN = Language(
     code="it",
-    say=Sayings(
+    say=Replies(
         noted="Annotato in {places}.",
         place="`{path}`, riga {line}",
         lines="`{path}`, righe {lines}",
@@ -41,7 +41,7 @@ ITALIAN = Language(
         "“domani 9:00”, oppure invia `/remind domani 9:00 chiamare Tommaso`.",
         remind_what="Che cosa ti ricordo? Rispondi con quello, oppure invia `/remind domani 9:00 chiamare "
         "Tommaso`.",
-        refused=Reasons(
+        refused=RefusalTexts(
             past="È già passato.",
             no_time="{time} non è un orario valido (dalle 00:00 alle 23:59).",
             no_date="Non trovo questa data nel calendario.",
@@ -194,7 +194,7 @@ ITALIAN = Language(
         "|cosa è previsto per …|che programmi ho per …|che impegni ho …|quali impegni ho …"
         "|ho qualcosa …"
     ),
-    same_thing=(
+    paraphrases=(
         phrases("mi chiamo|mio nome|chiamami|mi chiamano"),
         phrases(
             "abito|abitiamo|vivo|viviamo|mio indirizzo|mi sono trasferito|mi sono trasferita"

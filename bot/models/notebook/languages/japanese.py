@@ -1,10 +1,10 @@
 """Japanese."""
 
-from bot.models.notebook.language import Language, Reasons, Sayings, phrases
+from bot.models.notebook.language import Language, RefusalTexts, Replies, phrases
 
 JAPANESE = Language(
     code="ja",
-    say=Sayings(
+    say=Replies(
         noted="{places}に書き留めました。",
         place="`{path}` の {line} 行目",
         lines="`{path}` の {lines} 行目",
@@ -42,7 +42,7 @@ JAPANESE = Language(
         "に答えるか、`/remind 明日 9:00 田中さんに電話` と送ってください。",
         remind_what="何をお知らせしましょうか？そのまま答えるか、`/remind 明日 9:00 田中さんに電話` と送ってく"
         "ださい。",
-        refused=Reasons(
+        refused=RefusalTexts(
             past="その時刻はもう過ぎています。",
             no_time="{time} という時刻はありません（00:00〜23:59）。",
             no_date="その日付はカレンダーにありません。",
@@ -188,7 +188,7 @@ JAPANESE = Language(
         "|…の予定はありますか|…は何がある|…は何がありますか|…何がある|…何があるの|…は何をする"
         "|…は何をすればいい|…することは何|…のリマインダーは"
     ),
-    same_thing=(
+    paraphrases=(
         phrases("私の名前|僕の名前|俺の名前|と申します|といいます|と呼んで|って呼んで"),
         phrases("私の誕生日|僕の誕生日|私が生まれ|私は生まれ"),
     ),

@@ -1,10 +1,10 @@
 """Korean."""
 
-from bot.models.notebook.language import Language, Reasons, Sayings, phrases
+from bot.models.notebook.language import Language, RefusalTexts, Replies, phrases
 
 KOREAN = Language(
     code="ko",
-    say=Sayings(
+    say=Replies(
         noted="{places}에 적어 두었습니다.",
         place="`{path}` {line}번째 줄",
         lines="`{path}` {lines}번째 줄",
@@ -39,7 +39,7 @@ KOREAN = Language(
         "`/remind 2026-12-03 14:00 민수에게 전화` 라고 보내 주세요.",
         remind_what="무엇을 알려 드릴까요? 그대로 답하거나 `/remind 2026-12-03 14:00 민수에게 전화` 라고 보내 "
         "주세요.",
-        refused=Reasons(
+        refused=RefusalTexts(
             past="그 시각은 이미 지났습니다.",
             no_time="{time} 은(는) 없는 시각입니다(00:00~23:59).",
             no_date="그 날짜는 달력에 없습니다.",
@@ -166,7 +166,7 @@ KOREAN = Language(
         "… 뭐 있어|… 뭐가 있어|… 뭐 있지|… 일정|… 일정 뭐야|… 일정이 뭐야|… 일정 알려 줘"
         "|… 일정 알려줘|… 무슨 일정이 있어|… 할 일이 뭐야|… 할 일|… 계획이 뭐야"
     ),
-    same_thing=(
+    paraphrases=(
         phrases("내 이름|제 이름|라고 불러|라고 합니다"),
         phrases("내 생일|제 생일|나는 태어났|제가 태어난|내가 태어난"),
     ),

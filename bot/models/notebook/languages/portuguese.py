@@ -1,10 +1,10 @@
 """Portuguese."""
 
-from bot.models.notebook.language import Language, Reasons, Sayings, phrases
+from bot.models.notebook.language import Language, RefusalTexts, Replies, phrases
 
 PORTUGUESE = Language(
     code="pt",
-    say=Sayings(
+    say=Replies(
         noted="Anotado em {places}.",
         place="`{path}`, linha {line}",
         lines="`{path}`, linhas {lines}",
@@ -40,7 +40,7 @@ PORTUGUESE = Language(
         remind_when="Quando devo lembrar? Não encontrei um horário que eu entenda. Responda com um, por "
         "exemplo “amanhã 9:00”, ou envie `/remind amanhã 9:00 ligar para o Tomás`.",
         remind_what="Do que devo lembrar? Responda com isso, ou envie `/remind amanhã 9:00 ligar para o Tomás`.",
-        refused=Reasons(
+        refused=RefusalTexts(
             past="Isso já passou.",
             no_time="{time} não é um horário válido (00:00 a 23:59).",
             no_date="Não encontro essa data no calendário.",
@@ -199,7 +199,7 @@ PORTUGUESE = Language(
         "|quais são os planos para …|quais são meus planos para …|que compromissos tenho …"
         "|tenho alguma coisa …"
     ),
-    same_thing=(
+    paraphrases=(
         phrases("me chamo|chamo-me|meu nome|me chame|chama-me|me chamam"),
         phrases("moro|moramos|vivo|meu endereço|minha morada|me mudei|mudei-me|nos mudamos"),
         phrases("meu aniversário|nasci|minha data de nascimento|minha idade|faço anos|anos eu tenho"),

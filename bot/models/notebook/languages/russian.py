@@ -1,10 +1,10 @@
 """Russian."""
 
-from bot.models.notebook.language import Language, Reasons, Sayings, phrases
+from bot.models.notebook.language import Language, RefusalTexts, Replies, phrases
 
 RUSSIAN = Language(
     code="ru",
-    say=Sayings(
+    say=Replies(
         noted="Записано: {places}.",
         place="`{path}`, строка {line}",
         lines="`{path}`, строки {lines}",
@@ -40,7 +40,7 @@ RUSSIAN = Language(
         remind_when="Когда напомнить? Понятного мне времени я не нашёл. Ответьте, например, «завтра 9:00», или "
         "отправьте `/remind завтра 9:00 позвонить Тому`.",
         remind_what="О чём напомнить? Ответьте или отправьте `/remind завтра 9:00 позвонить Тому`.",
-        refused=Reasons(
+        refused=RefusalTexts(
             past="Это время уже прошло.",
             no_time="Времени {time} не бывает (только от 00:00 до 23:59).",
             no_date="Такой даты нет в календаре.",
@@ -184,7 +184,7 @@ RUSSIAN = Language(
         "|что мне надо сделать …|что мне нужно сделать …|что нужно сделать …|что на …"
         "|что будет …|что …|есть что-нибудь на …"
     ),
-    same_thing=(
+    paraphrases=(
         phrases("меня зовут|моё имя|мое имя|зови меня|зовите меня|называй меня"),
         phrases("я живу|живу|мы живём|мы живем|мой адрес|я переехал|я переехала|мы переехали"),
         phrases(

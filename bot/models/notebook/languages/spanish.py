@@ -1,10 +1,10 @@
 """Spanish."""
 
-from bot.models.notebook.language import Language, Reasons, Sayings, phrases
+from bot.models.notebook.language import Language, RefusalTexts, Replies, phrases
 
 SPANISH = Language(
     code="es",
-    say=Sayings(
+    say=Replies(
         noted="Anotado en {places}.",
         place="`{path}`, línea {line}",
         lines="`{path}`, líneas {lines}",
@@ -40,7 +40,7 @@ SPANISH = Language(
         remind_when="¿Cuándo te lo recuerdo? No he encontrado una hora que entienda. Responde con una, por "
         "ejemplo «mañana 9:00», o envía `/remind mañana 9:00 llamar a Tomás`.",
         remind_what="¿Qué te recuerdo? Respóndeme con eso, o envía `/remind mañana 9:00 llamar a Tomás`.",
-        refused=Reasons(
+        refused=RefusalTexts(
             past="Eso ya ha pasado.",
             no_time="{time} no es una hora válida (de 00:00 a 23:59).",
             no_date="No encuentro esa fecha en el calendario.",
@@ -202,7 +202,7 @@ SPANISH = Language(
         "|qué está previsto para …|qué planes tengo para …|qué planes hay para …|tengo algo …"
         "|tengo algo para …|qué toca …|qué citas tengo …|qué debo hacer …"
     ),
-    same_thing=(
+    paraphrases=(
         phrases("me llamo|mi nombre|llámame|me llaman|me dicen"),
         phrases("vivo|vivimos|mi dirección|mi casa|me mudé|nos mudamos"),
         phrases("mi cumpleaños|nací|mi fecha de nacimiento|años tengo|cumplo años|cumplo"),

@@ -1,10 +1,10 @@
 """Thai."""
 
-from bot.models.notebook.language import Language, Reasons, Sayings, phrases
+from bot.models.notebook.language import Language, RefusalTexts, Replies, phrases
 
 THAI = Language(
     code="th",
-    say=Sayings(
+    say=Replies(
         noted="จดไว้แล้วใน {places}",
         place="`{path}` บรรทัดที่ {line}",
         lines="`{path}` บรรทัดที่ {lines}",
@@ -37,7 +37,7 @@ THAI = Language(
         remind_when="ให้เตือนเมื่อไร ยังไม่เจอเวลาที่อ่านเข้าใจ ตอบเช่น “2026-12-03 14:00” หรือส่ง `/remind "
         "2026-12-03 14:00 โทรหาต้น`",
         remind_what="ให้เตือนเรื่องอะไร ตอบมาได้เลย หรือส่ง `/remind 2026-12-03 14:00 โทรหาต้น`",
-        refused=Reasons(
+        refused=RefusalTexts(
             past="เวลานั้นผ่านไปแล้ว",
             no_time="{time} ไม่ใช่เวลาที่มีอยู่จริง (00:00–23:59)",
             no_date="ไม่มีวันที่นี้ในปฏิทิน",
@@ -138,7 +138,7 @@ THAI = Language(
     today_words=phrases("วันนี้"),
     tomorrow_words=phrases("พรุ่งนี้"),
     on_day=phrases("…มีอะไรบ้าง|…มีอะไร|…มีนัดอะไรบ้าง|…มีนัดอะไร|…ต้องทำอะไรบ้าง|…ต้องทำอะไร|…มีแผนอะไร|มีอะไร…บ้าง"),
-    same_thing=(
+    paraphrases=(
         phrases("ชื่อของฉัน|ฉันชื่อ|ผมชื่อ|ดิฉันชื่อ|หนูชื่อ|เรียกฉันว่า|เรียกผมว่า"),
         phrases("ฉันอยู่ที่|ผมอยู่ที่|ฉันอาศัยอยู่|ผมอาศัยอยู่|บ้านฉัน|บ้านผม|ที่อยู่ของฉัน"),
         phrases("วันเกิดของฉัน|วันเกิดฉัน|วันเกิดผม|ฉันเกิด|ผมเกิด"),

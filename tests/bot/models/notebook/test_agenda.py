@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from bot.models.notebook.agenda import DayLine, lines_of_day, read_day_asked
+from bot.models.notebook.agenda import DayLine, lines_about_day, read_day_question
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.phrases import language_of
 
@@ -38,7 +38,7 @@ NOW = datetime(2026, 11, 23, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
     ],
 )
 def test_a_question_about_a_day(text: str, day: int, words: str) -> None:
-    asked = read_day_asked(text, NOW, language_of(text))
+    asked = read_day_question(text, NOW, language_of(text))
     assert asked
     assert (asked.day, asked.words) == (date(2026, 11, day), words)
 
@@ -46,7 +46,7 @@ def test_a_question_about_a_day(text: str, day: int, words: str) -> None:
 def test_there_is_one_in_every_language() -> None:
     for language in LANGUAGES:
         for words, day in ((language.today_words, 23), (language.tomorrow_words, 24)):
-            asked = read_day_asked(language.on_day[0].replace("…", words[0]), NOW, language)
+            asked = read_day_question(language.on_day[0].replace("…", words[0]), NOW, language)
             assert asked
             assert asked.day.day == day
 
@@ -64,7 +64,7 @@ def test_there_is_one_in_every_language() -> None:
     ],
 )
 def test_what_asks_something_else(text: str) -> None:
-    assert read_day_asked(text, NOW, language_of(text)) is None
+    assert read_day_question(text, NOW, language_of(text)) is None
 
 
 def test_the_lines_of_a_day() -> None:
@@ -80,12 +80,12 @@ def test_the_lines_of_a_day() -> None:
         "We met on 24 November 2025": today,
     }
     lines = [DayLine(text, f"a.md:{number}", told) for number, (text, told) in enumerate(texts.items())]
-    asked = read_day_asked("What's on tomorrow?", NOW, LANGUAGES[0])
+    asked = read_day_question("What's on tomorrow?", NOW, LANGUAGES[0])
     assert asked
-    assert [each.text for each in lines_of_day(lines, asked, today)] == list(texts)[:4]
-    asked = read_day_asked("What is on today?", NOW, LANGUAGES[0])
+    assert [each.text for each in lines_about_day(lines, asked, today)] == list(texts)[:4]
+    asked = read_day_question("What is on today?", NOW, LANGUAGES[0])
     assert asked
-    assert lines_of_day(lines, asked, today) == [], "what was noted today is not about today for that"
+    assert lines_about_day(lines, asked, today) == [], "what was noted today is not about today for that"
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,10 @@ def test_the_lines_of_a_day() -> None:
 )
 def test_what_is_about_today(text: str, told: int) -> None:
     today = NOW.date()
-    asked = read_day_asked("What's on today?", NOW, LANGUAGES[0])
+    asked = read_day_question("What's on today?", NOW, LANGUAGES[0])
     assert asked
     line = DayLine(text, "a.md:1", date(2026, 11, told))
-    assert lines_of_day([line], asked, today) == [line]
+    assert lines_about_day([line], asked, today) == [line]
 
 
 @pytest.mark.parametrize(
@@ -123,6 +123,6 @@ def test_what_is_about_today(text: str, told: int) -> None:
     ],
 )
 def test_what_was_merely_noted_today_is_not_about_today(text: str) -> None:
-    asked = read_day_asked("What's on today?", NOW, LANGUAGES[0])
+    asked = read_day_question("What's on today?", NOW, LANGUAGES[0])
     assert asked
-    assert lines_of_day([DayLine(text, "a.md:1", NOW.date())], asked, NOW.date()) == []
+    assert lines_about_day([DayLine(text, "a.md:1", NOW.date())], asked, NOW.date()) == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.models.notebook.corrections import UNSURE, corrected, read_correction
+from bot.models.notebook.corrections import UNSURE, apply_correction, read_correction
 from bot.models.notebook.languages import LANGUAGES
 
 BY_CODE = {language.code: language for language in LANGUAGES}
@@ -11,7 +11,7 @@ BIRTHDAY = "Maya's birthday is May 3rd"
 
 def told(code: str, old: str, said: str) -> str | None:
     correction = read_correction(said, BY_CODE[code])
-    return corrected(old, correction, BY_CODE[code]) if correction else None
+    return apply_correction(old, correction, BY_CODE[code]) if correction else None
 
 
 @pytest.mark.parametrize(

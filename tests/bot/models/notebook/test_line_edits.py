@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.models.notebook.line_edits import ChangedLines, LineEdit, NotePassage, changed_lines, passage_for
+from bot.models.notebook.line_edits import ChangedLines, LineEdit, NotePassage, changed_lines, find_passage
 from memory.charset import decode
 from memory.note_edits import replace_passage
 
@@ -16,7 +16,7 @@ def read(text: str, first: int = 1, total: int | None = None) -> dict[str, objec
 
 
 def edited(text: str, edit: LineEdit) -> str:
-    passage = passage_for(edit, read(text))
+    passage = find_passage(edit, read(text))
     assert passage
     note = decode(text.encode())
     return replace_passage(note, old=passage.old, new=passage.new, path=edit.path).data.decode()
@@ -32,16 +32,16 @@ def test_of_equal_lines_the_one_that_is_meant_is_changed() -> None:
 
 
 def test_a_line_that_reads_differently_is_left_alone() -> None:
-    assert passage_for(LineEdit("a.md", 4, ("Eva is 8.",), ("Eva is 9.",)), read(NOTE)) is None
-    assert passage_for(LineEdit("a.md", 9, ("Buy milk.",), ("x",)), read(NOTE)) is None, "it may be either"
-    assert passage_for(LineEdit("a.md", 9, ("Eva is 9.",), ("x",)), read(NOTE)) == NotePassage(
+    assert find_passage(LineEdit("a.md", 4, ("Eva is 8.",), ("Eva is 9.",)), read(NOTE)) is None
+    assert find_passage(LineEdit("a.md", 9, ("Buy milk.",), ("x",)), read(NOTE)) is None, "it may be either"
+    assert find_passage(LineEdit("a.md", 9, ("Eva is 9.",), ("x",)), read(NOTE)) == NotePassage(
         "- Eva is 9.", "- x"
     )
 
 
 def test_lines_around_it_stand_in_the_passage_where_the_note_goes_on() -> None:
     part = "- a\n- b\n- c\n- d\n- e\n"
-    passage = passage_for(LineEdit("a.md", 12, ("c",), ("x",)), read(part, first=10, total=900))
+    passage = find_passage(LineEdit("a.md", 12, ("c",), ("x",)), read(part, first=10, total=900))
     assert passage == NotePassage("- a\n- b\n- c\n- d\n- e", "- a\n- b\n- x\n- d\n- e")
 
 
@@ -56,7 +56,7 @@ def test_what_is_removed_comes_back_where_it_was(lines: list[str], data: st.Data
         return
     said = lines[at].removeprefix("- ").removeprefix("* ")
     edit = LineEdit("a.md", at + 3, (said,), ())
-    passage = passage_for(edit, read(text))
+    passage = find_passage(edit, read(text))
     assert passage
     done = replace_passage(decode(text.encode()), old=passage.old, new=passage.new, path="a.md")
     gone = changed_lines(passage.old, passage.new, done.line_start)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bot.models.notebook.language import NOTICE_MARK
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.german import GERMAN
-from bot.models.notebook.message_parser import Fact, ParsedMessage, finish, read
+from bot.models.notebook.message_parser import Fact, ParsedMessage, format_fact, parse_message
 from tests.fakes.table_test import table_test
 
 CASES = Path(__file__).parent / "cases.txt"
@@ -44,13 +44,13 @@ def told(reading: ParsedMessage) -> list[str]:
     lines += [f"? {query}" for query in reading.queries]
     lines += [f"@ {reminder.request}" for reminder in reading.reminders]
     lines += [f"= {note}" for note in reading.look]
-    lines += [f"! {wanted}" for wanted in reading.wanted]
+    lines += [f"! {wanted}" for wanted in reading.unsupported]
     return lines or ["…" if reading.unfinished else "-" if reading.chat == "hello" else f"- {reading.chat}"]
 
 
 @table_test(("language", "message", "wanted"), list(cases()))
 def test_message(language: str, message: str, wanted: list[str]) -> None:
-    reading = read(message)
+    reading = parse_message(message)
     assert told(reading) == wanted
     assert reading.language.code == language
 
@@ -82,35 +82,35 @@ def test_there_are_cases_for_every_language() -> None:
     ],
 )
 def test_what_holds_no_word_is_neither_noted_nor_searched(message: str) -> None:
-    reading = read(message)
+    reading = parse_message(message)
     assert (reading.facts, reading.queries, reading.unfinished) == ((), (), False)
 
 
 def test_what_answers_the_question_what_to_remember_is_noted() -> None:
-    assert read("blue folder", expecting_note=True).facts == (Fact("Blue folder."),)
-    assert read("never mind", expecting_note=True).facts == ()
-    assert read("Where is it?", expecting_note=True).queries == ("Where is it?",)
+    assert parse_message("blue folder", expecting_note=True).facts == (Fact("Blue folder."),)
+    assert parse_message("never mind", expecting_note=True).facts == ()
+    assert parse_message("Where is it?", expecting_note=True).queries == ("Where is it?",)
 
 
 def test_a_fact_said_twice_is_noted_once() -> None:
-    assert read("Remember that I like tea. I like tea.").facts == (Fact("I like tea."),)
+    assert parse_message("Remember that I like tea. I like tea.").facts == (Fact("I like tea."),)
 
 
 def test_a_decomposed_message_is_read_like_a_composed_one() -> None:
     message = "Merk dir, dass Müllers Tür grün ist"
-    assert read(unicodedata.normalize("NFD", message)) == read(message)
+    assert parse_message(unicodedata.normalize("NFD", message)) == parse_message(message)
 
 
 def test_a_code_block_stays_with_what_it_belongs_to() -> None:
     message = "Remember how to build:\n```sh\nmake run\n  echo `date`\n```\nIt takes a minute."
-    assert read(message).facts == (
+    assert parse_message(message).facts == (
         Fact("How to build:", block="```sh\nmake run\n  echo `date`\n```"),
         Fact("It takes a minute."),
     )
 
 
 def test_a_code_block_in_a_question_is_searched_with_it() -> None:
-    assert read("Where did I write this?\n```\nmake run\n```").queries == (
+    assert parse_message("Where did I write this?\n```\nmake run\n```").queries == (
         "Where did I write this? ``` make run ```",
     )
 
@@ -119,24 +119,27 @@ def test_a_list_is_kept_as_it_was_written() -> None:
     message = (
         "Remember about Tom:\n  - he lives in Oslo\n    1. on the third floor\n\n  - he drives a red car"
     )
-    assert read(message).facts == (
+    assert parse_message(message).facts == (
         Fact("Tom:", block="- he lives in Oslo\n  1. on the third floor\n\n- he drives a red car"),
     )
-    assert read("Ideas\n- tea\n- milk\nBye").facts == (Fact("Ideas."), Fact("", block="- tea\n- milk"))
+    assert parse_message("Ideas\n- tea\n- milk\nBye").facts == (
+        Fact("Ideas."),
+        Fact("", block="- tea\n- milk"),
+    )
 
 
 def test_questions_in_a_list_are_asked() -> None:
-    assert read("- Where is Tom?\n- Where is Eva?").queries == ("Where is Tom?", "Where is Eva?")
+    assert parse_message("- Where is Tom?\n- Where is Eva?").queries == ("Where is Tom?", "Where is Eva?")
 
 
 def test_an_order_in_a_note_of_several_lines_is_noted() -> None:
     message = "Today\nwrite a letter to Eva\ndelete the photos\n"
-    assert [fact.text for fact in read(message).facts] == [
+    assert [fact.text for fact in parse_message(message).facts] == [
         "Today.",
         "Write a letter to Eva.",
         "Delete the photos.",
     ]
-    assert read("write a letter", expecting_note=True).facts == (Fact("Write a letter."),)
+    assert parse_message("write a letter", expecting_note=True).facts == (Fact("Write a letter."),)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +153,7 @@ def test_an_order_in_a_note_of_several_lines_is_noted() -> None:
     ],
 )
 def test_a_language_without_an_entry_is_answered_in_english(text: str) -> None:
-    assert read(text).language.code == "en"
+    assert parse_message(text).language.code == "en"
 
 
 @table_test(
@@ -191,7 +194,7 @@ def test_a_language_without_an_entry_is_answered_in_english(text: str) -> None:
     ],
 )
 def test_a_fact_is_written_as_a_person_would(text: str, wanted: str) -> None:
-    assert finish(text) == wanted
+    assert format_fact(text) == wanted
 
 
 # -- no word is lost -------------------------------------------------------------------------------------
@@ -267,7 +270,7 @@ LIKELY = st.one_of(
 
 
 def assert_no_word_is_lost(message: str) -> None:
-    reading = read(message)
+    reading = parse_message(message)
     if not reading.facts:
         return
     kept = " ".join([*(f"{fact.text} {fact.block}" for fact in reading.facts), *reading.queries])
@@ -295,7 +298,7 @@ def test_no_word_outside_a_recognised_phrase_is_lost(parts: list[str], glue: str
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(message: str) -> None:
-    reading = read(message)
+    reading = parse_message(message)
     assert all(fact.text == " ".join(fact.text.split()) for fact in reading.facts)
     assert all((fact.text + fact.block).strip() for fact in reading.facts)
     assert all(query.strip() for query in reading.queries)
@@ -303,8 +306,8 @@ def test_any_text_can_be_read(message: str) -> None:
 
 @given(st.sampled_from(PHRASES), st.sampled_from(PHRASES), st.sampled_from(["", "?", ".", ":"]))
 def test_commands_alone_can_be_read(one: str, other: str, mark: str) -> None:
-    read(f"{one} {other}{mark}")
-    read(f"{other}{one}{mark}")
+    parse_message(f"{one} {other}{mark}")
+    parse_message(f"{other}{one}{mark}")
 
 
 UNITS = [
@@ -347,14 +350,14 @@ UNITS = [
 def test_a_very_long_message_is_read_in_no_time(unit: str) -> None:
     message = unit * (100_000 // len(unit))
     start = time.thread_time()
-    read(message)
+    parse_message(message)
     assert time.thread_time() - start < 3  # measured: 0.25 s at most
 
 
 def test_nothing_of_a_very_long_text_is_left_out() -> None:
     lines = [f"Fact {number} is that box {number} holds {number} stones." for number in range(1000)]
     for glue in ("\n", " "):
-        facts = [fact.text for fact in read("Remember: " + glue.join(lines)).facts]
+        facts = [fact.text for fact in parse_message("Remember: " + glue.join(lines)).facts]
         assert facts == lines
 
 
@@ -375,7 +378,7 @@ def test_an_entry_of_the_table_is_whole(language: object) -> None:
     for name in set(entry.__slots__) - {"say", "instead", "weekday_names"}:
         listed = getattr(entry, name)
         if isinstance(listed, tuple):
-            groups = listed if name == "same_thing" else (listed,)
+            groups = listed if name == "paraphrases" else (listed,)
             assert all(
                 phrase == phrase.strip().lower() and "’" not in phrase for group in groups for phrase in group
             ), name
@@ -401,12 +404,12 @@ def test_every_command_of_the_table_is_understood(language: object) -> None:
     }
     text = fact.get(entry.code, "xylo Zephyr")
     for command in (*entry.remember, *entry.never_forget):
-        facts = read(f"{command.rstrip(':：、')}: {text}").facts
+        facts = parse_message(f"{command.rstrip(':：、')}: {text}").facts
         assert [each.text[1:].rstrip(".。।") for each in facts] == [text[1:]], command
 
 
 @pytest.mark.parametrize(("text", "code"), [("deshacer", "es"), ("annule", "fr"), ("annulla", "it")])
 def test_undo_alone_is_read_in_its_own_language(text: str, code: str) -> None:
-    reading = read(text)
-    assert reading.wanted == ("undo",)
+    reading = parse_message(text)
+    assert reading.unsupported == ("undo",)
     assert reading.language.code == code

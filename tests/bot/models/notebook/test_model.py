@@ -18,7 +18,7 @@ from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.languages.german import GERMAN
 from bot.models.notebook.model import Notebook
 from bot.models.notebook.reminder_parser import split_reminder
-from bot.models.notebook.reminder_plans import MOST_TURNS
+from bot.models.notebook.reminder_plans import MAX_TURNS
 from bot.models.notebook.replies import TurnReport, compose
 from bot.models.protocol import (
     Answer,
@@ -543,7 +543,7 @@ async def test_the_question_when_is_closed_by_its_answer_and_after_some_turns() 
     await talk.say("tomorrow 9:00", remind={"number": 3, "due": "…", "at": ""})
     assert [name for name, _ in wishes(await step(*talk.messages, "in 3 hours", tools=ALL))] != ["remind"]
     await talk.say("Remind me to call Eva")
-    for _ in range(MOST_TURNS):
+    for _ in range(MAX_TURNS):
         await talk.say("He moved to Oslo.", memory_write=written())
     assert [name for name, _ in wishes(await step(*talk.messages, "in 3 hours", tools=ALL))] != ["remind"]
 

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from bot.models.notebook.languages.english import ENGLISH
-from bot.models.notebook.replies import SearchReport, TurnReport, compose, plain
+from bot.models.notebook.replies import SearchReport, TurnReport, compose, escape_line
 from tests.fakes.table_test import table_test
 
 
@@ -95,10 +95,10 @@ def _text(inline: Token) -> str:
     ],
 )
 def test_a_line_reads_as_it_stands(line: str) -> None:
-    (text,) = shown(f"- {plain(line)} `a.md:3`")
-    if plain(line).count("**") == line.count("**") or line.count("`") == 2:
-        line = line.replace("**", "") if "\\*" not in plain(line) else line
-    if line.count("`") and "\\`" not in plain(line):
+    (text,) = shown(f"- {escape_line(line)} `a.md:3`")
+    if escape_line(line).count("**") == line.count("**") or line.count("`") == 2:
+        line = line.replace("**", "") if "\\*" not in escape_line(line) else line
+    if line.count("`") and "\\`" not in escape_line(line):
         line = line.replace("`", "")
     assert text == f"{line} a.md:3"
 
@@ -113,7 +113,7 @@ def test_plain_text_has_no_backslashes() -> None:
         "*all of it, so*",
         "f(x) [ ] [x] $5",
     ):
-        assert plain(line) == line
+        assert escape_line(line) == line
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_plain_text_has_no_backslashes() -> None:
     ],
 )
 def test_italics_that_are_whole_stay_so(line: str, seen: str) -> None:
-    assert shown(f"- {plain(line)} `a.md:3`") == [f"{seen} a.md:3"]
+    assert shown(f"- {escape_line(line)} `a.md:3`") == [f"{seen} a.md:3"]
 
 
 MARKS = st.text("`*_~[]()<>#&;:|\\!-+=.19ab \u00e9护", max_size=30)
@@ -143,7 +143,7 @@ def test_any_line_reads_as_it_stands(line: str) -> None:
     line = " ".join(line.split())
     if not line:
         return
-    (text,) = shown(f"- x  \n  {plain(line)}  \n  `a.md:3`")
+    (text,) = shown(f"- x  \n  {escape_line(line)}  \n  `a.md:3`")
     text = text.removeprefix("x\n").removesuffix("\na.md:3")
     # What stays bold, italic or code loses its marks and nothing else.
     assert re.sub(r"[*_` ]", "", text) == re.sub(r"[*_` ]", "", line)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.models.notebook.languages.german import GERMAN
-from bot.models.notebook.splitting import MessageLine, lines_of, sentences
+from bot.models.notebook.splitting import MessageLine, split_lines, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ from bot.models.notebook.splitting import MessageLine, lines_of, sentences
 def test_lines_lose_their_marks_and_lists_and_code_stay_whole(
     text: str, wanted: list[tuple[Any, ...]]
 ) -> None:
-    assert lines_of(text) == [MessageLine(*each) for each in wanted]
+    assert split_lines(text) == [MessageLine(*each) for each in wanted]
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,15 @@ def test_lines_lose_their_marks_and_lists_and_code_stay_whole(
     ],
 )
 def test_sentences_end_where_a_reader_would_end_them(line: str, wanted: list[str]) -> None:
-    assert list(sentences(line)) == wanted
+    assert list(split_sentences(line)) == wanted
 
 
 def test_a_german_date_does_not_end_a_sentence() -> None:
-    assert list(sentences("Am 3. Mai. Dann im Juni.", language=GERMAN)) == ["Am 3. Mai.", "Dann im Juni."]
+    assert list(split_sentences("Am 3. Mai. Dann im Juni.", language=GERMAN)) == [
+        "Am 3. Mai.",
+        "Dann im Juni.",
+    ]
 
 
 def test_small_letters_may_begin_sentences_where_all_do() -> None:
-    assert list(sentences("i am here. you are there.", casual=True)) == ["i am here.", "you are there."]
+    assert list(split_sentences("i am here. you are there.", casual=True)) == ["i am here.", "you are there."]

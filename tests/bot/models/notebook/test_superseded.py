@@ -9,7 +9,7 @@ import pytest
 
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
-from bot.models.notebook.superseded import Statement, tell_apart
+from bot.models.notebook.superseded import Statement, find_superseded
 from tests.bot.models.notebook.test_model import Talk, hit
 
 ROOT = Path(__file__).parents[4]
@@ -50,7 +50,7 @@ def held(query: str, *statements: tuple[str, str], scores: tuple[float, ...] = (
         Statement(line, day, scores[number] if scores else 0.5)
         for number, (day, line) in enumerate(statements)
     ]
-    return [(told[each.number].line, each.since) for each in tell_apart(told, query, ENGLISH)]
+    return [(told[each.number].line, each.since) for each in find_superseded(told, query, ENGLISH)]
 
 
 def test_what_is_said_again_holds_since_it_was_said_first() -> None:
