@@ -220,7 +220,7 @@ async def test_the_methods_that_are_told_are_those_that_there_are(website: WebCl
 
 
 async def test_what_is_told_to_be_in_force_at_once_is(website: WebClient) -> None:
-    sentence = OPERATIONS.partition("In force at once:")[2].partition(". ")[0]
+    sentence = OPERATIONS.partition("These apply at once:")[2].partition(". ")[0]
     told = {each.strip("[]") for each in re.findall(r"`([^`]+)`", sentence)}
     current = website.services.current
     followed = {key for key in KEYS if current._is_followed(tuple(key.split(".")))}
