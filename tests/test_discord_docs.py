@@ -147,7 +147,7 @@ def test_every_slash_command_exists() -> None:
 
 
 def test_commands_are_private_as_the_page_has_it() -> None:
-    (told,) = re.findall(r"In servers the answers to (.+?), and those to all commands for owners", PAGE)
+    (told,) = re.findall(r"In servers, only you see the answers to (.+?) and all commands for owners", PAGE)
     names = {command.name for command in COMMANDS if command.only_tells}
     assert set(re.findall(r"/([a-z]+)", told)) == names
 
