@@ -1,4 +1,4 @@
-"""What `run`, `chat` and `chat -m` do, from the settings to the end."""
+"""The commands `run`, `chat` and `chat -m`, given the settings."""
 
 from contextlib import AsyncExitStack, aclosing
 from secrets import token_hex
@@ -24,9 +24,10 @@ from bot.web.sockets import open_sockets
 
 
 async def serve(settings: Settings, *, stand_in: bool = False) -> None:
-    """Run the service until it is told to leave, or until its only channel, standard input, has ended.
+    """Run the service until a signal ends it, or its only channel, standard input, is closed.
 
-    `stand_in`: another instance has begun it, to go on with the conversations of one that has died.
+    `stand_in`: another instance started it to continue the conversations of one that died.
+    Raises CannotStart.
     """
     if stand_in:
         settings = takeover_settings(settings)
@@ -52,7 +53,7 @@ async def serve(settings: Settings, *, stand_in: bool = False) -> None:
 
 
 def takeover_settings(settings: Settings) -> Settings:
-    """What is different where the service runs beside another one: no port of its own, and nobody stands in for it."""
+    """Return the settings of a service beside another one: without a port and without takeovers."""
     return settings.model_copy(
         update={
             "server": settings.server.model_copy(update={"enabled": False}),
@@ -63,7 +64,7 @@ def takeover_settings(settings: Settings) -> Settings:
 
 
 async def talk(settings: Settings, *, session: str) -> None:
-    """Talk in the terminal, or line by line through pipes, until the input ends."""
+    """Chat in the terminal, or line by line through pipes, until the input ends."""
     leaving = stop_on_signals()
     redact_logs(collect_secrets(settings))
     async with open_assistant(settings) as assistant:
@@ -80,7 +81,7 @@ async def talk(settings: Settings, *, session: str) -> None:
 
 
 async def ask_once(settings: Settings, text: str, *, session: str) -> None:
-    """Say one thing and print the reply; raise ModelError, MemoryFault or StateFault where there is none."""
+    """Send one message and print the reply. Raises ModelError, MemoryFault and StateFault."""
     redact_logs(collect_secrets(settings))
     async with open_assistant(settings, lasting=False) as assistant:
         log_to_file(

@@ -1,4 +1,4 @@
-"""What people are told of models that failed: plain words, and nothing of what a provider said."""
+"""Explanations of model failures for people: plain words, without providers' own messages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -6,11 +6,11 @@ from bot import phrases
 from bot.models.errors import CutOff, ModelError, NoModelAnswered
 
 _TRANSIENT_KINDS = frozenset(("rate_limit", "overloaded", "server", "timeout", "empty"))
-"""What may be over when the model is asked again."""
+"""Errors that may have passed when the model is asked again."""
 
 
 def explain_no_answer(error: ModelError) -> str:
-    """Say that nobody answered, and why the first did not."""
+    """Return that no model answered, and why."""
     tries = error.tries if isinstance(error, NoModelAnswered) else (error,)
     models = list(dict.fromkeys(each.model for each in tries))
     if len(models) > 1:
@@ -20,10 +20,10 @@ def explain_no_answer(error: ModelError) -> str:
 
 
 def explain_fallback(model: str, tries: Sequence[ModelError], *, prefer: str, to_be_told: bool) -> str:
-    """Say that another model answered than the person counts on, and why; "" where nobody needs to know.
+    """Return that another model answered than expected, and why; "" if nobody needs to know.
 
-    That is where one was chosen by hand (`prefer`), and, `to_be_told`, where text on the screen was replaced or it
-    is no language model.
+    People need to know if they had chosen a model (`prefer`), or if `to_be_told`: shown text was replaced, or the
+    answer is from the built-in notebook.
     """
     failed = [name for name in dict.fromkeys(each.model for each in tries) if name != model]
     if not failed or not (to_be_told or prefer in failed):
@@ -48,7 +48,7 @@ def explain_all_failing(failing: Mapping[str, str], *, is_owner: bool) -> str:
 
 
 def reason_text(kind: str) -> str:
-    """A class of error in words."""
+    """Return the text for a kind of error."""
     return phrases.MODEL_TROUBLE.get(kind, phrases.MODEL_TROUBLE[""])
 
 
@@ -58,7 +58,7 @@ def _explain_tries(tries: Iterable[ModelError], model: str) -> str:
 
 
 def _explain_failure(error: ModelError) -> str:
-    """One clause that says which model failed, and how."""
+    """Return a clause that says which model failed, and how."""
     kinds = phrases.MODEL_FAILED
     phrase = phrases.MODEL_BROKE_OFF if isinstance(error, CutOff) else kinds.get(error.kind, kinds[""])
     return phrase.format(model=error.model)

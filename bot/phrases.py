@@ -1,108 +1,111 @@
 """Every sentence that the assistant itself says to people, in one place."""
 
-STRANGER = "I do not know you yet, so I cannot talk with you here."
-NOTHING_SAID = "I see no text in that."
+STRANGER = "I don't know you yet, so I can't talk with you here."
+NOTHING_SAID = "I don't see any text in that message."
 STOPPED_HERE = "*(stopped)*"
 STOPPED = "Stopped."
 WHOLE_IN_FILE = "*(This reply is long: {characters:,} characters. All of it is in the file below.)*"
 REST_NOT_SHOWN = (
-    "*(This is only the beginning: the reply is too long for a chat, and I may not send files here. All of it is kept "
-    "in our conversation; ask me for the part you need.)*"
+    "*(This is only the beginning: the reply is too long for a chat, and I can't send files here. The rest "
+    "is saved in our conversation; ask me for the part you need.)*"
 )
 SENDING_STOPPED = "*(stopped; the whole reply is in the file below)*"
 SENDING_STOPPED_WITHOUT_FILE = (
-    "*(stopped; the rest is kept in our conversation, ask me for it whenever you like)*"
+    "*(stopped; the rest is saved in our conversation, so you can ask me for it any time)*"
 )
-NOTHING_RUNS = "Nothing is running here."
-CANNOT_KEEP = (
-    "I cannot keep our conversation at the moment, so I would rather not go on. Please try again later."
-)
-CANNOT_KEEP_YET = (
-    "I cannot keep our conversation at the moment, so I wait; I will answer as soon as I can write again."
-)
+NOTHING_RUNS = "There is nothing to stop right now."
+CANNOT_KEEP = "I can't save our conversation right now, so I've stopped here. Please try again later."
+CANNOT_KEEP_YET = "I can't save our conversation right now. I'll answer as soon as I can."
 FILES_SET_ASIDE = (
     "Sorry, I crashed twice while reading your files, so I skipped them. I still have your message. Please send "
     "the files again one at a time, or as plain text."
 )
-GIVEN_UP = "Sorry, I ended again and again over this message, so I leave it. It is in the log."
+GIVEN_UP = "Sorry, I crashed repeatedly on this message, so I skipped it. The log has the details."
 NOTICE_GIVEN_UP = (
-    "Sorry, there was something I wanted to tell you, but I crashed each time I tried. It is in the log; "
-    "/reminders shows what is still to come."
+    "Sorry, I wanted to tell you something, but I crashed each time I tried. The log has the details; "
+    "/reminders shows your upcoming reminders."
 )
-BUDGET_SPENT = "The tokens of today are spent. What you said is kept; /retry asks again after midnight."
-TOO_MANY_MESSAGES = "That was too much at once, so I have not taken it in. Please go on in {seconds} s."
+BUDGET_SPENT = "Today's token budget is used up. I've kept your message; /retry asks again after midnight."
+TOO_MANY_MESSAGES = "That was too much at once, so I skipped it. Please send it again in {seconds} s."
 CANNOT_LISTEN = (
-    "I cannot listen to voice messages here yet: no service is set that writes them down. An owner can add one: "
-    "`speech.provider` in the settings, with a key of openai, groq or mistral."
+    "I can't listen to voice messages here yet: no transcription service is set up. An owner can add one: "
+    "`speech.provider` in the settings, with an API key for openai, groq or mistral."
 )
 CANNOT_LISTEN_WITHOUT_KEY = (
-    "I cannot listen to voice messages here yet: {provider} is to write them down, but it has no key. An owner can set "
-    "it: `{variable}` in the environment, or `api_key` under `[providers.{provider}]` in the settings."
+    "I can't listen to voice messages here yet: {provider} should transcribe them, but has no API key. An "
+    "owner can set it: `{variable}` in the environment, or `api_key` under `[providers.{provider}]` in the "
+    "settings."
 )
-CANNOT_READ_KIND = "I can read pictures, text, PDF files and voice messages; this is of another kind."
+CANNOT_READ_KIND = "I can read pictures, text, PDF files and voice messages, but not this kind of file."
 NO_SPEECH_PROVIDER = (
-    "It is not written down: no service for speech is set (speech.provider in the settings, with a key of openai, "
-    "groq or mistral)."
+    "It was not transcribed: no transcription service is set up (speech.provider in the settings, with an "
+    "API key for openai, groq or mistral)."
 )
-NO_SPEECH_KEY = "It is not written down: {provider} has no key ({variable}, or providers.{provider}.api_key)."
-NOT_WRITTEN_DOWN = "It could not be written down by {provider}: {reason}."
-SOUND_UNKNOWN = "It could not be written down: its sound is in a format that services do not take."
-SOUND_TOO_LONG = "It could not be written down: it is too long for {provider}."
-NOTHING_IS_HEARD = "Nothing that is said can be heard in it."
-ATTACHMENT_TOO_LARGE = "It was not fetched: it is larger than {most} MB."
-ATTACHMENT_GONE = "It is not there any more; sending it again helps."
+NO_SPEECH_KEY = (
+    "It was not transcribed: {provider} has no API key ({variable}, or providers.{provider}.api_key)."
+)
+NOT_WRITTEN_DOWN = "{provider} could not transcribe it: {reason}."
+SOUND_UNKNOWN = "It could not be transcribed: its audio format is not supported."
+SOUND_TOO_LONG = "It could not be transcribed: it is too long for {provider}."
+NOTHING_IS_HEARD = "No speech can be heard in it."
+ATTACHMENT_TOO_LARGE = "It was not downloaded: it is larger than {most} MB."
+ATTACHMENT_GONE = "It is no longer available. Please send it again."
 NOT_READ = "It was not read."
-NOT_READ_AGAIN = "It was not read: I crashed twice while reading what came with this message."
-NOT_FETCHED = "It could not be fetched just now; sending it again later may help."
-TOO_MANY_PICTURES = "It was not looked at: {most} pictures in a message are the most."
+NOT_READ_AGAIN = "It was not read: I crashed twice while reading the files in this message."
+NOT_FETCHED = "It could not be downloaded. Please try sending it again later."
+TOO_MANY_PICTURES = "It was not looked at: {most} pictures per message is the limit."
 TOO_MANY_ATTACHED = "They were not read: that is too much for one message."
-PICTURE_IS_HEIC = "It cannot be looked at in its format, HEIC or AVIF; as a JPEG or sent as a photo it can."
-PICTURE_TOO_LARGE = "It cannot be looked at: it has more than {most} megapixels."
-PICTURE_TOO_MUCH = "It cannot be looked at: that takes too long, or too much memory."
-PICTURE_UNKNOWN = "It is not a picture of a kind that can be looked at: JPEG, PNG, GIF, WebP and BMP can."
-PICTURE_DAMAGED = "It cannot be looked at: the file is damaged."
+PICTURE_IS_HEIC = (
+    "It can't be opened: HEIC and AVIF aren't supported. Please send it as a JPEG or as a photo."
+)
+PICTURE_TOO_LARGE = "It can't be opened: it has more than {most} megapixels."
+PICTURE_TOO_MUCH = "It can't be opened: that takes too long or too much memory."
+PICTURE_UNKNOWN = (
+    "It can't be opened: this kind of picture isn't supported. JPEG, PNG, GIF, WebP and BMP are."
+)
+PICTURE_DAMAGED = "It can't be opened: the file is damaged."
 DOCUMENT_EMPTY = "It is empty."
 DOCUMENT_IS_PICTURE = "It is a picture, not text."
-DOCUMENT_IS_PACKED = "It cannot be read: it is an office document or an archive. As PDF or plain text it can."
-DOCUMENT_IS_BINARY = "It cannot be read: it is no text. PDF and anything in plain text can."
-NO_TIME_LEFT = (
-    "It was not read: the files before it took all the time there is for one message. Send it by itself."
+DOCUMENT_IS_PACKED = (
+    "It can't be read: it is an office document or an archive. Please send it as PDF or plain text."
 )
-PDF_LOCKED = "It cannot be read: a password protects it."
-PDF_DAMAGED = "It cannot be read: the file is damaged."
-PDF_TOO_MUCH = "It cannot be read: that takes too long, or too much memory."
-PDF_HAS_NO_TEXT = "It holds no text; it may have been scanned. Its pages can be sent as pictures."
-MEMORY_IS_CLOSED = "The memory is off here, since others listen. An owner can open it: /memory on"
-OUR_FAULT = "Sorry, something went wrong on my side. It is in the log; please try again."
+DOCUMENT_IS_BINARY = "It can't be read: it isn't text. Only PDF and plain text work."
+NO_TIME_LEFT = "It was not read: the other files in this message took too long. Please send it by itself."
+PDF_LOCKED = "It can't be read: it is protected by a password."
+PDF_DAMAGED = "It can't be read: the file is damaged."
+PDF_TOO_MUCH = "It can't be read: that takes too long or too much memory."
+PDF_HAS_NO_TEXT = "It contains no text; it may be a scan. Please send its pages as pictures."
+MEMORY_IS_CLOSED = "Memory is off here because others can read this chat. An owner can turn it on: /memory on"
+OUR_FAULT = "Sorry, something went wrong on my side. Please try again; the log has the details."
 
-NO_ANSWER = "I got no answer from the language model: {reason}. What you said is kept; /retry asks again."
+NO_ANSWER = "I got no answer from the language model: {reason}. I've kept your message; /retry asks again."
 NO_MODEL_ANSWERED = (
-    "None of the language models answered: {reasons}. What you said is kept; /retry asks again."
+    "None of the language models answered: {reasons}. I've kept your message; /retry asks again."
 )
 ANSWERED_INSTEAD = "*({failed}, so {model} answered.{hint})*"
 BUILTIN_NOTEBOOK = "the built-in notebook"
 HINT_RETRY = " `/retry` asks again."
 HINT_DOCTOR = " `commonplace doctor` shows what to fix."
-CUT_SHORT = "*(The answer ends here because it has reached the longest that the model may write.)*"
+CUT_SHORT = "*(The answer stops here because it reached the model's length limit.)*"
 MODEL_REASON = "{model}: {reason}"
 REASON_AND_MEND = "{reason} ({mend})"
 LIST_MARK = "; "
-BROKE_OFF = "it broke off in the middle of its answer"
+BROKE_OFF = "it stopped in the middle of its answer"
 MODEL_TROUBLE = {
     "": "it failed",
-    "rate_limit": "it has had too many requests",
+    "rate_limit": "rate limit reached",
     "overloaded": "it is overloaded",
-    "server": "its server has a fault",
+    "server": "server error",
     "timeout": "it took too long",
     "network": "it could not be reached",
-    "auth": "our key is missing or not accepted",
+    "auth": "API key missing or rejected",
     "billing": "the account has no credit left",
-    "context_length": "the conversation has become too long for it (/new begins another one)",
-    "not_found": "there is no such model at its address",
-    "bad_request": "it did not understand our request",
-    "refused": "it will not answer this",
-    "empty": "its answer was empty",
-    "broken_tool_call": "it asked for tools in a way that made no sense",
+    "context_length": "this conversation is too long for it (/new starts another one)",
+    "not_found": "it was not found at its address",
+    "bad_request": "it did not understand the request",
+    "refused": "it refused to answer",
+    "empty": "it gave an empty answer",
+    "broken_tool_call": "it used its tools wrongly",
 }
 MODEL_FAILED = {
     "": "{model} failed",
@@ -120,26 +123,26 @@ MODEL_FAILED = {
     "empty": "{model} gave an empty answer",
     "broken_tool_call": "{model} used its tools wrongly",
 }
-MODEL_BROKE_OFF = "{model} broke off in the middle of its answer"
+MODEL_BROKE_OFF = "{model} stopped in the middle of its answer"
 
-USAGE = "Usage: `{usage}` - {help}"
+USAGE = "Usage: `{usage}`"
 USAGE_EXAMPLE = "For example: `{example}`"
-UNKNOWN_COMMAND = "There is no /{name} here; /help shows what there is."
-UNKNOWN_COMMAND_NEAR = "There is no /{name} here; did you mean /{near}? /help shows what there is."
-NO_ANSWER_HERE = "I cannot answer you here."
+UNKNOWN_COMMAND = "There is no /{name} command here. /help lists the commands."
+UNKNOWN_COMMAND_NEAR = "There is no /{name} command here. Did you mean /{near}? /help lists the commands."
+NO_ANSWER_HERE = "I can't answer you here."
 NOT_YOUR_BUTTONS = "These buttons are not for you."
-NOT_TAKEN_IN = "I could not take that in, so nothing was done. Please try again in a moment."
-HELD_BACK = "I have an answer, but the rules of this server hold it back. Ask me in a direct message."
-NOT_SHOWN = "I have an answer, but Discord does not let me show it here."
-FILE_OPTION = "A document to file among the notes, or a voice message to note."
+NOT_TAKEN_IN = "I couldn't save that, so nothing was done. Please try again in a moment."
+HELD_BACK = "I have an answer, but this server's rules block it. Please ask me in a direct message."
+NOT_SHOWN = "I have an answer, but Discord won't let me show it here."
+FILE_OPTION = "A document to file in the notes, or a voice message to note."
 
-HELP = "Talk to me as you like, or use one of these:\n\n{commands}"
-HELP_ROW = "- `{usage}` {help}"
-HELP_ONE = "`{usage}` {help}"
+HELP = "Just write to me, or use one of these commands:\n\n{commands}"
+HELP_ROW = "- `{usage}`: {help}"
+HELP_ONE = "`{usage}`: {help}"
 HELP_OPTION = "- {option}: {help}"
-NEW = "A new conversation. What I have noted stays in the memory."
+NEW = "Started a new conversation. I still have my notes."
 REMEMBERED = "Noted in {place}."
-NOTHING_FOUND = "I found nothing about that in the memory."
+NOTHING_FOUND = "I found nothing about that in my notes."
 STATUS_MODEL = "Model: {model}"
 STATUS_NO_MODEL = "No model is answering: {reasons}. Run `commonplace doctor` to see what to fix."
 STATUS_NO_MODEL_FOR_OTHERS = (
@@ -147,7 +150,7 @@ STATUS_NO_MODEL_FOR_OTHERS = (
 )
 STATUS = "{model}\nChat: {chat}\nNotes: {files}\nChunks: {chunks}\nSearch: {search}"
 STATUS_GUEST = "{model}\nChat: {chat}"
-STATUS_OPEN = "Not answered or delivered yet: {count}"
+STATUS_OPEN = "Waiting to be answered or delivered: {count}"
 STATUS_CHANNEL = "{channel}: {state}"
 STATUS_CHANNEL_WHY = "{channel}: {state} ({detail})"
 STATUS_CHANNEL_BUT = "{channel}: {state}, but {detail}"
@@ -159,17 +162,20 @@ CHANNEL_STATES = {
     "stand-in": "standing in",
 }
 CHANNEL_STOPPED = "it failed and will restart shortly; the log has the details"
-HELD_BY = "{holder} has it"
+HELD_BY = "held by {holder}"
 STANDS_IN = "a second process here serves it for {workspace}"
-LEASES_UNKNOWN = "who has it is not known while the index's server cannot be asked"
+LEASES_UNKNOWN = "the index server can't be reached, so I don't know which instance holds it"
 LEASED_CHANNEL = "{channel} ({bot})"
 LEASED_WORKSPACE = "Workspace {workspace}"
-LEASED_JOBS = {"schedule": "Regular look at all notes", "backup": "Backup of the notes"}
-WEB_LEASES = "What other instances do is not known: {problem}"
-STANDBY = "Another instance serves this workspace; this one is a standby."
+LEASED_JOBS = {
+    "schedule": "Regular scan of all notes",
+    "backup": "Backup of the notes",
+}
+WEB_LEASES = "I can't tell what other instances are doing: {problem}"
+STANDBY = "Another instance is serving this workspace; this one is on standby."
 STANDBY_UNKNOWN = (
-    "The server of index.url cannot be asked just now, so nobody knows which instance serves this workspace; "
-    "`commonplace doctor` says why."
+    "The server in index.url can't be reached, so I don't know which instance is serving this workspace; "
+    "`commonplace doctor` shows why."
 )
 """Not where it is: this is told to strangers as well."""
 NOT_OURS = "another instance has this channel now"
@@ -178,93 +184,96 @@ STATUS_LEASE = "{what}: {holder}"
 STATUS_LEASE_SINCE = "{what}: {holder}, since {time}"
 STATUS_NO_INSTANCES = "No instance is running."
 STATUS_LEASES_PROBLEM = (
-    "What other instances do is not known while the index's server cannot be asked; `commonplace doctor` "
-    "says why."
+    "I can't tell what other instances are doing because the index server can't be reached; `commonplace "
+    "doctor` shows why."
 )
 """Not where it is, and not its own words, which may tell that: others may read along in a chat."""
-STATUS_UNREAD = "Kept from {channel}, but I could not read it (why is in the log): {count}"
+STATUS_UNREAD = "Messages from {channel} that I kept but couldn't read (the log says why): {count}"
 STATUS_CHOSEN = "{model}, chosen for this chat"
-NOTHING_TO_RETRY = "There is nothing yet that I could answer again."
+NOTHING_TO_RETRY = "There is nothing to answer again yet."
 MODEL_AUTO = (
-    "Model: {model} first, others when it fails.\nThere are:\n{models}\n\n"
-    "`/model NAME` chooses one for this chat."
+    "Model: {model} first, the others if it fails.\nAvailable models:\n{models}\n\n`/model NAME` chooses one "
+    "for this chat."
 )
-MODEL_ONLY = "Model: {model}. There is no other."
-MODEL_NOW = "Model: {model}, chosen for this chat; `/model auto` ends that.\nThere are:\n{models}"
+MODEL_ONLY = "Model: {model}. It's the only one here."
+MODEL_NOW = "Model: {model}, chosen for this chat. `/model auto` switches back.\nAvailable models:\n{models}"
 MODEL_ROW = "- {model}"
-MODEL_CHOSEN = "From now on {model} answers here first. `/model auto` ends that."
-MODEL_AUTO_AGAIN = "The models are asked in their usual order again, {model} first."
-MODEL_UNKNOWN = "There is no model {name} here. There are:\n{models}"
-MODEL_UNKNOWN_NEAR = "There is no model {name} here; did you mean {near}? There are:\n{models}"
+MODEL_CHOSEN = "This chat now uses {model}. `/model auto` switches back."
+MODEL_AUTO_AGAIN = "Back to the usual order: {model} answers first."
+MODEL_UNKNOWN = "There is no model {name} here. Available models:\n{models}"
+MODEL_UNKNOWN_NEAR = "There is no model {name} here. Did you mean {near}? Available models:\n{models}"
 MODEL_TO_ADD = '\n\nTo use it, add "{name}" to `chain` under `[models]`.'
-MODEL_AMBIGUOUS = "{name} may be any of these; tell me more of its name:\n{models}"
+MODEL_AMBIGUOUS = "{name} matches several models. Please tell me more of the name:\n{models}"
 CHOICE = "{label}"
 CHOICE_CHOSEN = "✓ {label}"
 MODEL_CHOICE_AUTO = "Usual order"
-MODELS_MAY_RESET = "`/models reset` has all of them asked again at once."
-MODELS_CHOICE_RESET = "Ask all again"
-MODELS_RESET = "Every model is asked again as if it had never failed."
+MODELS_MAY_RESET = "`/models reset` clears the failures, so that all models are tried again."
+MODELS_CHOICE_RESET = "Try all again"
+MODELS_RESET = "Failures cleared; all models will be tried again."
 MODELS_ROW = "- **{model}**{key}: {state}"
 MODELS_KEY = ", key {number}"
 MODELS_STATE = {
     "ready": "ready",
-    "resting": "left to rest until {time}",
-    "on probation": "asked again with the next message",
+    "resting": "paused until {time}",
+    "on probation": "will be tried again with the next message",
 }
-MODELS_CALLS = "calls: {calls}, in vain: {failures}"
-MODELS_NEVER = "not asked yet"
-MODELS_SPEED = "begins after {first:.1f} s, {speed:.0f} tokens a second"
-MODELS_TOKENS = "{read} tokens read ({cached} of them from a cache), {written} written"
+MODELS_CALLS = "{calls} calls, {failures} failed"
+MODELS_CALL = "1 call, {failures} failed"
+MODELS_NEVER = "not used yet"
+MODELS_SPEED = "first token after {first:.1f} s, {speed:.0f} tokens per second"
+MODELS_TOKENS = "{read} tokens in ({cached} cached), {written} out"
 MODELS_ERROR = "last failure {time}: {reason} ({detail})"
-TOKENS_USED = "Tokens\n\nToday:\n{today}\n\nThe last 30 days:\n{month}"
-TOKENS_ROW = "- {model}: {read} read ({cached} from a cache), {written} written; calls: {answers}"
+TOKENS_USED = "Tokens\n\nToday:\n{today}\n\nLast 30 days:\n{month}"
+TOKENS_ROW = "- {model}: {read} in ({cached} cached), {written} out; calls: {answers}"
 TOKENS_NONE = "- none"
-REBUILT = "The index is built anew, in {seconds:.1f} s.\nNotes: {notes}"
-REBUILD_JOINED = "It was under way already when you asked."
-REINDEXED = "Looked at all notes, in {seconds:.1f} s: {added} new, {changed} changed, {removed} gone."
-MEMORY_STATUS = "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nWords: {fts}\nLast indexed: {indexed}"
+REBUILT = "Index rebuilt in {seconds:.1f} s.\nNotes: {notes}"
+REBUILD_JOINED = "It was already running when you asked."
+REINDEXED = "Scanned all notes in {seconds:.1f} s: {added} new, {changed} changed, {removed} removed."
+MEMORY_STATUS = (
+    "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nText search: {fts}\nLast indexed: {indexed}"
+)
 NEVER = "never"
-NOT_KNOWN = "not known"
+NOT_KNOWN = "unknown"
 NOBODY = "nobody"
 INDEX_AWAY = (
-    "Index: its server cannot be used just now. Nothing is lost; `commonplace doctor` says why, and what "
-    "to do."
+    "Index: I can't use its server right now. Nothing is lost; `commonplace doctor` shows why, and what to "
+    "do."
 )
 INDEX_PROBLEM = "Index: {problem}"
 BY_MEANING = "by meaning and by words"
 BY_MEANING_WITH = "by meaning and by words, with {model} of {reason}"
 BY_MEANING_FOR_NOW = "by meaning and by words, for now with the fallback {model} of {provider}"
-BY_WORDS = "by words alone"
-BY_WORDS_FOR_NOW = "by words alone for now"
-BY_FILES_FOR_NOW = "by words alone for now, through the files one by one"
+BY_WORDS = "by words only"
+BY_WORDS_FOR_NOW = "by words only for now"
+BY_FILES_FOR_NOW = "by words only for now, reading the files one by one"
 SEARCHED = "Searched {how}."
-BY_WORDS_SINCE = "by words alone ({reason})"
-ALL_VECTORS = "Vectors: all there"
+BY_WORDS_SINCE = "by words only ({reason})"
+ALL_VECTORS = "Vectors: complete"
 MISSING_VECTORS = "Vectors: {missing} missing"
 VECTORS_PROBLEM = "Vectors: {missing} missing; {problem}"
-NEXT_TRY = " (asked again at {time})"
+NEXT_TRY = " (next try at {time})"
 WATCH = {
-    "off": "Watching the folder: no",
-    "waiting": "Watching the folder: waiting for it",
-    "events": "Watching the folder: yes",
-    "polling": "Watching the folder: by looking regularly",
+    "off": "Watching the folder: off",
+    "waiting": "Watching the folder: waiting for it to appear",
+    "events": "Watching the folder: on",
+    "polling": "Watching the folder: on, by regular checks",
 }
-WATCH_DEAD = "Watching the folder: no longer"
+WATCH_DEAD = "Watching the folder: stopped"
 TASK_STOPPED = (
     "The background task “{task}” failed ({error}) and will restart at {again}. The log has the details."
 )
 TASK_RESTARTED = (
     "The background task “{task}” failed at {time} ({error}) and is running again. The log has the details."
 )
-REINDEX = "Last look at all notes: {last}; next: {next}"
-REINDEX_ELSEWHERE = "Regular look at all notes: by {holder}"
-REINDEX_NOW = "Looking at all notes: now"
+REINDEX = "Last scan of all notes: {last}; next: {next}"
+REINDEX_ELSEWHERE = "Regular scan of all notes: done by {holder}"
+REINDEX_NOW = "Scanning all notes now"
 SEARCH_WHAT = "Usage: `/memory search QUERY`"
 GET_WHAT = "Usage: `/memory get PATH`"
 CACHE_WHAT = "Usage: `/memory cache clear`"
 CACHE_CLEARED = (
-    "Cleared from the cache: {cleared} vectors that no note needs, and {queries} of earlier questions. "
-    "Kept: {kept} that your notes need."
+    "Cache cleared: {cleared} vectors that no note needs and {queries} of earlier searches removed, {kept} "
+    "that your notes need kept."
 )
 EMPTY_NOTE = "That note is empty."
 NOTE_CUT = "(lines {first} to {last} of {total}; there is more)"
@@ -319,30 +328,28 @@ BANNER_NOTEBOOK = (
     "model."
 )
 BANNER_PAGE = "Status page: {page}"
-EXIT_HELP = "leaves the terminal"
+EXIT_HELP = "Leave the terminal"
 BANNER_KEYS = "Just say something. /help lists the commands, Alt-Enter starts a new line, exit leaves."
 """When a person sits down at the terminal."""
 
 START = (
-    "Hello, I am {name}. Just write to me, as you would to a person. What matters I note, and I find it again "
-    "when you ask. `/remember TEXT` notes something at once, `/recall QUERY` looks it up; /help shows what "
-    "else there is."
+    "Hello, I'm {name}. Just write to me as you would to a person. I note what matters and find it again "
+    "when you ask. `/remember TEXT` notes something right away, `/recall QUERY` looks it up, and /help shows "
+    "what else I can do."
 )
-START_GUEST = (
-    "Hello, I am {name}. Just write to me, as you would to a person. /help shows what else there is."
-)
+START_GUEST = "Hello, I'm {name}. Just write to me as you would to a person. /help shows what else I can do."
 PAIRING = (
     "Your code is {code}. To talk with me, ask my owner to send me this line within {minutes} min:\n\n"
     "`/pair {code}`"
 )
-LET_IN = "You can talk with me now. /start tells how."
+LET_IN = "You can talk with me now. /start shows how."
 LET_IN_AS_OWNER = "You are my owner now and can talk with me. /start shows how."
-MAY_TALK = "{who} can talk with me now, and read and write all of the memory. `/deny {person}` ends that."
-MAY_TALK_AS_GUEST = "{who} can talk with me now as a guest, without the memory. `/deny {person}` ends that."
+MAY_TALK = "{who} can talk with me now, and read and write all of the memory. `/deny {person}` undoes that."
+MAY_TALK_AS_GUEST = "{who} can talk with me now as a guest, without the memory. `/deny {person}` undoes that."
 IS_OWNER = "{who} is an owner now and can do everything, in every chat. `/deny {person}` at the terminal undoes that."
 ALLOW_OWNER = "{person} is already an owner and can do everything."
-DENIED = "{who} can no longer talk with me. `/allow {person}` takes that back."
-KEPT_OUT = "{who} is kept out. `/allow {person}` takes that back."
+DENIED = "{who} can no longer talk with me. `/allow {person}` undoes that."
+KEPT_OUT = "{who} is kept out. `/allow {person}` undoes that."
 DENY_OWNER = (
     "I can't: the settings name {person} as an owner. Remove them from access.owners there, then send "
     "`/config reload`."
@@ -372,11 +379,12 @@ PAIR_OWNER_USED = "To make them an owner: `/pair USER owner`, with the id in par
 PAIR_WAIT = "Too many wrong codes. Please try again in {minutes} min; `/allow USER` still works."
 PAIRING_OFF = "Pairing is off (access.pairing in the settings). `/allow USER` lets somebody in."
 ASKS = (
-    "{who} would like to talk with me. `/pair {code}` lets them in, with the memory, all of it; `/pair {code} guest` "
-    "lets them in without it; `/deny {person}` keeps them out. The code counts for {minutes} min."
+    "{who} would like to talk with me. `/pair {code}` lets them in with the whole memory; `/pair {code} "
+    "guest` lets them in without it; `/deny {person}` keeps them out. The code expires in {minutes} min."
 )
 ASKS_NO_MORE = (
-    "Many have asked within an hour, so I tell of no more until {time}. `/pair` lists whoever asks."
+    "Many people have asked within an hour, so I won't announce any more until {time}. `/pair` lists who is "
+    "waiting."
 )
 ASKS_TURNED_AWAY = (
     "{count} people are waiting for approval, the most I keep, so I turned others away. `/pair` lists who is waiting; "
@@ -400,19 +408,17 @@ PAIR_CLEARED = "Done: {count} turned away. They can ask again in an hour; anyone
 PAIR_WAS_CLEARED = "That request was cleared with `/pair clear`. `/allow {person}` still lets {who} in."
 PAIR_NOT_HERE = "Others can read this chat. Please send `/pair` to me in private."
 PAIR_USED = "{who} was already let in with that code."
-PAIR_KEPT_OUT = "{who} has been kept out since then. `/allow {person}` takes that back."
+PAIR_KEPT_OUT = "{who} has been kept out since then. `/allow {person}` undoes that."
 WHO = (
-    "Tell me who by channel and id, as in `/{command} telegram:123456`. A name with @ is not enough: it may be "
-    "somebody else's tomorrow."
+    "Tell me who by channel and id, as in `/{command} telegram:123456`. A name with @ isn't enough: tomorrow "
+    "it may belong to somebody else."
 )
 MEMORY_ON = (
-    "The memory is on in this room: I may tell here what is in the notes, and note what is said. "
-    "`/memory off` ends that."
+    "Memory is on in this room: I can share what is in the notes here, and note what is said. `/memory off` "
+    "turns it off."
 )
-MEMORY_OFF = "The memory is off in this room. `/memory on` opens it again."
-MEMORY_ALWAYS_ON = (
-    "Nobody else listens here, so the memory is always on. `/memory on` and `off` are for rooms."
-)
+MEMORY_OFF = "Memory is off in this room. `/memory on` turns it on again."
+MEMORY_ALWAYS_ON = "Memory is always on in private chats. `/memory on` and `/memory off` are for rooms."
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
@@ -541,103 +547,106 @@ CANCEL_WHICH = (
     "Which one? Please give its number, for example `/reminders cancel 3`. `/reminders` lists them."
 )
 
-BACKED_UP = "Backed up, with our conversations: {file}\nFiles: {files}\nSize: {size}"
-BACKED_UP_IN_PART = "Backed up in {file}, but this could not be read and is missing there:\n{problems}"
-NOT_BACKED_UP = "I could not do that: {reason}."
-BACKUP_ELSEWHERE = "Backup of the notes: by {holder}; here of the conversations alone"
-BACKUP_JOB = "Last backup of the night: {last}; next: {next}"
-BACKUP_NOW = "Backing up: now"
-CONFIG = "Settings file: {file}\nWorkspace: {workspace}\n\nOther than the defaults:\n{rows}"
+BACKED_UP = "Backup saved, including our conversations: {file}\nFiles: {files}\nSize: {size}"
+BACKED_UP_IN_PART = "Backup saved as {file}, but it isn't complete. I couldn't read these:\n{problems}"
+NOT_BACKED_UP = "I couldn't make a backup: {reason}."
+BACKUP_ELSEWHERE = "Backup of the notes: done by {holder}; here only the conversations are backed up"
+BACKUP_JOB = "Last nightly backup: {last}; next: {next}"
+BACKUP_NOW = "Backing up now"
+CONFIG = "Settings file: {file}\nWorkspace: {workspace}\n\n{settings}"
+CONFIG_ROWS = "Changed from the defaults:\n{rows}"
 CONFIG_NO_FILE = "none"
 CONFIG_ROW = "- {key} = {value}"
-CONFIG_NOTHING = "- nothing"
+CONFIG_NOTHING = "All settings are at their defaults."
 CONFIG_IS_SET = "set"
 CONFIG_ARE_SET = "set ({count})"
-CONFIG_CHANGED = "Changed since, and not in force yet: {keys}. /config reload puts that in force."
+CONFIG_CHANGED = "Changed since, but not active yet: {keys}. /config reload applies them."
 CONFIG_AFTER_RESTART = "Takes effect after a restart: {keys}."
-CONFIG_TAKEN = "The settings have been read again. In force from now on: {keys}."
-CONFIG_SAME = "The settings have been read again. Nothing has changed in them."
+CONFIG_TAKEN = "Settings reloaded. Now active: {keys}."
+CONFIG_SAME = "Settings reloaded. Nothing has changed."
 CONFIG_IN_SERVICE_TOO = "The running service reloads its settings too; its log says what changed."
-CONFIG_UNUSABLE = "The settings cannot be used as they stand now, so nothing has changed: {reason}"
-CONFIG_WOULD_FAIL = "They have changed since, and cannot be used as they stand now: {reason}"
+CONFIG_UNUSABLE = "The settings have a mistake in them, so nothing has changed: {reason}"
+CONFIG_WOULD_FAIL = "The settings have changed, but can't be used because of a mistake in them: {reason}"
 
 FLUSHED = {
     "noted": "Noted in {places}.",
-    "raw": "No language model answered, so what was said stands in {places} as it is, until one does.",
-    "doubtful": "The model's notes may not be whole, so what was said stands beside them in {places}.",
-    "nothing": "There was nothing in it that had to be noted.",
+    "raw": "No language model answered, so I've saved our conversation word for word in {places} until one does.",
+    "doubtful": "The model's notes may be incomplete, so I've also saved our conversation word for word in {places}.",
+    "nothing": "There was nothing in it to note.",
     "old": "There is nothing new to note.",
-    "waits": "No language model answered; it is tried again with your next message.",
-    "no model": "There is no language model here to sort what was said. What you had me note is noted.",
-    "off": "What was said is not noted by itself here: memory.flush.enabled is false.",
+    "waits": "No language model answered; I'll try again with your next message.",
+    "no model": "There is no language model here to pick out what matters. What you asked me to note is saved.",
+    "off": "I don't take notes on my own here: memory.flush.enabled is false.",
 }
 FLUSHED_UNASKED = {
-    "noted": "{why}; what matters is noted in {places}.",
-    "raw": "{why}. No language model answered, so what was said stands in {places} as it is, until one does.",
-    "doubtful": "{why}. The model's notes may not be whole, so what was said stands beside them in {places}.",
+    "noted": "{why}, so I've noted what matters in {places}.",
+    "raw": "{why}. No language model answered, so I've saved it word for word in {places} until one does.",
+    "doubtful": "{why}. The model's notes may be incomplete, so I've also saved it word for word in {places}.",
 }
 FLUSH_WHY = {
     "threshold": "Our conversation has become long",
     "overflow": "Our conversation has become long",
-    "idle": "Our conversation has rested for a while",
+    "idle": "Our conversation has been quiet for a while",
 }
 PLACES_AND = " and "
 TERMINAL = "Terminal"
 YOU = "You"
-COMPACTED = "The earlier part of our conversation is summed up now; all of it is kept."
-NOTHING_TO_COMPACT = "There is nothing earlier to sum up; the latest of what we say stays as it is."
-NOT_NOTED_HERE = "What is said here goes into no notes."
+COMPACTED = "I've summarised our earlier conversation; nothing was deleted."
+NOTHING_TO_COMPACT = "There is nothing earlier to summarise; the latest messages stay as they are."
+NOT_NOTED_HERE = "I don't take notes in this chat."
 
-FORGET_NOTHING = "I know nothing that has all of these words, so there is nothing to forget."
+FORGET_NOTHING = "I found nothing with all of these words, so there is nothing to forget."
 FORGET_TOO_MANY = (
-    "More than {most} passages of the notes have these words. Please tell me more exactly what to forget."
+    "More than {most} passages in the notes have these words. Please tell me more precisely what to forget."
 )
 FORGET_LINES = "In the notes:"
 FORGET_NO_LINES = (
-    "**No note has all of these words.** To remove a note, send `/forget` with words that stand in it. "
-    "What I found is only outside the notes:"
+    "**No note has all of these words.** To remove a note, send `/forget` with words from it. I only found "
+    "something outside the notes:"
 )
 FORGET_LINE = "**{place}**\n\n{quotation}"
-FORGET_MESSAGES = "In our conversations, messages with these words or with such a line: {count}."
+FORGET_MESSAGES = "Messages in our conversations with these words or one of these lines: {count}."
 FORGET_EXAMPLES = "For example:"
 FORGET_EXCERPT = "- {excerpt}"
 FORGET_ELSEWHERE = "In the trash, reminders, summaries and other places: {count}"
-FORGET_UNREAD = "I could not look into {path}: {reason}"
+FORGET_UNREAD = "I couldn't look into {path}: {reason}"
 FORGET_CONFIRM = (
-    "All of that is removed for good, without a copy, when you send this within {minutes} minutes:\n\n"
-    "`/forget yes {code}`"
+    "To remove all of this for good, without keeping a copy, send this within {minutes} minutes:\n\n`/forget "
+    "yes {code}`"
 )
 FORGET_NO_CODE = (
-    "That code is not valid, or no longer: it expires after a while, and a newer list replaces it. "
-    "`/forget QUERY` shows what I know, with a new code."
+    "That code isn't valid. Codes expire after a while, and a newer list replaces the old code. `/forget "
+    "QUERY` shows what I know, with a new code."
 )
 FORGET_CHOICE_REMOVE = "Remove it for good"
-FORGET_CHOICE_LEAVE = "Leave it"
+FORGET_CHOICE_LEAVE = "Keep it"
 FORGET_LEAVING = {
-    "left": "What is there stays.",
-    "removed": "That has been removed already.",
-    "unknown": "Nothing waits to be removed here; what is there stays.",
+    "left": "I've kept everything.",
+    "removed": "That has already been removed.",
+    "unknown": "There is nothing to cancel here; I've kept everything.",
 }
 FORGOTTEN = (
-    "Forgotten. Passages removed from the notes: {lines}, messages: {messages}, in other places: {elsewhere}."
+    "Forgotten. Passages removed from the notes: {lines}, messages: {messages}, elsewhere: {elsewhere}."
 )
-FORGET_MISSED = "Changed meanwhile and still there: {places}. `/forget QUERY` shows what it is now."
-FORGET_WHICH_CODE = "Which code? It stands below what `/forget QUERY` shows: `/forget yes CODE`."
+FORGET_MISSED = "Changed in the meantime and still there: {places}. `/forget QUERY` shows the new text."
+FORGET_WHICH_CODE = "Which code? `/forget QUERY` shows one below its list. Usage: `/forget yes CODE`"
 FORGOTTEN_IN_PART = (
-    "Not all of it is gone: {fault} Passages removed from the notes so far: {lines}, messages: {messages}, in other "
-    "places: {elsewhere}."
+    "Not all of it is gone: {fault} Passages removed from the notes so far: {lines}, messages: {messages}, "
+    "elsewhere: {elsewhere}."
 )
 FORGET_LEFT = "Still there: {places}."
 FORGET_OTHER_INSTANCES = (
-    "Other instances, where there are any, have conversations of their own: say it to their bots too."
+    "If you run other instances, they have their own conversations: please tell their bots too."
 )
-FORGET_AGAIN = "Once that is mended, `/forget yes {code}` removes the rest, or `/forget` with the same words."
+FORGET_AGAIN = (
+    "Once that is fixed, `/forget yes {code}` removes the rest, or send `/forget` with the same words."
+)
 FORGET_PROBLEM = (
-    "A trace may be left on the disk ({problem}). Please send `/forget` with the same words later."
+    "A trace may be left on the disk ({problem}). Please send `/forget` with the same words again later."
 )
 FORGET_NOT_MINE = (
-    "Backups that were made before still hold it, what a restore has put aside (`before-restore-…`) too, and so does "
-    "whatever stands in the chats themselves."
+    "It is still in earlier backups, in what a restore has put aside (`before-restore-…`) and in the chats "
+    "themselves; I can't remove it there."
 )
 
 SENT_STICKER = "[sticker {emoji}]"
@@ -651,9 +660,9 @@ SENT_CHECKLIST = "[checklist: {title}]\n{tasks}"
 SENT_GAME = "[game {title}]"
 SENT_INVOICE = "[invoice {title}]"
 SENT_STORY = "[story]"
-SENT_PAID_MEDIA = "[media that must be paid for]"
+SENT_PAID_MEDIA = "[paid media]"
 SENT_GIVEAWAY = "[giveaway]"
-SENT_SOMETHING = "[something that cannot be read here]"
+SENT_SOMETHING = "[something I can't read here]"
 SENT_BY_SOMEBODY = "somebody"
 TOPIC_TITLE = "{chat} › {topic}"
 """A topic of a room."""
@@ -665,43 +674,43 @@ FILED_FROM = "Sent as {name} by {who} on {day}."
 """In the note itself, as are the next four."""
 FILED_BY_NOBODY = "Sent as {name} on {day}."
 FILED_NAMELESS = "a document"
-FILED_CUT = "Only its beginning is here: {kept:,} of {all:,} characters."
-FILED_CUT_SOMEWHERE = "Only its beginning is here: {kept:,} characters."
-FILED_UNKNOWN = "There is no document {number} here, or not any more. Please send it once more."
-FILED_NOTHING = "There is no text in it that I could keep."
+FILED_CUT = "This is only its beginning: {kept:,} of {all:,} characters."
+FILED_CUT_SOMEWHERE = "This is only its beginning: {kept:,} characters."
+FILED_UNKNOWN = "There is no document {number} here, or not any more. Please send it again."
+FILED_NOTHING = "There is no text in it to keep."
 FILED_NOT_A_DOCUMENT = (
-    "I can only keep text, so what this holds is not noted. `/remember TEXT` notes it in your words."
+    "I can only keep text, so I haven't noted this. `/remember TEXT` notes it in your words."
 )
 NOT_FILED = "{name}: {reason}"
 REMEMBER_CORE_WHAT = "Usage: `/remember core: TEXT`"
 REMEMBER_CORE_OWNERS = "Only owners can write to MEMORY.md. `/remember TEXT` notes it in today's log."
 REMEMBER_WHAT = (
-    "Tell me what to note: `/remember TEXT`. A document is filed when you send it with `/remember`, or reply "
+    "What should I note? Usage: `/remember TEXT`. To file a document, send it with `/remember`, or reply "
     "`/remember` to it."
 )
 
-WEB_SIGN_IN_FIRST = "This needs the token: send it as `Authorization: Bearer TOKEN`."
-WEB_WRONG = "That is not the token."
-WEB_SIGNED_OUT = "You are not signed in any more, so this was not done."
+WEB_SIGN_IN_FIRST = "This needs the token. Please send it as `Authorization: Bearer TOKEN`."
+WEB_WRONG = "That isn't the right token."
+WEB_SIGNED_OUT = "You've been signed out, so nothing was done. Please sign in again."
 WEB_TOO_MANY = "Too many wrong tokens came from your address. Please wait a minute."
-WEB_FOREIGN_SITE = "This came from another site, and was not done."
+WEB_FOREIGN_SITE = "This request came from another site, so nothing was done."
 WEB_FOREIGN_HOST = (
-    "Without a token I answer only to this machine's own names, such as localhost and 127.0.0.1. "
-    "To be reached by another name, set server.token."
+    "Without a token I only answer to this machine's own names, such as localhost and 127.0.0.1. To reach me "
+    "by another name, set server.token."
 )
-WEB_BUSY = "This is busy just now; it is shown as soon as it can be."
+WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."
 REBUILD_BROKE = "by a mistake of mine; what it was is in the log."
-WEB_PART_BROKEN = "This could not be shown, by a mistake of mine. What it was is in the log."
+WEB_PART_BROKEN = "I couldn't show this because of an error on my side. The log has the details."
 WEB_SEARCH_TOOK_LONG = "The search took too long. Please try again."
 WEB_DAYS = "{count} days"
 WEB_AGO = "{time} ago"
 WEB_AHEAD = "in {time}"
 WEB_JUST_NOW = "just now"
-WEB_MEMORY = "The memory: {reason}"
-WEB_INDEX = "The index cannot be asked, so the files are searched one by one: {reason}"
-WEB_VECTORS = "Searching by meaning: {problem}"
-WEB_VECTORS_FALLBACK = "Searching by meaning, where {fallback} stands in: {problem}"
-WEB_MODEL_RESTS = "{model} is left to rest until {time}"
+WEB_MEMORY = "Memory: {reason}"
+WEB_INDEX = "The index can't be used, so I search the files one by one: {reason}"
+WEB_VECTORS = "Search by meaning: {problem}"
+WEB_VECTORS_FALLBACK = "Search by meaning, using the fallback {fallback}: {problem}"
+WEB_MODEL_RESTS = "{model} is paused until {time}"
 WEB_JOB = "{job}: {outcome}"
-WEB_NOTES_UNREAD = "Notes that could not be read in full: {count}"
-WEB_ERRORS = "Errors within the last hour: {count}"
+WEB_NOTES_UNREAD = "Notes I couldn't read in full: {count}"
+WEB_ERRORS = "Errors in the last hour: {count}"

@@ -1,4 +1,4 @@
-"""`commonplace backup`, `restore` and `export`: a workspace kept, taken back, and what was said in it."""
+"""`commonplace backup`, `restore` and `export`."""
 
 import argparse
 import asyncio
@@ -19,8 +19,8 @@ from memory import disk
 
 
 def run_backup_command(options: argparse.Namespace, settings: Settings) -> int:
-    """Do what was asked and print it; raise CommandFailed or WrongUsage where it cannot be done."""
-    logging.getLogger().addHandler(logging.NullHandler())  # on failure, standard error holds one line alone
+    """Run the command, print the result, and return the exit code. Raises CommandFailed and WrongUsage."""
+    logging.getLogger().addHandler(logging.NullHandler())  # on failure, standard error gets a single line
     gc.enable()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # so that no half archive is left
     match options.command:
@@ -28,7 +28,7 @@ def run_backup_command(options: argparse.Namespace, settings: Settings) -> int:
             return _restore(options, settings)
         case "backup":
             if not (settings.memory_folder.is_dir() or settings.private_folder.is_dir()):
-                raise CommandFailed(f"there is nothing in {settings.workspace} yet that could be backed up")
+                raise CommandFailed(f"there is nothing to back up in {settings.workspace} yet")
             with _block_restore(settings):
                 return asyncio.run(_backup(options, settings))
         case _:
@@ -42,14 +42,14 @@ def run_backup_command(options: argparse.Namespace, settings: Settings) -> int:
 
 @contextmanager
 def _block_restore(settings: Settings) -> Iterator[None]:
-    """Have nobody put another state in place meanwhile: half of what is read would be the old, half the new."""
+    """Keep a restore from replacing the files while they are read. Raises CommandFailed."""
     from bot.process_lock import RESTORE_UNFINISHED, ProcessLock, is_unfinished
 
     with ExitStack() as stack:
         try:
             stack.enter_context(ProcessLock(settings.private_folder / "locks"))
         except OSError as error:
-            raise CommandFailed(f"{settings.private_folder} cannot be used: {disk.reason(error)}") from error
+            raise CommandFailed(f"{settings.private_folder} can't be used: {disk.reason(error)}") from error
         if is_unfinished(settings.private_folder):
             raise CommandFailed(RESTORE_UNFINISHED)
         yield
@@ -66,9 +66,10 @@ async def _backup(options: argparse.Namespace, settings: Settings) -> int:
         raise CommandFailed(str(fault)) from fault
     if made.problems:
         raise CommandFailed(
-            f"{made.file} was written, but without {len(made.problems)} of the files: {'; '.join(made.problems)}"
+            f"the backup {made.file} was written, but {len(made.problems)} files are missing: "
+            f"{'; '.join(made.problems)}"
         )
-    _print(f"Wrote {made.file}: files {made.files}, size {made.size / 1e6:.1f} MB.")
+    _print(f"Wrote {made.file} (files: {made.files}, size: {made.size / 1e6:.1f} MB).")
     return DONE
 
 
@@ -82,8 +83,8 @@ def _restore(options: argparse.Namespace, settings: Settings) -> int:
         )
     except BackupError as fault:
         raise CommandFailed(str(fault)) from fault
-    what = "Finished what had broken off: the backup" if done.resumed else "Restored the backup"
-    _print(f"{what} of {done.made_at} (files: {done.files}). What was there before is in {done.kept}.")
+    what = "Finished an interrupted restore: the backup" if done.resumed else "Restored the backup"
+    _print(f"{what} of {done.made_at} (files: {done.files}). The previous state is kept in {done.kept}.")
     return DONE
 
 
@@ -96,8 +97,8 @@ async def _export(options: argparse.Namespace, settings: Settings) -> int:
             conversations = await list_conversations(state, options.chat or "")
             if not conversations and options.chat:
                 chats = sorted({each.chat for each in await list_conversations(state)})
-                there = f"there are {', '.join(chats)}" if chats else "there is none at all yet"
-                raise CommandFailed(f"there is no conversation of {options.chat}; {there}")
+                there = f"there are: {', '.join(chats)}" if chats else "there are none at all yet"
+                raise CommandFailed(f"there is no conversation in {options.chat}; {there}")
             for each in conversations:
                 pieces = (
                     format_json_lines(state, each)
@@ -123,7 +124,7 @@ async def _print_all(pieces: AsyncIterator[str], *, json: bool) -> None:
 
 
 async def _write_all(pieces: AsyncIterator[str], folder: Path, name: str, *, json: bool) -> None:
-    """Write one conversation to a file of its own, over that of an earlier export, for its owner alone."""
+    """Write one conversation to its own file, readable by its owner only; replace that of an earlier export."""
     file = folder / f"{name}.{'jsonl' if json else 'md'}"
     draft = folder / f".{file.name}.new"
     try:
@@ -139,20 +140,20 @@ async def _write_all(pieces: AsyncIterator[str], folder: Path, name: str, *, jso
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
-        raise CommandFailed(f"{file} could not be written: {disk.reason(error)}") from error
+        raise CommandFailed(f"{file} couldn't be written: {disk.reason(error)}") from error
 
 
 def _make_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
-        raise WrongUsage(f"export --out needs a folder, which {folder} is not")
+        raise WrongUsage(f"export --out needs a folder, but {folder} isn't one")
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise CommandFailed(f"{folder} could not be made: {disk.reason(error)}") from error
+        raise CommandFailed(f"{folder} couldn't be created: {disk.reason(error)}") from error
 
 
 def _file_name(chat: str, number: int) -> str:
-    """Fit for every file system; the number tells apart what looks alike then."""
+    """Return a name that every file system accepts; the number keeps it unique."""
     return f"{re.sub(r'[^0-9A-Za-z]+', '-', chat).strip('-')[:60]}-{number:05}"
 
 

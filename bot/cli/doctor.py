@@ -1,4 +1,4 @@
-"""`commonplace doctor`: what is checked, as lines or as one JSON document."""
+"""`commonplace doctor`: run the checks and print them as lines or as one JSON document."""
 
 import asyncio
 import json
@@ -18,13 +18,13 @@ from bot.log import collect_secrets
 from bot.sanitize import escape_json_controls
 
 GRACE_SECONDS = 2.0
-"""After the report, for what still waits, such as for a name server that does not answer."""
+"""How long to wait after the report for pending work, such as a name server that does not answer."""
 COLOURS = {"ok": "\x1b[32m", "warn": "\x1b[33m", "fail": "\x1b[31m"}
 DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 def run_doctor(config: Path | None, workspace: Path | None, *, as_json: bool) -> int:
-    """Check, print, and give the exit code: 1 where something fails, 2 where the settings cannot be used."""
+    """Run and print the checks; return the exit code: 1 if one fails, 2 if the settings are unusable."""
     logging.getLogger().addHandler(logging.NullHandler())  # the report says it all
     fault: ConfigError | None = None
     secrets: list[str] = []
@@ -48,13 +48,15 @@ def run_doctor(config: Path | None, workspace: Path | None, *, as_json: bool) ->
     if fault is not None:
         code = print_error(str(fault), WRONG_USAGE)
     elif failed:
-        code = print_error(f"{failed} of {len(checks)} checks failed, see the lines with `fail`", FAILED)
+        code = print_error(
+            f"{failed} of {len(checks)} checks failed; see the lines that start with `fail`", FAILED
+        )
     _close(runner, code)
     return code
 
 
 def _close(runner: asyncio.Runner, code: int) -> None:
-    """Wait for what was given up, but not for long: then the program ends where it is."""
+    """Close the runner, but end the program if that takes longer than GRACE_SECONDS."""
     hurry = threading.Timer(GRACE_SECONDS, os._exit, (code,))
     hurry.daemon = True
     hurry.start()
@@ -65,7 +67,7 @@ def _close(runner: asyncio.Runner, code: int) -> None:
 def _config_path(config: Path | None) -> Path | None:
     try:
         return config_file(config)
-    except ConfigError:  # such as a home folder that there is not
+    except ConfigError:  # such as a missing home folder
         return None
 
 
@@ -80,7 +82,7 @@ def _as_json(check: Check) -> dict[str, str]:
 
 
 def _print(checks: Sequence[Check]) -> None:
-    """A line for each check; at a terminal in colours, and the mend below where there is no room beside it."""
+    """Print a line for each check, with colours and wrapped fixes at a terminal."""
     at_terminal = sys.stdout.isatty()
     colourful = at_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     width = shutil.get_terminal_size().columns if at_terminal else None
@@ -92,9 +94,9 @@ def _print(checks: Sequence[Check]) -> None:
 
 
 def format_report(checks: Sequence[Check], *, width: int | None, colourful: bool) -> Iterator[str]:
-    """The report: status, topic, name, what is told, and behind an arrow the mend.
+    """Yield the lines of the report: status, topic, name, finding, and the fix behind an arrow.
 
-    `width`: of a terminal, where a mend for which there is no room goes onto a line of its own.
+    `width`: of the terminal, in columns; a fix that does not fit gets its own line.
     """
     topics = max((len(check.topic) for check in checks), default=0)
     names = max((len(check.name) for check in checks), default=0)

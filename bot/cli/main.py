@@ -1,4 +1,4 @@
-"""The `commonplace` command: parse, call, print; what costs something to import waits until it is needed."""
+"""The `commonplace` command: parse, run, print. Expensive imports wait until they are needed."""
 
 import argparse
 import gc
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         code = INTERRUPTED
         _discard_output()
-    except BrokenPipeError:  # whoever read us has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         code = DONE
         _discard_output()
     except OSError as error:
@@ -61,17 +61,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _disable_garbage_collection() -> Iterator[None]:
-    """Save a quarter of the CPU of a one-shot command: it ends before there is garbage worth collecting."""
+    """Disable garbage collection, which costs a one-shot command a quarter of its CPU time."""
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()  # or the interpreter goes through everything once more before it ends
+        gc.freeze()  # or the interpreter collects everything once more at exit
         gc.enable()
 
 
 def _redact_server_texts(settings: "Settings") -> None:
-    """Blank out every secret of the settings in what servers say; they are collected when a server says something."""
+    """Redact every secret of the settings in servers' messages; secrets are collected on first use."""
     from memory.redaction import set_redaction
 
     @cache
@@ -92,8 +92,8 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(allow_abbrev=False, **options)
 
     def error(self, message: str) -> NoReturn:
-        """Say it in one line instead of printing the usage above it."""
-        self.exit(print_error(f"{message} ({self.prog} --help shows how)", WRONG_USAGE))
+        """Report the error in one line, without the usage."""
+        self.exit(print_error(f"{message} (see {self.prog} --help)", WRONG_USAGE))
 
 
 class _ShowVersion(argparse.Action):
@@ -109,7 +109,7 @@ class _ShowVersion(argparse.Action):
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Parse what was typed; without a command, and for `help`, print the help and leave."""
+    """Parse the arguments; without a command, and for `help`, print the help and exit."""
     parser = build_parser()
     options = parser.parse_args(arguments)
     if options.command in (None, "help"):
@@ -118,42 +118,46 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """All commands and their options."""
+    """Build the parser of all commands and their options."""
     everywhere = _Parser(add_help=False)
-    # SUPPRESS: a subcommand that was not given the option must not undo what stood before it.
+    # SUPPRESS: a subcommand without the option must not reset the one before it.
     everywhere.add_argument(
         "--config",
         metavar="FILE",
         type=Path,
         default=argparse.SUPPRESS,
-        help="settings file (default: $COMMONPLACE_CONFIG, else ./config.toml if it is there)",
+        help="settings file (default: $COMMONPLACE_CONFIG, or ./config.toml if it exists)",
     )
     everywhere.add_argument(
         "--workspace",
         metavar="DIR",
         type=Path,
         default=argparse.SUPPRESS,
-        help="folder that holds everything; wins over the settings",
+        help="folder for notes and data; overrides the settings",
     )
     parser = _Parser(
         prog=PROGRAM,
         description="A personal assistant whose memory is a folder of Markdown that you own.",
-        epilog="To begin: commonplace chat",
+        epilog="To get started: commonplace chat",
         parents=[everywhere],
     )
-    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and leave")
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", dest="command", parser_class=_Parser)
 
     def command(name: str, does: str) -> _Parser:
         return commands.add_parser(name, help=does, description=f"{does}.", parents=[everywhere])
 
-    run = command("run", "Run the service: every channel, and the status page")
+    run = command("run", "Run the service: all channels and the status page")
     run.add_argument(
         "--stand-in", action="store_true", help=argparse.SUPPRESS
     )  # as bot/cluster/takeover.py does
     chat = command("chat", "Talk in the terminal")
     chat.add_argument(
-        "-m", "--message", metavar="TEXT", type=_decode_argument, help="say this, print the reply, leave"
+        "-m",
+        "--message",
+        metavar="TEXT",
+        type=_decode_argument,
+        help="send this message, print the reply and exit",
     )
     chat.add_argument(
         "--session",
@@ -164,12 +168,15 @@ def build_parser() -> argparse.ArgumentParser:
     )
     init = command("init", "Write a commented config.toml and the workspace folders")
     init.add_argument(
-        "folder", metavar="DIR", nargs="?", type=Path, default=Path(), help="where (default: here)"
+        "folder",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        default=Path(),
+        help="folder to write to (default: this one)",
     )
-    _add_memory_actions(command("memory", "Search the notes, read them, and add to them"), everywhere)
-    doctor = command(
-        "doctor", "Check settings, folders, tokens and providers, and say how to fix what is wrong"
-    )
+    _add_memory_actions(command("memory", "Search, read and add notes"), everywhere)
+    doctor = command("doctor", "Check settings, folders, tokens and providers, and show how to fix problems")
     doctor.add_argument("--json", action="store_true", help="print one JSON document")
     _add_backup_commands(command)
     about = command("help", "Show this help, or the help for a command")
@@ -186,24 +193,29 @@ def _add_backup_commands(command: Callable[[str, str], _Parser]) -> None:
         metavar="FILE",
         nargs="?",
         type=Path,
-        help="a new file, or a folder for one (default: .commonplace/backups in the workspace); hidden files and "
-        "symbolic links among the notes are left out",
+        help="archive to write, or a folder for it (default: .commonplace/backups in the workspace); hidden files and "
+        "symbolic links among the notes are skipped",
     )
     restore = command("restore", "Restore notes and conversations from a backup")
     restore.add_argument(
-        "file", metavar="FILE", type=Path, help="the archive; what was there before is kept in .commonplace"
+        "file",
+        metavar="FILE",
+        type=Path,
+        help="archive to restore; the previous state is kept in .commonplace",
     )
-    export = command("export", "Print every conversation, ended ones included")
+    export = command("export", "Print all conversations, including ended ones")
     export.add_argument(
         "chat",
         metavar="CHAT",
         nargs="?",
         type=_decode_argument,
-        help="of this chat alone, such as terminal:main",
+        help="only this chat, such as terminal:main",
     )
-    export.add_argument("--json", action="store_true", help="print one JSON document a line, with everything")
     export.add_argument(
-        "--out", metavar="DIR", type=Path, help="write a file for each conversation into this folder"
+        "--json", action="store_true", help="print one JSON document per line, with all details"
+    )
+    export.add_argument(
+        "--out", metavar="DIR", type=Path, help="write one file per conversation to this folder"
     )
 
 
@@ -215,44 +227,42 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON document")
         return parser
 
-    action("status", "Show what the memory holds; asks whether the provider of vectors answers")
-    search = action("search", "Find passages")
+    action("status", "Show the memory's status, and check that the embedding provider answers")
+    search = action("search", "Search the notes")
     search.add_argument("query", metavar="QUERY", nargs="*", type=_decode_argument, help="what to look for")
-    search.add_argument("--limit", metavar="N", type=_parse_count, help="how many passages at most")
+    search.add_argument("--limit", metavar="N", type=_parse_count, help="maximum number of passages")
     search.add_argument(
         "--batch",
         metavar="FILE",
-        help="one query a line (-: standard input); prints one JSON document a line",
+        help="file with one query per line (- for standard input); prints one JSON document per line",
     )
     get = action("get", "Print a note, or some of its lines")
     get.add_argument(
         "path",
         metavar="PATH",
         type=_decode_argument,
-        help="as a search shows it: 2026-11-21.md or 2026-11-21.md:3-9",
+        help="note as shown by a search: 2026-11-21.md or 2026-11-21.md:3-9",
     )
     get.add_argument("--line", metavar="N", type=_parse_count, help="first line")
-    get.add_argument("--limit", metavar="N", type=_parse_count, help="how many lines at most")
+    get.add_argument("--limit", metavar="N", type=_parse_count, help="maximum number of lines")
     write = action("write", "Note something")
     write.add_argument(
         "text",
         metavar="TEXT",
         nargs="+",
         type=_decode_argument,
-        help="what to note; - takes it from standard input",
+        help="what to note; - reads it from standard input",
     )
     write.add_argument(
         "--target", choices=("core", "daily"), default="daily", help="MEMORY.md, or today's log (the default)"
     )
-    index = action("index", "Bring the index up to date, and ask for the vectors of what is new")
-    index.add_argument("--rebuild", action="store_true", help="build it anew from the notes")
-    index.add_argument(
-        "--no-cache", action="store_true", help="make every vector again, even those that are kept"
-    )
+    index = action("index", "Update the index, and embed new text")
+    index.add_argument("--rebuild", action="store_true", help="rebuild it from the notes")
+    index.add_argument("--no-cache", action="store_true", help="recompute all vectors, even cached ones")
 
 
 def _decode_argument(argument: str) -> str:
-    """What was typed, as UTF-8 whatever the locale says; bytes that are none are replaced."""
+    """Decode an argument as UTF-8 whatever the locale; replace invalid bytes."""
     typed = os.fsencode(argument)
     try:
         return typed.decode()
@@ -263,7 +273,7 @@ def _decode_argument(argument: str) -> str:
 
 def _parse_count(argument: str) -> int:
     if not (argument.isdecimal() and argument.strip("0")):
-        raise argparse.ArgumentTypeError(f"{argument!r} is not a whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"{argument!r} is not a whole number of 1 or more")
     return int(argument) if len(argument) <= len(str(MAX_COUNT)) else MAX_COUNT
 
 
@@ -271,10 +281,10 @@ def _parse_count(argument: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.command == "run":  # whoever ends it while it is still starting has ended it
+    if options.command == "run":  # a signal while it starts ends it at once
         signal.signal(signal.SIGINT, _exit_quietly)
         signal.signal(signal.SIGTERM, _exit_quietly)
-        if not os.isatty(0):  # else it would mean that the terminal has gone
+        if not os.isatty(0):  # at a terminal, SIGHUP means that it was closed
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the settings are about to be read anyway
         from bot.malloc import tune_malloc
         from bot.service.descriptors import raise_descriptor_limit
@@ -319,9 +329,9 @@ def _run(options: argparse.Namespace) -> int:
         from bot.cli.run_and_chat import run_talk
 
         if options.command == "chat" and options.message is None:
-            gc.enable()  # it may live for years; the service has it done once all is open
+            gc.enable()  # it may run for years; the service enables it once everything is open
         if options.command == "chat" and options.message is not None:
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # lets the turn put down what was said
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # lets the turn save the conversation
         return asyncio.run(run_talk(options, settings))
     except (ConfigError, WrongUsage) as error:
         return print_error(str(error), WRONG_USAGE)
@@ -333,7 +343,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _exit_immediately(number: int, frame: object) -> NoReturn:
-    """End a one-shot command in the middle: everything on disk can stand that, and no thread is waited for."""
+    """End a one-shot command at once: the files on disk survive that, and no thread delays it."""
     del number, frame
     os._exit(INTERRUPTED)
 
@@ -348,7 +358,7 @@ def _fix_streams() -> None:
     for number in range(3):
         try:
             os.fstat(number)
-        except OSError:  # else the next file that is opened would become a standard stream
+        except OSError:  # or the next opened file would become a standard stream
             os.open(os.devnull, os.O_RDWR)
     sys.stdin = _to_utf8(sys.stdin, "r")
     sys.stdout = _to_utf8(sys.stdout, "w")
@@ -366,7 +376,7 @@ def _to_utf8(stream: TextIO | None, mode: Literal["r", "w"]) -> TextIO:
 
 
 def _discard_output() -> None:
-    """Throw away what is still to be printed, so that the interpreter does not stumble over it at its end."""
+    """Drop unprinted output, so that the interpreter does not fail at exit."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""`commonplace memory …`: the memory without a bot, for people and for programs."""
+"""`commonplace memory …`: the memory without a bot, for people and programs."""
 
 import argparse
 import asyncio
@@ -30,15 +30,15 @@ from memory.memory import Memory
 from memory.search import SearchResults
 
 MAX_FILL_SECONDS = 3.0
-"""How long a search may wait for the vectors of what is new, and a status for whoever makes them."""
+"""How long a search waits for new vectors, and a status for the embedding provider."""
 FAILING_SECONDS = 60.0
-"""How long a batch of searches goes on asking for vectors while nobody gives any."""
+"""How long a batch of searches keeps asking for vectors while every provider fails."""
 NOTHING_FOUND = "Nothing found."
 
 
 async def run_memory_action(options: argparse.Namespace, settings: Settings) -> int:
-    """Do what was asked and print it; raise MemoryFault, CommandFailed or WrongUsage where it cannot be done."""
-    logging.getLogger().addHandler(logging.NullHandler())  # on failure, standard error holds one line alone
+    """Run the action, print the result, and return 0. Raises MemoryFault, CommandFailed and WrongUsage."""
+    logging.getLogger().addHandler(logging.NullHandler())  # on failure, standard error gets a single line
     embedding = Embedding() if options.action in {"get", "write"} else open_embedding_from_settings(settings)
     many_searches = options.action == "search" and options.batch is not None
     async with AsyncExitStack() as stack:
@@ -73,7 +73,7 @@ async def _status(
     memory: Memory, options: argparse.Namespace, embedding: Embedding, *, now: datetime
 ) -> None:
     async with show_progress(lambda: format_running_work(memory, embedding)):
-        # Else a process that has asked nobody could not say what keeps vectors from coming.
+        # A new process only knows whether the provider works once it has asked.
         with suppress(TimeoutError):
             async with asyncio.timeout(MAX_FILL_SECONDS):
                 await memory.probe()
@@ -94,7 +94,7 @@ async def _search(memory: Memory, options: argparse.Namespace, embedding: Embedd
         raise WrongUsage("memory search takes either a QUERY or --batch FILE")
     if options.batch is not None:
         with _open_input(options.batch) as lines:
-            with suppress(MemoryFault):  # each search tells what is wrong
+            with suppress(MemoryFault):  # each search reports what is wrong
                 await memory.sync()
                 gc.enable()  # what follows is no small job
                 async with show_progress(lambda: format_running_work(memory, embedding)):
@@ -113,10 +113,7 @@ async def _search(memory: Memory, options: argparse.Namespace, embedding: Embedd
 
 
 async def _fill_vectors_briefly(memory: Memory, embedding: Embedding) -> None:
-    """Have vectors for what is new, as far as somebody who waits should wait for them.
-
-    What goes wrong is told by the search that follows.
-    """
+    """Embed new text for at most MAX_FILL_SECONDS; the search that follows reports errors."""
     if embedding.embedder is None:
         return
     with suppress(MemoryFault):
@@ -127,7 +124,7 @@ async def _fill_vectors_briefly(memory: Memory, embedding: Embedding) -> None:
 
 
 async def _fill_vectors(memory: Memory, embedding: Embedding) -> str:
-    """Have a vector for every text, however long it takes; return why there is not, "" where all is well."""
+    """Embed every text, however long it takes; return the error, "" for none."""
     gc.enable()  # what follows is no small job
     try:
         async with show_progress(lambda: format_running_work(memory, embedding)):
@@ -140,9 +137,9 @@ async def _fill_vectors(memory: Memory, embedding: Embedding) -> str:
 async def fill_until_failing(
     memory: Memory, embedding: Embedding, *, patience: float = FAILING_SECONDS
 ) -> None:
-    """Have a vector for every text, until whoever makes them has failed for `patience` seconds.
+    """Embed every text, until all providers have failed for `patience` seconds.
 
-    What goes wrong is told by the searches that follow.
+    The searches that follow report errors.
     """
     if embedding.embedder is None:
         return
@@ -161,10 +158,10 @@ async def fill_until_failing(
 
 
 def format_running_work(memory: Memory, embedding: Embedding) -> str:
-    """What goes on just now and how far it is, in one line; "" for nothing."""
+    """Describe running work and its progress in one line; "" for none."""
     fetching = embedding.fetching
     said = [format_progress(job) for job in memory.jobs()]
-    return "; ".join([f"fetching the model: {format_download(fetching)}", *said] if fetching else said)
+    return "; ".join([f"downloading the model: {format_download(fetching)}", *said] if fetching else said)
 
 
 @contextmanager
@@ -175,7 +172,7 @@ def _open_input(name: str) -> Iterator[TextIO]:
     try:
         stream = open(name, encoding="utf-8-sig", errors="replace")  # noqa: PTH123, SIM115
     except (OSError, ValueError) as error:
-        raise CommandFailed(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise CommandFailed(f"{name} can't be read: {getattr(error, 'strerror', None) or error}") from error
     with stream:
         yield stream
 
@@ -212,7 +209,7 @@ async def _get(memory: Memory, options: argparse.Namespace) -> None:
     elif sys.stdout.isatty():
         _print(note.text.rstrip("\n"))
     else:
-        sys.stdout.write(note.text)  # whoever reads this gets the note as it is
+        sys.stdout.write(note.text)  # a program gets the note unchanged
 
 
 async def _write(memory: Memory, options: argparse.Namespace) -> None:
@@ -227,13 +224,13 @@ async def _write(memory: Memory, options: argparse.Namespace) -> None:
 async def _index(memory: Memory, options: argparse.Namespace, embedding: Embedding) -> None:
     async with show_progress(lambda: format_running_work(memory, embedding)):
         report = await memory.sync(rebuild=options.rebuild, whole=True)
-    # The notes are indexed and can be found by their words: without vectors that is no failure.
+    # Without vectors the notes are still indexed and found by their words, so this is no failure.
     problem = ""
     if options.no_cache:
         try:
             await memory.forget_vectors()
         except EmbeddingError as error:
-            problem = f"kept as they are: {error}"
+            problem = f"the old ones were kept: {error}"
     problem = problem or await _fill_vectors(memory, embedding)
     status = await memory.status()
     problem = problem or status.embedding_problem
@@ -247,17 +244,17 @@ async def _index(memory: Memory, options: argparse.Namespace, embedding: Embeddi
         _print_json({**asdict(report), "vectors": vectors})
         return
     _print(
-        f"Indexed in {report.seconds:.1f} s: {report.added} new, {report.changed} changed, {report.removed} gone."
+        f"Indexed in {report.seconds:.1f} s: {report.added} new, {report.changed} changed, {report.removed} removed."
     )
     if problem and status.embedding_serving and not status.missing_vectors:
         _print(
-            f"Vectors: for {status.chunks_with_embedding} of {status.total_chunks} chunks, "
+            f"Vectors: {status.chunks_with_embedding} of {status.total_chunks} chunks, "
             f"made by the fallback {status.embedding_serving}: {problem}"
         )
     elif problem:
         _print(f"Vectors: {status.missing_vectors or 'none'} missing: {problem}")
     elif status.vector_search_enabled:
-        _print(f"Vectors: of {status.chunks_with_embedding} chunks out of {status.total_chunks}.")
+        _print(f"Vectors: {status.chunks_with_embedding} of {status.total_chunks} chunks.")
     _print_problems(report.problems)
 
 

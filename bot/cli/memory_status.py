@@ -1,4 +1,4 @@
-"""Pure: what the memory holds, as the lines of `commonplace memory status`."""
+"""The lines of `commonplace memory status`; pure."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -8,11 +8,11 @@ from bot.progress import format_progress
 from memory.memory import MemoryStatus
 
 WIDTH = 14
-"""Of the names at the left."""
+"""Of the column of names, in characters."""
 
 
 def status_lines(status: MemoryStatus, *, now: datetime) -> Iterator[str]:
-    """All of it but the problems with notes; moments are shown on the clock of `now`."""
+    """Yield all lines except the problems with notes; times are shown in the zone of `now`."""
     for name, value in _format_facts(status, now):
         yield f"{name:{WIDTH}}{value}"
 
@@ -22,9 +22,9 @@ def _format_facts(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, st
     yield "chunks", _format_count(status.total_chunks)
     yield "index", status.index
     if status.index_problem:
-        yield "not usable", status.index_problem
+        yield "index error", status.index_problem
     yield "search", _describe_search(status)
-    yield "words", status.fts
+    yield "text search", status.fts
     for name, value in _describe_vectors(status, now):
         if value:
             yield name, value
@@ -47,13 +47,13 @@ def _describe_vectors(status: MemoryStatus, now: datetime) -> Iterator[tuple[str
     if not status.vector_search_enabled:
         return
     yield "model", status.embedding_model
-    yield "dimensions", str(status.dimensions or "not known before the first answer")
+    yield "dimensions", str(status.dimensions or "unknown until the first answer")
     yield "fallback", status.embedding_fallback
     if status.embedding_fallback:
         now_by = " ".join(filter(None, (status.embedding_serving, status.embedding_serving_model)))
-        yield "now made by", now_by or phrases.NOBODY
+        yield "in use now", now_by or phrases.NOBODY
     vectors, cache = status.chunks_with_embedding, status.cache
-    some = f"of {vectors} chunks; {status.missing_vectors} texts have none"
+    some = f"{vectors} chunks; {status.missing_vectors} missing"
     yield "vectors", phrases.NOT_KNOWN if vectors is None else some
     yield "compared by", "; ".join(filter(None, (status.vector_backend, status.vector_backend_reason)))
     kept = f"{cache.entries} vectors, {cache.hits} hits, {cache.misses} misses"
@@ -65,7 +65,7 @@ def _format_count(number: int | None) -> str:
 
 
 def _format_moment(at: str, now: datetime) -> str:
-    """An ISO 8601 moment on the owner's clock, which need not be that of this machine; "" for none."""
+    """Format an ISO 8601 time in the owner's zone, which may differ from the machine's; "" for none."""
     if not at:
         return ""
     local = datetime.fromisoformat(at).astimezone(now.tzinfo)

@@ -1,4 +1,4 @@
-"""How a command ends: its exit code, and one line where something is wrong."""
+"""How a command ends: exit codes, errors, and the line that reports one."""
 
 import sys
 
@@ -7,7 +7,7 @@ PROGRAM = "commonplace"
 
 
 class CommandFailed(Exception):
-    """The work could not be done; the text is one line for people."""
+    """The command failed; the text is one line for people."""
 
 
 class WrongUsage(Exception):
@@ -15,7 +15,7 @@ class WrongUsage(Exception):
 
 
 def print_error(text: str, code: int = FAILED) -> int:
-    """Say in one line on standard error what is wrong; return the exit code."""
+    """Print one line to standard error and return the exit code."""
     from bot.sanitize import one_line
 
     sys.stderr.write(f"{PROGRAM}: {one_line(text, limit=2000)}\n")

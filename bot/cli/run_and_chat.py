@@ -1,4 +1,4 @@
-"""`commonplace run` and `commonplace chat`: from the command line to the composition root."""
+"""`commonplace run` and `commonplace chat`."""
 
 import argparse
 import sys
@@ -20,7 +20,7 @@ from memory.redaction import remove_secrets
 
 
 async def run_talk(options: argparse.Namespace, settings: Settings) -> int:
-    """Do it to its end; raise CommandFailed or WrongUsage where that is not possible."""
+    """Run the command to its end and return the exit code. Raises CommandFailed and WrongUsage."""
     try:
         if options.command == "run":
             with hold_workspace(settings):
@@ -31,7 +31,7 @@ async def run_talk(options: argparse.Namespace, settings: Settings) -> int:
         elif options.message.strip():
             await app.ask_once(settings, options.message, session=_session_name(options.session))
         else:
-            raise WrongUsage("chat -m needs something to say")
+            raise WrongUsage("chat -m needs a message")
     except ModelError as error:
         # A provider's own words may quote the key.
         told = remove_secrets(str(error), collect_secrets(settings))
@@ -43,9 +43,9 @@ async def run_talk(options: argparse.Namespace, settings: Settings) -> int:
 
 @contextmanager
 def _warn_about_company(settings: Settings, session: str) -> Iterator[str]:
-    """Tell whoever sits at a terminal where somebody else is in the same conversation just now."""
+    """Warn at a terminal if another one is in the same conversation; yield the session's name."""
     with ExitStack() as stack:
-        with suppress(OSError):  # whoever opens the workspace says what is wrong with it
+        with suppress(OSError):  # opening the workspace will report what is wrong
             locks = settings.private_folder / "locks"
             others = stack.enter_context(occupy_chat(locks, ChatId(TERMINAL, session)))
             if others and sys.stdin.isatty() and sys.stdout.isatty():
@@ -55,5 +55,5 @@ def _warn_about_company(settings: Settings, session: str) -> Iterator[str]:
 
 def _session_name(name: str) -> str:
     if not name.strip() or not name.isprintable():
-        raise WrongUsage(f"chat --session needs a name, which {name!r} is not")
+        raise WrongUsage(f"chat --session needs a name, but {name!r} isn't one")
     return name.strip()

@@ -1,4 +1,4 @@
-"""The slash commands about the house itself: a backup, and the settings."""
+"""Slash commands for administration: make a backup, show and reload the settings."""
 
 import json
 import logging
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_VALUE_CHARS = 200
-"""Of a setting, as it is shown, in characters."""
+"""The longest value of a setting that is shown."""
 
 
 async def make_backup(call: CommandCall, services: Services) -> str:
-    """Write an archive and name it; nothing of what is in it goes to the chat."""
+    """Write a backup archive and return its path; its content is never shown in the chat."""
     from bot.archives.errors import BackupError
 
     try:
-        # With the time: a state.db that is begun anew counts its messages from 1 again.
+        # With the time, because a new state.db numbers its messages from 1 again.
         made = await services.backups.make(key=f"{call.key} {call.message.sent_at.isoformat()}")
     except BackupError as fault:
         return phrases.NOT_BACKED_UP.format(reason=fault)
@@ -42,7 +42,7 @@ async def make_backup(call: CommandCall, services: Services) -> str:
 
 
 async def show_config(call: CommandCall, services: Services) -> str:
-    """List the settings that are not as they come, of secrets only that they are set; or read them anew."""
+    """List the settings that differ from their defaults, without the text of secrets; or reload them."""
     from bot.log import collect_secrets
     from memory.redaction import remove_secrets
 
@@ -53,9 +53,7 @@ async def show_config(call: CommandCall, services: Services) -> str:
             f"{told} {phrases.CONFIG_IN_SERVICE_TOO}" if at_terminal and _reload_service(services) else told
         )
     settings = services.settings
-    secrets = collect_secrets(
-        settings
-    )  # such as the password within an address, which is cut short only afterwards
+    secrets = collect_secrets(settings)  # removed before a long value is cut
     rows = [
         phrases.CONFIG_ROW.format(
             key=key, value=one_line(remove_secrets(value, secrets), limit=MAX_VALUE_CHARS)
@@ -66,7 +64,7 @@ async def show_config(call: CommandCall, services: Services) -> str:
     text = phrases.CONFIG.format(
         file=settings.file or phrases.CONFIG_NO_FILE,
         workspace=settings.workspace,
-        rows="\n".join(rows) or phrases.CONFIG_NOTHING,
+        settings=phrases.CONFIG_ROWS.format(rows="\n".join(rows)) if rows else phrases.CONFIG_NOTHING,
     )
     text = "\n\n".join(filter(None, (text, await _pending_changes(services))))
     return remove_secrets(text, secrets)
@@ -86,7 +84,7 @@ async def _reload(services: Services) -> str:
 
 
 def _reload_service(services: Services) -> bool:
-    """Have the service beside this chat reload too; return whether one runs that is another process."""
+    """Tell a service in another process to reload too; return whether there was one."""
     pid = service_pid(services.settings.private_folder / "locks")
     if pid is None or pid == os.getpid():
         return False
@@ -98,7 +96,7 @@ def _reload_service(services: Services) -> bool:
 
 
 async def _pending_changes(services: Services) -> str:
-    """What file and environment say by now that is not in force."""
+    """Describe changes in the settings file and the environment that are not active yet."""
     try:
         changes = await services.current.pending_changes()
     except ConfigError as error:
@@ -110,7 +108,7 @@ async def _pending_changes(services: Services) -> str:
 
 
 def list_changed_settings(section: "BaseModel", keys: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Every setting that differs from its default, by its whole key, as TOML has it; a secret's text is not shown."""
+    """Yield key and TOML value of each setting that differs from its default; the text of secrets is hidden."""
     from pydantic import BaseModel
 
     from bot.config.errors import format_key

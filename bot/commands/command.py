@@ -1,4 +1,4 @@
-"""Slash commands: what one is, how a line is read as one, who may use it, what to say when it does not fit."""
+"""Slash commands: their description, parsing, permissions, and usage errors."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One thing that may follow a command's name."""
+    """One argument of a command."""
 
     name: str
     help: str
     required: bool = True
     type: Literal["word", "text"] = "text"
-    """`word` ends at white space; `text` is all the rest and can only come last."""
+    """`word` ends at white space; `text` takes all the rest and must come last."""
     choices: tuple[str, ...] = ()
     shown: str = ""
-    """What stands for it in a usage line, where not its name or choices."""
+    """Its placeholder in a usage line, if not its name or its choices."""
 
     @property
     def usage(self) -> str:
-        """As in a usage line: `QUERY`, `[status|search]`."""
+        """The option in a usage line: `QUERY`, `[status|search]`."""
         shown = self.shown or "|".join(self.choices) or self.name.upper()
         return shown if self.required else f"[{shown}]"
 
@@ -39,37 +39,37 @@ async def _nothing_runs(chat: ChatId, *, before: int = 0) -> bool:
 
 
 class StopTurn(Protocol):
-    """End the turn that runs in a chat."""
+    """Stop the turn that is running in a chat."""
 
     async def __call__(self, chat: ChatId, *, before: int = 0) -> bool:
-        """Tell whether there was one; `before`: only one that was begun by a message of a lesser number."""
+        """Return whether there was one; `before`: only stop one started by a message with a lower number."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CommandCall:
-    """One use of a command by somebody who may."""
+    """One use of a command by somebody who is allowed to use it."""
 
     message: IncomingMessage
     standing: Standing
     options: Mapping[str, str]
-    """By name; those that were not given are absent."""
+    """By name; without those that were not given."""
     key: str
-    """Names this use for ever: the same when it is run again after a crash."""
+    """Identifies this use: the same when it runs again after a crash."""
     number: int = 0
-    """Its message's in the inbox, in the order of arrival; 0 where it has no place there."""
+    """The number of its message in the inbox, in order of arrival; 0 if it is not there."""
     stop: StopTurn = _nothing_runs
     """For `/stop`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryLast:
-    """What a command gives back that wants the latest message answered again."""
+    """The result of a command after which the latest message is answered again."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandReply:
-    """What a command answers, where there is something to choose from; the text alone says how, too."""
+    """An answer with buttons; the text alone says how to choose, too."""
 
     text: str
     choices: tuple[Choice, ...] = ()
@@ -80,7 +80,7 @@ Handler = Callable[[CommandCall, "Services"], Awaitable[str | CommandReply | Ret
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One row of the table that `/help`, the channels' menus and docs/commands.md are printed from."""
+    """One row of the table behind `/help`, the channels' menus and docs/commands.md."""
 
     name: str
     help: str
@@ -89,24 +89,24 @@ class Command:
     owner_only: bool = False
     uses_memory: bool = False
     also_closed: tuple[str, ...] = ()
-    """Of a command that uses the memory: actions that may be done where the memory is closed, in a room."""
+    """Actions of a command that uses the memory which are allowed in a room where memory is off."""
     at_once: bool = False
-    """Runs beside the turn that its chat is busy with instead of after it."""
+    """Whether it runs at once instead of after the turn that its chat is busy with."""
     example: str = ""
-    """What somebody might type, shown where it was not understood."""
+    """A line that somebody might type, shown with the usage."""
     only_tells: bool = False
-    """Changes nothing: where a person waits, it need not wait for the turn that runs either."""
+    """Whether it changes nothing, so that it need not wait for a running turn."""
     whatever_follows: bool = False
-    """What follows is not looked at, such as what a link to the bot brings along: `/start from_the_website`."""
+    """Whether the rest of the line is ignored, such as the payload of a link: `/start from_the_website`."""
 
     @property
     def usage(self) -> str:
-        """`/recall QUERY`."""
+        """The usage line: `/recall QUERY`."""
         return " ".join([f"/{self.name}", *(option.usage for option in self.options)])
 
     @property
     def needs(self) -> Standing:
-        """The least standing that may use it."""
+        """The lowest standing that may use it."""
         if self.owner_only:
             return Standing.OWNER
         return Standing.ALLOWED if self.uses_memory else Standing.GUEST
@@ -116,33 +116,33 @@ _LINE = re.compile(r"\s*/([A-Za-z][A-Za-z0-9_]*)(?:@\w+)?(?:\s+(.*))?", re.DOTAL
 
 
 def split_command(text: str) -> tuple[str, str] | None:
-    """Name and rest of `/name@bot rest`; None where the text is no command (`/etc/hosts` is none)."""
+    """Split `/name@bot rest` into name and rest; None if the text is not a command (such as `/etc/hosts`)."""
     match = _LINE.fullmatch(text)
     return (match[1].lower(), (match[2] or "").strip()) if match else None
 
 
 def command_in(message: IncomingMessage) -> tuple[str, str] | None:
-    """The command that somebody gives with a message; None where it is none, or somebody else's words."""
+    """Split the command in a message into name and rest; None if there is none or the message is forwarded."""
     return None if message.forwarded_from else split_command(message.text)
 
 
 def commands_for(standing: Standing, commands: Iterable[Command]) -> list[Command]:
-    """The commands that somebody of this standing may see and use."""
+    """Return the commands that a person of this standing may see and use."""
     return [command for command in commands if standing >= command.needs]
 
 
 class WrongCommandUsage(Exception):
-    """The options do not fit; the text tells how they would."""
+    """The options do not fit; the text shows the usage."""
 
     def __init__(self, command: Command) -> None:
-        told = [phrases.USAGE.format(usage=command.usage, help=command.help)]
+        told = [phrases.USAGE.format(usage=command.usage)]
         if command.example:
             told.append(phrases.USAGE_EXAMPLE.format(example=command.example))
         super().__init__(". ".join(told))
 
 
 def read_options(command: Command, rest: str) -> dict[str, str]:
-    """Lay the words after a command's name onto its options; raise WrongUse where they do not fit."""
+    """Assign the words after a command's name to its options. Raises WrongCommandUsage."""
     found: dict[str, str] = {}
     for option in command.options:
         if option.type == "word":
@@ -172,7 +172,7 @@ async def run_command(
     stop: StopTurn = _nothing_runs,
     services: "Services",
 ) -> str | CommandReply | RetryLast:
-    """Answer `/name rest`. A command that the person may not use is told of no more than one that does not exist."""
+    """Run `/name rest`. A command that the person may not use is treated like one that does not exist."""
     usable = {command.name: command for command in commands_for(standing, services.commands)}
     command = usable.get(name)
     if command is None:
@@ -187,7 +187,7 @@ async def run_command(
 
 
 def explain_unknown_command(name: str, usable: Iterable[str]) -> str:
-    """What to answer to a command that is not there (or not for this person), with the nearest one that is."""
+    """Return the answer to an unknown command, or one that is not for this person, with the nearest match."""
     from difflib import get_close_matches
 
     near = get_close_matches(name, list(usable), n=1, cutoff=0.6)

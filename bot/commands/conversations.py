@@ -1,4 +1,4 @@
-"""The slash commands about the conversation itself: begin a new one, shorten this one, note what matters of it."""
+"""Slash commands for the conversation: start a new one, compact it, note what matters."""
 
 from bot import phrases
 from bot.access import Standing
@@ -8,14 +8,14 @@ from bot.services import Services
 
 
 async def start_new_conversation(call: CommandCall, services: Services) -> str:
-    """Note what matters and end the conversation; the next message begins another."""
+    """Note what matters and end the conversation; the next message starts another."""
     may_note = await _may_write_notes(call, services)
     flushed = await services.compactor.end(call.message.chat, flush=may_note, key=call.key)
     return " ".join(filter(None, [phrases.NEW, flushed.text if flushed.notice else ""]))
 
 
 async def compact_conversation(call: CommandCall, services: Services) -> str:
-    """Note what matters, and put a summary in the place of all but the latest turn."""
+    """Note what matters, and replace all but the latest turn by a summary."""
     may_note = await _may_write_notes(call, services)
     conversation = await _conversation(call, services)
     done = await services.compactor.compact(conversation, cause="asked", flush=may_note, key=call.key)
@@ -23,7 +23,7 @@ async def compact_conversation(call: CommandCall, services: Services) -> str:
 
 
 async def flush_notes(call: CommandCall, services: Services) -> str:
-    """Note what matters; the conversation goes on as it is."""
+    """Note what matters; the conversation continues unchanged."""
     if not await _may_write_notes(call, services):
         return phrases.NOT_NOTED_HERE
     conversation = await _conversation(call, services)
@@ -37,7 +37,7 @@ async def _conversation(call: CommandCall, services: Services) -> Conversation:
 
 
 async def _may_write_notes(call: CommandCall, services: Services) -> bool:
-    """Whether what is said here may go into the notes; not what guests say, nor where others listen unasked for."""
+    """Return whether what is said here may be noted: not from guests, nor in rooms where memory is off."""
     message = call.message
     is_open = await services.access.is_memory_open(message)
     may = is_open and (message.in_room or call.standing >= Standing.ALLOWED)

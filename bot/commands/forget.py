@@ -1,4 +1,4 @@
-"""`/forget`: show what is known about something, and remove it everywhere once that is confirmed."""
+"""`/forget`: show what is known about something, and remove it everywhere once confirmed."""
 
 import re
 
@@ -21,11 +21,11 @@ from memory.forgetting import NoteLines
 _CONFIRMED = re.compile(r"yes\s+(\w{4})", re.IGNORECASE)
 _YES_WITHOUT_CODE = re.compile(r"yes[.!]?", re.IGNORECASE)
 _CANCELLED = re.compile(f"no ([{CODE_CHARS}]{{4}})")
-"""In capitals, as a button says it: `no milk` is something to forget."""
+"""Capitals only, as a button sends it: `no milk` is a query."""
 
 
 async def forget(call: CommandCall, services: Services) -> str | CommandReply:
-    """Find it, or with the code that was shown, remove it or leave it."""
+    """Show what matches; or, given the code that was shown, remove or keep it."""
     asked, chat, person = call.options["query"], call.message.chat, call.message.sender
     if _YES_WITHOUT_CODE.fullmatch(asked.strip()):
         return phrases.FORGET_WHICH_CODE
@@ -34,7 +34,7 @@ async def forget(call: CommandCall, services: Services) -> str | CommandReply:
     code = _CONFIRMED.fullmatch(asked.strip())
     try:
         if code:
-            # With the time: a state.db that is begun anew counts its messages from 1 again.
+            # With the time, because a new state.db numbers its messages from 1 again.
             key = f"{call.key} {call.message.sent_at.isoformat()}"
             done = await services.forgetting.confirm(code[1], chat=chat, person=person, key=key)
             return _format_outcome(done, code[1].upper(), is_shared=services.memory.index_file is None)
@@ -71,7 +71,7 @@ def _format_found(found: FoundText) -> CommandReply:
 
 
 def _format_outcome(done: ForgetOutcome, code: str, *, is_shared: bool) -> str:
-    """In words; `is_shared`: other instances may have the same notes, and conversations of their own."""
+    """Describe what was removed; `is_shared`: other instances may share the notes and have their own conversations."""
     counts = {"lines": done.lines, "messages": done.messages, "elsewhere": done.elsewhere}
     if done.fault:
         told = [phrases.FORGOTTEN_IN_PART.format(fault=done.fault, **counts)]

@@ -1,4 +1,4 @@
-"""The slash commands of every day: help, stop, status."""
+"""The slash commands `/help`, `/stop` and `/status`."""
 
 from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 async def show_help(call: CommandCall, services: Services) -> str:
-    """List what this person may use, or tell of one of these all that there is."""
+    """List the commands that this person may use, or describe one of them."""
     usable = {command.name: command for command in commands_for(call.standing, services.commands)}
     if wanted := call.options.get("command", "").removeprefix("/").lower():
         return (
@@ -40,17 +40,16 @@ def _describe_command(command: Command) -> str:
 
 
 async def stop_turn(call: CommandCall, services: Services) -> str:
-    """End the running turn of the chat."""
+    """Stop the running turn of the chat."""
     stopped = await call.stop(call.message.chat, before=call.number)
     return phrases.STOPPED if stopped else phrases.NOTHING_RUNS
 
 
 async def show_status(call: CommandCall, services: Services) -> str:
-    """Name the model, the chat, what the memory holds, and how it is searched; the owner is told why so.
+    """Show the model, the chat, and the size and search mode of the memory; owners also see the reasons.
 
-    If the latest call of every model failed, the failure and its remedy take the model's place.
-
-    Guests are told nothing of the memory.
+    If the latest call of every model failed, the failure and its fix replace the model's name.
+    Guests learn nothing about the memory.
     """
     owner = call.standing is Standing.OWNER
     model = await _describe_model(call, services, is_owner=owner)
@@ -76,7 +75,7 @@ async def show_status(call: CommandCall, services: Services) -> str:
 
 
 async def _describe_model(call: CommandCall, services: Services, *, is_owner: bool) -> str:
-    """Name the model that answers here, or why none does."""
+    """Return the model that answers here, or why none does."""
     await services.model.health.refresh()
     chosen = await services.state.read_chosen_model(str(call.message.chat))
     if failing := failing_models(services.model.plan, services.model.health, prefer=chosen):
@@ -87,7 +86,7 @@ async def _describe_model(call: CommandCall, services: Services, *, is_owner: bo
 
 
 async def _load_instance_status(services: Services) -> "InstanceStatus | None":
-    """How the instances stand, also where this process is a chat beside them; None where there are no others."""
+    """Load the state of all instances, also from a terminal chat beside them; None without a shared index."""
     if instance := services.instance():
         return instance
     if not services.settings.index.url.get_secret_value():
@@ -98,7 +97,7 @@ async def _load_instance_status(services: Services) -> "InstanceStatus | None":
 
 
 def _describe_leases(instance: "InstanceStatus", now: datetime) -> Iterator[str]:
-    """Which one answers, and a line for each lease that somebody has, or may have."""
+    """Yield a line for this instance and one for each lease that is held or may be."""
     from bot.cluster.status import format_lease_name
 
     if instance.name:
@@ -120,7 +119,7 @@ def _describe_leases(instance: "InstanceStatus", now: datetime) -> Iterator[str]
 
 
 async def _describe_channels(services: Services) -> AsyncIterator[str]:
-    """A line for each channel with which something is not as it should be, and for what could not be read."""
+    """Yield a line for each channel that has a problem, and for messages that could not be read."""
     for name, health in services.channels.health().items():
         channel = name.capitalize()
         if health.detail:

@@ -1,4 +1,4 @@
-"""The slash commands about the memory: noting, finding, and looking after it."""
+"""Slash commands for the memory: note, search, and maintain it."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from memory.search import SearchResults
 
 MemoryAction = Callable[[CommandCall, Services, str], Awaitable[str]]
-"""Something that `/memory` does; the text is what follows its name."""
+"""An action of `/memory`; it gets the text after its name."""
 
 _CORE = re.compile(r"core\s*[:：]\s*", re.IGNORECASE)
-"""Before what goes into MEMORY.md."""
+"""The prefix of text for MEMORY.md."""
 
 
 async def remember(call: CommandCall, services: Services) -> str:
-    """Write a line into today's log, what is said in a voice message too; file documents as notes of their own.
+    """Note text, and the transcript of a voice message, in today's log; file documents as separate notes.
 
-    What an owner begins with `core:` goes into MEMORY.md.
+    An owner's text that starts with `core:` goes into MEMORY.md.
     """
     text = call.options.get("text", "")
     target: WriteTarget = "daily"
@@ -61,11 +61,11 @@ async def remember(call: CommandCall, services: Services) -> str:
 async def _save_attachments(
     call: CommandCall, filing: "DocumentSaver", text: str, *, may_be_title: bool
 ) -> tuple[list[str], list[str]]:
-    """File what came along; give the words that are to be noted beside it, and what there is to tell."""
+    """File the attachments; return the text to note and the messages for the person."""
     from bot.attachments.document_note import is_title
     from bot.attachments.markup import display_name
     from bot.attachments.save_document import (
-        DocumentNotSaved,  # with httpx, for nothing where no channel has documents
+        DocumentNotSaved,  # loads httpx, which most calls do not need
     )
 
     words, told, named = [text] if text else [], list[str](), False
@@ -87,7 +87,7 @@ async def _save_attachments(
 
 
 async def recall(call: CommandCall, services: Services) -> str:
-    """Show the passages that fit; why meaning did not count may name files and addresses, and is the owner's."""
+    """Show matching passages; only owners see why semantic search failed, since that may name files and addresses."""
     results = await services.memory.search(call.options["query"])
     if results.notice and call.standing is not Standing.OWNER:
         results = replace(results, notice=phrases.SEARCHED.format(how=phrases.BY_WORDS_FOR_NOW))
@@ -95,7 +95,7 @@ async def recall(call: CommandCall, services: Services) -> str:
 
 
 async def manage_memory(call: CommandCall, services: Services) -> str:
-    """Do one of `MEMORY_ACTIONS`; without one, show the status."""
+    """Run one of `MEMORY_ACTIONS`; show the status if none is given."""
     action = MEMORY_ACTIONS[call.options.get("action", "status")]
     return await action(call, services, call.options.get("what", ""))
 
@@ -133,8 +133,8 @@ async def _turn_off(call: CommandCall, services: Services, what: str) -> str:
 async def _open_memory(call: CommandCall, services: Services, *, memory: bool) -> str:
     if not call.message.in_room:
         return phrases.MEMORY_ALWAYS_ON
-    if not memory:  # what was recalled in this conversation would be told on
-        # Ended before it is closed: after a crash between the two it would not be known that it was open.
+    if not memory:  # what was recalled would still be in the conversation
+        # In this order: after a crash between the two, nobody would know that memory was on.
         was_open = await services.access.is_memory_open(call.message)
         await services.compactor.end_later(call.message.chat, flush=was_open, key=call.key)
     await services.access.open_memory(call.message.chat, memory=memory)
@@ -142,7 +142,7 @@ async def _open_memory(call: CommandCall, services: Services, *, memory: bool) -
 
 
 async def _rebuild(call: CommandCall, services: Services, what: str) -> str:
-    """Have the index built anew; where somebody else has begun that, on the status page perhaps, it is the same one."""
+    """Rebuild the index, or join a rebuild that is already running."""
     del call, what
     joined, work = services.rebuilding.is_running, services.rebuilding.run()
     report = await work
@@ -153,7 +153,7 @@ async def _rebuild(call: CommandCall, services: Services, what: str) -> str:
 
 
 async def reindex(call: CommandCall, services: Services) -> str:
-    """Look at all notes now; the vectors of what is new follow."""
+    """Scan all notes now; vectors for new text follow in the background."""
     del call
     report = await services.memory.sync(whole=True)
     counts = {"added": report.added, "changed": report.changed, "removed": report.removed}
@@ -161,12 +161,12 @@ async def reindex(call: CommandCall, services: Services) -> str:
 
 
 def format_count(count: int | None) -> str:
-    """A number, or that nobody knows it just now."""
+    """Format a number, or say that it is unknown."""
     return phrases.NOT_KNOWN if count is None else str(count)
 
 
 def describe_search(status: "MemoryStatus", *, why: bool) -> str:
-    """By meaning or not; the reason may name files and addresses, so not everybody is told it."""
+    """Describe the search mode; `why`: add the reason, which may name files and addresses."""
     if status.index_problem:
         return phrases.BY_FILES_FOR_NOW
     if status.vector_search_enabled and not status.embedding_serving:
@@ -185,14 +185,14 @@ def describe_search(status: "MemoryStatus", *, why: bool) -> str:
 
 
 def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[str]":
-    """A line each on the index where it fails, vectors, watch, failed tasks, regular look, and what runs now."""
+    """Yield a line each on index problems, vectors, watcher, failed tasks, nightly jobs and running work."""
     upkeep, now, redact_server_address = (
         services.upkeep,
         services.now(),
         services.memory.redact_server_address,
     )
     if status.index_problem:
-        # Where a server is, its own words may tell: that is nothing for a chat.
+        # The server's own message may contain its address.
         away = status.index_on_server
         yield phrases.INDEX_AWAY if away else phrases.INDEX_PROBLEM.format(problem=status.index_problem)
     if status.vector_search_enabled and status.missing_vectors is not None:
@@ -234,7 +234,7 @@ def _format_last_run(job: "JobStatus", now: datetime) -> str:
 
 
 def _format_time(moment: str, now: datetime) -> str:
-    """An ISO 8601 moment on the owner's clock; "" for none."""
+    """Format an ISO 8601 time in the owner's time zone; "" for none."""
     return moment_in_short(datetime.fromisoformat(moment), now) if moment else ""
 
 
@@ -252,7 +252,7 @@ def _describe_vectors(missing: int, status: "MemoryStatus", now: datetime) -> st
 
 
 def format_passages(results: "SearchResults") -> str:
-    """Format hits as Markdown: place, headings, and the passage as a quotation."""
+    """Format hits as Markdown: note reference, heading, and the passage as a quotation."""
     shown = []
     for hit in results.hits:
         heading = f" {hit.heading}" if hit.heading else ""
@@ -278,4 +278,4 @@ MEMORY_ACTIONS: Mapping[str, MemoryAction] = {
     "on": _turn_on,
     "off": _turn_off,
 }
-"""What may follow `/memory`, in the order in which it is offered."""
+"""The actions of `/memory`, in the order in which they are offered."""

@@ -1,4 +1,4 @@
-"""`/memory cache clear`: vectors that are kept although no note needs them now."""
+"""`/memory cache clear`: remove cached vectors that no note needs."""
 
 from bot import phrases
 from bot.commands.command import CommandCall
@@ -6,7 +6,7 @@ from bot.services import Services
 
 
 async def manage_cache(call: CommandCall, services: Services, what: str) -> str:
-    """Clear the cache, or say how."""
+    """Clear the cache, or show the usage."""
     del call
     if what.strip().lower() != "clear":
         return phrases.CACHE_WHAT

@@ -1,4 +1,4 @@
-"""The slash commands about language models: which one answers, how they fare, what they cost, and asking again."""
+"""Slash commands for language models: choose one, show their state and token use, ask again."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -20,11 +20,11 @@ from bot.timeparse import moment_in_short
 AUTOMATIC = "auto"
 USAGE_DAYS = 30
 MOST_CHOICES = 20
-"""Of more models the first ones are offered; the rest can be named."""
+"""The most models that are offered as buttons; others can be named."""
 
 
 async def choose_model(call: CommandCall, services: Services) -> str | CommandReply:
-    """Tell which model answers in this chat, choose one, or end the choice."""
+    """Show or choose the model of this chat, or go back to the usual order."""
     wanted, chat = call.options.get("name", ""), str(call.message.chat)
     names = list(services.model.plan.candidates)
     rows = _format_rows(names)
@@ -64,15 +64,15 @@ async def choose_model(call: CommandCall, services: Services) -> str | CommandRe
         return CommandReply(told, _choices(names, names))
     (name,) = meant
     await services.state.choose_model(chat, name)
-    if call.standing >= Standing.ALLOWED:  # it concerns everybody
+    if call.standing >= Standing.ALLOWED:  # affects everybody, so not for guests
         await services.model.health.reset(name)
     return phrases.MODEL_CHOSEN.format(model=name)
 
 
 def match_models(wanted: str, names: Sequence[str]) -> list[str]:
-    """Those that may be meant: by the whole name, else by the name without the provider, else by a part of it.
+    """Return the models that match: by whole name, else by name without the provider, else by a part of it.
 
-    Of several with one name without the provider, the one of the model's own maker is meant.
+    If several share a name without the provider, the one from the model's maker matches.
     """
     wanted = wanted.strip().lower()
     for is_meant in (
@@ -86,11 +86,11 @@ def match_models(wanted: str, names: Sequence[str]) -> list[str]:
 
 
 def choosing_command(name: str, names: Sequence[str]) -> str | None:
-    """The command that chooses one of these models, by a part of its name where the whole does not fit on a button.
+    """Return the `/model` command for one of these models, with a part of its name if a button needs that.
 
-    None where no part that fits means this one alone.
+    None if no part that fits is unique.
     """
-    ends = (name[start:] for start in range(len(name)))  # what tells models apart stands there, mostly
+    ends = (name[start:] for start in range(len(name)))  # where model names usually differ
     beginnings = (name[:end] for end in range(len(name) - 1, 0, -1))
     for part in (*ends, *beginnings):
         line = f"/model {part}"
@@ -101,7 +101,7 @@ def choosing_command(name: str, names: Sequence[str]) -> str | None:
 
 
 def _choices(offer: Sequence[str], names: Sequence[str], chosen: str = "") -> tuple[Choice, ...]:
-    """A button for each model of `offer`, which are some of `names`."""
+    """Return a button for each model in `offer`, a subset of `names`."""
     choices = []
     for name in offer[:MOST_CHOICES]:
         phrase = phrases.CHOICE_CHOSEN if name == chosen else phrases.CHOICE
@@ -118,7 +118,7 @@ def _auto_choice(*, is_chosen: bool) -> Choice:
 
 
 async def show_models(call: CommandCall, services: Services) -> str | CommandReply:
-    """Tell how each model fares with each key, or let all of them be asked again."""
+    """Show the state of each model with each key, or clear all failures."""
     if call.options.get("action") == "reset":
         await services.model.health.reset()
         return phrases.MODELS_RESET
@@ -133,7 +133,7 @@ async def show_models(call: CommandCall, services: Services) -> str | CommandRep
 
 
 async def show_usage(call: CommandCall, services: Services) -> str:
-    """Count the tokens of today and of the last 30 days, by model."""
+    """Show the tokens used today and in the last 30 days, by model."""
     del call
     await services.model.health.write()
     today = services.now().date()
@@ -145,7 +145,7 @@ async def show_usage(call: CommandCall, services: Services) -> str:
 
 
 async def retry_last(call: CommandCall, services: Services) -> RetryLast:
-    """Have the latest message answered again."""
+    """Answer the latest message again."""
     del call, services
     return RetryLast()
 
@@ -161,7 +161,8 @@ def _format_row(status: ModelStatus, now: datetime) -> str:
     if not status.calls:
         told.append(phrases.MODELS_NEVER)
     else:
-        told.append(phrases.MODELS_CALLS.format(calls=status.calls, failures=status.failures))
+        phrase = phrases.MODELS_CALL if status.calls == 1 else phrases.MODELS_CALLS
+        told.append(phrase.format(calls=status.calls, failures=status.failures))
     if status.first_token_seconds:
         first, speed = status.first_token_seconds, status.tokens_per_second
         told.append(phrases.MODELS_SPEED.format(first=first, speed=speed))

@@ -1,4 +1,4 @@
-"""Slash commands about single notes: show one, list them, correct a line."""
+"""Slash commands for single notes: show one, list them, correct a line."""
 
 import re
 import sys
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memory.listing import NoteStat
 
 MAX_LINES = 60
-"""How much of a note `/memory get` shows at once."""
+"""The most lines that `/memory get` shows at once."""
 MAX_NOTES = 30
 MAX_FOLDERS = 20
 
@@ -26,11 +26,11 @@ _CORRECTION = re.compile(
     r"`?(?P<path>(?:(?!\.md\s).)+?):(?P<line>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?`?\s+(?P<text>\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
-"""The name of a note may have spaces in it, and no `.md` at its end."""
+"""A note's name may contain spaces and lack `.md`."""
 
 
 async def show_note(call: CommandCall, services: Services, what: str) -> str:
-    """Show a note, or the lines of it that are asked for."""
+    """Show a note, or the given lines of it."""
     del call
     if not what:
         return phrases.GET_WHAT
@@ -46,7 +46,7 @@ async def show_note(call: CommandCall, services: Services, what: str) -> str:
 
 
 async def list_notes(call: CommandCall, services: Services, what: str) -> str:
-    """List the notes in a folder and below it, the latest changes first, and the folders in it."""
+    """List the notes in and below a folder, latest change first, and its subfolders."""
     del call
     listing = await services.memory.listing()
     folder = _find_folder(what, (note.path for note in listing.notes))
@@ -63,12 +63,12 @@ async def list_notes(call: CommandCall, services: Services, what: str) -> str:
 
 
 def _find_folder(what: str, paths: Iterable[str]) -> str | None:
-    """The folder that is meant, with a slash at its end, "" for all notes; None where there is none like it."""
+    """Return the matching folder with a trailing slash, "" for all notes, or None if there is no match."""
     wanted = unescape_path(what).strip("/` ")
     if wanted in ("", "."):
         return ""
     known = {path[: at + 1] for path in paths for at, sign in enumerate(path) if sign == "/"}
-    for each in (wanted, wanted.partition("/")[2]):  # the notes' own folder may stand before it
+    for each in (wanted, wanted.partition("/")[2]):  # the memory folder's own name may come first
         if f"{each}/" in known:
             return f"{each}/"
     return next((each for each in sorted(known) if each.casefold() == f"{wanted}/".casefold()), None)
@@ -92,7 +92,7 @@ def _format_row(note: "NoteStat", now: datetime) -> str:
 
 
 async def correct_line(call: CommandCall, services: Services) -> str:
-    """Replace one line of a note; tell what stood there, which is kept in the trash."""
+    """Replace one line of a note and quote the old one, which goes to the trash."""
     wanted = _CORRECTION.fullmatch(f"{call.options['place']} {call.options['text']}")
     if wanted is None:
         return phrases.CORRECT_USAGE

@@ -1,4 +1,4 @@
-"""The slash commands about people: the welcome, and who is let in or kept out."""
+"""Slash commands for people: the welcome, and who is let in or kept out."""
 
 import re
 
@@ -10,16 +10,16 @@ from bot.services import Services
 from bot.state.access import Decision
 
 CLEAR_WORD = "clear"
-"""In the place of a code: all who wait are turned away. No code has these letters."""
+"""Typed instead of a code, it turns away everybody who is waiting. No code has these letters."""
 _DECISIONS: dict[str, Decision] = {"guest": "guest", "owner": "owner"}
-"""What may follow a code."""
+"""Words that may follow a code."""
 _PERSON = re.compile(r"([A-Za-z][A-Za-z0-9_]*):([^\s:@*<>]{1,100})")
 
 
 async def welcome(call: CommandCall, services: Services) -> str | CommandReply:
-    """Say who this is and what it can do for this person here; an owner is told who asks to be let in.
+    """Introduce the assistant; show an owner who is waiting for approval.
 
-    Who has asked before the owner first wrote could not be told of then: bots write only to whoever has.
+    Bots cannot write first, so an owner may not have heard of earlier requests.
     """
     name = services.settings.agent.name
     if call.standing >= Standing.ALLOWED and await services.access.is_memory_open(call.message):
@@ -34,11 +34,10 @@ async def welcome(call: CommandCall, services: Services) -> str | CommandReply:
 
 
 async def pair(call: CommandCall, services: Services) -> str | CommandReply:
-    """Let in the person who has a code; it may be typed in groups, and `guest` or `owner` may follow it.
+    """Let in the person with a code, which may contain spaces and be followed by `guest` or `owner`.
 
-    `clear` in its place turns away all who wait.
-
-    With `owner`, a person's id may stand for the code: they may have been let in before. Without a code, list who asks.
+    With `owner`, a person's id may replace the code. `clear` turns away everybody who is waiting; without a code,
+    list them.
     """
     at_terminal = call.message.sender.channel == TERMINAL
     if "code" not in call.options:
@@ -60,7 +59,7 @@ async def pair(call: CommandCall, services: Services) -> str | CommandReply:
 
 
 def _add_folder(told: str, services: Services) -> str:
-    """Say in which folder nobody was found: at the terminal, one may have been started beside another bot's."""
+    """Add the folder that was searched: a terminal may use another workspace than the bot."""
     return f"{told}\n\n{phrases.PAIR_LOOKED_IN.format(folder=services.settings.workspace)}"
 
 
@@ -86,7 +85,7 @@ async def _format_pending(services: Services, *, at_terminal: bool = False) -> s
 
 
 async def allow(call: CommandCall, services: Services) -> str:
-    """Let somebody talk, with the memory."""
+    """Let a person talk, with the memory."""
     person = parse_person(call.options["user"])
     if person is None:
         return phrases.WHO.format(command="allow")
@@ -94,7 +93,7 @@ async def allow(call: CommandCall, services: Services) -> str:
 
 
 async def deny(call: CommandCall, services: Services) -> str:
-    """Keep somebody out."""
+    """Keep a person out."""
     person = parse_person(call.options["user"])
     if person is None:
         return phrases.WHO.format(command="deny")
@@ -102,9 +101,9 @@ async def deny(call: CommandCall, services: Services) -> str:
 
 
 def parse_person(text: str) -> PersonId | None:
-    """Read `channel:id`; None where it is a name, a whole channel (`telegram:*`), or nothing of the kind.
+    """Parse `channel:id`; return None for anything else, such as a name or a whole channel (`telegram:*`).
 
-    A telephone writes the first letter of a word large: the channel may be in capitals. An id counts as it is.
+    The case of the channel is ignored, since phones capitalise the first letter.
     """
     match = _PERSON.fullmatch(text)
     return PersonId(match[1].lower(), match[2]) if match and match[2].isprintable() else None

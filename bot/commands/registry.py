@@ -1,4 +1,4 @@
-"""The table of all slash commands: `/help`, the channels' menus and docs/commands.md are printed from it."""
+"""The table of all slash commands, behind `/help`, the channels' menus and docs/commands.md."""
 
 from bot.commands.admin import make_backup, show_config
 from bot.commands.command import Command, Option
@@ -14,24 +14,24 @@ from bot.commands.reminders import manage_reminders, remind, schedule
 COMMANDS: tuple[Command, ...] = (
     Command(
         "help",
-        "lists the commands; with a name, tells more of one",
+        "List the commands, or explain one of them",
         show_help,
-        (Option("command", "The name of one, such as remind.", required=False, type="word"),),
+        (Option("command", "A command's name, such as remind.", required=False, type="word"),),
         only_tells=True,
     ),
-    Command("start", "says hello, and what there is", welcome, whatever_follows=True),
-    Command("new", "begins a new conversation; the memory stays", start_new_conversation),
-    Command("stop", "stops the reply that is being made", stop_turn, at_once=True),
-    Command("retry", "answers your latest message again", retry_last),
-    Command("status", "tells which model answers and what the memory holds", show_status, only_tells=True),
+    Command("start", "Show the welcome message", welcome, whatever_follows=True),
+    Command("new", "Start a new conversation; the memory stays", start_new_conversation),
+    Command("stop", "Stop the reply in progress", stop_turn, at_once=True),
+    Command("retry", "Answer your latest message again", retry_last),
+    Command("status", "Show model and memory status", show_status, only_tells=True),
     Command(
         "remember",
-        "notes something in today's log, or files a document that it is sent with or replies to",
+        "Note something in today's log, or file a document you send or reply to",
         remember,
         (
             Option(
                 "text",
-                "What to note, or a document's title. Owners: begin with core: to write to MEMORY.md.",
+                "What to note, or a document's title. Owners can start with core: to write to MEMORY.md.",
                 required=False,
                 shown="TEXT",
             ),
@@ -40,19 +40,19 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "recall",
-        "shows the notes that fit",
+        "Search the notes",
         recall,
         (Option("query", "What to look for."),),
         uses_memory=True,
     ),
     Command(
         "model",
-        "tells which model answers here, or chooses one",
+        "Show or choose the model for this chat",
         choose_model,
         (
             Option(
                 "name",
-                "A model, by its name or part of it; auto for the usual order.",
+                "A model's name or part of it; auto for the usual order.",
                 required=False,
                 shown="NAME|auto",
             ),
@@ -60,29 +60,29 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "compact",
-        "notes what matters, and sums up the earlier part of our conversation",
+        "Note what matters, and summarise our earlier conversation",
         compact_conversation,
     ),
-    Command("flush", "notes now what matters of our conversation", flush_notes, uses_memory=True),
-    Command("usage", "counts the tokens of today and of the last 30 days", show_usage, only_tells=True),
+    Command("flush", "Note what matters in our conversation now", flush_notes, uses_memory=True),
+    Command("usage", "Show the tokens used today and in the last 30 days", show_usage, only_tells=True),
     Command(
         "remind",
-        "sets a reminder in this chat, once or repeating",
+        "Set a reminder in this chat, once or repeating",
         remind,
         (
             Option("when", "20m, tomorrow 9:00, every monday 8:00, 2026-12-03 14:00 …", type="word"),
-            Option("text", "What to say then, word for word."),
+            Option("text", "What to remind you of, word for word."),
         ),
         example="/remind tomorrow 9:00 call mum",
     ),
     Command(
         "reminders",
-        "lists the upcoming reminders of this chat, or cancels some",
+        "List the upcoming reminders in this chat, or cancel some",
         manage_reminders,
         (
             Option(
                 "action",
-                "Without it, the list.",
+                "Leave it out to see the list.",
                 required=False,
                 type="word",
                 choices=("cancel",),
@@ -92,7 +92,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "schedule",
-        "has me answer a prompt in this chat at set times",
+        "Have me answer a prompt in this chat at set times",
         schedule,
         (
             Option("when", "every monday 8:00, every day at 7:30, tomorrow 9:00 …", type="word"),
@@ -103,19 +103,19 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "memory",
-        "shows the memory's state, notes and trash, searches it, rebuilds the index; on or off for rooms",
+        "Show status, notes or trash, search, rebuild the index; turn memory on or off in rooms",
         manage_memory,
         (
             Option(
                 "action",
-                "What to do; without it, status.",
+                "What to do; status if left out.",
                 required=False,
                 type="word",
                 choices=tuple(MEMORY_ACTIONS),
             ),
             Option(
                 "what",
-                "A query, a note such as 2026-11-21.md:3-9, a folder to list; for the trash: restore N.",
+                "A query, a note such as 2026-11-21.md:3-9, a folder to list, or restore N for the trash.",
                 required=False,
             ),
         ),
@@ -125,7 +125,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "correct",
-        "replaces one line of a note; the old line is kept in the trash",
+        "Replace one line of a note; the old line is kept in the trash",
         correct_line,
         (
             Option(
@@ -139,12 +139,12 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "models",
-        "shows how each model fares; reset has all of them asked again",
+        "Show how each model is doing; reset clears the failures",
         show_models,
         (
             Option(
                 "action",
-                "Without it, how they fare.",
+                "Leave it out to see how they are doing.",
                 required=False,
                 type="word",
                 choices=("reset",),
@@ -154,33 +154,33 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "allow",
-        "lets somebody talk, with the memory",
+        "Let somebody talk with me and use the memory",
         allow,
         (Option("user", "Who, by channel and id, such as telegram:123456."),),
         owner_only=True,
     ),
     Command(
         "deny",
-        "keeps somebody out",
+        "Keep somebody out",
         deny,
         (Option("user", "Who, by channel and id, such as telegram:123456."),),
         owner_only=True,
     ),
     Command(
         "pair",
-        "lets in the person who has this code; without a code, lists who is waiting",
+        "Let in the person with this code; without a code, list who is waiting",
         pair,
         (
             Option(
                 "code",
-                "The code that the person was given, or clear to empty the list; without it, the list.",
+                "The person's code, or clear to empty the list; leave it out to see the list.",
                 required=False,
                 type="word",
                 shown="CODE|clear",
             ),
             Option(
                 "guest",
-                "guest: without the memory; owner: with all commands (only at the terminal).",
+                "guest: without the memory; owner: all commands (only at the terminal).",
                 required=False,
                 shown="guest|owner",
             ),
@@ -189,28 +189,40 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "forget",
-        "shows what is known about something, and removes it everywhere once you confirm that",
+        "Show what I know about something, and remove it everywhere once you confirm",
         forget,
-        (Option("query", "What to forget: words that all stand in it. Or yes and the code that was shown."),),
+        (
+            Option(
+                "query", "Words that are all in what I should forget; or yes and the code that I showed you."
+            ),
+        ),
         owner_only=True,
         uses_memory=True,
     ),
     Command(
         "reindex",
-        "looks at all notes for what has changed",
+        "Scan all notes for changes",
         reindex,
         owner_only=True,
         uses_memory=True,
     ),
     Command(
-        "backup", "writes notes and conversations into an archive on the server", make_backup, owner_only=True
+        "backup", "Back up notes and conversations to an archive on the server", make_backup, owner_only=True
     ),
     Command(
         "config",
-        "shows the settings that differ from the defaults; reload reads them again",
+        "Show the settings that differ from the defaults; reload applies changes",
         show_config,
-        (Option("action", "What to do with them.", required=False, type="word", choices=("show", "reload")),),
+        (
+            Option(
+                "action",
+                "show (if left out) or reload.",
+                required=False,
+                type="word",
+                choices=("show", "reload"),
+            ),
+        ),
         owner_only=True,
     ),
 )
-"""In the order in which they are listed."""
+"""In the order in which `/help` lists them."""

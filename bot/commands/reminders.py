@@ -1,4 +1,4 @@
-"""The slash commands about what is to come: reminders, and prompts that are run at their times."""
+"""Slash commands for reminders and scheduled prompts."""
 
 from datetime import datetime, timedelta
 
@@ -13,11 +13,11 @@ from bot.state.reminders import ReminderRow
 from bot.timeparse import TimeParseError
 
 DELAYED_AFTER = timedelta(minutes=1)
-"""A message that is older was kept back, and "in 20 minutes" counts from when it was written."""
+"""For a message older than this, "in 20 minutes" counts from when it was written."""
 DUE_SOON = timedelta(minutes=2)
-"""What is due before that is told to the second."""
+"""A time nearer than this is shown to the second."""
 MAX_SHOWN_CHARS = 100
-"""How much of a text the list shows."""
+"""The most characters of a text that the list shows."""
 MAX_CHOICES = 8
 
 
@@ -27,7 +27,7 @@ async def remind(call: CommandCall, services: Services) -> str:
 
 
 async def schedule(call: CommandCall, services: Services) -> str:
-    """Have a prompt run as a turn in this chat at its times."""
+    """Schedule a prompt that runs as a turn in this chat."""
     return await _add(call, services, prompt=True)
 
 
@@ -67,7 +67,7 @@ async def _cancel(number: int, call: CommandCall, services: Services) -> str:
 
 
 async def _add(call: CommandCall, services: Services, *, prompt: bool) -> str:
-    row = await services.reminders.find(call.key)  # it was set before a crash, and may even be past
+    row = await services.reminders.find(call.key)  # set before a crash, and may even be past
     if row is None:
         message, now = call.message, services.now()
         asked_at = min(message.sent_at, now) if now - message.sent_at > DELAYED_AFTER else now

@@ -1,4 +1,4 @@
-"""What each slash command does, in the languages that a channel's menu can show it in."""
+"""The help of each slash command in other languages, for the channels' menus."""
 
 from collections.abc import Mapping
 
@@ -222,10 +222,10 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "config": "既定値と異なる設定を表示します",
     },
 }
-"""By language (ISO 639-1), then by the command's name; English is with the command itself."""
+"""By language (ISO 639-1), then command name; the English help is part of the command."""
 
 
 def translated_help(command: Command, language: str) -> str:
-    """What a command does, in a language such as `de` or `pt-BR`; in English where there is nothing else."""
+    """Return the help of a command in a language such as `de` or `pt-BR`, else in English."""
     known = HELP.get(language.partition("-")[0].lower(), {})
     return known.get(command.name, command.help)

@@ -1,4 +1,4 @@
-"""`/memory trash`: what edits and corrections have removed, and how it is put back."""
+"""`/memory trash`: list what edits and corrections removed, and restore it."""
 
 import re
 from typing import TYPE_CHECKING
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 MAX_LISTED = 20
 MAX_SHOWN_CHARS = 80
-"""Characters of what was removed."""
+"""The most characters of a removed text that the list shows."""
 
 _RESTORE = re.compile(r"restore\s+#?(\d{1,17})\.?", re.IGNORECASE)
 
 
 async def manage_trash(call: CommandCall, services: Services, what: str) -> str:
-    """List what was removed, newest first, or put one of it back."""
+    """List removed texts, newest first, or restore one."""
     if not what:
         return await _list(services)
     wanted = _RESTORE.fullmatch(what)
@@ -51,7 +51,7 @@ async def _list(services: Services) -> str:
 
 
 class _NotInTrash(Exception):
-    """The text says why nothing is put back."""
+    """Nothing can be restored; the text says why."""
 
 
 async def _restore(number: str, call: CommandCall, services: Services) -> str:
@@ -92,7 +92,7 @@ async def _find_removed(number: str, memory: "Memory") -> "TrashItem":
 async def _plan_restore(removed: "TrashItem", memory: "Memory") -> RestorePlan:
     text = await memory.read_trash(removed)
     is_whole = removed.is_whole
-    if not (is_whole or removed.is_exact):  # of an earlier version, which did not say
+    if not (is_whole or removed.is_exact):  # written by an earlier version, which did not record it
         is_whole = not await _note_exists(removed.note, memory)
     replaces = await memory.find_replacement(removed, block=format_block(text)) if removed.new_lines else None
     return RestorePlan(removed.file, text, removed.note, is_whole, removed.stood, replaces)
