@@ -1,4 +1,4 @@
-"""Who may do what: rules over the `[access]` section and the decisions of owners; every entry point asks here."""
+"""Access control: the `[access]` settings, owners' decisions, and pairing codes."""
 
 import hmac
 import logging
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TERMINAL = "terminal"
-"""The channel of the person at the machine, whom the operating system has already checked."""
+"""The channel of people at the machine itself, whom the operating system has already checked."""
 
 CODE_LETTERS = "CDFHJKMNPRTWXY3479"
-"""At most one of each group of letters that look alike (0OQD, 1IL, 2Z, 5S, 6GC, 8B, UV), and no vowel, so that no
-code is a word. Eight of them are 33 bits: ten tries in ten minutes get nowhere in the hour that a code is valid."""
+"""At most one of each group that looks alike (0OQD, 1IL, 2Z, 5S, 6GC, 8B, UV), and no vowels, so that no code is a
+word. Eight of them are 33 bits: ten tries in ten minutes cannot guess a code that lives for an hour."""
 CODE_LENGTH = 8
 CODE_LIFETIME = timedelta(hours=1)
 MAX_PENDING_CODES = 3
-"""Codes that can be pending at a time. Later strangers are turned away, and the owners are told."""
+"""The most people that can wait for approval; others are turned away, and the owners are told."""
 REFUSALS_PER_PERIOD = 3
-"""Answers to a stranger within REFUSAL_PERIOD: a second message gets an answer, a flood does not."""
+"""How often a stranger is answered within REFUSAL_PERIOD: a second message is, a flood is not."""
 REFUSAL_PERIOD = timedelta(minutes=10)
 MAX_REFUSED_STRANGERS = 200
-"""Strangers who are told within REFUSAL_PERIOD that they cannot talk here; the rest of a flood gets no answer."""
+"""The most strangers that are refused with an answer within REFUSAL_PERIOD; the rest get none."""
 MAX_ANNOUNCEMENTS = 6
-"""Strangers announced to an owner within ANNOUNCEMENT_PERIOD. Only three codes can be pending at once, but somebody
-who opens dozens of accounts could take each place that an owner's refusal frees."""
+"""The most requests that are announced to an owner within ANNOUNCEMENT_PERIOD: somebody with many accounts could
+refill the list each time the owner denies one."""
 ANNOUNCEMENT_PERIOD = timedelta(hours=1)
 MAX_WRONG_CODES = 10
 WRONG_CODES_PERIOD = timedelta(minutes=10)
@@ -55,10 +55,10 @@ NAME_CHARS = 40
 
 
 class Standing(IntEnum):
-    """How far a person is trusted; each grade includes what the lower ones may do."""
+    """How far a person is trusted; each level includes the ones below."""
 
     STRANGER = 0
-    """Nothing at all."""
+    """May do nothing."""
     GUEST = 1
     """May talk, without the memory."""
     ALLOWED = 2
@@ -82,11 +82,11 @@ def standing_of(
     *,
     groups: Iterable[str] = (),
 ) -> Standing:
-    """Return a person's standing; a pure function. `groups`: their groups in the chat, as in `IncomingMessage.groups`.
+    """Return a person's standing; pure. `groups`: their groups in this chat, as in IncomingMessage.
 
-    A decision made by a command beats `allow` and `guests`, never `owners`. An entry for a person beats one for a
-    group, and that one beats a whole channel (`telegram:*`). If `allow` and `guests` have entries of the same kind,
-    `guests` wins. `owners` names people only.
+    A decision made by a command overrides `allow` and `guests`, but not `owners`. An entry for a person overrides
+    those for groups, which override one for a whole channel (`telegram:*`). At the same level, `guests` wins over
+    `allow`. `owners` names people only.
     """
     if person.channel == TERMINAL:
         return Standing.OWNER
@@ -105,9 +105,9 @@ def standing_of(
 
 
 class Access:
-    """Who may do what at present: the settings, and the decisions of owners.
+    """Access by the current settings and the owners' decisions.
 
-    Decisions are not cached, since another process may change them.
+    Decisions are read from state.db each time, since another process may have changed them.
     """
 
     def __init__(
@@ -119,9 +119,9 @@ class Access:
         wake: Callable[[], None] = lambda: None,
         home_of: Callable[[PersonId], ChatId | None] = lambda person: None,
     ) -> None:
-        """`wake` is called after a notice was put into the outbox.
+        """Create the rules; `wake` is called after a notice was put into the outbox.
 
-        `home_of` returns the chat in which an owner is told who asks for access; None if there is none.
+        `home_of` returns the chat where an owner is told about requests; None for nowhere.
         """
         self._rules = rules
         self._state = state
@@ -129,16 +129,16 @@ class Access:
         self._wake = wake
         self._home_of = home_of
         self._refused: OrderedDict[PersonId, tuple[datetime, int]] = OrderedDict()
-        """Strangers who were recently told that they cannot talk here: since when, how often; the earliest first."""
+        """Strangers who were refused lately: since when and how often; oldest first."""
         self._turned_away_at: datetime | None = None
-        """When owners were last told that some strangers were turned away."""
+        """When owners were last told that somebody was turned away."""
 
     def renew(self, rules: "AccessSettings") -> None:
         """Use these rules from now on."""
         self._rules = rules
 
     async def standing_of(self, person: PersonId, groups: Iterable[str] = ()) -> Standing:
-        """Return how far a person is trusted at present; `groups` as in `IncomingMessage.groups`. Raises StateFault."""
+        """Return a person's current standing; `groups`: their groups in this chat."""
         if standing_of(person, self._rules) is Standing.OWNER:
             return Standing.OWNER
         decision = await self._state.read(lambda db: access.read_decision(db, str(person)))
@@ -155,32 +155,32 @@ class Access:
     # -- rooms --------------------------------------------------------------------------------------------
 
     async def is_memory_open(self, message: IncomingMessage) -> bool:
-        """Return whether the memory may be used in the chat of a message; always True in a private chat."""
+        """Return whether memory is on in the chat of a message: always in private chats."""
         if not message.in_room:
             return True
         return await self._state.read(lambda db: access.is_memory_open(db, str(message.chat)))
 
     async def open_memory(self, room: ChatId, *, memory: bool) -> None:
-        """Open the memory in a room to all who may use it, or close it."""
+        """Turn memory on or off in a room."""
         await self._state.change(lambda db: access.open_memory(db, str(room), memory=memory))
 
     # -- strangers ----------------------------------------------------------------------------------------
 
     async def greet(self, message: IncomingMessage) -> str:
-        """Return what a stranger is told; "" for nothing.
+        """Return the answer to a stranger; "" for none.
 
-        Strangers get no answer in rooms, and at most three in ten minutes elsewhere. At most three codes and two
-        hundred names are held. The owners hear of each new code, and once an hour that others were turned away. A
-        stranger who asks again gets the same code, and its hour starts over.
+        There is none in rooms, and at most three in ten minutes. At most three codes and two hundred names are kept.
+        Owners are told about each new code, and once an hour that others were turned away. A person who asks again
+        gets the same code, whose hour starts again.
         """
         if message.in_room:
             return ""
         if self._rules.pairing:
             turned_away: list[datetime] = []
             told = await self._state.change(lambda db: self._issue_code(db, message, turned_away))
-            if turned_away:  # only after the commit: a failed transaction has told nobody
+            if turned_away:  # only now: a failed transaction has told nobody
                 self._turned_away_at = turned_away[-1]
-                log.info("a stranger was turned away, since too many are waiting; /pair clear makes room")
+                log.info("the list of people waiting for approval is full; /pair clear empties it")
             if told:
                 self._wake()
             if told is not None:
@@ -190,15 +190,15 @@ class Access:
     def _issue_code(
         self, db: "Connection", message: IncomingMessage, turned_away: list[datetime]
     ) -> str | None:
-        """Return the text with a stranger's code, "" if it was told just now, None if they get none.
+        """Return the message with a stranger's code, "" if it was sent just now, or None for no code.
 
-        Appends the time to `turned_away` if the owners are told that a stranger was turned away.
+        `turned_away`: gets the time if owners are told that somebody was turned away.
         """
         person, now = str(message.sender), self._now()
         decided = access.read_decision(db, person)
         if decided == "denied":
             return None
-        if decided:  # let in since the message came; a code would overwrite that decision
+        if decided:  # let in since the message arrived; a new code could overwrite that decision
             return ""
         everybody = self._list_strangers(db, now)
         stranger = next((each for each in everybody if each.person == person), None)
@@ -219,7 +219,11 @@ class Access:
                 told_at=format_timestamp(now),
                 at=format_timestamp(now),
             )
-            log.info("%s asks for access%s", one_line(person), self._hint(db, message.sender, stranger.code))
+            log.info(
+                "%s is waiting for approval%s",
+                one_line(person),
+                self._hint(db, message.sender, stranger.code),
+            )
             for owner, home in self._owner_homes(db).items():
                 self._announce(db, stranger, owner=owner, home=home)
         elif not format_timestamp(now - REFUSAL_PERIOD) < stranger.told_at <= format_timestamp(now):
@@ -240,7 +244,7 @@ class Access:
         return phrases.PAIRING.format(code=stranger.code, minutes=minutes_left(stranger, now))
 
     def _owner_homes(self, db: "Connection") -> dict[str, ChatId]:
-        """Return the chat in which each owner can be told something; owners without one are left out."""
+        """Return the chat of each owner who can be told something."""
         found = {}
         for owner in dict.fromkeys((*self._rules.owners, *access.read_owners(db))):
             channel, _, name = owner.partition(":")
@@ -249,7 +253,7 @@ class Access:
         return found
 
     def _announce(self, db: "Connection", stranger: PairingRequest, *, owner: str, home: ChatId) -> None:
-        """Tell an owner who asks for access; of a flood, tell it once, then nothing for a while."""
+        """Tell an owner about a request; after too many, say so once and stop for a while."""
         now, key = self._now(), f"asks {owner} "
         before = inbox.read_notice_times(
             db, key, since=format_timestamp(now - ANNOUNCEMENT_PERIOD), until=format_timestamp(now)
@@ -277,7 +281,7 @@ class Access:
         )
 
     def _announce_turned_away(self, db: "Connection", now: datetime) -> bool:
-        """Tell the owners that a stranger was turned away; return False if they were told within the hour."""
+        """Tell the owners that somebody was turned away; return False if they were told within the hour."""
         last = self._turned_away_at
         if last is not None and now - ANNOUNCEMENT_PERIOD < last <= now:
             return False
@@ -291,14 +295,14 @@ class Access:
         return True
 
     def _hint(self, db: "Connection", person: PersonId, code: str) -> str:
-        """Return how the person who runs this becomes its owner; "" if the channel has one."""
+        """Return how to become the owner, for the log; "" on a channel that has one."""
         owners = (*self._rules.owners, *access.read_owners(db))
         if any(owner.startswith(f"{person.channel}:") for owner in owners):
             return ""
         return f'; if that is you, become the owner with: commonplace chat -m "/pair {code} owner"'
 
     def _should_refuse(self, person: PersonId) -> bool:
-        """Return whether to tell a stranger that they cannot talk here: at most three times in ten minutes."""
+        """Return whether to tell a stranger that they cannot talk here: three times in ten minutes at most."""
         now, told = self._now(), self._refused
         while told and not now - REFUSAL_PERIOD < next(iter(told.values()))[0] <= now:
             told.popitem(last=False)
@@ -308,10 +312,10 @@ class Access:
         told[person] = since, count + 1
         return True
 
-    # -- decisions of owners: each is made once under its key, which stays the same when it runs again after a crash --
+    # -- owners' decisions: each runs once under its key, which is the same after a crash --------------------
 
     async def list_pending(self) -> tuple[PairingRequest, ...]:
-        """Return who asks for access, the longest waiting first, without those whom the settings let in by now."""
+        """Return who is waiting for approval, longest first, except people whom the settings let in by now."""
         return await self._state.change(lambda db: self._list_strangers(db, self._now()))
 
     def _list_strangers(self, db: "Connection", now: datetime) -> tuple[PairingRequest, ...]:
@@ -322,9 +326,9 @@ class Access:
         return standing_of(PersonId(channel, name), self._rules) is Standing.STRANGER
 
     async def pair(self, code: str, *, decision: Decision = "allowed", by: PersonId, key: str) -> str:
-        """Let in the person who was given a code, and tell them; return the answer to the owner who sent it.
+        """Let in the person with a code, and tell them; return the answer to the owner who sent it.
 
-        Only the terminal may make somebody an owner.
+        Owners can only be added at the terminal.
         """
         if decision == "owner" and by.channel != TERMINAL:
             return phrases.PAIR_OWNER_NOT_HERE
@@ -354,7 +358,7 @@ class Access:
         return await self._run_once(work)
 
     async def has_turned_someone_away(self) -> bool:
-        """Return whether any process turned a stranger away in the last hour, since too many were waiting."""
+        """Return whether any process turned somebody away in the last hour."""
         now = self._now()
         since, until = format_timestamp(now - ANNOUNCEMENT_PERIOD), format_timestamp(now)
         if self._turned_away_at is not None and now - ANNOUNCEMENT_PERIOD < self._turned_away_at <= now:
@@ -366,7 +370,7 @@ class Access:
         )
 
     async def clear(self, *, by: PersonId, key: str) -> str:
-        """Void all pending codes; their holders get no new one for an hour. Return the answer to the owner."""
+        """Void all codes; their people get no new one for an hour. Return the answer to the owner."""
 
         def work(db: "Connection") -> str:
             if (before := access.read_answer(db, key)) is not None:
@@ -384,7 +388,7 @@ class Access:
         return await self._run_once(work)
 
     async def make_owner(self, person: PersonId, *, by: PersonId, key: str) -> str:
-        """Make a person an owner who is let in or waiting; only from the terminal. Return the answer."""
+        """Make a person an owner who was let in before or is waiting for approval; only at the terminal."""
         if by.channel != TERMINAL:
             return phrases.PAIR_OWNER_NOT_HERE
         if standing_of(person, self._rules) is Standing.OWNER:
@@ -459,7 +463,7 @@ class Access:
         return answer
 
     def _find_stranger(self, db: "Connection", person: PersonId) -> PairingRequest:
-        """Return a person's pairing request, or one without a code if there is none."""
+        """Return the person's request, or one without a code if they are not waiting."""
         asking = (each for each in self._load_pending(db, self._now()) if each.person == str(person))
         name = access.read_name(db, str(person))
         return next(asking, PairingRequest(str(person), code="", chat="", name=name, told_at="", at=""))
@@ -467,15 +471,13 @@ class Access:
     def _record_answer(
         self, db: "Connection", stranger: PairingRequest, answer: str, *, by: PersonId
     ) -> None:
-        """Store the answer for an owner who sends a code that another owner has already decided about."""
+        """Save the answer for owners who send this code after another owner has decided."""
         if stranger.code:
             self._record(db, _key_of(stranger.code), answer, by=by)
 
     def _load_pending(self, db: "Connection", now: datetime) -> tuple[PairingRequest, ...]:
-        # Codes from the future were issued before the clock was set back; their age is unknown.
-        return access.read_pairing_requests(
-            db, since=format_timestamp(now - CODE_LIFETIME), until=format_timestamp(now)
-        )
+        # A code from the future is from before the clock was set back; its age is unknown.
+        return access.asking(db, since=format_timestamp(now - CODE_LIFETIME), until=format_timestamp(now))
 
     def _record(
         self, db: "Connection", key: str, answer: str, *, by: PersonId, wrong_code: bool = False
@@ -490,32 +492,32 @@ class Access:
 
 
 _TURNED_AWAY_KEY = "turned away "
-"""Start of the keys of notices that tell owners about strangers who were turned away."""
+"""The prefix of the keys of notices that somebody was turned away."""
 _LET_IN_PHRASES: dict[Decision, str] = {
     "owner": phrases.IS_OWNER,
     "allowed": phrases.MAY_TALK,
     "guest": phrases.MAY_TALK_AS_GUEST,
 }
-"""Answers to an owner who has let somebody in."""
+"""The answer to an owner who has let somebody in."""
 
 
 def format_stranger(stranger: PairingRequest) -> str:
-    """Return name and id of a person: `Ann (telegram:7)`."""
+    """Format name and id: `Ann (telegram:7)`."""
     return f"{stranger.name} ({stranger.person})" if stranger.name else stranger.person
 
 
 def _format_person(stranger: PairingRequest) -> str:
-    """Return id and name, for sentences that say what was done: `telegram:7 (Ann)`. The id is what counts."""
+    """Format id and name: `telegram:7 (Ann)`; the id comes first in reports of what was done."""
     return f"{stranger.person} ({stranger.name})" if stranger.name else stranger.person
 
 
 def minutes_left(stranger: PairingRequest, now: datetime) -> int:
-    """Return the minutes for which a code is still valid, at least 1."""
+    """Return in how many minutes a code expires."""
     return _format_minutes(datetime.fromisoformat(stranger.at) + CODE_LIFETIME - now)
 
 
 def pairing_choices(stranger: PairingRequest, *, named: bool = False) -> tuple[Choice, ...]:
-    """Return an owner's possible answers to a pairing request; `named` adds the name, for when several are listed."""
+    """Return the buttons to approve or deny a request; `named`: with the name, for a list of several."""
     name = f" {stranger.name or stranger.person}" if named else ""
     return buttons_for(
         (
@@ -527,29 +529,29 @@ def pairing_choices(stranger: PairingRequest, *, named: bool = False) -> tuple[C
 
 
 def generate_code() -> str:
-    """Return a random code that cannot be guessed."""
+    """Return a random code."""
     return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
 
 
 def normalize_code(text: str) -> str:
-    """Return a code in capitals, without blanks and dashes."""
+    """Return a typed code in capitals, without spaces and dashes."""
     return "".join(
         letter for letter in text.upper() if not letter.isspace() and unicodedata.category(letter) != "Pd"
     )
 
 
 def find_by_code(code: str, everybody: tuple[PairingRequest, ...]) -> PairingRequest | None:
-    """Return the request with this code, or None; the time it takes reveals nothing about the codes."""
+    """Return the request with this code, in constant time."""
     given = code.encode("utf-8", "replace")
     found = None
-    for each in everybody:  # all of them, to keep the time constant
+    for each in everybody:  # no early exit: the time would reveal the position
         if hmac.compare_digest(each.code.encode(), given):
             found = each
     return found
 
 
 def sanitize_name(name: str) -> str:
-    """Return a stranger's name, safe to show to an owner: one short line without Markdown."""
+    """Return a stranger's name, shortened and without Markdown, for messages to owners."""
     shown = "".join(
         letter for letter in one_line(name) if letter.isprintable() and letter not in "`*_[]()<>|~#\\"
     )
@@ -557,7 +559,7 @@ def sanitize_name(name: str) -> str:
 
 
 def _key_of(code: str) -> str:
-    """Return the key under which the decision about a code is stored."""
+    """Return the key of the saved answer about a code."""
     return f"code {code.encode('ascii', 'replace').decode()}"
 
 

@@ -473,7 +473,7 @@ async def test_a_service_whose_key_is_refused_goes_on_by_words(commonplace: Comm
     assert "serviced in May" in printed
     assert "Search: by words alone for now" in printed
     assert "Vectors: 1 missing; openai answered 401" in printed
-    assert "Last look at all notes: " in printed
+    assert "Last scan of all notes: " in printed
     assert log.count("answered 401") == 1
     assert "Traceback" not in log
     assert "wr0ng-key" not in printed + log

@@ -1,4 +1,4 @@
-"""The tools that every assistant has: its memory."""
+"""The tools with which a model uses the memory."""
 
 from typing import Annotated, Any
 
@@ -11,26 +11,26 @@ from memory.notes import NoteText, WriteResult
 from memory.search import SearchHit
 
 GET_CHARS = 20_000
-"""The longest piece of a note that one call gives."""
+"""The most characters of a note that one call returns."""
 
 SEARCH_LIMIT = 50
 
 
 def memory_tools(memory: Memory, journal: OnceWriter) -> tuple[Tool, ...]:
-    """Give the tools by which a model searches, reads, writes and corrects the notes; a call is carried out once."""
+    """Return the tools that search, read, write and correct notes; each call runs once."""
 
     @tool
     async def memory_search(
-        query: Annotated[str, Field(description="What the note would say: key words, or a question.")],
+        query: Annotated[str, Field(description="What the note might say: keywords or a question.")],
         limit: Annotated[
             int | None,
-            Field(description="How many passages at most; usually left out.", ge=1, le=SEARCH_LIMIT),
+            Field(description="Maximum number of passages; usually left out.", ge=1, le=SEARCH_LIMIT),
         ] = None,
     ) -> dict[str, Any]:
-        """Find passages in the notes, everything that was ever remembered.
+        """Find passages in the notes, which hold everything that was ever remembered.
 
-        Use it before you answer about the person, their people, plans, things or past, and before you say
-        that you do not know. If nothing fits, try other words once or twice.
+        Use it before you answer questions about the person, their people, plans, things or past, and before you
+        say that you don't know. If nothing fits, try other words once or twice.
         """
         found = await memory.search(query, limit=limit)
         results = [_format_hit(hit) for hit in found.hits]
@@ -39,12 +39,15 @@ def memory_tools(memory: Memory, journal: OnceWriter) -> tuple[Tool, ...]:
     @tool
     async def memory_get(
         path: Annotated[
-            str, Field(description="A note, as a search names it, such as 2026-11-21.md or MEMORY.md.")
+            str,
+            Field(description="The note's path as in search results, such as 2026-11-21.md or MEMORY.md."),
         ],
-        line: Annotated[int, Field(description="The first line, counted from 1.", ge=1)] = 1,
-        limit: Annotated[int | None, Field(description="How many lines; left out: to the end.", ge=1)] = None,
+        line: Annotated[int, Field(description="First line, counting from 1.", ge=1)] = 1,
+        limit: Annotated[
+            int | None, Field(description="Number of lines; leave it out to read to the end.", ge=1)
+        ] = None,
     ) -> dict[str, Any]:
-        """Read a note or some lines of it, when a passage from memory_search is not enough."""
+        """Read a note or some of its lines when a passage from memory_search isn't enough."""
         return _truncate_note(await memory.get(path, line=line, limit=limit))
 
     @tool
@@ -52,32 +55,35 @@ def memory_tools(memory: Memory, journal: OnceWriter) -> tuple[Tool, ...]:
         content: Annotated[
             str,
             Field(
-                description="One fact in a sentence that will be understood in years: names, not pronouns; "
-                'dates, not "tomorrow"; in the language of the person.'
+                description="One fact, in a sentence that will still make sense in years: names, not pronouns; "
+                'dates, not "tomorrow"; in the person\'s language.'
             ),
         ],
         target: Annotated[
             WriteTarget,
             Field(
-                description="daily: today's log, for most things. core: the few facts to know at all times."
+                description="daily: today's log, for most things. core: the few facts you always need to know."
             ),
         ],
         use: ToolUse,
     ) -> dict[str, Any]:
-        """Keep something for good.
+        """Save something in the notes for good.
 
-        Use it at once when the person asks to remember, or tells a fact, decision, plan or preference that
-        will matter later; not for small talk, nor for what is in the notes already.
+        Use it right away when the person asks you to remember something, or mentions a fact, decision, plan or
+        preference that will matter later. Don't use it for small talk or for what is already in the notes.
         """
         return _format_lines(await journal.write(content, key=use.key, target=target))
 
     @tool
     async def memory_edit(
-        path: Annotated[str, Field(description="The note, as a search names it.")],
+        path: Annotated[str, Field(description="The note's path as in search results.")],
         old: Annotated[
-            str, Field(description="The passage to be replaced, exactly as it stands there, just once.")
+            str,
+            Field(
+                description="The passage to replace, exactly as in the note; it must occur there only once."
+            ),
         ],
-        new: Annotated[str, Field(description="What stands there from now on; empty to remove the passage.")],
+        new: Annotated[str, Field(description="The new text; empty to remove the passage.")],
         use: ToolUse,
     ) -> dict[str, Any]:
         """Correct or remove a passage of a note that is wrong or no longer true; read it first."""
@@ -104,12 +110,12 @@ def _format_lines(written: WriteResult) -> dict[str, Any]:
 
 
 def _truncate_note(note: NoteText) -> dict[str, Any]:
-    """Cut a long note after a whole line, and say how to go on."""
+    """Return a note as a tool result; cut a long one after a whole line, with a hint how to continue."""
     text, last, more = note.text, note.line_end, ""
     if len(text) > GET_CHARS:
         text = text[: text.rfind("\n", 0, GET_CHARS) + 1] or text[:GET_CHARS]
         last = note.line_start + text.rstrip("\n").count("\n")
-        more = f"Cut here; to go on: line={last + 1}."
+        more = f"Cut here; to read on, use line={last + 1}."
     told = {
         "path": note.path,
         "line_start": note.line_start,

@@ -1,4 +1,4 @@
-"""The tools by which a model sees the upcoming reminders, and cancels one."""
+"""The tools with which a model lists and cancels reminders."""
 
 from datetime import date, datetime, time, timedelta
 from typing import Annotated, Any
@@ -14,20 +14,22 @@ from bot.tools.toolbox import BadCall, Tool, ToolUse, tool
 
 
 def reminder_list_tools(reminders: Reminders, access: Access) -> tuple[Tool, ...]:
-    """Give the tools that list the reminders of the chat in which they are called, and cancel them."""
+    """Return the tools that list and cancel the reminders of the chat in which they are called."""
 
     @tool
     async def list_reminders(
         day: Annotated[
             str,
-            Field(description="Only this day, as 2026-12-03. Left out: all upcoming reminders."),
+            Field(
+                description="Only this day, written as 2026-12-03; leave it out to list all upcoming reminders."
+            ),
         ] = "",
         *,
         use: ToolUse,
     ) -> dict[str, Any]:
         """List the upcoming reminders of this chat, nearest first.
 
-        Use it when the person asks for their reminders, or what is on a day; look into the notes as well then.
+        Use it when the person asks about their reminders or what is on a day; for a day, search the notes too.
         """
         owner = await access.standing_of(use.person) is Standing.OWNER
         rows = [row for row in await reminders.list_active(use.chat) if owner or not row.prompt]
@@ -41,10 +43,10 @@ def reminder_list_tools(reminders: Reminders, access: Access) -> tuple[Tool, ...
 
     @tool
     async def cancel_reminder(
-        number: Annotated[int, Field(description="As `list_reminders` or `remind` gave it.", ge=1)],
+        number: Annotated[int, Field(description="The number from `list_reminders` or `remind`.", ge=1)],
         use: ToolUse,
     ) -> dict[str, Any]:
-        """Cancel a reminder in this chat, when the person asks for that; to move one, set the new one first."""
+        """Cancel a reminder in this chat when the person asks for it; to move one, set the new one first."""
         owner = await access.standing_of(use.person) is Standing.OWNER
         here = {
             each.number for each in await reminders.list_active(use.chat)
@@ -67,7 +69,7 @@ def _day(text: str) -> date:
 
 
 def _due_on(row: ReminderRow, reminders: Reminders, day: date | None) -> datetime | None:
-    """When it comes, or, on a day, when it comes first then; None where it does not."""
+    """Return when it is due next or, given a day, when it is first due on that day; None for not at all."""
     due = datetime.fromisoformat(row.due_at).astimezone(reminders.zone)
     if day is None or due.date() == day:
         return due
@@ -86,9 +88,9 @@ def _format_reminder(row: ReminderRow, at: datetime) -> dict[str, Any]:
 
 
 def _unreadable(row: ReminderRow) -> dict[str, Any]:
-    """Name one that is damaged, or of a newer version, so that the person can remove it."""
+    """Return a reminder that is damaged or from a newer version, so that the person can remove it."""
     return {
         "number": row.number,
         "text": row.text,
-        "error": f"Its time cannot be read. `/reminders cancel {row.number}` removes it.",
+        "error": f"Its time can't be read. `/reminders cancel {row.number}` removes it.",
     }

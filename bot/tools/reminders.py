@@ -1,4 +1,4 @@
-"""The tool by which a model sets a reminder."""
+"""The tool with which a model sets a reminder."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -13,20 +13,20 @@ from bot.timeparse import TimeParseError
 from bot.tools.toolbox import BadCall, Tool, ToolUse, tool
 
 TIME_FORMATS = (
-    'Write "when" as 2026-12-03T14:00 (the person\'s own clock), 20m, 2h, tomorrow 9:00, every monday 8:00, '
+    'Write "when" as 2026-12-03T14:00 (in the person\'s time zone), 20m, 2h, tomorrow 9:00, every monday 8:00, '
     "every day at 7:30, every 2 weeks on friday 17:00 or every month on the 1st at 9:00."
 )
 
 
 def reminder_tools(reminders: Reminders) -> tuple[Tool, ...]:
-    """Give the tool that sets reminders in the chat in which it is called."""
+    """Return the tool that sets reminders in the chat in which it is called."""
 
     @tool
     async def remind(
         when: Annotated[
             str,
             Field(
-                description="2026-12-03T14:00 on the person's clock, or 20m, tomorrow 9:00, every monday 8:00, "
+                description="2026-12-03T14:00 in the person's time zone, or 20m, tomorrow 9:00, every monday 8:00, "
                 "every month on the 1st at 9:00.",
                 max_length=200,
             ),
@@ -34,25 +34,25 @@ def reminder_tools(reminders: Reminders) -> tuple[Tool, ...]:
         text: Annotated[
             str,
             Field(
-                description="What to say then, in the language of the person; it is delivered as it stands.",
+                description="What to remind them of, in their language; it is sent word for word.",
                 min_length=1,
                 max_length=MAX_CHARACTERS,
             ),
         ],
         use: ToolUse,
     ) -> dict[str, Any]:
-        """Send the person a reminder in this chat at a time, once or again and again.
+        """Set a reminder in this chat, once or repeating.
 
-        Use it when they ask to be reminded. Tell them the moment that comes back, with its weekday and date.
+        Use it when the person asks to be reminded. Tell them the time in the result, with weekday and date.
         """
         if found := await reminders.find(use.key):
             return _format_reminder(reminders, found, use)
         if not text.strip():
-            raise BadCall('"text" is empty: write what to say then.')
+            raise BadCall('"text" is empty: write what to remind the person of.')
         try:
             moment, rest = reminders.parse(when)
             if rest:
-                raise BadCall(f'In "when", "{rest}" is no part of a time. {TIME_FORMATS}')
+                raise BadCall(f'In "when", "{rest}" is not part of a time. {TIME_FORMATS}')
             row = await reminders.add(ReminderRequest(use.key, use.chat, use.person), moment, text.strip())
         except TimeParseError as error:
             raise BadCall(f"{error} {TIME_FORMATS}") from error

@@ -1,4 +1,4 @@
-"""What a model may have done: a tool is an async function whose signature is what the model is told of it."""
+"""Tools for models: a tool is an async function; its signature and docstring describe it to the model."""
 
 import inspect
 import json
@@ -21,54 +21,54 @@ from memory.errors import MemoryFault
 log = logging.getLogger(__name__)
 
 RESULT_CHARS = 30_000
-"""The longest result that a model is given, in characters of JSON."""
+"""The longest result, in characters of JSON."""
 
-TOOL_FAILED = "The tool broke; the fault is not in your call. Tell the person, and do not try the same again."
+TOOL_FAILED = "The tool failed, and your call is not the reason. Tell the person, and don't repeat the call."
 
 MAX_NAME_CHARS = 60
-"""Of what may be meant by a name that there is not."""
+"""The longest unknown name for which a similar one is looked up."""
 MAX_FAULTS_SHOWN = 5
-"""Of a call with more; the rest come to light with the next one."""
+"""The most faults of one call that are reported."""
 
-TOO_LONG = "The result is too long; this is its beginning. Ask for less."
+TOO_LONG = "The result is too long; this is only its beginning. Ask for less."
 TOO_LONG_LIST = "The result is too long: only the first {} of {} are shown."
 
 ToolFunction = Callable[..., Awaitable[Mapping[str, Any]]]
 
 
 class BadCall(Exception):
-    """A call that cannot be carried out as it stands; the text tells the model how to mend it."""
+    """A call with wrong arguments; the text tells the model how to fix it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """Where a call comes from. A tool that wants to know has a parameter of this type; no model is told of it."""
+    """Where a call comes from; a tool may have a parameter of this type, which models do not see."""
 
     key: str
-    """Names the call for ever: the same when it is run again after a crash."""
+    """Identifies the call: the same when it runs again after a crash."""
     chat: ChatId
     person: PersonId
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """Something that a model may call; `tool` makes one of a function."""
+    """A function that a model may call; made by `tool`."""
 
     spec: ToolSpec
     arguments: type[BaseModel]
     function: ToolFunction
     wants_use: str = ""
-    """The parameter that takes the ToolUse; "" for none."""
+    """The name of the parameter for the ToolUse; "" for none."""
 
     async def run(self, arguments: str, use: ToolUse) -> Mapping[str, Any]:
-        """Run with arguments as JSON text; raise BadCall where they cannot be read or do not fit."""
+        """Run with arguments as JSON text. Raises BadCall if they are invalid."""
         values = self.validate(_parse_arguments(arguments))
         return await self.function(**values, **({self.wants_use: use} if self.wants_use else {}))
 
     def validate(self, values: Mapping[str, Any], *, strict: bool = False) -> dict[str, Any]:
-        """Return the arguments as the function takes them. Raises BadCall. None counts as absent.
+        """Return the arguments as the function takes them; None counts as absent. Raises BadCall.
 
-        `strict`: accept the exact types alone, as a program sends them; models often write "5" for 5.
+        `strict`: accept exact types only, as programs send them; models often write "5" for 5.
         """
         known = self.spec.parameters["properties"]
         given = {
@@ -97,7 +97,7 @@ class Tool:
 
     @property
     def usage(self) -> str:
-        """What it takes, in one sentence."""
+        """A sentence that lists its parameters."""
         required = self.spec.parameters.get("required", ())
         told = [
             f"{name} ({_type_name(schema)}{'' if name in required else ', optional'})"
@@ -107,7 +107,7 @@ class Tool:
 
 
 class Toolbox:
-    """The tools that a turn has."""
+    """The tools of a turn."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
@@ -118,13 +118,13 @@ class Toolbox:
         self.specs = tuple(each.spec for each in self._tools.values())
 
     async def run(self, call: ToolCall, use: ToolUse) -> ToolResult:
-        """Carry out one call; whatever goes wrong is told in the result, as JSON with an "error"."""
+        """Run one call; report any failure in the result, as JSON with an "error"."""
         try:
             content = _encode_result(await self._tool(call.name).run(call.arguments, use))
         except (BadCall, MemoryFault, StateFault) as error:
             return ToolResult(call.id, call.name, _json({"error": str(error)}), failed=True)
         except Exception:
-            log.exception("the tool %s broke", call.name)
+            log.exception("the tool %s failed", call.name)
             return ToolResult(call.id, call.name, _json({"error": TOOL_FAILED}), failed=True)
         return ToolResult(call.id, call.name, content)
 
@@ -138,7 +138,7 @@ class Toolbox:
 
 
 def tool(function: ToolFunction) -> Tool:
-    """Make a tool of an async function: its name, its docstring, its annotated parameters."""
+    """Make a tool from the name, docstring and annotated parameters of an async function."""
     told = (function.__module__, function.__qualname__, function.__doc__, str(inspect.signature(function)))
     if told not in _declared:
         _declared[told] = _declare(function)
@@ -146,7 +146,7 @@ def tool(function: ToolFunction) -> Tool:
 
 
 _declared: dict[tuple[str | None, ...], Tool] = {}
-"""By what the model is told of them: pydantic takes 5 ms for each, and every assistant has the same."""
+"""Cached by description: pydantic takes 5 ms per tool, and every assistant has the same tools."""
 
 
 def _declare(function: ToolFunction) -> Tool:
@@ -163,12 +163,12 @@ def _declare(function: ToolFunction) -> Tool:
     return Tool(ToolSpec(name, description, _schema(arguments)), arguments, function, wants_use)
 
 
-# Lax where models commonly err ("5" for 5, 5 for "5"), closed to parameters that there are not.
+# Lenient where models often err ("5" for 5, 5 for "5"), but unknown parameters are errors.
 _CONFIG = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
 
 
 def _schema(arguments: type[BaseModel]) -> dict[str, Any]:
-    """Give the JSON Schema in its plainest form: what every provider takes, and few words to pay for."""
+    """Return the JSON Schema in its simplest form, which every provider accepts and costs few tokens."""
     whole = arguments.model_json_schema()
     if "$defs" in whole:
         raise TypeError(
@@ -194,11 +194,11 @@ def _parse_arguments(arguments: str) -> dict[str, Any]:
     except NotAnObject as error:
         raise BadCall(f"The arguments must be one JSON object, not {_shorten(error.value)}.") from error
     except ValueError as error:
-        raise BadCall(f"The arguments are no JSON ({error}); write one JSON object.") from error
+        raise BadCall(f"The arguments are not valid JSON ({error}); send one JSON object.") from error
 
 
 def _replace_surrogates(value: Any) -> Any:
-    """Half a surrogate pair becomes a replacement mark."""
+    """Replace lone surrogates in text by the replacement character."""
     return (
         value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if isinstance(value, str)
@@ -207,7 +207,7 @@ def _replace_surrogates(value: Any) -> Any:
 
 
 def _encode_result(result: Mapping[str, Any]) -> str:
-    """Write a result as JSON of at most RESULT_CHARS: its first list loses items, or else all its end."""
+    """Return a result as JSON of at most RESULT_CHARS; drop items of its first list, or cut its end."""
     text = _json(result)
     if len(text) <= RESULT_CHARS:
         return text
@@ -216,12 +216,12 @@ def _encode_result(result: Mapping[str, Any]) -> str:
             return _json({**result, name: items[:count], "note": TOO_LONG_LIST.format(count, len(items))})
     length = RESULT_CHARS
     while len(shorter := _json({"note": TOO_LONG, "beginning": text[:length]})) > RESULT_CHARS:
-        length -= len(shorter) - RESULT_CHARS  # too much rather than too little: a quote takes two characters
+        length -= len(shorter) - RESULT_CHARS  # may cut too much: an escaped quote takes two characters
     return shorter
 
 
 def _count_fitting(result: Mapping[str, Any], name: str, items: Sequence[Any]) -> int:
-    """Count the first items with which the whole result is short enough."""
+    """Return how many of the first items fit into a result of RESULT_CHARS."""
     empty = {**result, name: [], "note": TOO_LONG_LIST.format(len(items), len(items))}
     room = RESULT_CHARS - len(_json(empty))
     return bisect_right(list(accumulate(len(_json(item)) + 2 for item in items)), room)
@@ -232,7 +232,7 @@ def _json(value: object) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question to put behind a name that there is not; "" where none is like it."""
+    """Return a question to append to an unknown name; "" if no known name is similar."""
     near = get_close_matches(name[:MAX_NAME_CHARS], known, n=1, cutoff=0.5)
     return f'; did you mean "{near[0]}"?' if near else ""
 

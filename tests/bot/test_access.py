@@ -547,13 +547,13 @@ async def test_the_log_says_how_to_become_an_owner_until_the_channel_has_one(
     door = door_of(state, clock, AccessSettings(owners=("discord:5",)))
     code = code_in(await door.knock("telegram:77"))
     assert caplog.messages == [
-        "telegram:77 asks for access; if that is you, become the owner with: "
+        "telegram:77 is waiting for approval; if that is you, become the owner with: "
         f'commonplace chat -m "/pair {code} owner"'
     ]
     await door.pair(code, owner=True, by=OTHER_OWNER)
     caplog.clear()
     await door.knock("telegram:78")
-    assert caplog.messages == ["telegram:78 asks for access"]
+    assert caplog.messages == ["telegram:78 is waiting for approval"]
 
 
 async def test_codes_that_an_earlier_version_gave_still_count(tmp_path: Path, clock: FakeClock) -> None:
@@ -668,7 +668,7 @@ async def test_a_flood_of_accounts_does_not_flood_an_owner_who_says_no_to_each(
             watched.access = door_of(state, clock, watched.access._rules).access  # a restart forgets nothing
     told = [each.text for each in await watched.told() if each.chat.name == "private-1"]
     assert len(told) == 6
-    assert [text.endswith("no more until 10:00. `/pair` lists whoever asks.") for text in told] == [
+    assert [text.endswith("any more until 10:00. `/pair` lists who is waiting.") for text in told] == [
         *[False] * 5,
         True,
     ]

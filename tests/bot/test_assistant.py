@@ -112,7 +112,7 @@ async def test_a_model_error_becomes_one_plain_sentence_and_the_lane_goes_on(hou
     await house.accept("first")
     await house.accept("second")
     await house.wait_until_idle()
-    assert "our key is missing or not accepted" in house.reply(0)
+    assert "API key missing or rejected" in house.reply(0)
     assert "secret" not in house.reply(0)
     assert house.reply(1) == "here again"
 
@@ -343,8 +343,8 @@ async def test_the_memory_command(house: Harness) -> None:
     assert "root:" not in await house.say("/memory get ../../etc/passwd")
     assert "/memory search QUERY" in await house.say("/memory search")
     assert await house.say("/memory cache clear") == (
-        "Cleared from the cache: 0 vectors that no note needs, and 0 of earlier questions. "
-        "Kept: 0 that your notes need."
+        "Cache cleared: removed 0 vectors that no note needs and 0 from earlier searches. "
+        "Kept 0 that your notes need."
     )
     assert await house.say("/memory cache") == "Usage: `/memory cache clear`"
     assert (await house.say("/memory burn")).startswith("Usage: `/memory [status|search|get|")
@@ -408,7 +408,7 @@ async def test_the_owner_is_told_what_is_not_delivered(house: Harness) -> None:
     house.terminal.breaks_on = lost.id
     await house.assistant.accept(lost)
     await house.wait_until_idle()
-    assert "Not answered or delivered yet: 1" in await house.say("/status")
+    assert "Waiting to be answered or delivered: 1" in await house.say("/status")
 
 
 async def test_commands_ask_no_model(house: Harness) -> None:

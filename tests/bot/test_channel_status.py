@@ -60,7 +60,7 @@ async def test_an_owner_is_told_how_much_of_a_channel_could_not_be_read(house: H
     for number in ("7", "8"):
         await store.keep_unreadable(number, "{}", "no date")
     (line,) = [line for line in await status(house, channels) if line not in usual]
-    assert line == "Kept from Telegram, but I could not read it (why is in the log): 2"
+    assert line == "Messages from Telegram that I kept but couldn't read (the log says why): 2"
 
 
 @pytest.mark.parametrize("standing", [Standing.GUEST, Standing.ALLOWED])
@@ -80,7 +80,7 @@ async def test_an_owner_is_told_which_instance_answers_and_which_has_a_channel(h
     told = (await show_status(call, services)).splitlines()
     assert [line for line in told if line not in usual] == [
         "Instance: attic",
-        "What other instances do is not known while the index's server cannot be asked; `commonplace doctor` "
+        "I can't tell what other instances are doing because the index server can't be reached; `commonplace doctor` "
         "says why.",
     ]
     leases = (
@@ -96,6 +96,6 @@ async def test_an_owner_is_told_which_instance_answers_and_which_has_a_channel(h
     services = replace(services, instance=lambda: InstanceStatus("attic", "it is away", leases))
     told = (await show_status(call, services)).splitlines()
     assert f"Telegram (3fa8): attic, since {NOW:%H:%M}" in told
-    assert any(line.startswith("Backup of the notes: not known") for line in told)
+    assert any(line.startswith("Backup of the notes: unknown") for line in told)
     others = (await show_status(replace(call, standing=Standing.ALLOWED), services)).splitlines()
     assert "Instance: attic" not in others

@@ -136,7 +136,7 @@ def test_with_every_key_refused_the_status_names_the_failure_and_the_remedy(hous
     house.configure(f'"openai/{MODEL}", "anthropic/{CLAUDE}", "gemini/{GEMINI}", "builtin/notebook"')
     house.say("Hi")
     status = house.say("/status")
-    assert status.startswith(f"No model is answering: openai/{MODEL}: our key is missing or not accepted; ")
+    assert status.startswith(f"No model is answering: openai/{MODEL}: API key missing or rejected; ")
     assert f"anthropic/{CLAUDE}: our key" in status
     assert f"gemini/{GEMINI}: our key" in status
     assert "Run `commonplace doctor` to see what to fix.\n" in status
@@ -154,7 +154,7 @@ def test_a_breaker_is_open_also_for_the_next_process(house: House) -> None:
     assert len(house.openai.requests) == 4
     house.say("Hi")
     assert len(house.openai.requests) == 4
-    assert "left to rest until" in house.say("/models")
+    assert "paused until" in house.say("/models")
     house.say("/models reset")
     house.openai.always(ModelAnswer("From GPT."))
     assert house.say("Hi") == "From GPT.\n"

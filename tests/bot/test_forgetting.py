@@ -198,7 +198,7 @@ async def test_no_file_holds_what_was_forgotten_and_all_else_stays(tmp_path: Pat
         shown = await house.say(f"/forget Anna {SECRET} beetle Quentin")
         assert "**MEMORY.md:3-4**\n\n> - Anna's" in shown
         assert "**trips/oslo.md:3**" in shown
-        assert "or with such a line: 4." in shown
+        assert "or one of these lines: 4." in shown
         assert "old.md" not in shown
         told = await house.say(f"/forget yes {code(shown)}")
 
@@ -320,7 +320,7 @@ async def test_nothing_is_removed_before_it_is_confirmed_by_the_same_person_in_t
     note.write_text(f"- {LINE}\n")
     shown = await house.say(f"/forget {SECRET}")
     line = f"/forget yes {code(shown)}"
-    not_valid = "That code is not valid"
+    not_valid = "That code isn't valid"
     assert note.exists()
     assert not_valid in await house.say(line, chat=ELSEWHERE)
     assert not_valid in await house.say(line, person=PersonId("telegram", "9"))
@@ -331,7 +331,7 @@ async def test_nothing_is_removed_before_it_is_confirmed_by_the_same_person_in_t
     assert note.read_text() == f"- {LINE}\n"
     line = f"/forget yes {code(await house.say(f'/forget {SECRET}'))}"
     assert "Forgotten" in await house.say(line.lower())
-    assert await house.say(line) == "That has been removed already."
+    assert await house.say(line) == "That has already been removed."
     assert note.read_text() == ""
 
 
@@ -341,11 +341,11 @@ async def test_what_was_shown_can_be_removed_or_left_by_a_button(house: House) -
     await house.say(f"/forget {SECRET}")
     remove, leave = house.offered
     assert await house.say(leave.says, person=PersonId("telegram", "9")) == (
-        "Nothing waits to be removed here; what is there stays."
+        "There is nothing to cancel here; I've kept everything."
     )
-    assert await house.say(leave.says) == "What is there stays."
+    assert await house.say(leave.says) == "I've kept everything."
     assert not house.offered
-    assert "That code is not valid" in await house.say(remove.says)
+    assert "That code isn't valid" in await house.say(remove.says)
     assert note.read_text() == f"- {LINE}\n"
     assert not await house.state.read(
         lambda db: db.execute("SELECT query FROM forgetting WHERE query != ''").get
@@ -353,7 +353,7 @@ async def test_what_was_shown_can_be_removed_or_left_by_a_button(house: House) -
     await house.say(f"/forget {SECRET}")
     remove, leave = house.offered
     assert "Forgotten" in await house.say(remove.says)
-    assert await house.say(leave.says) == "That has been removed already."
+    assert await house.say(leave.says) == "That has already been removed."
     assert note.read_text() == ""
 
 
@@ -421,7 +421,7 @@ async def test_a_note_that_cannot_be_read_is_told(house: House) -> None:
     with house.note("huge.md").open("wb") as file:
         file.truncate(17 * 1024 * 1024)
     house.note("a.md").write_text(f"- {LINE}\n")
-    assert "I could not look into huge.md" in await house.say(f"/forget {SECRET}")
+    assert "I couldn't look into huge.md" in await house.say(f"/forget {SECRET}")
 
 
 @pytest.mark.thorough
@@ -554,7 +554,7 @@ async def test_notes_that_cannot_be_written_are_told_with_what_is_gone(house: Ho
     house.memory._notes.held = held  # type: ignore[method-assign]
     told = await house.say(f"/forget yes {code(shown)}")
     assert "b.md could not be written" in told
-    assert "notes so far: 1, messages: 1, in other places: 0." in told
+    assert "notes so far: 1, messages: 1, elsewhere: 0." in told
     assert "Still there: b.md:1." in told
     house.memory._notes.held = free  # type: ignore[method-assign]
     assert "removed from the notes: 1" in await house.say(f"/forget yes {code(told)}")
@@ -580,7 +580,7 @@ async def test_examples_are_what_somebody_said_each_once_cut_around_what_is_look
     )
     await talk.save_recalled("Ottokar is a wombat")
     shown = await house.say("/forget wombat ottokar")
-    assert "these words or with such a line: 7. For example:\n- the wombat is called Ottokar\n" in shown
+    assert "these words or one of these lines: 7. For example:\n- the wombat is called Ottokar\n" in shown
     excerpts = [line for line in shown.split("\n") if line.startswith("- ")]
     assert re.fullmatch(r"- ….*cake, then Ottokar the wombat came and tea.*…", excerpts[1])
     assert len(excerpts) == 2

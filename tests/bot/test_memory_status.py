@@ -120,7 +120,7 @@ async def test_with_vectors_it_tells_model_and_what_is_missing(
         assert f"Search: by meaning and by words, with text-embedding-3-small of {reason}" in lines
         assert "Vectors: 1 missing" in lines
         await memory.fill_vectors()
-        assert "Vectors: all there" in await told(memory, command=command)
+        assert "Vectors: complete" in await told(memory, command=command)
 
 
 async def test_a_provider_that_fails_is_told_to_the_owner_alone(
@@ -133,7 +133,7 @@ async def test_a_provider_that_fails_is_told_to_the_owner_alone(
         assert "Search: by words alone for now" in lines
         (line,) = (line for line in lines if line.startswith("Vectors: "))
         assert line.startswith("Vectors: 1 missing; openai answered 401: check memory.embedding.api_key")
-        assert re.search(r"\(asked again at (\d{4}-\d\d-\d\d )?\d\d:\d\d\)", line)
+        assert re.search(r"\(next try at (\d{4}-\d\d-\d\d )?\d\d:\d\d\)", line)
         assert "wr0ng-key" not in "\n".join(lines)
         others = "\n".join(await told(memory, standing=Standing.ALLOWED))
         assert "401" not in others
@@ -144,7 +144,7 @@ async def test_the_owner_sees_the_watch_and_the_regular_look(tmp_path: Path) -> 
     memory = memory_in(tmp_path)
     async with memory, Background(memory, reindex_minutes=60, settle=0) as upkeep:
         (before,) = (line for line in await told(memory, upkeep=upkeep) if line.startswith("Last look"))
-        assert re.fullmatch(rf"Last look at all notes: (never|{CLOCK}); next: {CLOCK}", before)
+        assert re.fullmatch(rf"Last scan of all notes: (never|{CLOCK}); next: {CLOCK}", before)
     memory = memory_in(tmp_path)
     async with memory, Background(memory, reindex_minutes=0.005, settle=0) as upkeep:
         async with asyncio.timeout(20):
@@ -154,7 +154,7 @@ async def test_the_owner_sees_the_watch_and_the_regular_look(tmp_path: Path) -> 
         lines = await told(memory, upkeep=upkeep)
         assert any(line.startswith("Watching the folder: ") for line in lines)
         assert any(
-            re.fullmatch(rf"Last look at all notes: {CLOCK}, ok; next: {CLOCK}", line)
+            re.fullmatch(rf"Last scan of all notes: {CLOCK}, ok; next: {CLOCK}", line)
             or line.startswith("Looking at")
             for line in lines
         )

@@ -9,7 +9,7 @@ LIMIT = RateLimited("429", model="openai/gpt-4.1")
 
 def test_one_models_failure_is_one_sentence() -> None:
     told = (
-        "I got no answer from the language model: our key is missing or not accepted. What you said is kept; "
+        "I got no answer from the language model: API key missing or rejected. What you said is kept; "
     )
     assert explain_no_answer(KEY) == f"{told}/retry asks again."
     assert explain_no_answer(NoModelAnswered([LIMIT, KEY])) == f"{told}/retry asks again."
@@ -17,8 +17,8 @@ def test_one_models_failure_is_one_sentence() -> None:
 
 def test_several_models_are_told_each_with_its_last_reason_and_no_secret() -> None:
     assert explain_no_answer(NoModelAnswered([LIMIT, KEY, BUSY])) == (
-        "None of the language models answered: openai/gpt-4.1: our key is missing or not accepted; "
-        "anthropic/claude: it is overloaded. What you said is kept; /retry asks again."
+        "None of the language models answered: openai/gpt-4.1: API key missing or rejected; "
+        "anthropic/claude: it is overloaded. I've kept your message; /retry asks again."
     )
 
 
@@ -34,7 +34,7 @@ def test_a_fallback_that_nobody_needs_to_know_of_is_not_told() -> None:
 
 
 def test_a_connection_that_broke_off_was_there_before() -> None:
-    assert "it broke off in the middle of its answer" in explain_no_answer(CutOff("cut", model="a/one"))
+    assert "it stopped in the middle of its answer" in explain_no_answer(CutOff("cut", model="a/one"))
 
 
 def test_a_fallback_to_the_notebook_is_one_sentence_and_what_to_do() -> None:

@@ -225,7 +225,7 @@ async def test_what_cannot_be_fetched_is_told_in_words(reading: Reading, world: 
         "answers": [{"answer_id": 1, "poll_media": {"text": "Yes"}}, {"answer_id": 2, "poll_media": {"text": "No"}}],
     }  # fmt: skip
     assert reading.message(message, poll=poll).text == "[poll: Tea?]\n- Yes\n- No"
-    assert reading.message(message).text == "[something that cannot be read here]"
+    assert reading.message(message).text == "[something I can't read here]"
 
 
 async def test_an_edit_stands_in_the_first_ones_place(reading: Reading, anna: Person) -> None:

@@ -404,11 +404,11 @@ async def test_a_model_is_chosen_by_its_button_and_the_answer_takes_the_place_of
         asked = await anna.chat.answer()
         assert asked.labels == ["first/model", "second/model", "✓ Usual order"]
         press = await anna.press(asked, "second/model")
-        await api.wait_until(lambda: "From now on" in asked.text)
+        await api.wait_until(lambda: "This chat now uses" in asked.text)
         await quiet(here)
         assert press.answered
         assert anna.chat.texts == [asked.text]
-        assert "second/model answers here first" in asked.text
+        assert "This chat now uses second/model" in asked.text
         assert asked.labels == []
         second.enqueue("It is me.")
         await anna.say("Who is it?")

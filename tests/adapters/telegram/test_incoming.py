@@ -580,8 +580,8 @@ CHECKLIST: Json = {
         ({"checklist": CHECKLIST}, "[checklist: Garden]\n- [x] sow\n- [ ] water"),
         ({"game": {"title": "Chess", "description": "", "photo": []}}, "[game Chess]"),
         ({"story": {"id": 1, "chat": {"id": 5, "type": "private"}}}, "[story]"),
-        ({"paid_media": {"star_count": 5, "paid_media": []}}, "[media that must be paid for]"),
-        ({"hologram": {"depth": 3}}, "[something that cannot be read here]"),
+        ({"paid_media": {"star_count": 5, "paid_media": []}}, "[paid media]"),
+        ({"hologram": {"depth": 3}}, "[something I can't read here]"),
     ],
 )
 async def test_rare_things_are_not_passed_over(world: World, anna: Person, content: Json, read: str) -> None:

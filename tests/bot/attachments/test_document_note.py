@@ -154,13 +154,13 @@ def test_more_than_fits_is_cut_at_a_line_and_said_so() -> None:
     assert len(body(note).encode()) <= MAX_BYTES
     assert body(note).endswith("and words")
     assert not note.is_whole
-    assert f"Only its beginning is here: {note.kept:,} of {len(text):,} characters." in note.block
+    assert f"This is only its beginning: {note.kept:,} of {len(text):,} characters." in note.block
 
 
 def test_what_was_not_read_to_its_end_is_said_so() -> None:
     note = made("words", whole=False)
     assert not note.is_whole
-    assert "Only its beginning is here: 5 characters." in note.block
+    assert "This is only its beginning: 5 characters." in note.block
 
 
 def test_a_title_is_one_short_line() -> None:

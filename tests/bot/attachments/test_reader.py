@@ -237,14 +237,14 @@ async def test_a_long_speech_is_cut_and_what_is_missing_told(
 
 
 @pytest.mark.parametrize(
-    ("status", "why"), [(500, "its server has a fault"), (401, "key"), (413, "too long")]
+    ("status", "why"), [(500, "server error"), (401, "key"), (413, "too long")]
 )
 async def test_a_voice_that_cannot_be_written_down_is_told(
     server: TranscriptionServer, speech: Transcriber, status: int, why: str
 ) -> None:
     server.enqueue(*[fails(status)] * 3)
     read = await Shelf({"v": VOICE}).reader(speech=speech).read(sent(Attachment("voice", "v", seconds=3)))
-    assert read.text.startswith("[Attached voice message (0:03). It could not be written down")
+    assert read.text.startswith("[Attached voice message (0:03). groq could not transcribe it")
     assert why in read.text
 
 
@@ -259,7 +259,7 @@ async def test_silence_and_odd_sounds_are_told(server: TranscriptionServer, spee
 async def test_without_a_provider_a_voice_message_with_words_says_what_is_missing() -> None:
     shelf = Shelf({})
     read = await shelf.reader().read(sent(Attachment("voice", "v", seconds=75), text="Listen"))
-    assert read.text.startswith("Listen\n\n[Attached voice message (1:15). It is not written down")
+    assert read.text.startswith("Listen\n\n[Attached voice message (1:15). It was not transcribed")
     assert "speech.provider" in read.text
     assert shelf.open_attachment == []
 
@@ -282,10 +282,10 @@ async def test_a_provider_without_its_key_is_named_and_not_asked() -> None:
     shelf, voice = Shelf({}), Attachment("voice", "v")
     reader = shelf.reader(speech=Transcriber(provider, connection))
     told = reader.direct_reply(sent(voice))
-    assert told.startswith("I cannot listen to voice messages here yet: groq")
+    assert told.startswith("I can't listen to voice messages here yet: groq")
     assert "`GROQ_API_KEY`" in told
     assert (
-        "groq has no key (GROQ_API_KEY, or providers.groq.api_key)"
+        "groq has no API key (GROQ_API_KEY, or providers.groq.api_key)"
         in (await reader.read(sent(voice, text="Listen"))).text
     )
     assert shelf.open_attachment == []
@@ -343,11 +343,11 @@ async def test_sizes_are_checked_before_and_after_fetching() -> None:
             b"",
             "[Attached file: film.mp4 (3.0 MB). I can read",
         ),
-        (Attachment("picture", "a"), b"nothing", "[Attached picture. It is not a picture"),
+        (Attachment("picture", "a"), b"nothing", "[Attached picture. It can't be opened"),
         (
             document("x.docx"),
             b"PK\x03\x04...",
-            "[Attached document: x.docx (7 bytes). It cannot be read: it is an",
+            "[Attached document: x.docx (7 bytes). It can't be read: it is an",
         ),
     ],
 )

@@ -227,7 +227,7 @@ async def test_a_document_of_another_chat_cannot_be_filed(house: Harness, tmp_pa
     house.model.enqueue("I cannot.")
     await house.say("keep document 1", chat="telegram:2", sender="telegram:2")
     assert json.loads(result(house).content) == {
-        "error": "There is no document 1 here, or not any more. Please send it once more."
+        "error": "There is no document 1 here, or not any more. Please send it again."
     }
     assert notes(tmp_path) == {}
 
@@ -243,7 +243,7 @@ async def test_what_is_not_all_of_it_is_told_the_model(house: Harness) -> None:
     house.model.enqueue(calls=[("keep_document", {"document": 1})])
     house.model.enqueue("Kept in part.")
     await house.say("keep that", attachments=(REPORT,))
-    assert json.loads(result(house).content)["note"].startswith("Only its beginning is here: 1,999,")
+    assert json.loads(result(house).content)["note"].startswith("This is only its beginning: 1,999,")
 
 
 # -- with no model ------------------------------------------------------------------------------------------

@@ -48,10 +48,10 @@ def test_what_only_a_server_that_is_away_knows_is_not_known(commonplace: Commonp
     (commonplace.folder / "config.toml").write_text(SETTINGS + AWAY)
     told = status(commonplace)
     assert told["notes"] == "1"
-    assert told["chunks"] == told["last indexed"] == "not known"
+    assert told["chunks"] == told["last indexed"] == "unknown"
     assert told["index"] == "postgresql://me@127.0.0.1:9/none"
     assert "does not answer" in told["not usable"]
-    assert told["search"] == "by words alone for now, through the files one by one"
+    assert told["search"] == "by words alone for now, reading the files one by one"
     said = commonplace.output_of("memory", "status", "--json")
     assert "s3cret" not in said
     document = json.loads(said)

@@ -63,7 +63,7 @@ async def test_while_the_server_is_away_that_is_told_and_not_where_it_is(tmp_pat
     async with open_harness(tmp_path) as house:
         (line,) = await status(house, settings)
         assert line.startswith(
-            "What other instances do is not known while the index's server cannot be asked"
+            "I can't tell what other instances are doing because the index server can't be reached"
         )
         assert "127.0.0.1" not in line
     found = await read_status(settings)

@@ -51,7 +51,7 @@ async def test_a_backup_that_fails_is_told(settings: Settings) -> None:
     (settings.private_folder / "backups").write_text("in the way")
     told = await make_backup(CALL, context(settings))
     assert isinstance(told, str)
-    assert told.startswith("I could not do that: no backup was made:")
+    assert told.startswith("That didn't work: no backup was made:")
 
 
 async def test_both_are_the_owners() -> None:
@@ -75,7 +75,7 @@ async def test_the_settings_tell_what_is_not_as_it_comes_and_no_secret(
         f"Settings file: {file}",
         f"Workspace: {tmp_path / 'w'}",
         "",
-        "Other than the defaults:",
+        "Changed from the defaults:",
         '- log_level = "debug"',
         '- agent.instructions = "Be kind.\\nAlways."',
         "- server.token = set",
@@ -92,7 +92,7 @@ async def test_without_a_file_all_is_as_it_comes(settings: Settings) -> None:
     told = await show_config(CALL, context(settings))
     assert isinstance(told, str)
     assert told.startswith("Settings file: none\n")
-    assert told.endswith("Other than the defaults:\n- nothing")
+    assert told.endswith("All settings are at their defaults.")
 
 
 @pytest.mark.parametrize("before", [185, 190, 195])

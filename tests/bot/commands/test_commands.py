@@ -88,7 +88,7 @@ def test_what_does_not_fit_is_answered_with_the_usage(command: Command, rest: st
 
 
 async def test_an_unknown_command_brings_the_nearest() -> None:
-    assert "did you mean /status?" in await run("/sttus")
+    assert "Did you mean /status?" in await run("/sttus")
     assert "did you mean" not in await run("/xyzzy")
 
 
@@ -170,5 +170,5 @@ async def test_help_with_a_name_tells_of_one_command(name: str) -> None:
 
 async def test_help_tells_of_no_command_that_one_may_not_use() -> None:
     assert (await help_with("forget", Standing.GUEST)).startswith("There is no /forget here")
-    assert "did you mean /remind?" in await help_with("remnd")
+    assert "Did you mean /remind?" in await help_with("remnd")
     assert "/forget QUERY" in await help_with("")

@@ -62,7 +62,7 @@ async def test_new_notes_what_matters_ends_the_conversation_and_tells_where(
 ) -> None:
     model.enqueue("- Anna's dentist is Dr Weber.")
     reply = await run(talk, "new")
-    assert reply == "A new conversation. What I have noted stays in the memory. Noted in 2026-11-21.md:3-5."
+    assert reply == "Started a new conversation. I still have my notes. Noted in 2026-11-21.md:3-5."
     assert await said(talk) == 0
 
 
@@ -96,7 +96,7 @@ async def test_compact_notes_all_and_sums_up_all_but_the_latest_turn(
     model.enqueue("Anna spoke of her dentist.")
     reply = await run(talk, "compact")
     assert reply == (
-        "The earlier part of our conversation is summed up now; all of it is kept. Noted in 2026-11-21.md:3-6."
+        "I've summarised our earlier conversation; nothing was deleted. Noted in 2026-11-21.md:3-6."
     )
     assert await said(talk) == 3
 
@@ -107,7 +107,7 @@ async def test_compact_with_one_turn_notes_it_and_sums_up_nothing(
     async with open_conversation_harness(tmp_path, alone(model)) as talk:
         await talk.take_turn("My dentist is Dr Weber.")
         model.enqueue("- Anna's dentist is Dr Weber.")
-        assert (await run(talk, "compact")).endswith("stays as it is. Noted in 2026-11-21.md:3-5.")
+        assert (await run(talk, "compact")).endswith("stay as they are. Noted in 2026-11-21.md:3-5.")
         assert await said(talk) == 2
 
 

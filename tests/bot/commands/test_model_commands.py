@@ -72,14 +72,14 @@ async def chat(tmp_path: Path) -> AsyncIterator[Chat]:
 
 async def test_a_model_is_chosen_for_one_chat_and_stays_chosen(chat: Chat) -> None:
     assert await chat.say("/model claude") == (
-        "From now on anthropic/claude-sonnet-4-5 answers here first. `/model auto` ends that."
+        "This chat now uses anthropic/claude-sonnet-4-5. `/model auto` switches back."
     )
     chat.models["anthropic/claude-sonnet-4-5"].enqueue("From Claude.")
     chat.models["openai/gpt-4.1"].enqueue("From GPT.")
     assert await chat.say("Hi") == "From Claude."
     assert await chat.say("Hi", chat="terminal:other") == "From GPT."
     assert "anthropic/claude-sonnet-4-5, chosen for this chat" in await chat.say("/status")
-    assert "chosen for this chat; `/model auto` ends that" in await chat.say("/model")
+    assert "chosen for this chat. `/model auto` switches back" in await chat.say("/model")
 
 
 async def test_auto_ends_the_choice(chat: Chat) -> None:
@@ -120,7 +120,7 @@ async def test_text_that_was_replaced_on_the_screen_is_explained_and_not_kept(ch
     chat.models["anthropic/claude-sonnet-4-5"].enqueue("The whole answer.")
     reply = await chat.say("Hi")
     assert reply == (
-        "The whole answer.\n\n*(openai/gpt-4.1 broke off in the middle of its answer, so "
+        "The whole answer.\n\n*(openai/gpt-4.1 stopped in the middle of its answer, so "
         "anthropic/claude-sonnet-4-5 answered.)*"
     )
     chat.models["openai/gpt-4.1"].enqueue("Yes.")
@@ -174,7 +174,7 @@ async def test_a_well_known_model_that_is_not_set_is_told_with_what_to_write(cha
 async def test_a_name_that_fits_several_lists_them(chat: Chat) -> None:
     reply = await chat.say("/model 4")
     assert reply == (
-        "4 may be any of these; tell me more of its name:\n- openai/gpt-4.1\n- anthropic/claude-sonnet-4-5"
+        "4 matches several models. Please tell me more of the name:\n- openai/gpt-4.1\n- anthropic/claude-sonnet-4-5"
     )
 
 
@@ -191,12 +191,12 @@ async def test_each_model_can_be_chosen_by_a_button_and_the_chosen_one_is_marked
         Choice("Usual order", "/model auto"),
     )
     await chat.say(chat.offered[-1].says)
-    assert "others when it fails" in await chat.say("/model")
+    assert "the others if it fails" in await chat.say("/model")
 
 
 async def test_a_single_model_is_named_and_nothing_is_offered(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as house:
-        assert await house.say("/model") == "Model: scripted/model. There is no other."
+        assert await house.say("/model") == "Model: scripted/model. It's the only one here."
         assert house.terminal.shown[-1][1][-1].choices == ()
 
 
@@ -254,8 +254,8 @@ async def test_the_status_says_so_only_while_every_language_model_fails(chat: Ch
     ):
         (line, *_) = (await chat.say("/status", person=person, chat="telegram:1")).splitlines()
         assert line == (
-            "No model is answering: openai/gpt-4.1: our key is missing or not accepted; "
-            f"anthropic/claude-sonnet-4-5: its server has a fault. {remedy}"
+            "No model is answering: openai/gpt-4.1: API key missing or rejected; "
+            f"anthropic/claude-sonnet-4-5: server error. {remedy}"
         )
     await chat.say("/models reset")
     assert (await chat.say("/status")).startswith("Model: openai/gpt-4.1\n")
@@ -297,12 +297,12 @@ async def test_the_owner_sees_how_each_model_fares_and_can_reset_them(chat: Chat
     chat.models["anthropic/claude-sonnet-4-5"].enqueue("From Claude.")
     await chat.say("Hi")
     gpt, claude, notebook, _, end = (await chat.say("/models")).splitlines()
-    assert gpt.startswith("- **openai/gpt-4.1**: left to rest until 12:01; calls: 1, in vain: 1; ")
-    assert "last failure 12:00: it has had too many requests (answered 429 (slow down))" in gpt
+    assert gpt.startswith("- **openai/gpt-4.1**: paused until 12:01; 1 call, 1 failed; ")
+    assert "last failure 12:00: rate limit reached (answered 429 (slow down))" in gpt
     assert claude.startswith("- **anthropic/claude-sonnet-4-5**: ready; calls: 1, in vain: 0")
-    assert notebook == "- **builtin/notebook**: ready; not asked yet"
-    assert end == "`/models reset` has all of them asked again at once."
-    assert chat.offered == (Choice("Ask all again", "/models reset"),)
+    assert notebook == "- **builtin/notebook**: ready; not used yet"
+    assert end == "`/models reset` clears the failures, so that all models are tried again."
+    assert chat.offered == (Choice("Try all again", "/models reset"),)
     await chat.say(chat.offered[0].says)
     assert (await chat.say("/models")).startswith("- **openai/gpt-4.1**: ready; ")
     assert not chat.offered, "there is nothing to reset"
@@ -317,7 +317,7 @@ async def test_usage_counts_what_was_answered(chat: Chat) -> None:
     assert "- none" in await chat.say("/usage")
     chat.models["openai/gpt-4.1"].enqueue("x" * 400)
     await chat.say("Hi")
-    row = "- openai/gpt-4.1: 1 read (0 from a cache), 100 written; calls: 1"
+    row = "- openai/gpt-4.1: 1 in (0 cached), 100 out; calls: 1"
     assert (await chat.say("/usage")).count(row) == 2
 
 
@@ -391,7 +391,7 @@ async def test_a_turn_stays_with_the_model_that_began_it(chat: Chat) -> None:
 
 
 async def test_there_may_be_nothing_to_retry(chat: Chat) -> None:
-    assert await chat.say("/retry") == "There is nothing yet that I could answer again."
+    assert await chat.say("/retry") == "There is nothing to answer again yet."
 
 
 async def test_what_was_retracted_is_still_on_disk(chat: Chat) -> None:

@@ -89,7 +89,7 @@ async def test_what_nobody_follows_is_named_until_the_restart_and_stays_as_it_wa
     assert now.discord.threads
     assert await current.reload() == SettingsChanges((), changes.restart)
     assert format_changes(changes) == (
-        "The settings have been read again. In force from now on: discord.threads. "
+        "Settings reloaded. Now active: discord.threads. "
         "Takes effect after a restart: timezone, server.port, discord.servers."
     )
 
@@ -369,17 +369,17 @@ async def test_owners_reload_in_the_chat_and_are_told_what_came_of_it(house: Hou
     house.file.write_text("[")
     refused = await ask("/config reload")
     afterwards = await ask("/config")
-    assert "Other than the defaults:" in shown
+    assert "Changed from the defaults:" in shown
     assert shown.endswith(
-        "\n\nChanged since, and not in force yet: agent.name. /config reload puts that in force.\n"
+        "\n\nChanged since, but not active yet: agent.name. /config reload applies them.\n"
         "Takes effect after a restart: server.port."
     )
     assert reloaded.endswith("from now on: agent.name. Takes effect after a restart: server.port.")
     assert "agent.name" not in stranger
-    assert refused.startswith("The settings cannot be used as they stand now, so nothing has changed: ")
+    assert refused.startswith("The settings have a mistake in them, so nothing has changed: ")
     assert "is not valid TOML" in refused
     assert '- agent.name = "Muninn"' in afterwards
-    assert "They have changed since, and cannot be used as they stand now: " in afterwards
+    assert "The settings have changed, but can't be used because of a mistake in them: " in afterwards
     assert KEY not in "".join(await house.answered())
 
 
@@ -491,7 +491,7 @@ def test_a_service_reads_its_settings_anew_when_it_is_hung_up_and_goes_on(tmp_pa
             assert (last["level"], last["logger"]) == ("error", "bot.config.reload")
             write(file, {"log_level": "info", "timezone": "Asia/Tokyo"})
             process.send_signal(signal.SIGHUP)
-            told_by(log, "In force from now on: log_level. Takes effect after a restart: timezone.")
+            told_by(log, "Now active: log_level. Takes effect after a restart: timezone.")
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 0
         finally:
@@ -512,7 +512,7 @@ def test_a_reload_asked_for_in_the_terminal_reaches_the_service_beside_it(tmp_pa
             told_by(log, "no channel is configured")
             write(file, {"access.owners": ["telegram:1", "telegram:2"]})
             assert phrases.CONFIG_IN_SERVICE_TOO in commonplace.output_of("chat", "-m", "/config reload")
-            told_by(log, "In force from now on: access.owners.")
+            told_by(log, "Now active: access.owners.")
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 0
         finally:

@@ -58,7 +58,7 @@ async def test_older_turns_become_a_summary_and_the_latest_stay_as_they_are(
     model.enqueue("Anna tells stories.")
     assert await talk.compactor.needs_compaction(talk.conversation)
     done = await talk.compactor.compact(talk.conversation, cause="threshold", flush=True)
-    assert done.notice == "Our conversation has become long; what matters is noted in 2026-11-21.md:3-5."
+    assert done.notice == "Our conversation has become long, so I've noted what matters in 2026-11-21.md:3-5."
     assert not await talk.compactor.needs_compaction(talk.conversation)
     first, *latest = talk.conversation.messages()
     assert isinstance(first, UserMessage)
@@ -203,7 +203,7 @@ async def test_a_conversation_that_lies_idle_is_noted_once_and_the_person_told_i
         await talk.compactor.flush_idle(hold)
         await talk.compactor.flush_idle(hold)
         assert await talk.notices() == [
-            "Our conversation has rested for a while; what matters is noted in 2026-11-21.md:3-5."
+            "Our conversation has been quiet for a while, so I've noted what matters in 2026-11-21.md:3-5."
         ]
         assert talk.woken == ["woken"]
         assert len(model.history) == 1

@@ -105,7 +105,7 @@ async def test_nothing_leaves_the_log_as_it_is(
 ) -> None:
     model.enqueue(word)
     flushed = await talk.compactor.flush(talk.conversation)
-    assert flushed.text == "There was nothing in it that had to be noted."
+    assert flushed.text == "There was nothing in it to note."
     assert flushed.notice == ""
     assert talk.note() == ""
     assert (await talk.compactor.flush(talk.conversation)).result == "old"
@@ -215,7 +215,7 @@ async def test_what_was_said_is_kept_as_it_is_where_no_model_answers(
     model.enqueue(error=error)
     flushed = await talk.compactor.flush(talk.conversation)
     assert flushed.text == (
-        "No language model answered, so what was said stands in 2026-11-21.md:3-10 as it is, until one does."
+        "No language model answered, so I've saved our conversation word for word in 2026-11-21.md:3-10 until one does."
     )
     assert talk.note() == (
         "# 2026-11-21\n\n## 12:00 Anna\n\n(as it was said; not yet sorted)\n\n"

@@ -140,10 +140,10 @@ async def test_while_it_is_away_what_only_it_knows_is_not_known(away: Site) -> N
     assert metrics["memory_files"] == 1
     assert not metrics.keys() & set(ONLY_THE_INDEX_KNOWS)
     page = await away.page()
-    assert "The index cannot be asked, so the files are searched one by one" in page.by_id("attention").text
+    assert "The index can't be used, so I search the files one by one" in page.by_id("attention").text
     shown = page.by_id("memory-facts").text
     assert "note1 chunks? with vectors? without?" in shown
-    assert "Last indexednot known" in shown
+    assert "Last indexedunknown" in shown
     answer = await away.website.client.post(
         "/rpc", json={"jsonrpc": "2.0", "id": 1, "method": "memory.status"}
     )
@@ -158,13 +158,13 @@ async def test_while_it_is_away_what_only_it_knows_is_not_known(away: Site) -> N
 async def test_a_chat_is_told_that_it_is_away_and_not_where_it_is(away: Site, command: str) -> None:
     told = await away.told(command)
     assert "Notes: 1" in told
-    assert "Chunks: not known" in told
-    assert "Search: by words alone for now, through the files one by one" in told
-    assert any(line.startswith("Index: its server cannot be used just now.") for line in told)
+    assert "Chunks: unknown" in told
+    assert "Search: by words alone for now, reading the files one by one" in told
+    assert any(line.startswith("Index: I can't use its server right now.") for line in told)
     assert "127.0.0.1" not in "\n".join(told)
     assert "postgresql://" not in "\n".join(told)
     if command == "memory":
-        assert "Last indexed: not known" in told
+        assert "Last indexed: unknown" in told
 
 
 async def test_nor_by_what_a_job_or_a_command_failed_of(away: Site) -> None:

@@ -115,11 +115,11 @@ async def test_the_page_shows_who_does_what(site: Site) -> None:
 async def test_what_others_do_is_not_known_while_the_server_is_away(site: Site) -> None:
     site.status = InstanceStatus("attic", "the server does not answer", LEASES)
     page = HtmlPage(await site.text("/"))
-    assert "is not known: the server does not answer" in page.by_id("attention").text
+    assert "I can't tell what other instances are doing: the server does not answer" in page.by_id("attention").text
     shown = page.by_id("instances").text
     assert "Telegram (3fa8) this one" in shown, "our own leases end by our own clock"
-    assert "Backup of the notes not known" in shown
-    assert "Workspace 0123 not known" in shown
+    assert "Backup of the notes unknown" in shown
+    assert "Workspace 0123 unknown" in shown
     assert "nobody" not in shown
     assert (await (await site.client.get("/healthz")).json())["leases"] == "unknown"
 
@@ -222,7 +222,7 @@ async def test_who_waits_for_the_workspace_has_the_few_numbers_that_there_are_fo
     ("name", "words"),
     [
         ("channel:discord:3fa8b1c2", "Discord (3fa8)"),
-        ("job:schedule", "Regular look at all notes"),
+        ("job:schedule", "Regular scan of all notes"),
         ("workspace:0123456789", "Workspace 0123"),
         ("something:else", "something:else"),
     ],

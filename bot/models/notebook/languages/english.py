@@ -9,23 +9,23 @@ ENGLISH = Language(
         place="`{path}`, line {line}",
         lines="`{path}`, lines {lines}",
         found="From your notes:",
-        close="I am not sure that this is what you mean, but it comes close:",
+        close="I'm not sure this is what you mean, but it comes close:",
         since="Since {date}: {text}",
         before_that="Before that, from {date}: {text}",
-        nothing="I found nothing about that in your notes. Other words may find it; if you were telling me "
-        "something, start with “remember” and I will note it.",
-        hello="I keep your notes and find them again. Tell me something to keep, such as “Remember that the "
-        "spare key is at Tom's”, or ask: “Where is the spare key?” Or say: “Remind me tomorrow at 9 to call "
+        nothing="I found nothing about that in your notes. Try other words or, if you want me to note it, start "
+        "with “remember”.",
+        hello="I keep your notes and find them again. Tell me something, such as “Remember that the spare key is "
+        "at Tom's”, or ask me: “Where is the spare key?” You can also say: “Remind me tomorrow at 9 to call "
         "Tom.”",
         what="What should I remember?",
         cannot_note="I can't note anything here: this chat has no access to the memory.",
         cannot_find="I can't look that up here: this chat has no access to the memory.",
-        closed="In groups the memory is off until an owner sends `/memory on`.",
-        not_noted="I could not note that: {error}",
-        not_found="I could not search your notes: {error}",
+        closed="In groups, memory is off until an owner sends `/memory on`.",
+        not_noted="I couldn't note that: {error}",
+        not_found="I couldn't search your notes: {error}",
         thanks="You're welcome.",
         fine="All right.",
-        cannot_do="I can only keep notes, find them and remind you, so I can't do that. To have it noted, "
+        cannot_do="I can't do that: I can only keep notes, find them and remind you. If you want me to note it, "
         "start with “remember”.",
         cannot_read="I can't read pictures, files or voice messages; I can only keep notes, find them and remind "
         "you.",
@@ -33,13 +33,13 @@ ENGLISH = Language(
         reminded="Reminder {number} set for {due}: {text}",
         reminded_again="Reminder {number} set, {when}: {text}. First on {due}.",
         while_open="I can only remind you while Commonplace is running; otherwise you'll see it next time.",
-        not_reminded="I could not set that reminder: {error}",
-        remind_when="When should I remind you? I didn't find a time that I understand. Reply with one, such "
+        not_reminded="I couldn't set that reminder: {error}",
+        remind_when="When should I remind you? I didn't understand the time. Reply with one, such "
         "as “tomorrow 9:00” or “in 20 minutes”, or send `/remind tomorrow 9:00 call Tom`.",
-        remind_what="What should I remind you about? Reply with that, or send `/remind tomorrow 9:00 call Tom`.",
-        forget="To remove it everywhere, send `{command}`. I'll show you first what would be removed.",
+        remind_what="What should I remind you about? Just reply, or send `/remind tomorrow 9:00 call Tom`.",
+        forget="To remove it everywhere, send `{command}`. I'll first show you what would be removed.",
         forget_nothing="I found nothing about that in your notes. To remove something, send "
-        "`/forget WORDS` with words that stand in the note.",
+        "`/forget WORDS` with words from the note.",
         correct="To correct a note, send `{command}` with the correct text.",
         corrected="Corrected: {place} now says “{new}” instead of “{old}”. To take that back, say “undo”.",
         removed="Removed from {place}: “{old}”. To put it back, say “undo”.",

@@ -265,9 +265,9 @@ async def test_a_failed_tool_is_told_in_one_line() -> None:
     answer = await talk.say(
         "I live in Oslo", memory_write={"error": "The disk is full:\nno space in `memory`."}
     )
-    assert answer == "I could not note that: The disk is full: no space in `memory`."
+    assert answer == "I couldn't note that: The disk is full: no space in `memory`."
     answer = await talk.say("Where is it?", memory_search={"error": "The index is broken."})
-    assert answer == "I could not search your notes: The index is broken."
+    assert answer == "I couldn't search your notes: The index is broken."
 
 
 @pytest.mark.parametrize(

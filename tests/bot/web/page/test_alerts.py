@@ -27,7 +27,7 @@ def test_channels_that_are_well_need_no_look() -> None:
 
 def test_a_busy_memory_is_no_reason_to_worry_but_a_broken_one_is() -> None:
     assert list(alerts.memory_alerts(Panel(None, "busy", is_busy=True))) == []
-    assert list(alerts.memory_alerts(Panel(None, "it is gone"))) == ["The memory: it is gone"]
+    assert list(alerts.memory_alerts(Panel(None, "it is gone"))) == ["Memory: it is gone"]
 
 
 def test_jobs_that_failed_the_last_time_are_named() -> None:
@@ -59,5 +59,5 @@ def test_errors_of_the_last_hour_are_counted_and_warnings_are_not() -> None:
         trouble("warning", 1),
         trouble("error", 61),
     ]
-    assert list(alerts.error_alerts(troubles, NOW)) == ["Errors within the last hour: 4"]
+    assert list(alerts.error_alerts(troubles, NOW)) == ["Errors in the last hour: 4"]
     assert list(alerts.error_alerts(troubles[2:], NOW)) == []

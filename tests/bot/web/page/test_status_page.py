@@ -128,7 +128,7 @@ async def test_it_tells_who_makes_vectors_while_the_first_one_fails(tmp_path: Pa
             assert told["Provider"] == "openai, then voyage"
             assert told["Vectors now made by"] == "voyage, voyage-3.5-lite"
             assert told["Vector search"].startswith("on, by voyage openai answered 401")
-            assert "where voyage stands in" in shown.by_id("attention").text
+            assert "using the fallback voyage" in shown.by_id("attention").text
             said = describe_search(await site.services.memory.status(), why=True)
             assert said == "by meaning and by words, for now with the fallback voyage-3.5-lite of voyage"
 
@@ -164,7 +164,7 @@ async def test_a_model_of_which_no_key_is_ready_needs_a_look(site: WebClient) ->
         for each in site.services.model.plan.chain[0].routes
     )
     shown = await page(site)
-    assert "openai/gpt-test is left to rest until" in shown.by_id("attention").text
+    assert "openai/gpt-test is paused until" in shown.by_id("attention").text
 
 
 async def test_channels_errors_and_counts_are_shown(site: WebClient) -> None:
@@ -182,7 +182,7 @@ async def test_channels_errors_and_counts_are_shown(site: WebClient) -> None:
     attention = shown.by_id("attention").text
     assert attention.startswith("This needs a look")
     assert "Discord: down (the token was refused)" in attention
-    assert "Errors within the last hour: 2" in attention
+    assert "Errors in the last hour: 2" in attention
 
 
 async def test_a_core_note_that_is_too_long_needs_a_look(site: WebClient, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ async def test_a_memory_that_cannot_be_read_is_told_of_and_the_rest_is_shown(sit
     await site.services.memory.close()
     shown = await page(site)
     assert "the memory was closed" in shown.by_id("memory-facts").text
-    assert "The memory: the memory was closed" in shown.by_id("attention").text
+    assert "Memory: the memory was closed" in shown.by_id("attention").text
     assert "openai/gpt-test" in shown.by_id("models").text
 
 
