@@ -60,9 +60,7 @@ PICTURE_IS_HEIC = (
 )
 PICTURE_TOO_LARGE = "It can't be opened: it has more than {most} megapixels."
 PICTURE_TOO_MUCH = "It can't be opened: that takes too long or too much memory."
-PICTURE_UNKNOWN = (
-    "It can't be opened: this kind of picture isn't supported. JPEG, PNG, GIF, WebP and BMP are."
-)
+PICTURE_UNKNOWN = "It can't be opened: it is not a picture of a supported kind (JPEG, PNG, GIF, WebP or BMP)."
 PICTURE_DAMAGED = "It can't be opened: the file is damaged."
 DOCUMENT_EMPTY = "It is empty."
 DOCUMENT_IS_PICTURE = "It is a picture, not text."
@@ -127,8 +125,8 @@ MODEL_BROKE_OFF = "{model} stopped in the middle of its answer"
 
 USAGE = "Usage: `{usage}`"
 USAGE_EXAMPLE = "For example: `{example}`"
-UNKNOWN_COMMAND = "There is no /{name} command here. /help lists the commands."
-UNKNOWN_COMMAND_NEAR = "There is no /{name} command here. Did you mean /{near}? /help lists the commands."
+UNKNOWN_COMMAND = "There is no /{name} here. /help lists the commands."
+UNKNOWN_COMMAND_NEAR = "There is no /{name} here. Did you mean /{near}? /help lists the commands."
 NO_ANSWER_HERE = "I can't answer you here."
 NOT_YOUR_BUTTONS = "These buttons are not for you."
 NOT_TAKEN_IN = "I couldn't save that, so nothing was done. Please try again in a moment."
@@ -690,8 +688,8 @@ REMEMBER_WHAT = (
 )
 
 WEB_SIGN_IN_FIRST = "This needs the token. Please send it as `Authorization: Bearer TOKEN`."
-WEB_WRONG = "That isn't the right token."
-WEB_SIGNED_OUT = "You've been signed out, so nothing was done. Please sign in again."
+WEB_WRONG = "That token is wrong. Please check it and try again."
+WEB_SIGNED_OUT = "You are signed out, so nothing was done. Please sign in again."
 WEB_TOO_MANY = "Too many wrong tokens came from your address. Please wait a minute."
 WEB_FOREIGN_SITE = "This request came from another site, so nothing was done."
 WEB_FOREIGN_HOST = (

@@ -255,7 +255,7 @@ async def test_bad_calls_go_back_to_the_model_which_can_mend_them(
     await turn(agent, conversation)
     results = [m for m in model.history[2].messages if isinstance(m, ToolResult)]
     assert [result.failed for result in results] == [True, True, True, False]
-    assert "no JSON" in results[0].content
+    assert "not valid JSON" in results[0].content
     assert '\\"quick\\"' in results[1].content
 
 

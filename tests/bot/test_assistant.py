@@ -354,9 +354,9 @@ async def test_a_look_at_all_notes_tells_what_it_found(house: Harness, tmp_path:
     (tmp_path / "memory").mkdir(exist_ok=True)
     note = tmp_path / "memory" / "a.md"
     note.write_text("one\n", "utf-8")
-    assert "1 new, 0 changed, 0 gone" in await house.say("/reindex")
+    assert "1 new, 0 changed, 0 removed" in await house.say("/reindex")
     note.unlink()
-    assert "0 new, 0 changed, 1 gone" in await house.say("/reindex")
+    assert "0 new, 0 changed, 1 removed" in await house.say("/reindex")
 
 
 async def test_a_long_note_is_shown_in_pieces(house: Harness, tmp_path: Path) -> None:

@@ -71,9 +71,9 @@ async def test_nobody_else_is_told_anything_of_channels(house: Harness, standing
 
 async def test_an_owner_is_told_which_instance_answers_and_which_has_a_channel(house: Harness) -> None:
     usual = await status(house, {})
-    channels = {"telegram": ChannelHealth("standby", "cellar has it")}
+    channels = {"telegram": ChannelHealth("standby", "held by cellar")}
     assert [line for line in await status(house, channels) if line not in usual] == [
-        "Telegram: standby (cellar has it)"
+        "Telegram: standby (held by cellar)"
     ]
     services = replace(house.assistant.services, instance=lambda: InstanceStatus("attic", "it is away"))
     call = CommandCall(message("/status"), Standing.OWNER, {}, "k")
@@ -81,7 +81,7 @@ async def test_an_owner_is_told_which_instance_answers_and_which_has_a_channel(h
     assert [line for line in told if line not in usual] == [
         "Instance: attic",
         "I can't tell what other instances are doing because the index server can't be reached; `commonplace doctor` "
-        "says why.",
+        "shows why.",
     ]
     leases = (
         LeaseState("channel:telegram:3fa8b1c2", "attic", NOW, LATER, ours=True),

@@ -137,8 +137,8 @@ def test_with_every_key_refused_the_status_names_the_failure_and_the_remedy(hous
     house.say("Hi")
     status = house.say("/status")
     assert status.startswith(f"No model is answering: openai/{MODEL}: API key missing or rejected; ")
-    assert f"anthropic/{CLAUDE}: our key" in status
-    assert f"gemini/{GEMINI}: our key" in status
+    assert f"anthropic/{CLAUDE}: API key" in status
+    assert f"gemini/{GEMINI}: API key" in status
     assert "Run `commonplace doctor` to see what to fix.\n" in status
     assert "Model:" not in status
     house.gemini.key = KEY

@@ -143,7 +143,7 @@ async def test_a_provider_that_fails_is_told_to_the_owner_alone(
 async def test_the_owner_sees_the_watch_and_the_regular_look(tmp_path: Path) -> None:
     memory = memory_in(tmp_path)
     async with memory, Background(memory, reindex_minutes=60, settle=0) as upkeep:
-        (before,) = (line for line in await told(memory, upkeep=upkeep) if line.startswith("Last look"))
+        (before,) = (line for line in await told(memory, upkeep=upkeep) if line.startswith("Last scan"))
         assert re.fullmatch(rf"Last scan of all notes: (never|{CLOCK}); next: {CLOCK}", before)
     memory = memory_in(tmp_path)
     async with memory, Background(memory, reindex_minutes=0.005, settle=0) as upkeep:
@@ -155,11 +155,11 @@ async def test_the_owner_sees_the_watch_and_the_regular_look(tmp_path: Path) -> 
         assert any(line.startswith("Watching the folder: ") for line in lines)
         assert any(
             re.fullmatch(rf"Last scan of all notes: {CLOCK}, ok; next: {CLOCK}", line)
-            or line.startswith("Looking at")
+            or line.startswith("Scanning")
             for line in lines
         )
         others = await told(memory, upkeep=upkeep, standing=Standing.ALLOWED)
-        assert not any(line.startswith(("Watching", "Last look")) for line in others)
+        assert not any(line.startswith(("Watching", "Last scan")) for line in others)
 
 
 async def test_the_owner_is_told_which_background_tasks_failed(tmp_path: Path) -> None:

@@ -8,9 +8,7 @@ LIMIT = RateLimited("429", model="openai/gpt-4.1")
 
 
 def test_one_models_failure_is_one_sentence() -> None:
-    told = (
-        "I got no answer from the language model: API key missing or rejected. What you said is kept; "
-    )
+    told = "I got no answer from the language model: API key missing or rejected. I've kept your message; "
     assert explain_no_answer(KEY) == f"{told}/retry asks again."
     assert explain_no_answer(NoModelAnswered([LIMIT, KEY])) == f"{told}/retry asks again."
 

@@ -728,7 +728,7 @@ async def test_a_call_that_is_run_again_sets_no_second_one(reminders: Reminders,
     ("when", "text", "why"),
     [
         ("someday", "x", "2026-12-03T14:00"),
-        ("tomorrow 9:00 to call mum", "x", '"call mum" is no part of a time'),
+        ("tomorrow 9:00 to call mum", "x", '"call mum" is not part of a time'),
         ("2020-01-01", "x", "past"),
         ("tomorrow 9:00", " ", "empty"),
         ("every 5 seconds", "x", "Once a minute"),

@@ -236,15 +236,14 @@ async def test_a_long_speech_is_cut_and_what_is_missing_told(
     assert len(read.text) < 1100
 
 
-@pytest.mark.parametrize(
-    ("status", "why"), [(500, "server error"), (401, "key"), (413, "too long")]
-)
+@pytest.mark.parametrize(("status", "why"), [(500, "server error"), (401, "key"), (413, "too long")])
 async def test_a_voice_that_cannot_be_written_down_is_told(
     server: TranscriptionServer, speech: Transcriber, status: int, why: str
 ) -> None:
     server.enqueue(*[fails(status)] * 3)
     read = await Shelf({"v": VOICE}).reader(speech=speech).read(sent(Attachment("voice", "v", seconds=3)))
-    assert read.text.startswith("[Attached voice message (0:03). groq could not transcribe it")
+    assert read.text.startswith("[Attached voice message (0:03). ")
+    assert "transcribe" in read.text
     assert why in read.text
 
 

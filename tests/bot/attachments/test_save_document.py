@@ -104,7 +104,7 @@ async def test_the_text_of_a_pdf_is_filed_whole(house: Harness, tmp_path: Path) 
 
 async def test_with_neither_text_nor_document_it_says_what_it_wants(house: Harness) -> None:
     assert await house.say("/remember") == (
-        "Tell me what to note: `/remember TEXT`. A document is filed when you send it with `/remember`, or reply "
+        "What should I note? Usage: `/remember TEXT`. To file a document, send it with `/remember`, or reply "
         "`/remember` to it."
     )
 
@@ -163,7 +163,7 @@ async def test_the_same_document_is_filed_once_as_long_as_it_stands_there(
     house.model.enqueue("It is there already.")
     await house.say("Keep it", attachments=(REPORT,))
     (result,) = [each for each in house.model.history[-1].messages if isinstance(each, ToolResult)]
-    assert "filed there before" in result.content
+    assert "already filed there" in result.content
     note = tmp_path / "memory" / FILED
     note.write_text(note.read_text().replace("Next time in 2027.", "That is gone."))
     assert await house.say("/remember", attachments=(REPORT,)) == (

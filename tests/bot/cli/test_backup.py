@@ -41,10 +41,10 @@ def filled(commonplace: Commonplace) -> Commonplace:
 def test_backup_and_restore(commonplace: Commonplace) -> None:
     filled(commonplace)
     shown = commonplace.output_of("backup", "mine.tar.gz")
-    assert shown.startswith("Wrote mine.tar.gz: files 1, size 0.0 MB.")
+    assert shown.startswith("Wrote mine.tar.gz (files: 1, size: 0.0 MB).")
     (commonplace.memory / "house.md").write_text("The boiler is gone.\n")
     shown = commonplace.output_of("restore", "mine.tar.gz")
-    assert "What was there before is in " in shown
+    assert "The previous state is kept in " in shown
     assert "private word" not in shown
     assert (commonplace.memory / "house.md").read_text() == "The boiler is blue.\n"
     found = json.loads(commonplace.output_of("memory", "search", "boiler", "--json"))
@@ -59,7 +59,7 @@ def test_without_a_file_it_goes_into_the_workspace(commonplace: Commonplace) -> 
 
 
 def test_what_cannot_be_done_is_one_line(commonplace: Commonplace) -> None:
-    assert "nothing in" in commonplace.error_of("backup")
+    assert "nothing to back up in" in commonplace.error_of("backup")
     assert "no conversations" in commonplace.error_of("export")
     assert list(commonplace.memory.parent.iterdir()) == []
     filled(commonplace)
@@ -67,7 +67,7 @@ def test_what_cannot_be_done_is_one_line(commonplace: Commonplace) -> None:
     (commonplace.folder / "foreign.tar.gz").write_bytes(b"foreign")
     assert "not made by `commonplace backup`" in commonplace.error_of("restore", "foreign.tar.gz")
     assert "is there already" in commonplace.error_of("backup", "foreign.tar.gz")
-    assert "there are terminal:main" in commonplace.error_of("export", "telegram:1")
+    assert "there are: terminal:main" in commonplace.error_of("export", "telegram:1")
     assert "FILE" in commonplace.error_of("restore", code=2)
     assert "needs a folder" in commonplace.error_of("export", "--out", "foreign.tar.gz", code=2)
 

@@ -95,7 +95,7 @@ def test_what_fails_ends_with_1_and_one_line(written: Commonplace) -> None:
     failed = [line for line in done.stdout.splitlines() if line.startswith("fail")]
     assert [line.split()[1] for line in failed] == ["vectors", "models", "telegram", "discord"]
     assert all(" → " in line for line in failed)
-    assert re.fullmatch(r"commonplace: 4 of \d+ checks failed, .*\n", done.stderr)
+    assert re.fullmatch(r"commonplace: 4 of \d+ checks failed; .*\n", done.stderr)
 
 
 def test_no_secret_is_ever_told(written: Commonplace) -> None:

@@ -59,7 +59,7 @@ def noted(commonplace: Commonplace) -> Commonplace:
         (("memory", "get", "a.md", "--line", "one"), "'one'"),
         (("memory", "write", "x", "--target", "weekly"), "weekly"),
         (("memory", "write"), "TEXT"),
-        (("chat", "-m", "  "), "something to say"),
+        (("chat", "-m", "  "), "needs a message"),
         (("chat", "-m", "x", "--session", ""), "name"),
         (("chat", "-m", "x", "--session", "a\nb"), "name"),
         (("run", "now"), "now"),
@@ -101,7 +101,7 @@ def test_a_key_of_whoever_runs_the_tests_is_not_used(
 
 @pytest.mark.parametrize(
     ("action", "promise"),
-    [("status", "asks whether the provider of vectors answers"), ("index", "vectors")],
+    [("status", "check that the embedding provider answers"), ("index", "vectors")],
 )
 def test_help_tells_that_somebody_may_be_asked_for_vectors(
     commonplace: Commonplace, action: str, promise: str
@@ -395,7 +395,7 @@ def test_init_writes_settings_that_work_and_never_over_others(commonplace: Commo
     assert (commonplace.folder / "home" / "workspace" / "memory").is_dir()
     commonplace.output_of("memory", "status", "--config", "home/config.toml")
     file.write_text("mine")
-    assert "left as it is" in commonplace.error_of("init", "home")
+    assert "left unchanged" in commonplace.error_of("init", "home")
     assert file.read_text() == "mine"
 
 
@@ -403,7 +403,7 @@ def test_init_writes_settings_that_work_and_never_over_others(commonplace: Commo
 def test_init_where_no_folder_can_be_made(commonplace: Commonplace) -> None:
     (commonplace.folder / "file").write_text("")
     commonplace.error_of("init", "file/below")
-    assert "left as it is" not in commonplace.error_of("init", "file")
+    assert "left unchanged" not in commonplace.error_of("init", "file")
 
 
 def test_init_keeps_the_notes_that_were_taken_without_settings(tmp_path: Path) -> None:

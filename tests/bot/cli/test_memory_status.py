@@ -38,7 +38,7 @@ def test_it_tells_where_the_index_is_and_when_it_was_written_on_the_owners_clock
     moment, _, zone = told["last indexed"].partition(" (")
     assert moment in moments
     assert zone == "Asia/Kathmandu)"
-    assert "not usable" not in told
+    assert "index error" not in told
     document = json.loads(commonplace.output_of("memory", "status", "--json"))
     assert (document["index"], document["index_problem"]) == (".commonplace/index.db", "")
     assert document["last_indexed_at"].endswith("+00:00"), "for programs as ever"
@@ -50,7 +50,7 @@ def test_what_only_a_server_that_is_away_knows_is_not_known(commonplace: Commonp
     assert told["notes"] == "1"
     assert told["chunks"] == told["last indexed"] == "unknown"
     assert told["index"] == "postgresql://me@127.0.0.1:9/none"
-    assert "does not answer" in told["not usable"]
+    assert "does not answer" in told["index error"]
     assert told["search"] == "by words alone for now, reading the files one by one"
     said = commonplace.output_of("memory", "status", "--json")
     assert "s3cret" not in said

@@ -125,7 +125,7 @@ def texts(server: EmbeddingServer) -> list[str]:
 
 
 def test_what_was_indexed_is_found_by_its_meaning(run: Run, server: EmbeddingServer) -> None:
-    assert "Vectors: of 3 chunks out of 3." in run.says("memory", "index")
+    assert "Vectors: 3 of 3 chunks." in run.says("memory", "index")
     assert [len(asked.texts) for asked in server.requests] == [3]
     found = run.json("search", "too cold at home")
     assert "notice" not in found
@@ -216,7 +216,7 @@ async def test_it_is_told_what_goes_on(tmp_path: Path) -> None:
     async with Memory(
         MemorySettings(), workspace=tmp_path, now=lambda: datetime.now(UTC), embedding=embedding
     ) as memory:
-        assert format_running_work(memory, embedding) == "fetching the model: 35 of 121 MB, 12 s left"
+        assert format_running_work(memory, embedding) == "downloading the model: 35 of 121 MB, 12 s left"
         jobs = (JobProgress("embedding", 300, 1200, 12),)
         status = replace(await memory.status(), jobs=jobs)
     (job,) = encode_status(status)["jobs"]
@@ -233,7 +233,7 @@ def test_the_status_tells_all_of_it(run: Run) -> None:
     assert status["cache"] == {"entries": 3, "hits": 0, "misses": 3}
     assert (status["jobs"], status["watch"]) == ([], None)
     printed = run.says("memory", "status")
-    for part in ("by meaning and by words", "text-embedding-3-small", "1536", "of 3 chunks; 0 texts"):
+    for part in ("by meaning and by words", "text-embedding-3-small", "1536", "3 chunks; 0 missing"):
         assert part in printed
 
 
@@ -273,7 +273,7 @@ def test_what_the_fallback_has_embedded_counts_and_it_is_said_who_serves(
     environment["COMMONPLACE_PROVIDERS__VOYAGE__BASE_URL"] = server.base_url("voyage")
     server.always(None)
     printed = run.says("memory", "index")
-    assert "Vectors: for 3 of 3 chunks, made by the fallback voyage: openai cannot be reached" in printed
+    assert "Vectors: 3 of 3 chunks, made by the fallback voyage: openai cannot be reached" in printed
     report = run.json("index")["vectors"]
     assert (report["embedded"], report["missing"], report["provider"]) == (3, 0, "voyage")
     status = run.json("status")
@@ -281,7 +281,7 @@ def test_what_the_fallback_has_embedded_counts_and_it_is_said_who_serves(
     assert (status["embedding_provider"], status["embedding_fallback"]) == ("openai", "voyage")
     assert (status["embedding_serving"], status["embedding_serving_model"]) == ("voyage", "voyage-3.5-lite")
     told = run.says("memory", "status")
-    for line in ("search        by meaning and by words\n", "now made by   voyage voyage-3.5-lite\n"):
+    for line in ("search        by meaning and by words\n", "in use now    voyage voyage-3.5-lite\n"):
         assert line in told
     assert {asked.body["model"] for asked in server.requests} == {"voyage-3.5-lite"}
 
@@ -296,7 +296,7 @@ def test_an_index_without_the_cache_has_all_vectors_made_anew(run: Run, server: 
     server.always(fails(401))
     report = run.json("index", "--no-cache")["vectors"]
     assert (report["embedded"], report["missing"]) == (3, 0)
-    assert report["error"].startswith("kept as they are: openai answered 401")
+    assert report["error"].startswith("the old ones were kept: openai answered 401")
 
 
 @pytest.mark.usefixtures("short_waits")

@@ -174,7 +174,7 @@ async def test_one_has_the_channel_and_the_other_has_it_as_soon_as_that_one_clos
     first = await host(stack, tmp_path, database, "first")
     await until(lambda: first.serves)
     second = await host(stack, tmp_path, database, "second")
-    await until(lambda: second.channel.health.detail == "first has it")
+    await until(lambda: second.channel.health.detail == "held by first")
     assert second.channel.health.state == "standby"
     assert first.channel.health.state == "up"
     assert first.happened == ["opened", "taken up"]

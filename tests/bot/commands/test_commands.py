@@ -164,7 +164,7 @@ async def help_with(rest: str, standing: Standing = Standing.OWNER) -> str:
 @pytest.mark.parametrize("name", ["remind", "/remind", "Remind"])
 async def test_help_with_a_name_tells_of_one_command(name: str) -> None:
     lines = (await help_with(name)).splitlines()
-    assert lines[0].startswith("`/remind WHEN TEXT` sets a reminder")
+    assert lines[0].startswith("`/remind WHEN TEXT`: Set a reminder")
     assert [line.partition(":")[0] for line in lines[1:]] == ["- WHEN", "- TEXT", "For example"]
 
 

@@ -84,7 +84,7 @@ async def test_a_model_is_chosen_for_one_chat_and_stays_chosen(chat: Chat) -> No
 
 async def test_auto_ends_the_choice(chat: Chat) -> None:
     await chat.say("/model claude")
-    assert "openai/gpt-4.1 first" in await chat.say("/model AUTO")
+    assert "openai/gpt-4.1 answers first" in await chat.say("/model AUTO")
     chat.models["openai/gpt-4.1"].enqueue("From GPT.")
     assert await chat.say("Hi") == "From GPT."
 
@@ -131,7 +131,7 @@ async def test_text_that_was_replaced_on_the_screen_is_explained_and_not_kept(ch
 
 async def test_a_name_that_is_not_there_is_told_with_the_nearest(chat: Chat) -> None:
     reply = await chat.say("/model gtp-4.1")
-    assert "did you mean openai/gpt-4.1?" in reply
+    assert "Did you mean openai/gpt-4.1?" in reply
     assert "- anthropic/claude-sonnet-4-5" in reply
 
 
@@ -299,7 +299,7 @@ async def test_the_owner_sees_how_each_model_fares_and_can_reset_them(chat: Chat
     gpt, claude, notebook, _, end = (await chat.say("/models")).splitlines()
     assert gpt.startswith("- **openai/gpt-4.1**: paused until 12:01; 1 call, 1 failed; ")
     assert "last failure 12:00: rate limit reached (answered 429 (slow down))" in gpt
-    assert claude.startswith("- **anthropic/claude-sonnet-4-5**: ready; calls: 1, in vain: 0")
+    assert claude.startswith("- **anthropic/claude-sonnet-4-5**: ready; 1 call, 0 failed")
     assert notebook == "- **builtin/notebook**: ready; not used yet"
     assert end == "`/models reset` clears the failures, so that all models are tried again."
     assert chat.offered == (Choice("Try all again", "/models reset"),)

@@ -28,8 +28,8 @@ def test_no_two_commands_are_told_alike() -> None:
         ("de", "beginnt ein neues"),
         ("de-AT", "beginnt"),
         ("PT-br", "começa"),
-        ("", "begins a"),
-        ("eo", "begins"),
+        ("", "Start a"),
+        ("eo", "Start"),
     ],
 )
 def test_a_language_is_looked_up_without_its_country(language: str, begins: str) -> None:

@@ -159,7 +159,7 @@ async def test_a_model_that_ollama_lacks_is_told_with_the_command_that_gets_it(t
                 await ask(model)
     assert str(caught.value).endswith("(model 'other:7b' not found): run `ollama pull other:7b`")
     assert (
-        "there is no such model at its address (run `ollama pull other:7b`). What you said is kept"
+        "it was not found at its address (run `ollama pull other:7b`). I've kept your message"
         in explain_no_answer(caught.value)
     )
 

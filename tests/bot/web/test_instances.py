@@ -66,7 +66,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 async def test_a_standby_is_well_and_says_what_it_is(site: Site) -> None:
     answer = await site.client.get("/healthz")
     assert (await answer.json())["role"] == "active"
-    site.channels["telegram"] = ChannelHealth("standby", "cellar has it")
+    site.channels["telegram"] = ChannelHealth("standby", "held by cellar")
     answer = await site.client.get("/healthz")
     assert answer.status == 200
     told = await answer.json()
@@ -94,7 +94,7 @@ async def test_who_stands_in_for_another_workspace_says_so_channel_by_channel(si
     text = await site.text("/metrics")
     assert 'commonplace_channel_state{channel="telegram",state="stand-in"} 1.0' in text
     assert 'commonplace_instance_role{state="stand-in"} 1.0' in text
-    site.channels["discord"] = ChannelHealth("standby", "garden has it")
+    site.channels["discord"] = ChannelHealth("standby", "held by garden")
     assert (await (await site.client.get("/healthz")).json())["role"] == "stand-in"
 
 
@@ -106,16 +106,19 @@ async def test_the_page_shows_who_does_what(site: Site) -> None:
     assert "Telegram (3fa8) this one" in shown
     assert "Backup of the notes cel<b>lar" in shown
     assert "Workspace 0123 nobody" in shown
-    site.channels["telegram"] = ChannelHealth("standby", "cellar has it")
+    site.channels["telegram"] = ChannelHealth("standby", "held by cellar")
     page = HtmlPage(await site.text("/"))
-    assert "standby cellar has it" in page.by_id("channels").text
+    assert "standby held by cellar" in page.by_id("channels").text
     assert "Telegram" not in page.by_id("attention").text
 
 
 async def test_what_others_do_is_not_known_while_the_server_is_away(site: Site) -> None:
     site.status = InstanceStatus("attic", "the server does not answer", LEASES)
     page = HtmlPage(await site.text("/"))
-    assert "I can't tell what other instances are doing: the server does not answer" in page.by_id("attention").text
+    assert (
+        "I can't tell what other instances are doing: the server does not answer"
+        in page.by_id("attention").text
+    )
     shown = page.by_id("instances").text
     assert "Telegram (3fa8) this one" in shown, "our own leases end by our own clock"
     assert "Backup of the notes unknown" in shown

@@ -118,7 +118,7 @@ async def test_who_asks_in_a_chat_while_the_button_was_pressed_is_told_of_that_o
     held.result()
     told = await waiting
     assert "Notes: 1" in told
-    assert "under way already" in told
+    assert "already running" in told
     first = site.services.rebuilding.last
     assert first
     assert first.report
