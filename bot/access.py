@@ -1,4 +1,4 @@
-"""Access control: the `[access]` settings, owners' decisions, and pairing codes."""
+"""Who may do what: rules over the `[access]` section and over what owners decide, asked by every entry."""
 
 import hmac
 import logging
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TERMINAL = "terminal"
-"""The channel of people at the machine itself, whom the operating system has already checked."""
+"""The channel of whoever sits at the machine: there the operating system has checked already."""
 
 CODE_LETTERS = "CDFHJKMNPRTWXY3479"
-"""At most one of each group that looks alike (0OQD, 1IL, 2Z, 5S, 6GC, 8B, UV), and no vowels, so that no code is a
-word. Eight of them are 33 bits: ten tries in ten minutes cannot guess a code that lives for an hour."""
+"""Of each group that eyes confuse (0OQD, 1IL, 2Z, 5S, 6GC, 8B, UV) one at most, and no vowel, so that no code is a
+word. Eight of them are 33 bits: with ten tries in ten minutes nobody comes near in the hour that a code counts."""
 CODE_LENGTH = 8
 CODE_LIFETIME = timedelta(hours=1)
 MAX_PENDING_CODES = 3
-"""The most people that can wait for approval; others are turned away, and the owners are told."""
+"""How many can wait at a time. Whoever comes then is turned away, and the owners hear of it."""
 REFUSALS_PER_PERIOD = 3
-"""How often a stranger is answered within REFUSAL_PERIOD: a second message is, a flood is not."""
+"""How often a stranger is answered within TOLD_AGAIN: a second message gets an answer, a flood does not."""
 REFUSAL_PERIOD = timedelta(minutes=10)
 MAX_REFUSED_STRANGERS = 200
-"""The most strangers that are refused with an answer within REFUSAL_PERIOD; the rest get none."""
+"""How many strangers are told within TOLD_AGAIN that they cannot talk here; the rest of a flood meets silence."""
 MAX_ANNOUNCEMENTS = 6
-"""The most requests that are announced to an owner within ANNOUNCEMENT_PERIOD: somebody with many accounts could
-refill the list each time the owner denies one."""
+"""How many strangers an owner is told of within ANNOUNCED_TIME. No more than three ask at once, but whoever opens
+accounts by the dozen fills each place that an owner's no has freed."""
 ANNOUNCEMENT_PERIOD = timedelta(hours=1)
 MAX_WRONG_CODES = 10
 WRONG_CODES_PERIOD = timedelta(minutes=10)
@@ -55,10 +55,10 @@ NAME_CHARS = 40
 
 
 class Standing(IntEnum):
-    """How far a person is trusted; each level includes the ones below."""
+    """How far a person is trusted; each grade may do all that the ones below may."""
 
     STRANGER = 0
-    """May do nothing."""
+    """Nothing at all."""
     GUEST = 1
     """May talk, without the memory."""
     ALLOWED = 2
@@ -82,11 +82,11 @@ def standing_of(
     *,
     groups: Iterable[str] = (),
 ) -> Standing:
-    """Return a person's standing; pure. `groups`: their groups in this chat, as in IncomingMessage.
+    """Look a person up; pure. `groups`: what counts for them where they speak, as in IncomingMessage.
 
-    A decision made by a command overrides `allow` and `guests`, but not `owners`. An entry for a person overrides
-    those for groups, which override one for a whole channel (`telegram:*`). At the same level, `guests` wins over
-    `allow`. `owners` names people only.
+    What was decided by a command beats `allow` and `guests`, never `owners`. An entry for one person beats those for
+    groups, and these one for a whole channel (`telegram:*`); of `allow` and `guests` with the same entry, or for
+    groups, the narrower counts. `owners` names people only.
     """
     if person.channel == TERMINAL:
         return Standing.OWNER
@@ -105,9 +105,9 @@ def standing_of(
 
 
 class Access:
-    """Access by the current settings and the owners' decisions.
+    """Who may do what just now: the settings, and what owners have decided since.
 
-    Decisions are read from state.db each time, since another process may have changed them.
+    Nothing of the latter is held here: another process may have changed it.
     """
 
     def __init__(
@@ -119,9 +119,9 @@ class Access:
         wake: Callable[[], None] = lambda: None,
         home_of: Callable[[PersonId], ChatId | None] = lambda person: None,
     ) -> None:
-        """Create the rules; `wake` is called after a notice was put into the outbox.
+        """`wake` is called when a notice has been put into the outbox.
 
-        `home_of` returns the chat where an owner is told about requests; None for nowhere.
+        `home_of` tells where an owner is told who asks to be let in; None for nowhere.
         """
         self._rules = rules
         self._state = state
@@ -129,23 +129,23 @@ class Access:
         self._wake = wake
         self._home_of = home_of
         self._refused: OrderedDict[PersonId, tuple[datetime, int]] = OrderedDict()
-        """Strangers who were refused lately: since when and how often; oldest first."""
+        """Strangers who were told lately that they cannot talk here: since when, how often; the earliest first."""
         self._turned_away_at: datetime | None = None
-        """When owners were last told that somebody was turned away."""
+        """When owners were told last that some who asked were turned away."""
 
     def renew(self, rules: "AccessSettings") -> None:
-        """Use these rules from now on."""
+        """Have these rules count from now on."""
         self._rules = rules
 
     async def standing_of(self, person: PersonId, groups: Iterable[str] = ()) -> Standing:
-        """Return a person's current standing; `groups`: their groups in this chat."""
+        """How far a person is trusted at this moment; `groups`: what counts for them where they speak."""
         if standing_of(person, self._rules) is Standing.OWNER:
             return Standing.OWNER
         decision = await self._state.read(lambda db: access.read_decision(db, str(person)))
         return standing_of(person, self._rules, decision, groups=groups)
 
     async def list_people(self, channel: str) -> list[PersonId]:
-        """Return everybody on a channel who is known by id and may talk."""
+        """Everybody of a channel who is known by name and may talk."""
         named = {*self._rules.owners, *self._rules.allow, *self._rules.guests}
         named.update(await self._state.read(lambda db: access.read_admitted(db, channel)))
         ids = (each.partition(":")[2] for each in sorted(named) if each.startswith(f"{channel}:"))
@@ -155,30 +155,30 @@ class Access:
     # -- rooms --------------------------------------------------------------------------------------------
 
     async def is_memory_open(self, message: IncomingMessage) -> bool:
-        """Return whether memory is on in the chat of a message: always in private chats."""
+        """Whether the memory may be used in the chat of a message: always where nobody else listens."""
         if not message.in_room:
             return True
         return await self._state.read(lambda db: access.is_memory_open(db, str(message.chat)))
 
     async def open_memory(self, room: ChatId, *, memory: bool) -> None:
-        """Turn memory on or off in a room."""
+        """Open the memory to all who may use it in a room, or close it."""
         await self._state.change(lambda db: access.open_memory(db, str(room), memory=memory))
 
     # -- strangers ----------------------------------------------------------------------------------------
 
     async def greet(self, message: IncomingMessage) -> str:
-        """Return the answer to a stranger; "" for none.
+        """What a stranger is told; "" for nothing at all.
 
-        There is none in rooms, and at most three in ten minutes. At most three codes and two hundred names are kept.
-        Owners are told about each new code, and once an hour that others were turned away. A person who asks again
-        gets the same code, whose hour starts again.
+        Nothing in rooms, nor more than three times in ten minutes. However many strangers there are, no more than
+        three codes and two hundred names are held. Of whoever gets a new code the owners are told, and once an hour
+        that others were turned away. Whoever asks again is told the same code, and its hour begins anew.
         """
         if message.in_room:
             return ""
         if self._rules.pairing:
             turned_away: list[datetime] = []
             told = await self._state.change(lambda db: self._issue_code(db, message, turned_away))
-            if turned_away:  # only now: a failed transaction has told nobody
+            if turned_away:  # only now: a transaction that failed has told nobody
                 self._turned_away_at = turned_away[-1]
                 log.info("the list of people waiting for approval is full; /pair clear empties it")
             if told:
@@ -190,15 +190,17 @@ class Access:
     def _issue_code(
         self, db: "Connection", message: IncomingMessage, turned_away: list[datetime]
     ) -> str | None:
-        """Return the message with a stranger's code, "" if it was sent just now, or None for no code.
+        """A stranger's code in words, "" where it was told just now; None for who gets none.
 
-        `turned_away`: gets the time if owners are told that somebody was turned away.
+        `turned_away`: given the time where owners are told that somebody found no place.
         """
         person, now = str(message.sender), self._now()
         decided = access.read_decision(db, person)
         if decided == "denied":
             return None
-        if decided:  # let in since the message arrived; a new code could overwrite that decision
+        if (
+            decided
+        ):  # let in since the message came; a code would put another decision in the place of that one
             return ""
         everybody = self._list_strangers(db, now)
         stranger = next((each for each in everybody if each.person == person), None)
@@ -220,9 +222,7 @@ class Access:
                 at=format_timestamp(now),
             )
             log.info(
-                "%s is waiting for approval%s",
-                one_line(person),
-                self._hint(db, message.sender, stranger.code),
+                "%s is waiting for approval%s", one_line(person), self._hint(db, message.sender, stranger.code)
             )
             for owner, home in self._owner_homes(db).items():
                 self._announce(db, stranger, owner=owner, home=home)
@@ -244,7 +244,7 @@ class Access:
         return phrases.PAIRING.format(code=stranger.code, minutes=minutes_left(stranger, now))
 
     def _owner_homes(self, db: "Connection") -> dict[str, ChatId]:
-        """Return the chat of each owner who can be told something."""
+        """Where each owner is told something, for those who can be."""
         found = {}
         for owner in dict.fromkeys((*self._rules.owners, *access.read_owners(db))):
             channel, _, name = owner.partition(":")
@@ -253,7 +253,7 @@ class Access:
         return found
 
     def _announce(self, db: "Connection", stranger: PairingRequest, *, owner: str, home: ChatId) -> None:
-        """Tell an owner about a request; after too many, say so once and stop for a while."""
+        """Tell an owner who asks to be let in; of a flood, that it is one, and then nothing for some time."""
         now, key = self._now(), f"asks {owner} "
         before = inbox.read_notice_times(
             db, key, since=format_timestamp(now - ANNOUNCEMENT_PERIOD), until=format_timestamp(now)
@@ -281,7 +281,7 @@ class Access:
         )
 
     def _announce_turned_away(self, db: "Connection", now: datetime) -> bool:
-        """Tell the owners that somebody was turned away; return False if they were told within the hour."""
+        """Tell the owners that somebody found no place; return False where they were told within the hour."""
         last = self._turned_away_at
         if last is not None and now - ANNOUNCEMENT_PERIOD < last <= now:
             return False
@@ -295,14 +295,14 @@ class Access:
         return True
 
     def _hint(self, db: "Connection", person: PersonId, code: str) -> str:
-        """Return how to become the owner, for the log; "" on a channel that has one."""
+        """Return how the person who runs this becomes its owner; "" on a channel that has one."""
         owners = (*self._rules.owners, *access.read_owners(db))
         if any(owner.startswith(f"{person.channel}:") for owner in owners):
             return ""
         return f'; if that is you, become the owner with: commonplace chat -m "/pair {code} owner"'
 
     def _should_refuse(self, person: PersonId) -> bool:
-        """Return whether to tell a stranger that they cannot talk here: three times in ten minutes at most."""
+        """Return whether to tell a stranger that they cannot talk here: three times in ten minutes, not in a flood."""
         now, told = self._now(), self._refused
         while told and not now - REFUSAL_PERIOD < next(iter(told.values()))[0] <= now:
             told.popitem(last=False)
@@ -312,10 +312,10 @@ class Access:
         told[person] = since, count + 1
         return True
 
-    # -- owners' decisions: each runs once under its key, which is the same after a crash --------------------
+    # -- what owners decide: each once under its key, which is the same when it is run again after a crash ----
 
     async def list_pending(self) -> tuple[PairingRequest, ...]:
-        """Return who is waiting for approval, longest first, except people whom the settings let in by now."""
+        """Who asks to be let in, whoever has asked for longest first; not who is, by the settings of now."""
         return await self._state.change(lambda db: self._list_strangers(db, self._now()))
 
     def _list_strangers(self, db: "Connection", now: datetime) -> tuple[PairingRequest, ...]:
@@ -326,9 +326,9 @@ class Access:
         return standing_of(PersonId(channel, name), self._rules) is Standing.STRANGER
 
     async def pair(self, code: str, *, decision: Decision = "allowed", by: PersonId, key: str) -> str:
-        """Let in the person with a code, and tell them; return the answer to the owner who sent it.
+        """Let in whom a code was given to, and tell them; return the answer to the owner who sent it.
 
-        Owners can only be added at the terminal.
+        Only at the terminal may somebody be made an owner.
         """
         if decision == "owner" and by.channel != TERMINAL:
             return phrases.PAIR_OWNER_NOT_HERE
@@ -358,7 +358,7 @@ class Access:
         return await self._run_once(work)
 
     async def has_turned_someone_away(self) -> bool:
-        """Return whether any process turned somebody away in the last hour."""
+        """Return whether somebody who asked in the last hour found no place, in whichever process."""
         now = self._now()
         since, until = format_timestamp(now - ANNOUNCEMENT_PERIOD), format_timestamp(now)
         if self._turned_away_at is not None and now - ANNOUNCEMENT_PERIOD < self._turned_away_at <= now:
@@ -370,7 +370,7 @@ class Access:
         )
 
     async def clear(self, *, by: PersonId, key: str) -> str:
-        """Void all codes; their people get no new one for an hour. Return the answer to the owner."""
+        """Void the codes of all who wait, who get no other for an hour; return the answer to the owner."""
 
         def work(db: "Connection") -> str:
             if (before := access.read_answer(db, key)) is not None:
@@ -388,7 +388,7 @@ class Access:
         return await self._run_once(work)
 
     async def make_owner(self, person: PersonId, *, by: PersonId, key: str) -> str:
-        """Make a person an owner who was let in before or is waiting for approval; only at the terminal."""
+        """Make somebody an owner who was let in before, or is waiting to be; only at the terminal."""
         if by.channel != TERMINAL:
             return phrases.PAIR_OWNER_NOT_HERE
         if standing_of(person, self._rules) is Standing.OWNER:
@@ -405,7 +405,7 @@ class Access:
         return await self._run_once(work)
 
     async def allow(self, person: PersonId, *, by: PersonId, key: str) -> str:
-        """Let a person talk, with the memory; return the answer to the owner."""
+        """Let a person talk, with the memory; give the answer to the owner."""
         if standing_of(person, self._rules) is Standing.OWNER:
             return phrases.ALLOW_OWNER.format(person=person)
 
@@ -419,7 +419,7 @@ class Access:
         return await self._run_once(work)
 
     async def deny(self, person: PersonId, *, by: PersonId, key: str) -> str:
-        """Keep a person out, whatever `allow` and `guests` say; return the answer to the owner."""
+        """Keep a person out, whatever `allow` and `guests` say; give the answer to the owner."""
         if person.channel == TERMINAL:
             return phrases.DENY_TERMINAL
         if standing_of(person, self._rules) is Standing.OWNER:
@@ -463,7 +463,7 @@ class Access:
         return answer
 
     def _find_stranger(self, db: "Connection", person: PersonId) -> PairingRequest:
-        """Return the person's request, or one without a code if they are not waiting."""
+        """Who asks to be let in, or the same without a code who does not."""
         asking = (each for each in self._load_pending(db, self._now()) if each.person == str(person))
         name = access.read_name(db, str(person))
         return next(asking, PairingRequest(str(person), code="", chat="", name=name, told_at="", at=""))
@@ -471,12 +471,12 @@ class Access:
     def _record_answer(
         self, db: "Connection", stranger: PairingRequest, answer: str, *, by: PersonId
     ) -> None:
-        """Save the answer for owners who send this code after another owner has decided."""
+        """Keep what whoever sends a code is told after somebody has decided about it; owners may be several."""
         if stranger.code:
             self._record(db, _key_of(stranger.code), answer, by=by)
 
     def _load_pending(self, db: "Connection", now: datetime) -> tuple[PairingRequest, ...]:
-        # A code from the future is from before the clock was set back; its age is unknown.
+        # A code that is from the future was given before the clock was set back: how old it is, nobody knows.
         return access.asking(db, since=format_timestamp(now - CODE_LIFETIME), until=format_timestamp(now))
 
     def _record(
@@ -492,32 +492,32 @@ class Access:
 
 
 _TURNED_AWAY_KEY = "turned away "
-"""The prefix of the keys of notices that somebody was turned away."""
+"""How the keys of the notices begin that tell owners that some were turned away."""
 _LET_IN_PHRASES: dict[Decision, str] = {
     "owner": phrases.IS_OWNER,
     "allowed": phrases.MAY_TALK,
     "guest": phrases.MAY_TALK_AS_GUEST,
 }
-"""The answer to an owner who has let somebody in."""
+"""What is answered to an owner who has let somebody in."""
 
 
 def format_stranger(stranger: PairingRequest) -> str:
-    """Format name and id: `Ann (telegram:7)`."""
+    """Somebody by name and id: `Ann (telegram:7)`."""
     return f"{stranger.name} ({stranger.person})" if stranger.name else stranger.person
 
 
 def _format_person(stranger: PairingRequest) -> str:
-    """Format id and name: `telegram:7 (Ann)`; the id comes first in reports of what was done."""
+    """Somebody by id and name, where it is told what was done: `telegram:7 (Ann)`. The id is what counts."""
     return f"{stranger.person} ({stranger.name})" if stranger.name else stranger.person
 
 
 def minutes_left(stranger: PairingRequest, now: datetime) -> int:
-    """Return in how many minutes a code expires."""
+    """How long a code still counts."""
     return _format_minutes(datetime.fromisoformat(stranger.at) + CODE_LIFETIME - now)
 
 
 def pairing_choices(stranger: PairingRequest, *, named: bool = False) -> tuple[Choice, ...]:
-    """Return the buttons to approve or deny a request; `named`: with the name, for a list of several."""
+    """What an owner can answer to somebody who asks to be let in; `named`: where others ask as well."""
     name = f" {stranger.name or stranger.person}" if named else ""
     return buttons_for(
         (
@@ -529,29 +529,29 @@ def pairing_choices(stranger: PairingRequest, *, named: bool = False) -> tuple[C
 
 
 def generate_code() -> str:
-    """Return a random code."""
+    """A code that nobody can guess."""
     return "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
 
 
 def normalize_code(text: str) -> str:
-    """Return a typed code in capitals, without spaces and dashes."""
+    """A code as it was meant: in capitals, without blanks and dashes."""
     return "".join(
         letter for letter in text.upper() if not letter.isspace() and unicodedata.category(letter) != "Pd"
     )
 
 
 def find_by_code(code: str, everybody: tuple[PairingRequest, ...]) -> PairingRequest | None:
-    """Return the request with this code, in constant time."""
+    """Whose code this is; how long that takes tells nothing of the codes."""
     given = code.encode("utf-8", "replace")
     found = None
-    for each in everybody:  # no early exit: the time would reveal the position
+    for each in everybody:  # all of them, also after the right one
         if hmac.compare_digest(each.code.encode(), given):
             found = each
     return found
 
 
 def sanitize_name(name: str) -> str:
-    """Return a stranger's name, shortened and without Markdown, for messages to owners."""
+    """What a stranger calls himself, fit to stand in a line that an owner reads: short, and without Markdown."""
     shown = "".join(
         letter for letter in one_line(name) if letter.isprintable() and letter not in "`*_[]()<>|~#\\"
     )
@@ -559,7 +559,7 @@ def sanitize_name(name: str) -> str:
 
 
 def _key_of(code: str) -> str:
-    """Return the key of the saved answer about a code."""
+    """Where it is noted what became of a code."""
     return f"code {code.encode('ascii', 'replace').decode()}"
 
 

@@ -228,7 +228,7 @@ REBUILT = "Index rebuilt in {seconds:.1f} s.\nNotes: {notes}"
 REBUILD_JOINED = "It was already running when you asked."
 REINDEXED = "Scanned all notes in {seconds:.1f} s: {added} new, {changed} changed, {removed} removed."
 MEMORY_STATUS = (
-    "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nText search: {fts}\nLast indexed: {indexed}"
+    "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nWords: {fts}\nLast indexed: {indexed}"
 )
 NEVER = "never"
 NOT_KNOWN = "unknown"

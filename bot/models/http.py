@@ -213,7 +213,7 @@ class HttpModel:
         except (TimeoutError, httpx.HTTPError, RuntimeError) as error:
             raise self._connection_error(error, clock, Unreachable) from error
         except (httpx.InvalidURL, ExceptionGroup) as error:  # a group: for a port out of range
-            raise self._error(Unreachable, f"has an address that is none: {self._host}") from error
+            raise self._error(Unreachable, f"has an invalid URL: {self._host}") from error
 
     async def _next_or_end(
         self, pieces: AsyncGenerator[bytes, None], clock: Deadline, reader: AnswerReader
@@ -262,7 +262,7 @@ class HttpModel:
             case httpx.DecodingError():
                 return self._error(EmptyAnswer, "sent an answer packed in a way that cannot be read")
             case httpx.UnsupportedProtocol():
-                return self._error(Unreachable, f"has an address that is none: {error}")
+                return self._error(Unreachable, f"has an invalid URL: {error}")
         lost = (
             "broke off in the middle of its answer"
             if kind is CutOff

@@ -81,7 +81,7 @@ def choose_provider(
         return _choose_chat_provider(
             chat, settings, "chat provider {name}, no other key is there", own=True, unsure=True
         )
-    return ProviderChoice("none", "none: no local model, no key, no chat provider that could make vectors")
+    return ProviderChoice("none", "none: no embedding model is set up")
 
 
 def choose_fallback(

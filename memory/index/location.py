@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 VectorBackend = Literal["sqlite-vec", "numpy", "pgvector"]
 
-_FTS_DESCRIPTION = "words folded and stemmed, single characters where scripts have no spaces"
+_FTS_DESCRIPTION = "full-text search in all languages"
 
 
 @dataclass(frozen=True, slots=True)

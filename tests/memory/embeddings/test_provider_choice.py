@@ -64,7 +64,7 @@ def key_of(choice: ProviderChoice) -> str:
             ("OPENAI", "GEMINI", "GOOGLE", "VOYAGE"),
             None,
             "none",
-            "none: no local model, no key, no chat provider that could make vectors",
+            "none: no embedding model is set up",
         ),
     ],
 )
