@@ -222,7 +222,9 @@ class Access:
                 at=format_timestamp(now),
             )
             log.info(
-                "%s is waiting for approval%s", one_line(person), self._hint(db, message.sender, stranger.code)
+                "%s is waiting for approval%s",
+                one_line(person),
+                self._hint(db, message.sender, stranger.code),
             )
             for owner, home in self._owner_homes(db).items():
                 self._announce(db, stranger, owner=owner, home=home)

@@ -1,4 +1,4 @@
-"""Every sentence that the assistant itself says to people, in one place."""
+"""Every text that the assistant itself shows to people, in one place."""
 
 STRANGER = "I don't know you yet, so I can't talk with you here."
 NOTHING_SAID = "I don't see any text in that message."
@@ -175,7 +175,7 @@ STANDBY_UNKNOWN = (
     "The server in index.url can't be reached, so I don't know which instance is serving this workspace; "
     "`commonplace doctor` shows why."
 )
-"""Not where it is: this is told to strangers as well."""
+"""Does not name the server: strangers see this too."""
 NOT_OURS = "another instance has this channel now"
 STATUS_INSTANCE = "Instance: {name}"
 STATUS_LEASE = "{what}: {holder}"
@@ -185,7 +185,7 @@ STATUS_LEASES_PROBLEM = (
     "I can't tell what other instances are doing because the index server can't be reached; `commonplace "
     "doctor` shows why."
 )
-"""Not where it is, and not its own words, which may tell that: others may read along in a chat."""
+"""Does not name the server or quote it: others may read along in a chat."""
 STATUS_UNREAD = "Messages from {channel} that I kept but couldn't read (the log says why): {count}"
 STATUS_CHOSEN = "{model}, chosen for this chat"
 NOTHING_TO_RETRY = "There is nothing to answer again yet."
@@ -227,9 +227,7 @@ TOKENS_NONE = "- none"
 REBUILT = "Index rebuilt in {seconds:.1f} s.\nNotes: {notes}"
 REBUILD_JOINED = "It was already running when you asked."
 REINDEXED = "Scanned all notes in {seconds:.1f} s: {added} new, {changed} changed, {removed} removed."
-MEMORY_STATUS = (
-    "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nWords: {fts}\nLast indexed: {indexed}"
-)
+MEMORY_STATUS = "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nWords: {fts}\nLast indexed: {indexed}"
 NEVER = "never"
 NOT_KNOWN = "unknown"
 NOBODY = "nobody"
@@ -252,7 +250,7 @@ VECTORS_PROBLEM = "Vectors: {missing} missing; {problem}"
 NEXT_TRY = " (next try at {time})"
 WATCH = {
     "off": "Watching the folder: off",
-    "waiting": "Watching the folder: waiting for it to appear",
+    "waiting": "Watching the folder: not yet",
     "events": "Watching the folder: on",
     "polling": "Watching the folder: on, by regular checks",
 }
@@ -328,7 +326,7 @@ BANNER_NOTEBOOK = (
 BANNER_PAGE = "Status page: {page}"
 EXIT_HELP = "Leave the terminal"
 BANNER_KEYS = "Just say something. /help lists the commands, Alt-Enter starts a new line, exit leaves."
-"""When a person sits down at the terminal."""
+"""The banner of the terminal chat; the keys are shown last."""
 
 START = (
     "Hello, I'm {name}. Just write to me as you would to a person. I note what matters and find it again "
@@ -507,7 +505,7 @@ WHEN = {
         "I can't work with “{zone}”. Please write the time in your own time zone, for example `tomorrow 9:00`."
     ),
 }
-"""Why no moment can be made of what was written, and how to write it; by `bot.timeparse.moment.TimeParseReason`."""
+"""Why a time could not be parsed and how to write it, by `bot.timeparse.moment.TimeParseReason`."""
 REMIND_WHAT = "What should I remind you of? For example: `/remind tomorrow 9:00 call mum`"
 SCHEDULE_WHAT = "What should I do then? For example: `/schedule every monday 8:00 what is planned this week?`"
 REMINDER_SET = "Reminder {number} is set: “{text}”, {moment}{again}."
@@ -648,7 +646,7 @@ FORGET_NOT_MINE = (
 )
 
 SENT_STICKER = "[sticker {emoji}]"
-"""What somebody sends that is no text, in a message as it is read; so are those below."""
+"""Stands for a message without text, as do the texts below."""
 SENT_LOCATION = "[location {where}]"
 SENT_VENUE = "[place {title}, {address} ({where})]"
 SENT_CONTACT = "[contact {name}, {number}]"
@@ -663,13 +661,13 @@ SENT_GIVEAWAY = "[giveaway]"
 SENT_SOMETHING = "[something I can't read here]"
 SENT_BY_SOMEBODY = "somebody"
 TOPIC_TITLE = "{chat} › {topic}"
-"""A topic of a room."""
+"""The title of a topic in a room."""
 
 FILED = "Filed in {path}."
 FILED_BEFORE = "Already filed in {path}."
 FILED_TITLE = "Document"
 FILED_FROM = "Sent as {name} by {who} on {day}."
-"""In the note itself, as are the next four."""
+"""Written into the note itself, as are the next four."""
 FILED_BY_NOBODY = "Sent as {name} on {day}."
 FILED_NAMELESS = "a document"
 FILED_CUT = "This is only its beginning: {kept:,} of {all:,} characters."

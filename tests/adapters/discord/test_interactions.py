@@ -755,7 +755,7 @@ async def test_a_forged_custom_id_can_do_no_more_than_the_same_words(
         for name in OWNERS_COMMANDS:
             pressed = await anna.press(question, f"/{name} discord:{anna.id}", forged=True)
             assert (await pressed.answer()).content == phrases.UNKNOWN_COMMAND.format(name=name) or (
-                "did you mean" in pressed.texts[0]
+                "Did you mean" in pressed.texts[0]
             )
         assert await bot.house.state.read(lambda db: access.read_decision(db, f"discord:{anna.id}")) is None
 

@@ -89,14 +89,14 @@ def test_what_does_not_fit_is_answered_with_the_usage(command: Command, rest: st
 
 async def test_an_unknown_command_brings_the_nearest() -> None:
     assert "Did you mean /status?" in await run("/sttus")
-    assert "did you mean" not in await run("/xyzzy")
+    assert "Did you mean" not in await run("/xyzzy")
 
 
 @pytest.mark.parametrize("standing", [Standing.GUEST, Standing.ALLOWED])
 async def test_an_owners_command_looks_like_none_to_others(standing: Standing) -> None:
     refused, unknown = await run("/forget me", standing), await run("/fxrgtx me", standing)
     assert refused.replace("forget", "X") == unknown.replace("fxrgtx", "X")
-    assert "did you mean" not in await run("/forge", standing)
+    assert "Did you mean" not in await run("/forge", standing)
 
 
 async def test_a_guest_has_no_command_of_the_memory() -> None:

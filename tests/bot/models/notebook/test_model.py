@@ -658,7 +658,7 @@ async def test_a_reminder_that_comes_again_is_told_in_the_persons_words() -> Non
     answer = await talk.say("提醒我每周一8点倒垃圾", remind=result)
     assert answer == "已设提醒 4，每周一8点：倒垃圾。第一次在 2026-11-30 08:00。"
     answer = await talk.say("Remind me tomorrow at 9 to sing", remind={"error": "too many"})
-    assert answer == "I could not set that reminder: too many"
+    assert answer == "I couldn't set that reminder: too many"
 
 
 async def test_a_moment_that_cannot_be_is_told_why() -> None:
