@@ -402,7 +402,7 @@ async def test_status_names_the_model_and_the_chat(house: Harness) -> None:
 
 
 async def test_the_owner_is_told_what_is_not_delivered(house: Harness) -> None:
-    assert "Not answered" not in await house.say("/status")
+    assert "Waiting to be answered" not in await house.say("/status")
     house.model.enqueue("lost")
     lost = message("well?", alone=False)
     house.terminal.breaks_on = lost.id

@@ -80,7 +80,7 @@ async def a_button(here: Life) -> None:
     shown = await olga.chat.answer(within=10)
     await quiet(here)
     await olga.press(shown, "/models reset", forged=True)
-    await here.api.wait_until(lambda: "asked again" in shown.text, within=10)
+    await here.api.wait_until(lambda: "tried again" in shown.text, within=10)
     await quiet(here)
     assert olga.chat.texts == [shown.text]
 

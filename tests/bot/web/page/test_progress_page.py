@@ -134,7 +134,7 @@ async def test_who_asks_in_a_chat_while_the_button_was_pressed_is_told_of_that_o
     await rebuild(site)
     done.set()
     held.result()
-    assert "under way" not in await waiting
+    assert "already running" not in await waiting
     assert site.services.rebuilding.last is not first
     assert not site.services.rebuilding.is_running, "the button has begun no second one"
 
