@@ -1,4 +1,4 @@
-"""Settings of the memory: every key, its default, and below it what it means to the person who sets it."""
+"""Settings of the memory: each key with its default and, below it, its explanation for the user."""
 
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, Self
@@ -8,13 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, Strict, field_vali
 EmbeddingProviderName = Literal["local", "openai", "gemini", "voyage", "ollama", "zhipu", "llm", "none"]
 
 Texts = Annotated[tuple[str, ...], Strict(False)]
-"""A list of text; strict as they are otherwise, the sections take a list for a tuple here."""
+"""A list of strings. Sections are strict about types, but TOML and JSON have lists where we keep tuples."""
 
 MAX_COUNT = 1_000_000
 
 
 class SettingsConflict(ValueError):
-    """A value that does not go together with another one: the key to change, and what it must be."""
+    """A value that conflicts with another setting: the key to change, and what it must be."""
 
     def __init__(self, key: str, allowed: str) -> None:
         super().__init__(allowed)
@@ -22,9 +22,9 @@ class SettingsConflict(ValueError):
 
 
 class Section(BaseModel):
-    """A table of the settings file: frozen, strict about types, closed to keys that it does not know."""
+    """A table of the settings file: frozen, strict about types, without unknown keys."""
 
-    # defer_build: the outermost model builds one validator for all; each its own costs three times the CPU.
+    # defer_build: one validator for the outermost model costs a third of the CPU of one for each section.
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
@@ -36,17 +36,17 @@ class Section(BaseModel):
 
 
 def section_field() -> Any:
-    """Default of a field that is itself a section: an absent table counts as an empty one."""
+    """Return the default of a field that is itself a section: a missing table counts as empty."""
     return Field(default_factory=dict, validate_default=True)
 
 
 class ChunkSettings(Section):
-    """How notes are cut into the passages that are indexed."""
+    """How notes are split into chunks for the index."""
 
     target_tokens: int = Field(default=400, ge=1, le=MAX_COUNT)
-    """Size of a chunk, in tokens (about four letters of English, or one Chinese character)."""
+    """Chunk size in tokens (a token is about four English letters, or one Chinese character)."""
     overlap_tokens: int = Field(default=80, ge=0, le=MAX_COUNT)
-    """How much of a chunk is repeated at the start of the next one; less than target_tokens."""
+    """Tokens of a chunk that are repeated at the start of the next one; less than target_tokens."""
 
     @model_validator(mode="after")
     def _overlap_is_smaller(self) -> Self:
@@ -58,40 +58,40 @@ class ChunkSettings(Section):
 
 
 class LocalEmbeddingSettings(Section):
-    """The embedding model that runs on this machine; "make local" installs what it needs."""
+    """The embedding model that runs on this machine. `make local` installs what it needs."""
 
     model_path: str = ""
-    """A GGUF file, or "hf:owner/repository/file.gguf", which is fetched, but not for "auto"; empty: a usual one."""
+    """A GGUF file, or "hf:owner/repository/file.gguf" to download one (never with "auto"); empty for the default."""
     cache_dir: str = "~/.cache/commonplace/models"
-    """Where fetched models are kept."""
+    """Folder for downloaded models."""
 
 
 class EmbeddingCacheSettings(Section):
-    """Vectors that were paid for once are kept, for text that comes back or moves."""
+    """Vectors are cached, so text that moves or comes back needs no new request."""
 
     max_entries: int = Field(default=50_000, ge=1, le=1_000_000_000)
-    """How many vectors are kept. Those that notes need now always are; of the others, the longest unused go first."""
+    """Vectors to keep. Those of current notes are always kept; of the rest, the least recently used go first."""
 
 
 class EmbeddingSettings(Section):
-    """Vectors, for finding by meaning. Without them, or while nobody makes any, notes are found by their words."""
+    """Semantic search: vectors let notes be found by meaning. Without them, full-text search still works."""
 
     provider: Literal["auto", EmbeddingProviderName] = "auto"
-    """Who makes them; "auto" is the first at hand of local, openai, gemini, voyage, llm (whoever chats first), none."""
+    """Who makes vectors; "auto" is the first available of local, openai, gemini, voyage, llm (your chat provider)."""
     fallback: EmbeddingProviderName = "none"
-    """Another provider to use while the first one fails; with its own usual address and key."""
+    """Provider to use while the first one fails, with its own default URL and key."""
     fallback_model: str = ""
-    """The fallback's model, or for "local" a file as in model_path; empty for its usual one."""
+    """Model of the fallback provider (for "local", a file as in model_path); empty for its default."""
     model: str = ""
-    """The provider's model; empty for its usual one."""
+    """Embedding model; empty for the provider's default."""
     base_url: str = ""
-    """Address of the provider's server; empty for its usual one."""
+    """URL of the provider's API; empty for its default."""
     api_key: SecretStr = SecretStr("")
-    """Key for the provider; else api_key in its table under providers, else its variable, such as OPENAI_API_KEY."""
+    """API key; if empty, the api_key under [providers], or else a variable such as OPENAI_API_KEY."""
     dimensions: int = Field(default=0, ge=0, le=65_536)
-    """Length of a vector; 0 for the model's usual one."""
+    """Dimensions of a vector; 0 for the model's default."""
     batch_size: int = Field(default=100, ge=1, le=10_000)
-    """How many texts go into one request."""
+    """Texts per request."""
     local: LocalEmbeddingSettings = section_field()
     cache: EmbeddingCacheSettings = section_field()
 
@@ -102,22 +102,22 @@ class EmbeddingSettings(Section):
 
 
 class SearchSettings(Section):
-    """How notes are found: by meaning, where there are vectors, and by words."""
+    """How search results are ranked: by meaning, if there are vectors, and by words."""
 
     vector_weight: float = Field(default=0.7, ge=0, le=1)
-    """How much likeness in meaning counts, from 0 to 1."""
+    """Weight of similarity in meaning, from 0 to 1."""
     text_weight: float = Field(default=0.3, ge=0, le=1)
-    """How much the words themselves count, from 0 to 1."""
+    """Weight of matching words, from 0 to 1."""
     vector_top_k: int = Field(default=10, ge=1, le=MAX_COUNT)
-    """How many parts of notes the search by meaning proposes; at least as many as a search is to give back."""
+    """Candidates from semantic search; never fewer than the results asked for."""
     fts_top_k: int = Field(default=10, ge=1, le=MAX_COUNT)
-    """How many chunks the search by words proposes; at least as many as a search is to give back."""
+    """Candidates from full-text search; never fewer than the results asked for."""
     final_top_k: int = Field(default=5, ge=1, le=MAX_COUNT)
-    """How many passages a search gives back when it is not told a number."""
+    """Results that a search returns by default."""
     snippet_max_chars: int = Field(default=700, ge=1, le=MAX_COUNT)
-    """The longest a passage may be, in characters."""
+    """Maximum length of a result, in characters."""
     min_similarity: float = Field(default=0.3, ge=0, le=1)
-    """What is less alike in meaning than this (a cosine, from 0 to 1) is not proposed; what has the words stays."""
+    """Minimum cosine similarity, from 0 to 1, for semantic search; results that match by words are kept anyway."""
 
     @model_validator(mode="after")
     def _something_counts(self) -> Self:
@@ -127,26 +127,26 @@ class SearchSettings(Section):
 
 
 class WatchSettings(Section):
-    """Watching the folder, by the service, for notes that you edit yourself. A search looks by itself too."""
+    """The service watches the folder for notes that you edit. A search also picks up changes by itself."""
 
     enabled: bool = True
-    """Whether changes are noticed as they happen."""
+    """Whether to pick up changes as they happen."""
     debounce_seconds: float = Field(default=1.5, ge=0, le=3600)
-    """How long a file must rest before it is read again."""
+    """Seconds that a file must stay unchanged before it is read again."""
 
 
 class ReindexSettings(Section):
-    """A regular look at all notes, by the service, for what the watch may have missed."""
+    """A regular scan of all notes by the service, for changes that the watcher missed."""
 
     interval_minutes: int = Field(default=60, ge=1, le=525_600)
-    """Minutes from one look to the next."""
+    """Minutes between two scans."""
 
 
 class MemorySettings(Section):
     """Your notes."""
 
     path: str = "memory"
-    """Folder of the notes, inside the workspace."""
+    """Folder of your notes, inside the workspace."""
     chunk: ChunkSettings = section_field()
     embedding: EmbeddingSettings = section_field()
     search: SearchSettings = section_field()
@@ -171,11 +171,11 @@ class MemorySettings(Section):
 
 
 class IndexSettings(Section):
-    """Where the index lives."""
+    """Where the search index is stored."""
 
     url: SecretStr = SecretStr("")
-    """Empty for a file in the workspace; postgresql://user:password@host/database for PostgreSQL with pgvector,
-    which several instances may share."""
+    """Empty for a file in the workspace, or postgresql://user:password@host/database for PostgreSQL with pgvector,
+    which several instances can share."""
 
     @field_validator("url")
     @classmethod
@@ -187,11 +187,11 @@ class IndexSettings(Section):
 
 
 def check_web_address(value: str) -> str:
-    """Give back an http(s) address, or the empty text; raise ValueError for anything else."""
+    """Return an http(s) URL, or the empty string, unchanged. Raises ValueError for anything else."""
     scheme, _, rest = value.partition("://")
     plain = value.isprintable() and " " not in value and not rest.startswith(("/", "?", "#", ":"))
     if value and not (scheme.lower() in {"http", "https"} and rest and plain and _has_host(value)):
-        raise ValueError("an address that begins with http:// or https://")
+        raise ValueError("a URL that begins with http:// or https://")
     return value
 
 
@@ -201,5 +201,5 @@ def _has_host(address: str) -> bool:
     try:
         parts = urlsplit(address)
         return bool(parts.hostname) and parts.port != 0
-    except ValueError:  # half an IPv6 address, or a port that is no number
+    except ValueError:  # an incomplete IPv6 address, or a port that is not a number
         return False

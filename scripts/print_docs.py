@@ -27,29 +27,29 @@ SETTINGS_OPENING = """\
 
 *Printed from the code by `make docs`; not to be edited by hand.*
 
-Nothing has to be set: without a file, the defaults below count. `commonplace init` writes a file to start
+You don't have to set anything: without a file, the defaults below apply. `commonplace init` writes a file to start
 from, the same as [config.example.toml](../config.example.toml).
 
-**Which file.** `--config FILE`, else the file that `$COMMONPLACE_CONFIG` names, else `config.toml` in the
-folder where you are, if it exists, else none. A file that was named must be there.
+**Which file.** `--config FILE`, or else the file that `$COMMONPLACE_CONFIG` names, or else `config.toml` in the
+current folder if it exists. A file that you name must exist.
 
-**Environment.** Each key is a variable too: `COMMONPLACE_`, then sections and name in capitals, joined by two
+**Environment variables.** Every key is a variable too: `COMMONPLACE_`, then sections and name in capitals, joined by two
 underscores. `COMMONPLACE_MEMORY__SEARCH__FINAL_TOP_K=8` is `memory.search.final_top_k`, and
 `COMMONPLACE_PROVIDERS__OPENAI__API_KEY` is `providers.openai.api_key`; a provider that the file calls
-`My-Server` is `MY_SERVER`. Lists and whole sections are JSON: `COMMONPLACE_ACCESS__OWNERS='["telegram:1"]'`. The
-environment wins over the file. An empty variable counts as not set.
+`My-Server` is `MY_SERVER`. Lists and whole sections are JSON: `COMMONPLACE_ACCESS__OWNERS='["telegram:1"]'`. Variables
+win over the file. An empty variable counts as not set.
 
-**Secrets as files.** `$COMMONPLACE_SECRETS_DIR` may name a folder; in the container it is `/run/secrets`. A file in it
-that is named like such a variable counts as that variable, unless the variable itself is set. So does a file whose name
+**Secrets as files.** `$COMMONPLACE_SECRETS_DIR` names a folder of secrets; in the container it is `/run/secrets`. A file
+in it that has the name of such a variable sets that variable, unless it is set already. So does a file whose name
 ends in `_API_KEY` or `_TOKEN`, such as `OPENAI_API_KEY` or `TELEGRAM_BOT_TOKEN`. Other files there are never opened.
 
-**Workspace.** `--workspace DIR` wins over both and is relative to the folder where you are. A relative
-`workspace` of the file or the environment is relative to the file's folder; without a file, to the folder
-where you are. `~` is your home. If none of these sets it and there is no file, it is `./workspace` if that exists,
+**Workspace.** `--workspace DIR` wins over file and environment; a relative one starts at the current folder. A relative
+`workspace` in the file or the environment starts at the file's folder or, without a file, at the current
+folder. `~` is your home folder. If nothing sets it and there is no file, it is `./workspace` if that exists,
 or else `commonplace` in your data folder: `$XDG_DATA_HOME`, or else `~/.local/share`.
 
-**Mistakes.** An unknown key or variable, a wrong type (a number in quotes is text) and an impossible value
-stop the start with exit code 2 and one line that names the key and what is allowed. So does asking for
+**Mistakes.** An unknown key or variable, a wrong type (a number in quotes is text) or an impossible value stops the
+start with exit code 2 and one line that names the key and what is allowed. So does asking for
 something that this version does not have. Secrets are never shown.
 """
 

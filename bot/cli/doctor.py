@@ -72,12 +72,15 @@ def _config_path(config: Path | None) -> Path | None:
 
 
 def _as_json(check: Check) -> dict[str, str]:
+    """Return a check as JSON; `told` and `mend` are the deprecated names of `detail` and `fix`."""
     return {
         "topic": check.topic,
         "name": check.name,
         "status": check.status,
-        "told": check.told,
-        "mend": check.mend,
+        "detail": check.detail,
+        "fix": check.fix,
+        "told": check.detail,
+        "mend": check.fix,
     }
 
 
@@ -103,16 +106,16 @@ def format_report(checks: Sequence[Check], *, width: int | None, colourful: bool
     for check in checks:
         topic, name = check.topic.ljust(topics), check.name.ljust(names)
         status = check.status.ljust(4)
-        line = f"{status}  {topic}  {name}  {check.told}"
-        breaks = width is not None and len(line) + len(check.mend) + 3 > width
+        line = f"{status}  {topic}  {name}  {check.detail}"
+        breaks = width is not None and len(line) + len(check.fix) + 3 > width
         if colourful:
-            shown = f"{COLOURS[check.status]}{status}{PLAIN}  {DIM}{topic}{PLAIN}  {name}  {check.told}"
+            shown = f"{COLOURS[check.status]}{status}{PLAIN}  {DIM}{topic}{PLAIN}  {name}  {check.detail}"
         else:
             shown = line
-        if not check.mend:
+        if not check.fix:
             yield shown
         elif breaks:
             yield shown
-            yield f"{' ' * (topics + names + 10)}→ {check.mend}"
+            yield f"{' ' * (topics + names + 10)}→ {check.fix}"
         else:
-            yield f"{shown} → {check.mend}"
+            yield f"{shown} → {check.fix}"

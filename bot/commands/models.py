@@ -156,7 +156,7 @@ def _format_rows(names: Iterable[str]) -> str:
 
 def _format_row(status: ModelStatus, now: datetime) -> str:
     key = phrases.MODELS_KEY.format(number=status.key) if status.key else ""
-    state = phrases.MODELS_STATE[status.state].format(time=_format_time(status.rests_until, now))
+    state = phrases.MODELS_STATE[status.state].format(time=_format_time(status.paused_until, now))
     told = [phrases.MODELS_ROW.format(model=status.model, key=key, state=state)]
     if not status.calls:
         told.append(phrases.MODELS_NEVER)

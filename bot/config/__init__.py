@@ -1,1 +1,1 @@
-"""All settings, and as they count just now."""
+"""Settings: their schema, where they are read from, and reloading them."""

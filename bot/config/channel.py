@@ -1,4 +1,4 @@
-"""What the settings section of every channel has, and where the channel's code is."""
+"""The base class of every channel's settings, which also names the channel's modules."""
 
 from typing import ClassVar, Self
 
@@ -8,16 +8,16 @@ from memory.settings import Section
 
 
 class ChannelSettings(Section):
-    """The section of a channel, which is open where its token is set. Its key in `Settings` is the channel's name.
+    """Settings of a channel, which is open if its token is set. Its field in `Settings` is the channel's name.
 
-    A new channel is a folder in `adapters/` with a module that opens it, a class like those beside this one, a module
-    for `commonplace doctor`, and a field of `Settings`.
+    To add a channel, write a folder in `adapters/` with a module that opens it, a subclass of this, a module for
+    `commonplace doctor`, and a field of `Settings`.
     """
 
     title: ClassVar[str]
-    """How people write its name."""
+    """The name as people write it."""
     variable: ClassVar[str]
-    """The environment variable that holds the token where the section does not."""
+    """The environment variable for the token, used if the section has none."""
     opens: ClassVar[str]
     """The module with `open_channel(assistant, duty)` and `hook_paths(settings)`."""
     checks: ClassVar[str]
@@ -28,28 +28,28 @@ class ChannelSettings(Section):
 
     @property
     def is_configured(self) -> bool:
-        """Whether there is a token."""
+        """Whether a token is set."""
         return bool(self.token.get_secret_value())
 
     @classmethod
     def person_fault(cls, person: str) -> str:
-        """Return what the ids in a list such as `access.owners` must be, "" where `person` may be one."""
+        """Return what an id in a list such as `access.owners` must be, "" if `person` is valid."""
         del person
         return ""
 
     def nobody_fault(self, person: str, *, key: str) -> str:
-        """Return why no message ever comes from this id in `access.{key}`, "" where one may."""
+        """Return why this id in `access.{key}` can never match a sender, "" if it can."""
         del person, key
         return ""
 
     def token_fault(self) -> str:
-        """Return what a token from the environment must be, "" where it may be one."""
+        """Return what the token must be, "" if it is valid."""
         return ""
 
     def ineffective_key(self) -> str:
-        """Return which key is set and changes nothing, and why; "" for none."""
+        """Return a key that is set but has no effect, and why; "" for none."""
         return ""
 
     def beside_another(self) -> Self:
-        """Return the settings for a process that runs beside another one, without a port of its own."""
+        """Return the settings for a second process, which has no port of its own."""
         return self

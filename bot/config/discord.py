@@ -8,7 +8,7 @@ from bot.config.channel import ChannelSettings
 from memory.settings import Texts, check_web_address
 
 SHORTEST_ID = 15
-"""Digits: Discord's ids have 17 and more."""
+"""Digits. Discord's ids have at least 17."""
 
 
 class DiscordSettings(ChannelSettings):
@@ -20,27 +20,27 @@ class DiscordSettings(ChannelSettings):
     checks = "bot.doctor.discord"
 
     token: SecretStr = SecretStr("")
-    """The bot's token, from the developer portal; empty for that of the environment, DISCORD_BOT_TOKEN."""
+    """The bot's token, from the developer portal; if empty, the variable DISCORD_BOT_TOKEN is used."""
     api_base: str = "https://discord.com/api/v10"
-    """Address of Discord's API; an HTTP proxy for it works too."""
+    """URL of Discord's API, or of an HTTP proxy for it."""
     servers: Texts = ()
-    """Ids of servers to which alone the commands are made known; empty for everywhere, also in direct messages."""
+    """Ids of the servers that get the slash commands; empty for all servers and direct messages."""
     threads: bool = False
-    """Whether what is said to the bot in a channel is answered in a thread of its own."""
+    """Whether to answer messages in a channel in a new thread."""
 
     @field_validator("token")
     @classmethod
     def _token(cls, value: SecretStr) -> SecretStr:
         token = value.get_secret_value().strip()
         if any(not character.isprintable() or character.isspace() for character in token):
-            raise ValueError("a token as the developer portal shows it, in one piece")
+            raise ValueError("a token as the developer portal shows it, without spaces or line breaks")
         return SecretStr(token)
 
     @field_validator("servers")
     @classmethod
     def _ids(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not all(each.isascii() and each.isdecimal() for each in value):
-            raise ValueError('a list of ids of servers, such as ["1234567890"]')
+            raise ValueError('a list of server ids, such as ["1234567890"]')
         return value
 
     @field_validator("api_base")
@@ -54,11 +54,11 @@ class DiscordSettings(ChannelSettings):
         if re.fullmatch(r"\d+|\d+/[@#]\d+", person):
             return ""
         return (
-            'a list with Discord ids as numbers, such as "discord:9876", or with a role or a channel of a server, such '
-            'as "discord:1234/@5678" and "discord:1234/#5678"'
+            'a list of numeric Discord ids, such as "discord:9876", or of roles and channels of a server, such as '
+            '"discord:1234/@5678" and "discord:1234/#5678"'
         )
 
     def nobody_fault(self, person: str, *, key: str) -> str:
         """See `ChannelSettings.nobody_fault`."""
         del key
-        return "which is too short for an id of Discord's" if len(person) < SHORTEST_ID else ""
+        return "which is too short for a Discord id" if len(person) < SHORTEST_ID else ""

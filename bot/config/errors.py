@@ -1,4 +1,4 @@
-"""One plain line for each thing that can be wrong with the settings; no secret is ever in it."""
+"""One plain line for each mistake in the settings, never with a secret in it."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,26 +17,26 @@ Keys = Sequence[str | int]
 PREFIX = "COMMONPLACE_"
 MAX_SHOWN_CHARS = 60
 SIMILARITY = 0.5
-"""How like a known key's last part is at least to what may have been meant by it; 1: the same."""
-ALL_KEYS = "`commonplace init` writes a file that has all of them"
+"""Minimum likeness, from 0 to 1, of a known key's last part for the key to be suggested."""
+ALL_KEYS = "`commonplace init` writes a file with all of them"
 
 
 class ConfigError(Exception):
-    """The settings cannot be used; the text is one line, fit to be shown to a person."""
+    """The settings cannot be used; the message is one line for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the settings came from, to tell a person where to mend them."""
+    """Where the settings came from, so that a message can say where to correct them."""
 
     file: Path | None
     values: Mapping[str, Any]
-    """What the file holds."""
+    """The content of the file."""
     variables: Mapping[tuple[str, ...], str]
-    """Names of the environment variables, by the key that each sets."""
+    """Names of environment variables by the key that each sets."""
 
     def describe(self, keys: Keys) -> str:
-        """` (in FILE)` or ` (from VARIABLE)`; nothing where neither set the key or its section."""
+        """Return ` (in FILE)` or ` (from VARIABLE)`; "" if neither sets the key or its section."""
         for length in range(len(keys), 0, -1):
             if name := self.variables.get(tuple(map(str, keys[:length]))):
                 return f" (from {name})"
@@ -50,7 +50,7 @@ class Origin:
 
 
 def explain(model: Model, error: ValidationError, origin: Origin) -> str:
-    """The line for what pydantic found; an unknown key first, since it often is the cause of the rest."""
+    """Return a line for pydantic's error. An unknown key comes first: it often causes the other errors."""
     problems = error.errors(include_url=False)
     problem = next((one for one in problems if one["type"] == "extra_forbidden"), problems[0])
     keys: Keys = problem["loc"]
@@ -70,30 +70,28 @@ def explain(model: Model, error: ValidationError, origin: Origin) -> str:
         return f"{key} is missing: it must be {allowed}{origin.describe(keys)}"
     private = any(is_secret(step) for _, step, _ in path) or _may_hold_password(str(keys[-1]), value)
     if private or (allowed == "a table" and isinstance(value, str)):  # such as `telegram = "the token"`
-        return f"{key} is not allowed as it stands: it must be {allowed}{origin.describe(keys)}"
-    return f"{key} = {format_value(value)} is not allowed: it must be {allowed}{origin.describe(keys)}"
+        return f"{key} is invalid: it must be {allowed}{origin.describe(keys)}"
+    return f"{key} = {format_value(value)} is invalid: it must be {allowed}{origin.describe(keys)}"
 
 
 def explain_unknown_key(model: Model, keys: Keys, origin: Origin) -> str:
-    """The line for a key that does not exist; never its value, which may be a misspelt key's secret."""
+    """Return a line for an unknown key, without its value, which may be a secret under a misspelt key."""
     near = _nearest_key(model, keys)
-    hint = f"the nearest is {format_key(near)}" if near else ALL_KEYS
+    hint = f"did you mean {format_key(near)}?" if near else ALL_KEYS
     return f"{format_key(keys)} is not a known key; {hint}{origin.describe(keys)}"
 
 
 def explain_unknown_variable(model: Model, name: str, keys: Sequence[str]) -> str:
-    """The line for an environment variable that sets no known key."""
+    """Return a line for an environment variable that sets no known key."""
     near = _nearest_key(model, keys)
     if near is None:
         return f"{shorten(printable(name))} is not a known setting; {ALL_KEYS}"
     variable = PREFIX + "__".join(near).upper()
-    return (
-        f"{shorten(printable(name))} is not a known setting; the nearest is {variable} ({format_key(near)})"
-    )
+    return f"{shorten(printable(name))} is not a known setting; did you mean {variable} ({format_key(near)})?"
 
 
 def format_key(keys: Keys) -> str:
-    """`models.chain[0]`; a key that TOML would quote is quoted."""
+    """Return keys as in `models.chain[0]`, quoted where TOML would quote them."""
     text = ""
     for key in keys:
         if isinstance(key, int):
@@ -106,7 +104,7 @@ def format_key(keys: Keys) -> str:
 
 
 def format_value(value: Any) -> str:
-    """A value as one short line, much as TOML writes it; of lists and tables only that they are such."""
+    """Return a value as one short line, roughly as in TOML; lists and tables as `[...]` and `{...}`."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int) and abs(value) >= 10**MAX_SHOWN_CHARS:
@@ -124,17 +122,17 @@ def format_value(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """The text itself where it is one printable line, else with escapes."""
+    """Return the text unchanged if it is one printable line, else its repr."""
     return text if text.isprintable() else repr(text)
 
 
 def shorten(text: str) -> str:
-    """At most so much as belongs into one line."""
+    """Cut a text at `MAX_SHOWN_CHARS` characters."""
     return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}..."
 
 
 def _nearest_key(model: Model, keys: Keys) -> tuple[str, ...] | None:
-    """The key that may be meant; None where none is like it."""
+    """Return the known key that was probably meant; None if none is similar."""
     from difflib import SequenceMatcher
 
     def likeness(known: tuple[str, ...]) -> tuple[float, float]:
@@ -161,7 +159,7 @@ def _is_in(values: Any, keys: Keys) -> bool:
 
 
 def _value_at(model: Model, keys: Keys, value: Any, further: Sequence[str]) -> Any:
-    """The value below the section that a validator complained of; its default where it was not set."""
+    """Return the value that a validator complained about, below its section; the default if it is not set."""
     for key in further:
         if not isinstance(value, Mapping) or key not in value:
             *_, (_, _, field) = walk_keys(model, keys)

@@ -1,4 +1,4 @@
-"""The example settings file, written from the settings' own classes and the text below each of their keys."""
+"""Generates the example settings file from the settings' classes and the text below each key."""
 
 import ast
 import inspect
@@ -22,13 +22,13 @@ from bot.config.settings import Settings
 WIDTH = 100
 
 HEADER = """\
-Settings of Commonplace. Every key is here with its default, and every line may be left out.
-The environment wins over this file: COMMONPLACE_MEMORY__SEARCH__FINAL_TOP_K=8 is memory.search.final_top_k.
-A line that begins with # and a key, without a space, is an example."""
+Settings of Commonplace, with their defaults. Every line may be left out.
+Environment variables win over this file: COMMONPLACE_MEMORY__SEARCH__FINAL_TOP_K=8 is memory.search.final_top_k.
+Lines with # directly before a key are examples."""
 
 
 def field_explanations(model: Model) -> dict[str, str]:
-    """The text below each field of a section's class, by the field's name."""
+    """Return the text below each field of a section's class, by field name."""
     found: dict[str, str] = {}
     for owner in reversed(model.__mro__):
         if not section_fields(owner) or owner.__module__.startswith("pydantic"):
@@ -44,7 +44,7 @@ def field_explanations(model: Model) -> dict[str, str]:
 def sections(
     model: Model = Settings, keys: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Model, bool]]:
-    """Each section in the file's order: its keys, its class, and whether its name is but an example."""
+    """Yield each section in the file's order: its keys, its class, and whether its name is only an example."""
     yield keys, model, False
     for name, field in model.model_fields.items():
         annotation: Any = field.annotation
@@ -55,7 +55,7 @@ def sections(
 
 
 def plain_fields(model: Model) -> Iterator[tuple[str, FieldInfo]]:
-    """The fields of a section that are not sections themselves."""
+    """Yield the fields of a section that are not sections themselves."""
     for name, field in model.model_fields.items():
         annotation = strip_none(field.annotation)
         if section_fields(annotation) is None and table_value(annotation) is None:
@@ -63,14 +63,14 @@ def plain_fields(model: Model) -> Iterator[tuple[str, FieldInfo]]:
 
 
 def to_toml(value: Any) -> str:
-    """A default as TOML writes it."""
+    """Return a default as TOML."""
     if isinstance(value, SecretStr):
         value = value.get_secret_value()
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
 
 
 def example_config() -> str:
-    """A settings file with every key, its default and its explanation; it sets nothing but the defaults."""
+    """Return a settings file with every key, its default and its explanation."""
     lines = _to_comment(HEADER)
     for keys, model, is_example in sections():
         lines.append("")
@@ -95,7 +95,7 @@ def _class_statements(owner: type) -> list[ast.stmt]:
 
 @cache
 def _parse_classes(module: str) -> dict[str, ast.ClassDef]:
-    """Parse a module once for all its classes: `inspect.getsource` reads it through for each of them."""
+    """Parse a module once for all its classes; `inspect.getsource` of a class would parse it each time."""
     tree = ast.parse(inspect.getsource(import_module(module)))
     return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
 

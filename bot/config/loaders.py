@@ -1,7 +1,7 @@
-"""Where settings come from: the TOML file, the environment and a folder of secret files, all by pydantic-settings.
+"""Sources of settings for pydantic-settings: the TOML file, the environment and a folder of secret files.
 
-Its sources find the variables, parse JSON, build nested tables and lay one over the other. What they do not do is here:
-say where in a file a mistake is, refuse a variable that names no setting, and spell a provider as the file does.
+pydantic-settings finds the variables, parses JSON, builds nested tables and merges the sources. This module adds the
+position of a mistake in the file, an error for a variable that names no setting, and provider names as in the file.
 """
 
 import json
@@ -29,7 +29,7 @@ Keys = tuple[str, ...]
 
 
 class TomlSource(TomlConfigSettingsSource):
-    """The TOML file; an error names its line and column. A pipe will do as well."""
+    """The TOML file, or a pipe; errors name line and column."""
 
     def __init__(self, model: type[BaseSettings], file: Path | None) -> None:
         super().__init__(model, toml_file=file)
@@ -39,10 +39,10 @@ class TomlSource(TomlConfigSettingsSource):
 
 
 class EnvironmentSource(EnvSettingsSource):
-    """The environment. Each variable is looked up first; `origins` names it by the key that it sets."""
+    """The environment. Unknown variables are errors; `origins` has the variable's name by the key that it sets."""
 
     def __init__(self, model: type[BaseSettings], given: Mapping[str, Any], **options: Any) -> None:
-        """`given` is what the file holds: a provider that it names is found whatever the case of its letters."""
+        """`given`: the content of the file. Providers that it names match whatever the case of the variable."""
         self._given = given
         self.origins: dict[Keys, str] = {}
         super().__init__(model, **options)
@@ -53,7 +53,7 @@ class EnvironmentSource(EnvSettingsSource):
         return {PREFIX + "__".join(keys): text for keys, (_, text) in found.items()}
 
     def _coerce_env_val_strict(self, field: FieldInfo | None, value: Any) -> Any:
-        """Return the text as the field's type; what does not fit stays text, for the model to refuse."""
+        """Convert text to the field's type, or leave it as text for the model to reject."""
         if field is None or not isinstance(value, str):
             return value
         try:
@@ -63,7 +63,7 @@ class EnvironmentSource(EnvSettingsSource):
 
 
 class SecretFilesSource(EnvironmentSource, NestedSecretsSettingsSource):
-    """The files of the secrets folder that are named as variables are; `origins` names the file."""
+    """Files in the secrets folder that are named like our variables; `origins` has the path."""
 
     def __init__(self, model: type[BaseSettings], given: Mapping[str, Any], folder: Path) -> None:
         super().__init__(model, given, secrets_dir=folder, secrets_dir_missing="ok")
@@ -71,19 +71,19 @@ class SecretFilesSource(EnvironmentSource, NestedSecretsSettingsSource):
 
     @classmethod
     def load_secrets(cls, path: Path) -> dict[str, str]:
-        """Read our own files alone: others may lie beside them, and be closed to us."""
+        """Read only our own files: the folder may hold others, which we may not be allowed to read."""
         return read_secrets(path)
 
 
 def find_variables(
     model: Model, variables: Mapping[str, str | None], given: Mapping[str, Any]
 ) -> dict[Keys, tuple[str, str]]:
-    """Return name and text of each variable by the key that it sets, sections before what is in them.
+    """Return name and text of each variable by the key that it sets, sections before their keys.
 
-    Empty ones count as not set. Raises `ConfigError` if one names no key, or is not JSON where it has to be.
+    Empty variables count as not set. Raises `ConfigError` for a variable that names no key or is not JSON but must be.
     """
     found: dict[Keys, tuple[str, str]] = {}
-    for name in sorted(variables, reverse=True):  # capitals come last, and win over small letters
+    for name in sorted(variables, reverse=True):  # capitals come last, and win over lower case
         if not name.upper().startswith(PREFIX) or name.upper() in RESERVED_VARIABLES:
             continue
         parts = name[len(PREFIX) :].split("__")
@@ -98,7 +98,7 @@ def find_variables(
 
 
 def _find_path(model: Model, parts: Iterable[str], given: Any) -> Keys:
-    """The keys that a variable's parts mean; the spelling of free names is the file's."""
+    """Return the keys that a variable's parts mean; free names are spelt as in the file."""
     keys: list[str] = []
     annotation: Any = model
     for part in parts:
@@ -121,7 +121,7 @@ def _normalize_name(name: str) -> str:
 
 
 def _check_json(name: str, keys: Keys, annotation: Any, text: str) -> None:
-    """Raise `ConfigError` if a list or a table is not given as one; other types take any text."""
+    """Raise `ConfigError` if a list or table is not given as JSON; other types take any text."""
     is_list = get_origin(annotation) is tuple
     if not is_list and get_origin(annotation) is not dict and section_fields(annotation) is None:
         return

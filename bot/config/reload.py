@@ -1,4 +1,4 @@
-"""The settings that count just now: read anew while everything runs, as far as that can be."""
+"""The current settings, which can be reloaded while the program runs."""
 
 import asyncio
 import logging
@@ -26,12 +26,12 @@ ApplySettings = Callable[["Settings"], None]
 
 @dataclass(frozen=True, slots=True)
 class SettingsChanges:
-    """In what the settings differ from those that count, by their whole keys."""
+    """Full keys of the settings that differ from those in force."""
 
     live: tuple[str, ...] = ()
-    """What can change while everything runs."""
+    """Settings that can change while the program runs."""
     restart: tuple[str, ...] = ()
-    """What takes effect after a restart."""
+    """Settings that take effect after a restart."""
 
 
 def _reread(settings: "Settings") -> "Settings":
@@ -45,13 +45,13 @@ def _resolve(settings: "Settings") -> None:
 
 
 class LiveSettings:
-    """Holds the settings that count, and tells the parts that follow them when they change.
+    """Holds the settings in force and notifies subscribers when they change.
 
-    What nobody follows stays as it was at the start.
+    Settings without a subscriber stay as they were at the start.
     """
 
     def __init__(self, settings: "Settings", *, read: Callable[["Settings"], "Settings"] = _reread) -> None:
-        """`read` gives what file and environment say by now; it raises ConfigError, and may block."""
+        """`read` returns the settings of file and environment now; it may block, and raises ConfigError."""
         self.settings = settings
         self._read = read
         self._following: list[tuple[tuple[Keys, ...], ApplySettings]] = []
@@ -60,31 +60,31 @@ class LiveSettings:
         self._one_at_a_time = asyncio.Lock()
 
     def on_change(self, *sections: str, take: ApplySettings = _resolve) -> Callable[[], None]:
-        """Have `take` be called when something in these sections (or keys: `discord.threads`) has changed.
+        """Call `take` with the new settings when something in these sections or keys (`discord.threads`) changes.
 
-        It is given all settings that count from then on, and puts them in force at once; it does not wait, and fails
-        at its beginning or not at all. Without it: who needs these looks them up here each time. Gives what ends that.
+        `take` must not wait, and must raise before it changes anything or not at all. Without `take`, the keys only
+        count as live: their users read `settings` each time. Returns a function that unsubscribes.
         """
         following = tuple(tuple(each.split(".")) for each in sections), take
         self._following.append(following)
         return lambda: self._following.remove(following)
 
     def on_read(self, take: ApplySettings) -> None:
-        """Have `take` be given all that is read, before anything is done with it: also what is not in force yet."""
+        """Call `take` with all settings as soon as they are read, before they are in force."""
         self._told.append(take)
 
     def on_restart_check(self, differs: Callable[["Settings"], tuple[str, ...]]) -> None:
-        """Have `differs` name what follows from settings but would be different only after a restart."""
+        """Add a function that returns names of things that the new settings change only after a restart."""
         self._indirect.append(differs)
 
     async def pending_changes(self) -> SettingsChanges:
-        """What file and environment say by now that is not in force. Raises ConfigError where they cannot be used."""
+        """Return how file and environment differ from the settings in force. Raises ConfigError."""
         return self._compare(await self._read_fresh())
 
     async def reload(self) -> SettingsChanges:
-        """Put in force what can be; tell what that was, and what has to wait for a restart.
+        """Reload the settings; return what took effect and what needs a restart.
 
-        Raises ConfigError where the settings cannot be used: then nothing has changed.
+        Raises ConfigError if the settings cannot be used; nothing has changed then.
         """
         async with self._one_at_a_time:
             fresh = await self._read_fresh()
@@ -108,7 +108,7 @@ class LiveSettings:
         )
 
     def _apply(self, fresh: "Settings") -> None:
-        """All at once: nothing else of the event loop runs meanwhile, so that nobody sees half of it."""
+        """Apply the changes without waiting, so that no other task sees only some of them."""
         before = self.settings
         differing = [keys for keys in _find_differing(before, fresh) if self._is_followed(keys)]
         after: Settings = self._keep_unfollowed(fresh, before, ())
@@ -130,7 +130,7 @@ class LiveSettings:
             raise
 
     def _keep_unfollowed(self, fresh: Any, old: Any, keys: Keys) -> Any:
-        """The new settings, but what nobody follows is as it was."""
+        """Return the new settings, with the old values for those without a subscriber."""
         from pydantic import BaseModel
 
         kept = {}
@@ -147,7 +147,7 @@ class LiveSettings:
 
 @asynccontextmanager
 async def reload_on_hangup(current: LiveSettings, supervisor: "Supervisor") -> AsyncIterator[None]:
-    """Read the settings anew at each SIGHUP; one that comes since the terminal is gone ends the program instead."""
+    """Reload the settings on SIGHUP; but if SIGHUP comes because the terminal is gone, end the program."""
     hung_up = asyncio.Event()
     loop = asyncio.get_running_loop()
     had_terminal = os.isatty(0)
@@ -174,13 +174,11 @@ async def reload_on_hangup(current: LiveSettings, supervisor: "Supervisor") -> A
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        signal.signal(
-            signal.SIGHUP, signal.SIG_IGN
-        )  # the program is leaving, and nothing is to cut that short
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # nothing may interrupt the shutdown
 
 
 def format_changes(changes: SettingsChanges) -> str:
-    """What has become of settings that were read anew."""
+    """Return a text about settings that were reloaded."""
     told = [phrases.CONFIG_TAKEN.format(keys=", ".join(changes.live))] if changes.live else []
     if changes.restart:
         told.append(phrases.CONFIG_AFTER_RESTART.format(keys=", ".join(changes.restart)))
@@ -188,7 +186,7 @@ def format_changes(changes: SettingsChanges) -> str:
 
 
 def _find_differing(old: "BaseModel", new: "BaseModel", keys: Keys = ()) -> Iterator[Keys]:
-    """The key of each setting that is not the same; of a table that has come or gone, its own."""
+    """Yield the key of each setting that differs; for an added or removed table, the table's key."""
     from pydantic import BaseModel
 
     for name in type(old).model_fields:

@@ -1,4 +1,4 @@
-"""Looking at the settings' classes: which keys there are, and what each one takes, in words."""
+"""Inspects the settings' classes: which keys exist, and what each accepts, in words."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,26 +12,26 @@ Model = type[BaseModel]
 
 
 def section_fields(annotation: Any) -> dict[str, FieldInfo] | None:
-    """The fields of a section's class; None for any other annotation."""
+    """Return the fields of a section's class; None for any other annotation."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation.model_fields
     return None
 
 
 def strip_none(annotation: Any) -> Any:
-    """`T` for `T | None`, anything else unchanged."""
+    """Return `T` for `T | None`, anything else unchanged."""
     if get_origin(annotation) in {Union, UnionType}:
         return next(member for member in get_args(annotation) if member is not type(None))
     return annotation
 
 
 def table_value(annotation: Any) -> Any:
-    """What each entry of a table with free names holds; None where the annotation is no such table."""
+    """Return the type of the entries of a table with free names; None for any other annotation."""
     return get_args(annotation)[1] if get_origin(annotation) is dict else None
 
 
 def walk_keys(model: Model, keys: Sequence[str | int]) -> Iterator[tuple[str | int, Any, FieldInfo | None]]:
-    """Walk down: each key with its annotation and its field; end before the first key that is not known."""
+    """Yield each key with its annotation and field, from the top; stop at the first unknown key."""
     annotation: Any = model
     for key in keys:
         field = None
@@ -47,12 +47,12 @@ def walk_keys(model: Model, keys: Sequence[str | int]) -> Iterator[tuple[str | i
 
 
 def is_secret(annotation: Any) -> bool:
-    """Whether what stands there must never be shown."""
+    """Return whether values of this type are secret."""
     return annotation is SecretStr or SecretStr in get_args(annotation)
 
 
 def known_keys(model: Model, keys: Sequence[str | int] = ()) -> Iterator[tuple[str, ...]]:
-    """Every key there can be; tables with free names are entered by the name in `keys`, or a placeholder."""
+    """Yield every possible key; free names are taken from `keys`, or are the placeholder NAME."""
 
     def below(annotation: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         if (entry := table_value(annotation)) is not None:
@@ -66,7 +66,7 @@ def known_keys(model: Model, keys: Sequence[str | int] = ()) -> Iterator[tuple[s
 
 
 def describe_type(annotation: Any, field: FieldInfo | None = None) -> str:
-    """What is allowed, to follow "it must be"."""
+    """Return what is allowed, in words that follow "it must be"."""
     low, high = _describe_bounds(field)
     if annotation is bool:
         return "true or false"

@@ -1,4 +1,4 @@
-"""Secrets as files: in a folder such as /run/secrets, each file is named after the variable that it sets."""
+"""Reads secrets from files in a folder such as /run/secrets, each named after the variable that it sets."""
 
 import os
 import re
@@ -9,20 +9,20 @@ from bot.config.errors import PREFIX, ConfigError, printable
 
 FOLDER_VARIABLE = "COMMONPLACE_SECRETS_DIR"
 _NAME = re.compile(rf"{PREFIX}[A-Z0-9_]+|[A-Z0-9_]+(_API_KEY|_TOKEN)")
-"""Other files may lie beside ours: they are never opened."""
+"""Names of our files; others in the folder are never opened."""
 
 
 def secrets_folder() -> Path | None:
-    """Return the folder that `COMMONPLACE_SECRETS_DIR` names; None without one."""
+    """Return the folder that `COMMONPLACE_SECRETS_DIR` names; None if unset. Raises `ConfigError`."""
     named = os.environ.get(FOLDER_VARIABLE, "").strip()
     try:
         return Path(named).expanduser() if named else None
     except RuntimeError:
-        raise ConfigError(f"{FOLDER_VARIABLE} is {named!r}, and there is no such home folder") from None
+        raise ConfigError(f"{FOLDER_VARIABLE} is {named!r}, but that home folder does not exist") from None
 
 
 def read_secrets(folder: Path) -> dict[str, str]:
-    """Return the text of each secret by its variable, without empty files; a missing folder counts as an empty one.
+    """Return the text of each secret by its variable, without empty files; a missing folder counts as empty.
 
     Raises `ConfigError` if a file cannot be read.
     """
@@ -30,9 +30,9 @@ def read_secrets(folder: Path) -> dict[str, str]:
 
 
 def export_secrets() -> None:
-    """Set variables without our prefix, such as OPENAI_API_KEY, from their files where they are unset or empty.
+    """Set variables without our prefix, such as OPENAI_API_KEY, from their files if they are unset or empty.
 
-    The settings themselves, `COMMONPLACE_...`, are read from there by `load_settings`.
+    Settings, `COMMONPLACE_...`, are read from the files by `load_settings`.
     """
     if folder := secrets_folder():
         for name, text in read_secrets(folder).items():
@@ -43,7 +43,7 @@ def export_secrets() -> None:
 def _list_files(folder: Path) -> Iterator[Path]:
     try:
         for file in sorted(folder.iterdir()):
-            # A link that leads nowhere is a secret that is missing: reading it says so.
+            # A broken link is a missing secret: reading it raises the error.
             if _NAME.fullmatch(file.name) and (file.is_file() or not file.exists()):
                 yield file
     except FileNotFoundError:
@@ -55,12 +55,10 @@ def _list_files(folder: Path) -> Iterator[Path]:
 def _read(file: Path) -> str:
     name = printable(str(file))
     try:
-        text = file.read_text(
-            "utf-8-sig"
-        ).strip()  # as the settings file, it may have been written on Windows
+        text = file.read_text("utf-8-sig").strip()  # may have been written on Windows
     except OSError as error:
-        mend = f"make it readable by user {os.geteuid()}"
-        raise ConfigError(f"{name} cannot be read: {error.strerror}; {mend}") from None
+        fix = f"make it readable by user {os.geteuid()}"
+        raise ConfigError(f"{name} cannot be read: {error.strerror}; {fix}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{name} cannot be read: it is not UTF-8 text") from None
     if "\0" in text:

@@ -1,4 +1,4 @@
-"""All settings: one frozen section per part; each part is handed its own section and nothing else."""
+"""All settings, in frozen sections. Each part of the program is given only its own section."""
 
 import os
 import re
@@ -49,9 +49,9 @@ class AgentSettings(Section):
     """The assistant itself."""
 
     name: str = "Commonplace"
-    """What the assistant is called."""
+    """The assistant's name."""
     instructions: str = ""
-    """Your own words to the model: manner, language, rules."""
+    """Your own instructions to the model: tone, language, rules."""
 
     @field_validator("name")
     @classmethod
@@ -62,19 +62,19 @@ class AgentSettings(Section):
 
 
 class ServerSettings(Section):
-    """The HTTP server, for health checks and programs."""
+    """The HTTP server: status page, health check, metrics, JSON-RPC and webhooks."""
 
     enabled: bool = True
-    """Whether there is an HTTP server at all."""
+    """Whether to run the HTTP server."""
     host: str = "127.0.0.1"
-    """Address to listen on. Anything but this machine alone (127.0.0.1, ::1, localhost) needs a token."""
+    """Address to listen on. Anything but 127.0.0.1, ::1 and localhost needs a token."""
     port: int = Field(default=8321, ge=0, le=65_535)
-    """Port to listen on; 0 takes any that is free."""
+    """Port to listen on; 0 for any free one."""
     token: SecretStr = SecretStr("")
-    """Secret that programs send as "Authorization: Bearer ..."."""
+    """Secret that you sign in with, and that programs send as "Authorization: Bearer ..."."""
     trusted_proxies: Texts = ()
-    """Proxies in front whose X-Forwarded-For is believed, such as ["127.0.0.1", "172.16.0.0/12"]:
-    then who guesses the token waits alone."""
+    """Proxies whose X-Forwarded-For is trusted, such as ["127.0.0.1", "172.16.0.0/12"], so that
+    wrong tokens lock out only the client that sent them."""
 
     @field_validator("trusted_proxies")
     @classmethod
@@ -86,13 +86,13 @@ class ServerSettings(Section):
                 ip_network(entry, strict=False)
             except ValueError:
                 raise ValueError(
-                    f'a list of addresses or networks, such as "127.0.0.1" or "172.16.0.0/12", which {entry!r} is not'
+                    f'a list of addresses or networks, such as "127.0.0.1" or "172.16.0.0/12"; {entry!r} is neither'
                 ) from None
         return value
 
     @property
     def proxies(self) -> "tuple[IPv4Network | IPv6Network, ...]":
-        """The networks of `trusted_proxies`."""
+        """The parsed networks of `trusted_proxies`."""
         from ipaddress import ip_network
 
         return tuple(ip_network(entry, strict=False) for entry in self.trusted_proxies)
@@ -101,28 +101,28 @@ class ServerSettings(Section):
     @classmethod
     def _host(cls, value: str) -> str:
         if not value or not value.isprintable() or any(character in value for character in " /@"):
-            raise ValueError('an address or a name of this machine, such as "127.0.0.1"')
+            raise ValueError('an address or host name of this machine, such as "127.0.0.1"')
         return value
 
     @model_validator(mode="after")
     def _others_need_a_token(self) -> Self:
         if self.enabled and not self.token.get_secret_value().strip() and not is_loopback(self.host):
-            raise SettingsConflict("host", "127.0.0.1, ::1 or localhost as long as server.token is empty")
+            raise SettingsConflict("host", "127.0.0.1, ::1 or localhost unless server.token is set")
         return self
 
 
 class AccessSettings(Section):
-    """Who may talk, on channels that others reach; in the terminal you are the owner. Commands add to this."""
+    """Who may talk to the assistant on Telegram and Discord; /pair adds more. In the terminal, you are the owner."""
 
     owners: Texts = ()
-    """Who may administer, such as ["telegram:123456", "discord:9876"]."""
+    """People who may do everything, such as ["telegram:123456", "discord:9876"]."""
     allow: Texts = ()
-    """Who may talk, with the memory; "telegram:*" opens a channel to everybody.
-    "discord:SERVER/@ROLE" lets a role in, "discord:SERVER/#CHANNEL" all of a channel."""
+    """People who may talk and use the memory; "telegram:*" is everybody there,
+    "discord:SERVER/@ROLE" a role, "discord:SERVER/#CHANNEL" everybody in a channel."""
     guests: Texts = ()
-    """Who may talk, without the memory."""
+    """People who may talk, but not use the memory."""
     pairing: bool = True
-    """Whether somebody unknown gets a code that an owner can approve."""
+    """Whether strangers get a code that an owner can approve."""
 
     @field_validator("owners", "allow", "guests")
     @classmethod
@@ -134,7 +134,7 @@ class AccessSettings(Section):
             if not (
                 channel.isidentifier() and colon and person and person.isprintable() and " " not in person
             ):
-                raise ValueError(f'a list of "channel:id" or "channel:*", which {entry!r} is not')
+                raise ValueError(f'a list of "channel:id" or "channel:*"; {entry!r} is neither')
             people.append(f"{channel}:{person}")
         return tuple(people)
 
@@ -143,34 +143,34 @@ class AccessSettings(Section):
     def _named_owners(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for entry in value:
             if entry.endswith(":*") or "/" in entry:
-                who = "everybody" if entry.endswith(":*") else "whoever is there"
-                raise ValueError(f"a list of people by name; {entry!r} would let {who} administer")
+                who = "everybody" if entry.endswith(":*") else "everybody there"
+                raise ValueError(f"a list of single people; {entry!r} would make {who} an owner")
         return value
 
 
 class OnErrorSettings(Section):
-    """Where to go next when a model fails, by class of error: lists of "provider/model", before the chain goes on."""
+    """Models to try next for each kind of error, as lists of "provider/model"; after them, the rest of the chain."""
 
     rate_limit: Texts = ()
-    """Too many requests."""
+    """Rate limit reached."""
     context_length: Texts = ()
     """The conversation is too long for the model."""
     auth: Texts = ()
-    """The key is wrong or not allowed to use the model."""
+    """API key missing or rejected."""
     overloaded: Texts = ()
-    """The provider is too busy."""
+    """The provider is overloaded."""
     timeout: Texts = ()
     """No answer in time."""
     server: Texts = ()
-    """The provider broke."""
+    """Server error."""
     billing: Texts = ()
-    """The account has no credit left."""
+    """No credit left."""
     network: Texts = ()
     """No connection."""
     not_found: Texts = ()
     """The provider has no such model."""
     refused: Texts = ()
-    """The provider will not answer this."""
+    """The provider refused to answer."""
     empty: Texts = ()
     """The answer was empty."""
 
@@ -181,42 +181,42 @@ class OnErrorSettings(Section):
 
 
 class ModelParams(Section):
-    """How one model is asked; any number of tables, each named for its model."""
+    """Options for one model; add a table for each model that needs any."""
 
     temperature: float | None = Field(default=None, ge=0, le=2, examples=[0.7])
-    """How freely the model chooses its words, from 0 to 2."""
+    """Randomness of the answers, from 0 to 2."""
     max_tokens: int | None = Field(default=None, ge=1, le=100_000_000, examples=[4096])
-    """The longest answer, in tokens."""
+    """Maximum length of an answer, in tokens."""
     context_window: int | None = Field(default=None, ge=1, le=100_000_000, examples=[128_000])
-    """How many tokens the model takes in, where the provider's word is not to be taken for it."""
+    """Size of the context window in tokens, if what the provider reports is wrong."""
     reasoning_effort: str | None = Field(default=None, examples=["low"])
-    """How long the model thinks, in the provider's own word, such as "low"."""
+    """How much the model reasons before it answers, in the provider's terms, such as "low"."""
     vision: bool | None = Field(default=None, examples=[True])
-    """Whether the model sees pictures, where that is not known of it; else it is tried."""
+    """Whether the model accepts pictures, if that is not known; otherwise it is found out by trying."""
 
 
 class ModelsSettings(Section):
-    """Which language models answer, in which order, and how long one is waited for."""
+    """Which language models answer, in which order, and how long to wait for them."""
 
     chain: Texts = ("builtin/notebook",)
-    """Models as "provider/model", tried in order; builtin/notebook needs no model at all.
-    A well-known one needs no provider: "gpt-4.1", "claude-sonnet-4-5"."""
+    """Models as "provider/model", tried in order; "builtin/notebook" needs no language model.
+    Well-known models need no provider: "gpt-4.1", "claude-sonnet-4-5"."""
     max_retries: int = Field(default=2, ge=0, le=100)
-    """How often one model is asked again after an error that may pass."""
+    """Retries for each model after a temporary error."""
     retry_delay: float = Field(default=1.0, ge=0, le=3600)
-    """Seconds before it is asked again; where the server says how long, that counts."""
+    """Seconds before a retry; a Retry-After from the server takes precedence."""
     timeout: float = Field(default=120.0, gt=0, le=86_400)
-    """Seconds until a model has begun its answer, after all its thinking; none of the next two can be longer."""
+    """Seconds to wait for the first words of the answer, reasoning included; also limits the next two."""
     first_token_timeout: float = Field(default=60.0, gt=0, le=86_400)
-    """Seconds until anything comes from it at all; then the next model is asked."""
+    """Seconds to wait for any response at all; after that, the next model is tried."""
     idle_timeout: float = Field(default=30.0, gt=0, le=86_400)
-    """Seconds of silence in the middle of an answer."""
+    """Seconds without new text before an answer counts as stalled."""
     total_timeout: float = Field(default=600.0, gt=0, le=86_400)
-    """Seconds for a whole answer, however steadily it is written."""
+    """Seconds for a whole answer."""
     fallback: bool = True
-    """Whether others are asked when one fails; false: the first of chain alone."""
+    """Whether to try the other models when one fails; false to use only the first of chain."""
     adaptive: bool = False
-    """Whether healthy and fast models are tried first, whatever their place in the chain."""
+    """Whether to try healthy and fast models first, regardless of their position in chain."""
     on_error: OnErrorSettings = section_field()
     params: dict[str, ModelParams] = Field(default_factory=dict, examples=["openai/gpt-4.1"])
 
@@ -237,18 +237,18 @@ class ModelsSettings(Section):
 
 
 class ProviderSettings(Section):
-    """A provider of language models; any number, any names. Well-known ones need no table but for a key."""
+    """A provider of language models. Add as many as you like, under any names; well-known ones only need a key."""
 
     kind: ProviderKind = Field(examples=["openai"])
-    """Its protocol; "openai" fits any compatible server. A well-known name says it already."""
+    """API to use; "openai" works with any compatible server. Not needed for well-known names."""
     base_url: str = ""
-    """Address of the server, for "openai" with its version; empty for the usual one."""
+    """URL of the API (for "openai", including the version, such as /v1); empty for the default."""
     api_key: SecretStr = SecretStr("")
-    """Key for the provider; without one, that of the environment, such as OPENAI_API_KEY for [providers.openai]."""
+    """API key; if empty, the variable is used, such as OPENAI_API_KEY for [providers.openai]."""
     api_keys: Secrets = ()
-    """Several keys: the next one is used when a key is refused or has reached its limit."""
+    """Several API keys: when one is rejected or reaches its rate limit, the next one is used."""
     model_path: str = ""
-    """The model's GGUF file, for kind "llama_cpp"; a relative one is relative to the settings file's folder."""
+    """GGUF file of the model, for kind "llama_cpp"; a relative path starts at the settings file's folder."""
 
     @field_validator("base_url")
     @classmethod
@@ -257,86 +257,86 @@ class ProviderSettings(Section):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Every key that is set, each once, in the order in which they are used."""
+        """All API keys without duplicates, in order of use."""
         found = (key.get_secret_value().strip() for key in (self.api_key, *self.api_keys))
         return tuple(dict.fromkeys(filter(None, found)))
 
 
 class LimitsSettings(Section):
-    """What one person, one turn and one day may cost."""
+    """Limits for each person, message and day."""
 
     messages_per_minute: int = Field(default=60, ge=1, le=MAX_COUNT)
-    """Messages that one person may send in a minute; owners may send more."""
+    """Messages that a person may send in a minute; owners have no limit."""
     steps_per_turn: int = Field(default=25, ge=1, le=1000)
-    """How often the model may be asked, and run tools, for one message."""
+    """How many times the model may be called for one message; each call can run tools."""
     tokens_per_turn: int = Field(default=0, ge=0, le=1_000_000_000_000)
-    """Tokens that one message may cost; 0 for no limit."""
+    """Token limit for one message; 0 for none."""
     daily_tokens: int = Field(default=0, ge=0, le=1_000_000_000_000)
-    """Tokens that may be used in a day; 0 for no limit."""
+    """Token limit for a day; 0 for none."""
 
 
 class AttachmentSettings(Section):
-    """What comes along with messages: pictures, documents, voice."""
+    """Files sent with messages: pictures, documents, voice messages."""
 
     max_megabytes: int = Field(default=20, ge=1, le=2000)
-    """The largest file that is fetched. Telegram's own server gives bots no more than 20."""
+    """Maximum size of a file. Telegram's own servers never give bots more than 20 MB."""
     document_characters: int = Field(default=20_000, ge=500, le=10_000_000)
-    """How much text of documents or of a voice one message brings in; letters beyond a to z count for two or three."""
+    """Characters of text taken from the attachments of one message; letters other than a to z count as two or three."""
 
 
 class SpeechSettings(Section):
-    """Who writes voice messages down: a provider of language models that has /audio/transcriptions."""
+    """Transcription of voice messages, by a provider whose API has /audio/transcriptions."""
 
     provider: str = "auto"
-    """A provider's name, or "none"; "auto" is the first with a key of your providers, openai, groq and mistral."""
+    """A provider's name, or "none"; "auto" is the first with a key: your own providers, then openai, groq, mistral."""
     model: str = ""
-    """The provider's model; empty for its usual one."""
+    """Transcription model; empty for the provider's default."""
     language: str = ""
-    """The language that is spoken, in two letters, such as "de"; empty lets the provider find out."""
+    """Spoken language as a code such as "de"; empty to detect it."""
 
     @field_validator("language")
     @classmethod
     def _code(cls, value: str) -> str:
         if not re.fullmatch(r"([a-z]{2,3})?", value):
-            raise ValueError('a language in two letters, such as "de", or nothing')
+            raise ValueError('a language code, such as "de", or empty')
         return value
 
 
 class BackupSettings(Section):
-    """Backups of notes and conversations that the service makes by itself, in .commonplace/backups."""
+    """Nightly backups of notes and conversations by the service, in .commonplace/backups."""
 
     keep: int = Field(default=7, ge=0, le=10_000)
-    """How many backups of nights are kept; 0: none are made. What /backup has made stays until you remove it."""
+    """Nightly backups to keep; 0 to make none. Backups made by /backup stay until you delete them."""
     at: str = "03:30"
-    """When, as HH:MM in your time zone."""
+    """Time of the backup, as HH:MM in your time zone."""
 
     @field_validator("at")
     @classmethod
     def _time_of_day(cls, value: str) -> str:
         if not re.fullmatch(r"([01][0-9]|2[0-3]):[0-5][0-9]", value):
-            raise ValueError('a time of the day as HH:MM, such as "03:30"')
+            raise ValueError('a time of day as HH:MM, such as "03:30"')
         return value
 
     @property
     def time(self) -> time:
-        """`at`, as a time without a zone."""
+        """`at` as a time without a zone."""
         return time.fromisoformat(self.at)
 
 
 class InstanceSettings(Section):
-    """One of several instances of the service that share a memory; index.url names what they share."""
+    """Settings for several instances that share one memory through the server of index.url."""
 
     name: str = ""
-    """What the others call this one; empty for the name of its machine."""
+    """Name of this instance; empty for the host name."""
     take_over: Texts = ()
-    """Folders: workspaces of others, mounted here. When one of them dies, its conversations go on here.
-    A relative one is relative to the settings file's folder."""
+    """Workspaces of other instances, mounted here. If one dies, this instance continues its conversations.
+    A relative path starts at the settings file's folder."""
 
     @field_validator("name")
     @classmethod
     def _one_line(cls, value: str) -> str:
         if not value.isprintable() or value != value.strip() or len(value) > 100:
-            raise ValueError("a name on one line, or nothing")
+            raise ValueError("a name on one line, or empty")
         return value
 
     @field_validator("take_over")
@@ -348,14 +348,14 @@ class InstanceSettings(Section):
 
 
 class FlushSettings(Section):
-    """Before a conversation is shortened, what is worth keeping goes into the daily log."""
+    """Before a long conversation is compacted, what is worth keeping is saved to the daily log."""
 
     enabled: bool = True
-    """Whether this is done. Conversations are shortened all the same."""
+    """Whether to save anything. Conversations are compacted either way."""
     token_threshold: int = Field(default=6000, ge=1, le=100_000_000)
-    """Length of a conversation, in tokens, from which it is shortened."""
+    """Length in tokens at which a conversation is compacted."""
     idle_minutes: int = Field(default=360, ge=0, le=1_000_000)
-    """Minutes without a word after which it is done as well; 0 for never."""
+    """Minutes of silence after which notes are saved as well; 0 for never."""
 
 
 class MemorySection(NotesSettings):
@@ -366,29 +366,29 @@ class MemorySection(NotesSettings):
 
 @dataclass(frozen=True, slots=True)
 class ReadFrom:
-    """Where settings come from, which makes no two of them different."""
+    """Where settings were read from; ignored when settings are compared."""
 
     file: Path | None = field(default=None, compare=False)
     config: Path | None = field(default=None, compare=False)
-    """As `load_settings` was given it, and the next."""
+    """The arguments of `load_settings`, this and the next."""
     workspace: Path | None = field(default=None, compare=False)
 
 
 class Settings(Section, BaseSettings):
-    """Every setting, from the file and the environment; `load_settings` is the way to get one."""
+    """All settings, from the file and the environment. Use `load_settings` to read them."""
 
-    # case_sensitive: the sources spell every name as it is here, whatever the case of a variable's letters.
+    # case_sensitive: our sources already give every name as it is spelt here, whatever the case of a variable.
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_nested_delimiter="__", case_sensitive=True)
 
     workspace: Annotated[Path, Strict(False)] = Path("workspace")
-    """Folder that holds everything. A relative one is relative to the settings file's folder."""
+    """Folder for notes, conversations and everything else. A relative path starts at the settings file's folder."""
     timezone: str = ""
-    """Your time zone by its IANA name, such as "Europe/Berlin"; empty for this machine's.
-    It decides which day a daily log is and when reminders come."""
+    """IANA name of your time zone, such as "Europe/Berlin"; empty for this machine's.
+    Reminders and the days of the daily log follow it."""
     log_level: Literal["debug", "info", "warning", "error", "critical"] = "info"
-    """How much is logged."""
+    """Minimum level of log messages."""
     log_format: Literal["auto", "text", "json"] = "auto"
-    """Whether log lines are text or JSON; "auto" is text in a terminal, and JSON where a program reads them."""
+    """Format of log lines; "auto" is text in a terminal and JSON otherwise."""
     agent: AgentSettings = section_field()
     server: ServerSettings = section_field()
     telegram: TelegramSettings = section_field()
@@ -407,7 +407,7 @@ class Settings(Section, BaseSettings):
 
     @property
     def channels(self) -> "Mapping[str, ChannelSettings]":
-        """The sections of all channels that others reach, by name, with a token or without."""
+        """The sections of all channels but the terminal, by name, configured or not."""
         sections = ((name, getattr(self, name)) for name in type(self).model_fields)
         return {
             name: section_field
@@ -420,7 +420,7 @@ class Settings(Section, BaseSettings):
     def _named_folder(cls, value: object) -> object:
         name = str(value) if isinstance(value, Path) else value
         if isinstance(name, str) and not (name.strip() and name.isprintable()):
-            raise ValueError("the name of a folder")
+            raise ValueError("a folder name")
         return value
 
     @field_validator("timezone")
@@ -455,13 +455,13 @@ class Settings(Section, BaseSettings):
                 channel, _, person = entry.partition(":")
                 section_field = self.channels.get(channel)
                 if section_field and person != "*" and (allowed := section_field.person_fault(person)):
-                    raise SettingsConflict(f"access.{key}", f"{allowed}; {entry!r} is none of these")
+                    raise SettingsConflict(f"access.{key}", f"{allowed}; {entry!r} is not one")
         return self
 
     @model_validator(mode="after")
     def _webhooks_are_served(self) -> Self:
         if self.telegram.mode == "webhook" and not self.server.enabled:
-            raise SettingsConflict("telegram.mode", '"polling" as long as server.enabled is false')
+            raise SettingsConflict("telegram.mode", '"polling" while server.enabled is false')
         return self
 
     @model_validator(mode="after")
@@ -469,11 +469,11 @@ class Settings(Section, BaseSettings):
         for name, provider in self.providers.items():
             if not name.isascii() or not name.replace("-", "").replace("_", "").isalnum():
                 raise SettingsConflict(
-                    "providers", f"tables named with letters, digits, - and _, which {name!r} is not"
+                    "providers", f"tables named with letters, digits, - and _ only; {name!r} is not"
                 )
             if name == BUILTIN_PROVIDER and provider.kind != "builtin":
                 raise SettingsConflict(
-                    f"providers.{name}.kind", '"builtin"; give another provider another name'
+                    f"providers.{name}.kind", '"builtin"; use another name for another provider'
                 )
         return self
 
@@ -506,20 +506,20 @@ class Settings(Section, BaseSettings):
         if model.strip() and not slash:
             own = [each for each in self.providers if each not in KNOWN_PROVIDERS]
             ways = ways_to_write(shorten(printable(model)), own)
-            raise SettingsConflict(key, f'"provider/model", which {model!r} is not: write {ways}')
+            raise SettingsConflict(key, f'"provider/model"; instead of {model!r}, write {ways}')
         if not (provider and slash and name and name.isprintable() and name == name.strip()):
-            raise SettingsConflict(key, f'"provider/model", which {model!r} is not')
+            raise SettingsConflict(key, f'"provider/model"; {model!r} is not')
         known = {name: each.kind for name, each in KNOWN_PROVIDERS.items()}
         known |= {name: table.kind for name, table in self.providers.items()}
         if provider not in known:
-            raise SettingsConflict(key, f"of a known provider ({', '.join(known)}), which {model!r} is not")
+            raise SettingsConflict(key, f"a model of a known provider ({', '.join(known)}); {model!r} is not")
         if known[provider] == "builtin" and name != BUILTIN_MODEL:
             raise SettingsConflict(
-                key, f"{provider}/{BUILTIN_MODEL}, the one model of that provider, not {model!r}"
+                key, f"{provider}/{BUILTIN_MODEL}, the provider's only model, not {model!r}"
             )
         if known[provider] == "llama_cpp" and not self._has_file(provider):
             raise SettingsConflict(
-                key, f"of a provider with a model_path; set it under [providers.{provider}] for {model!r}"
+                key, f"a model with a file: set model_path under [providers.{provider}] for {model!r}"
             )
 
     def _has_file(self, provider: str) -> bool:
@@ -534,38 +534,41 @@ class Settings(Section, BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take what the constructor is given and nothing else: `load_settings` alone reads files and variables."""
+        """Use only the constructor's arguments: files and variables are read by `load_settings`."""
         return (init_settings,)
 
     @property
     def file(self) -> Path | None:
-        """The file that they were read from; None where all of them are defaults or of the environment."""
+        """The settings file; None if there is none."""
         return self._read_from.file
 
     @property
     def memory_folder(self) -> Path:
-        """Where the notes are."""
+        """The folder of the notes."""
         return self.workspace / self.memory.path
 
     @property
     def private_folder(self) -> Path:
-        """Where the index, the conversations and other files of ours are."""
+        """The folder of the index, the conversations and our other files."""
         return self.workspace / PRIVATE_FOLDER
 
     @property
     def zone(self) -> "ZoneInfo":
-        """The owner's time zone: the one that is set, else this machine's."""
+        """The owner's time zone; this machine's if none is set."""
         from zoneinfo import ZoneInfo
 
         return ZoneInfo(self.timezone or system_zone().name)
 
     def now(self) -> datetime:
-        """The time on the owner's clock; aware."""
+        """Return the current time in the owner's time zone; aware."""
         return datetime.now(self.zone)
 
 
 def config_file(config: Path | None = None) -> Path | None:
-    """The file to read, absolute: `config`, else $COMMONPLACE_CONFIG, else ./config.toml where it exists."""
+    """Return the absolute path of the file to read: `config`, $COMMONPLACE_CONFIG, or ./config.toml if it exists.
+
+    Raises `ConfigError`.
+    """
     if config is None and (named := os.environ.get("COMMONPLACE_CONFIG")):
         config = Path(named)
     if config is None:
@@ -576,12 +579,12 @@ def config_file(config: Path | None = None) -> Path | None:
 
 
 def default_workspace() -> Path:
-    """Return the workspace to use without a settings file and without one named in a variable or option.
+    """Return the workspace for when no file, variable or option names one.
 
-    It is `./workspace` where that is there already, else `commonplace` in the user's data folder.
+    It is `./workspace` if that exists, else `commonplace` in the user's data folder.
     """
     here = _working_folder() / "workspace"
-    with suppress(OSError):  # a folder that we may not look into holds no workspace of ours
+    with suppress(OSError):  # a folder that we cannot read holds no workspace of ours
         if here.is_dir() or here.is_symlink():
             return here
     return data_folder()
@@ -590,14 +593,16 @@ def default_workspace() -> Path:
 def data_folder() -> Path:
     """Return `commonplace` in the user's data folder: $XDG_DATA_HOME, else ~/.local/share."""
     named = Path(os.environ.get("XDG_DATA_HOME", ""))
-    base = named if named.is_absolute() else Path("~/.local/share")  # XDG has relative ones ignored
+    base = (
+        named if named.is_absolute() else Path("~/.local/share")
+    )  # the XDG specification ignores relative paths
     return _expand(base, "the data folder") / "commonplace"
 
 
 def load_settings(config: Path | None = None, workspace: Path | None = None) -> Settings:
-    """Read the settings; raise `ConfigError`, fit to be shown as it is, where they cannot be used.
+    """Read the settings. Raises `ConfigError` with a line for the user if they cannot be used.
 
-    The environment wins over the file, `workspace` (relative to the working folder) over both.
+    The environment wins over the file, and `workspace` (relative to the working folder) over both.
     """
     file = config_file(config)
     settings = _read(file)
@@ -628,9 +633,9 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
 
 
 def _with_token(section_field: ChannelSettings) -> ChannelSettings:
-    """Take the token of the environment where the section has none.
+    """Return the section with the token from the environment if it has none of its own.
 
-    It is not checked here: it may be meant for another program, and most commands have no use for it.
+    The token is not checked here: it may be another program's, and most commands do not need it.
     """
     if section_field.token:
         return section_field
@@ -639,7 +644,7 @@ def _with_token(section_field: ChannelSettings) -> ChannelSettings:
 
 
 def _read(file: Path | None) -> Settings:
-    """Read the sources as they are: the environment wins over secret files, these over the settings file."""
+    """Read all sources: the environment wins over secret files, which win over the settings file."""
     table = TomlSource(Settings, file)
     sources: list[EnvironmentSource] = [EnvironmentSource(Settings, table.toml_data)]
     try:
@@ -654,18 +659,18 @@ def _read(file: Path | None) -> Settings:
 
 
 def read_again(settings: Settings) -> Settings:
-    """What the same file and environment say by now; raise `ConfigError` as `load_settings` does.
+    """Read the same file and environment again. Raises `ConfigError` as `load_settings` does.
 
-    A file that has gone is an error, wherever it was found: an editor may be about to put another in its place.
+    A missing file is an error even if it was optional: an editor may be about to replace it.
     """
     fresh = load_settings(settings._read_from.config, settings._read_from.workspace)
     if settings.file and not fresh.file:
-        raise ConfigError(f"there is no settings file {printable(str(settings.file))} any more")
+        raise ConfigError(f"the settings file {printable(str(settings.file))} is gone")
     return fresh
 
 
 def _resolve_from_file(file: Path | None, path: str, what: str = "model_path") -> str:
-    """A file's path as the settings have it, from the folder of the settings; "" for none."""
+    """Return a path relative to the settings file's folder as an absolute one; "" for none."""
     if not path.strip():
         return ""
     expanded = _expand(Path(path.strip()), what)
@@ -680,7 +685,7 @@ def _expand(path: Path, what: str) -> Path:
             return Path(getpwuid(os.getuid()).pw_dir, *path.parts[1:])
         return path.expanduser()
     except RuntimeError:
-        raise ConfigError(f"{what} is {str(path)!r}, and there is no such home folder") from None
+        raise ConfigError(f"{what} is {str(path)!r}, but that home folder does not exist") from None
 
 
 def _working_folder() -> Path:
@@ -691,7 +696,7 @@ def _working_folder() -> Path:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address or name is one that only this machine itself reaches."""
+    """Return whether only this machine can reach an address or host name."""
     if host.lower() in {"127.0.0.1", "::1", "localhost"}:
         return True
     from ipaddress import ip_address
@@ -703,7 +708,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _check_zone(name: str) -> None:
-    """Raise ValueError, with the nearest name that there is, unless `name` is a time zone."""
+    """Raise ValueError, with a suggestion, if `name` is not a time zone."""
     from zoneinfo import ZoneInfo, available_timezones
 
     try:
@@ -713,5 +718,5 @@ def _check_zone(name: str) -> None:
 
         zones = {zone.lower(): zone for zone in available_timezones()}
         near = get_close_matches(name.lower(), zones, n=1)
-        hint = f'the nearest is "{zones[near[0]]}"' if near else 'such as "Europe/Berlin"'
-        raise ValueError(f"a time zone by its IANA name; {hint}") from None
+        hint = f'; did you mean "{zones[near[0]]}"?' if near else ', such as "Europe/Berlin"'
+        raise ValueError(f"the IANA name of a time zone{hint}") from None

@@ -1,4 +1,4 @@
-"""The time zone of this machine: what counts while the settings name none."""
+"""The time zone of this machine, used if the settings name none."""
 
 import os
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 
 UTC = "UTC"
 _ALSO_UTC = frozenset(("Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu", "UCT", "Universal", "Zulu"))
-"""Other names for it, which machines have and nobody says."""
+"""Other names for UTC that machines are set to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +15,13 @@ class MachineZone:
     """The time zone of this machine."""
 
     name: str
-    """Its IANA name; UTC where the machine has none, or one that cannot be used."""
+    """IANA name; UTC if the machine has none or an invalid one."""
     problem: str = ""
-    """Why it cannot be used, to follow "this machine's time zone cannot be used: "."""
+    """Why the machine's zone cannot be used, in words that follow "this machine's time zone cannot be used: "."""
 
 
 def system_zone(etc: Path = Path("/etc")) -> MachineZone:
-    """Return what the TZ variable says, else /etc/localtime, else /etc/timezone; looked up once."""
+    """Return the zone of the TZ variable, else of /etc/localtime, else of /etc/timezone; cached."""
     return _find_zone(os.environ.get("TZ", "").strip().removeprefix(":"), etc)
 
 
@@ -44,10 +44,10 @@ def _find_zone(tz: str, etc: Path) -> MachineZone:
 
 
 def _name_of(file: Path) -> str:
-    """Return the name of the zone that a file of the zone database holds; "" for another file."""
+    """Return the zone's name for a file of the zone database; "" for another file."""
     try:
         _, _, name = str(file.resolve()).partition("/zoneinfo/")
-    except (OSError, RuntimeError):  # links that go round in a circle
+    except (OSError, RuntimeError):  # a loop of links
         return ""
     return name.removeprefix("posix/").removeprefix("right/")
 

@@ -9,11 +9,11 @@ from bot.config.channel import ChannelSettings
 from memory.settings import SettingsConflict, check_web_address
 
 API = "https://api.telegram.org"
-FORM = "a bot's token as @BotFather gives it: digits, a colon, then letters, digits, _ and -"
+FORM = "a bot token from @BotFather: digits, a colon, then letters, digits, _ and -"
 
 
 class TelegramSettings(ChannelSettings):
-    """The Telegram channel: there is one where the token is set."""
+    """The Telegram channel."""
 
     title = "Telegram"
     variable = "TELEGRAM_BOT_TOKEN"
@@ -21,15 +21,15 @@ class TelegramSettings(ChannelSettings):
     checks = "bot.doctor.telegram"
 
     token: SecretStr = SecretStr("")
-    """The bot's token, from @BotFather; empty for that of the environment, TELEGRAM_BOT_TOKEN."""
+    """The bot's token, from @BotFather; if empty, the variable TELEGRAM_BOT_TOKEN is used."""
     api_base: str = API
-    """Address of the Bot API; a server of your own works too."""
+    """URL of the Bot API; your own Bot API server works too."""
     mode: Literal["polling", "webhook"] = "polling"
-    """Whether the bot asks for messages (works anywhere) or Telegram calls webhook_url."""
+    """How messages arrive: "polling" works anywhere; with "webhook", Telegram calls webhook_url."""
     webhook_url: str = ""
-    """Public address that Telegram calls in mode "webhook"; with https://, unless the server is one of your own."""
+    """Public URL that Telegram calls in mode "webhook"; https:// unless you run your own Bot API server."""
     webhook_secret: SecretStr = SecretStr("")
-    """Secret that Telegram sends along in mode "webhook": letters, digits, _ and -."""
+    """Secret that Telegram sends with each call in mode "webhook": letters, digits, _ and -."""
 
     @field_validator("token")
     @classmethod
@@ -48,7 +48,7 @@ class TelegramSettings(ChannelSettings):
     @classmethod
     def _secret(cls, value: SecretStr) -> SecretStr:
         if not re.fullmatch(r"[A-Za-z0-9_-]{0,256}", value.get_secret_value()):
-            raise ValueError("1 to 256 of A to Z, a to z, 0 to 9, _ and -, or nothing")
+            raise ValueError("empty, or up to 256 characters of A-Z, a-z, 0-9, _ and -")
         return value
 
     @model_validator(mode="after")
@@ -58,25 +58,24 @@ class TelegramSettings(ChannelSettings):
         if self.mode == "webhook" and not self.webhook_url.lower().startswith(allowed):
             raise SettingsConflict(
                 "webhook_url",
-                f'a public address with {" or ".join(allowed)} as long as telegram.mode is "webhook"',
+                f'a public URL with {" or ".join(allowed)} while telegram.mode is "webhook"',
             )
         return self
 
     @classmethod
     def person_fault(cls, person: str) -> str:
-        """See `ChannelSettings.person_fault`: a name may be somebody else's tomorrow."""
+        """See `ChannelSettings.person_fault`. A user name can change hands, so only ids are allowed."""
         if person.lstrip("-").isdecimal():
             return ""
         return (
-            'a list with Telegram ids as numbers, such as "telegram:123456", since a name may be somebody else\'s '
-            "tomorrow"
+            'a list of numeric Telegram ids, such as "telegram:123456", not of names, which can change hands'
         )
 
     def nobody_fault(self, person: str, *, key: str) -> str:
         """See `ChannelSettings.nobody_fault`: a token begins with the bot's own id."""
         if person != self.token.get_secret_value().partition(":")[0]:
             return ""
-        return "which is the bot itself" + (": put your own id there" if key == "owners" else "")
+        return "which is the bot itself" + (": use your own id" if key == "owners" else "")
 
     def token_fault(self) -> str:
         """See `ChannelSettings.token_fault`."""
@@ -91,10 +90,10 @@ class TelegramSettings(ChannelSettings):
         return ""
 
     def beside_another(self) -> Self:
-        """See `ChannelSettings.beside_another`: a webhook would need the port."""
+        """See `ChannelSettings.beside_another`. A webhook would need the port, so this polls."""
         return self.model_copy(update={"mode": "polling"})
 
 
 def is_token(text: str) -> bool:
-    """Whether this can be a bot's token. Telegram's own have 35 characters behind the colon; test servers' need not."""
+    """Return whether this can be a bot token. Only Telegram's own always have 35 characters after the colon."""
     return re.fullmatch(r"[0-9]+:[A-Za-z0-9_-]+", text) is not None

@@ -1,4 +1,4 @@
-"""The settings file as TOML; what is wrong with it is told in one line, with the place."""
+"""Reads the settings file as TOML; errors are one line with the position."""
 
 import tomllib
 from pathlib import Path
@@ -8,11 +8,11 @@ from bot.config.errors import ConfigError, printable
 
 MAX_FILE_BYTES = 1_000_000
 MAX_DOTS = 1_000
-"""Before a line's "=": of a key of so many parts each would be looked up again from the first."""
+"""Dots before the "=" of a line. tomllib takes quadratic time for a key of many parts."""
 
 
 def read_toml(file: Path) -> dict[str, Any]:
-    """Return the tables of a file. Raises `ConfigError`, with line and column where there is one."""
+    """Return the content of a TOML file. Raises `ConfigError`, with line and column if they are known."""
     name = printable(str(file))
     try:
         with file.open("rb") as stream:
@@ -24,9 +24,9 @@ def read_toml(file: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise ConfigError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     if len(content) > MAX_FILE_BYTES:
-        raise ConfigError(f"{name} is larger than 1 MB; that is no settings file")
+        raise ConfigError(f"{name} is larger than 1 MB, too large for a settings file")
     try:
-        text = content.decode("utf-8-sig")  # Windows editors like to put a byte order mark in front
+        text = content.decode("utf-8-sig")  # Windows editors often add a byte order mark
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8", "replace")
         raise ConfigError(f"{name} is not UTF-8 text ({_position(before)})") from None

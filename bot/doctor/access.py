@@ -31,8 +31,8 @@ def check_access(settings: Settings, paired: Collection[str] = ()) -> Iterator[C
             *(each for each in (*access.allow, *access.guests) if each.startswith(f"{channel}:")),
         ]
         if not known and not access.pairing:
-            told = f"nobody may talk on {title}: no one is named, and access.pairing is false"
-            yield TOPIC.warn("nobody", told, "name yourself in access.owners, or set access.pairing")
+            detail = f"nobody may talk on {title}: no one is named, and access.pairing is false"
+            yield TOPIC.warn("nobody", detail, "name yourself in access.owners, or set access.pairing")
     for key, entries in (("owners", access.owners), ("allow", access.allow), ("guests", access.guests)):
         for entry in entries:
             if fault := explain_no_match(entry, key=key, channels=settings.channels):
@@ -40,18 +40,18 @@ def check_access(settings: Settings, paired: Collection[str] = ()) -> Iterator[C
                     "no match", f"access.{key} has {entry!r}, {fault}", f"correct it in access.{key}"
                 )
             elif (channel := entry.partition(":")[0]) not in opened and key == "owners":
-                told = f"access.owners has {entry!r}, and {channel} is not configured"
-                yield TOPIC.warn("no channel", told, f"set {channel}.token, or remove the entry")
+                detail = f"access.owners has {entry!r}, and {channel} is not configured"
+                yield TOPIC.warn("no channel", detail, f"set {channel}.token, or remove the entry")
     for entry in access.owners:
         if entry.startswith("telegram:-"):
-            told = f"access.owners has {entry!r}, a group: all who may write in its name may administer"
-            yield TOPIC.warn("group", told, "name people")
+            detail = f"access.owners has {entry!r}, a group: all who may write in its name may administer"
+            yield TOPIC.warn("group", detail, "name people")
     if everybody := [each for each in access.allow if each.endswith(":*")]:
-        told = f"{format_list(everybody)} lets everybody read and write your notes who finds the bot"
-        yield TOPIC.warn("everybody", told, "name people in access.allow, or use access.guests")
+        detail = f"{format_list(everybody)} lets everybody read and write your notes who finds the bot"
+        yield TOPIC.warn("everybody", detail, "name people in access.allow, or use access.guests")
     if both := sorted({*access.allow} & {*access.guests}):
-        told = f"{format_list(both)}: in allow and in guests; the narrower counts"
-        yield TOPIC.warn("both", told, "keep each in one of the lists")
+        detail = f"{format_list(both)}: in allow and in guests; the narrower counts"
+        yield TOPIC.warn("both", detail, "keep each in one of the lists")
 
 
 def explain_no_match(entry: str, *, key: str, channels: Mapping[str, ChannelSettings]) -> str:

@@ -23,18 +23,18 @@ def check_backups(settings: Settings, *, begun: str, now: datetime) -> Iterator[
         return
     latest = _latest_backup(settings)
     age = now - latest if latest else None
-    told = f"made {format_span(max(age.total_seconds(), 0))} ago" if age is not None else "there is none"
+    detail = f"made {format_span(max(age.total_seconds(), 0))} ago" if age is not None else "there is none"
     if not settings.backup.keep and (age is None or age > OLD_AFTER):
-        mend = "set backup.keep, or see to backups of memory/ and .commonplace/state.db yourself"
-        yield TOPIC.warn("latest", f"{told}; none are made by themselves (backup.keep is 0)", mend)
+        fix = "set backup.keep, or see to backups of memory/ and .commonplace/state.db yourself"
+        yield TOPIC.warn("latest", f"{detail}; none are made by themselves (backup.keep is 0)", fix)
     elif age is None and not (begun and now - datetime.fromisoformat(begun) > OLD_AFTER):
         yield TOPIC.ok(
-            "latest", f"{told} yet; the first is made at {settings.backup.at}, or soon after a start"
+            "latest", f"{detail} yet; the first is made at {settings.backup.at}, or soon after a start"
         )
     elif age is None or age > OLD_AFTER:
-        yield TOPIC.warn("latest", told, MAKE_ONE)
+        yield TOPIC.warn("latest", detail, MAKE_ONE)
     else:
-        yield TOPIC.ok("latest", told)
+        yield TOPIC.ok("latest", detail)
     # While it is made, there are a copy of state.db and the archive, and the old ones are still there.
     # What the service has written lately stands in the journal alone.
     journal = state.with_name(f"{state.name}-wal")
@@ -43,8 +43,8 @@ def check_backups(settings: Settings, *, begun: str, now: datetime) -> Iterator[
     if settings.private_folder.is_dir():
         free = shutil.disk_usage(settings.private_folder).free
         if free < needed:
-            told = f"the next one may need {format_size(needed)}, and {format_size(free)} are free"
-            yield TOPIC.warn("room", told, "free some space, or lower backup.keep")
+            detail = f"the next one may need {format_size(needed)}, and {format_size(free)} are free"
+            yield TOPIC.warn("room", detail, "free some space, or lower backup.keep")
         else:
             yield TOPIC.ok("room", f"enough for the next one ({format_size(needed)} at most)")
 

@@ -21,8 +21,8 @@ class Check:
     name: str
     status: Status
     """`warn`: it works, but somebody should look; `fail`: it does not work as it stands."""
-    told: str
-    mend: str = ""
+    detail: str
+    fix: str = ""
     """What to do about it; "" where nothing is to be done."""
 
 
@@ -32,17 +32,17 @@ class Topic:
 
     name: str
 
-    def ok(self, name: str, told: str) -> Check:
+    def ok(self, name: str, detail: str) -> Check:
         """All is well."""
-        return Check(self.name, name, "ok", told)
+        return Check(self.name, name, "ok", detail)
 
-    def warn(self, name: str, told: str, mend: str) -> Check:
+    def warn(self, name: str, detail: str, fix: str) -> Check:
         """It works, but."""
-        return Check(self.name, name, "warn", told, mend)
+        return Check(self.name, name, "warn", detail, fix)
 
-    def fail(self, name: str, told: str, mend: str) -> Check:
+    def fail(self, name: str, detail: str, fix: str) -> Check:
         """It does not work as it stands."""
-        return Check(self.name, name, "fail", told, mend)
+        return Check(self.name, name, "fail", detail, fix)
 
 
 def sanitize_checks(checks: Iterable[Check], secrets: Sequence[str]) -> list[Check]:
@@ -52,7 +52,7 @@ def sanitize_checks(checks: Iterable[Check], secrets: Sequence[str]) -> list[Che
         # Controls first: within a secret they would hide it, and then be taken away.
         return one_line(remove_secrets(strip_controls(text), secrets), limit=MAX_CHARS)
 
-    return [replace(check, told=tamed(check.told), mend=tamed(check.mend)) for check in checks]
+    return [replace(check, detail=tamed(check.detail), fix=tamed(check.fix)) for check in checks]
 
 
 def counted(count: int, noun: str) -> str:

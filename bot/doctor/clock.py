@@ -26,14 +26,14 @@ def check_clock(
         return
     clocks = [clock for clock in clocks if not _is_this_machine(clock.host, settings.server.host)]
     if not clocks:
-        told = "not checked: no online service to compare with; NTP keeps it right"
-        yield TOPIC.ok("time", told)
+        detail = "not checked: no online service to compare with; NTP keeps it right"
+        yield TOPIC.ok("time", detail)
         return
     middle = sorted(clocks, key=lambda clock: clock.ahead)[len(clocks) // 2]
     if abs(middle.ahead) > MAX_SKEW_SECONDS:
         way = "ahead of" if middle.ahead > 0 else "behind"
-        told = f"the clock is {format_span(abs(middle.ahead))} {way} that of {middle.host}"
-        yield TOPIC.warn("time", told, "set it, by NTP for example: reminders and daily logs go by it")
+        detail = f"the clock is {format_span(abs(middle.ahead))} {way} that of {middle.host}"
+        yield TOPIC.warn("time", detail, "set it, by NTP for example: reminders and daily logs go by it")
     else:
         yield TOPIC.ok("time", f"as {middle.host} has it")
 
@@ -47,12 +47,12 @@ def _is_this_machine(host: str, own: str) -> bool:
 def _check_zone(settings: Settings, now: datetime, machine: MachineZone) -> Check:
     here = f"{settings.zone.key}: {now:%Y-%m-%d %H:%M}"
     if not settings.timezone and machine.problem:
-        told = f"{here}, because this machine's time zone cannot be used: {machine.problem}"
-        mend = 'set timezone, such as timezone = "Europe/Berlin": it decides which day a daily log is'
-        return TOPIC.warn("time zone", told, mend)
+        detail = f"{here}, because this machine's time zone cannot be used: {machine.problem}"
+        fix = 'set timezone, such as timezone = "Europe/Berlin": it decides which day a daily log is'
+        return TOPIC.warn("time zone", detail, fix)
     if not machine.problem and not _same_time(machine.name, now):
-        mend = f'remove timezone, or set it to "{machine.name}"; leave it if the difference is intended'
-        return TOPIC.warn("time zone", f"{here}, but this machine is set to {machine.name}", mend)
+        fix = f'remove timezone, or set it to "{machine.name}"; leave it if the difference is intended'
+        return TOPIC.warn("time zone", f"{here}, but this machine is set to {machine.name}", fix)
     return TOPIC.ok("time zone", here)
 
 

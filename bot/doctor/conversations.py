@@ -39,11 +39,11 @@ def check_conversations(
         case StateTooNew():
             yield TOPIC.fail("file", f"{file}: {found}", "update Commonplace, or use another workspace")
         case StateBroken():
-            mend = (
+            fix = (
                 "end the service, then restore a backup (commonplace restore FILE), or move the file away to begin "
                 "without earlier conversations; your notes are not affected"
             )
-            yield TOPIC.fail("file", str(found), mend)
+            yield TOPIC.fail("file", str(found), fix)
         case StateFault():
             yield TOPIC.fail(
                 "file", str(found), "check the folder and its permissions, and what else has it open"
@@ -53,8 +53,8 @@ def check_conversations(
             through = "whole" if found.looked_through else "too large to look at all of it"
             yield TOPIC.ok("file", f"{size}, {through}")
             if found.version < found.ours:
-                told = f"format {found.version}; the next start brings it to {found.ours}"
-                yield TOPIC.ok("format", told)
+                detail = f"format {found.version}; the next start brings it to {found.ours}"
+                yield TOPIC.ok("format", detail)
             yield from _check_open(settings, found, alive=alive, now=now)
             yield from _check_unread(found)
 
@@ -70,30 +70,30 @@ def _check_open(settings: Settings, found: StateReport, *, alive: bool, now: dat
         for what, counts in (("without an answer", found.waiting), ("not delivered", found.undelivered))
         if counts
     ]
-    told = f"{'; '.join(parts)}; the oldest for {format_span(max(age.total_seconds(), 0))}"
+    detail = f"{'; '.join(parts)}; the oldest for {format_span(max(age.total_seconds(), 0))}"
     closed = {name for name, section in settings.channels.items() if not section.is_configured}
     homeless = sorted(closed & {*found.waiting, *found.undelivered})
     if homeless:
         keys = " and ".join(f"{channel}.token" for channel in homeless)
         yield TOPIC.warn(
-            "waiting", told, f"it waits for {format_list(homeless)}: set {keys} again, and it is delivered"
+            "waiting", detail, f"it waits for {format_list(homeless)}: set {keys} again, and it is delivered"
         )
     elif alive and age > STUCK:
-        yield TOPIC.warn("waiting", told, "see /status, /models and the log for what holds it up")
+        yield TOPIC.warn("waiting", detail, "see /status, /models and the log for what holds it up")
     elif alive:
-        yield TOPIC.ok("waiting", told)
+        yield TOPIC.ok("waiting", detail)
     else:
-        yield TOPIC.warn("waiting", told, "start the service (commonplace run): it goes on where it was")
+        yield TOPIC.warn("waiting", detail, "start the service (commonplace run): it goes on where it was")
 
 
 def _check_unread(found: StateReport) -> Iterator[Check]:
     if found.unreadable:
-        told = f"{counted(found.unreadable, 'message')} in the inbox cannot be read by this version"
-        yield TOPIC.warn("unreadable", told, "the log names them; a newer version may know them")
+        detail = f"{counted(found.unreadable, 'message')} in the inbox cannot be read by this version"
+        yield TOPIC.warn("unreadable", detail, "the log names them; a newer version may know them")
     if found.unread:
-        told = f"what came and could not be read was kept: {_format_counts(found.unread)}"
+        detail = f"what came and could not be read was kept: {_format_counts(found.unread)}"
         yield TOPIC.warn(
-            "set aside", told, "the log says why; report it as a bug. Whoever wrote it can write again"
+            "set aside", detail, "the log says why; report it as a bug. Whoever wrote it can write again"
         )
 
 

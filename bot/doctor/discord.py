@@ -37,8 +37,8 @@ async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> li
             *(asking.get(f"{base}{path}", headers) for path in paths)
         )
     except ProbeFailed as error:
-        mend = "check the network, a proxy and discord.api_base; the service goes on trying by itself"
-        return [TOPIC.fail("reached", str(error), mend)]
+        fix = "check the network, a proxy and discord.api_base; the service goes on trying by itself"
+        return [TOPIC.fail("reached", str(error), fix)]
     if not me.is_success:
         return [_explain_refusal(me)]
     checks = [TOPIC.ok("bot", one_line(str(me.fields.get("username") or "known")))]
@@ -52,10 +52,8 @@ def _explain_refusal(answered: ProbeAnswer) -> Check:
     said = answered.fields.get("message")
     words = f"{answered.status} {one_line(said)}" if isinstance(said, str) else f"{answered.status}"
     if answered.status == 401:
-        mend = (
-            f"put the one from {PORTAL} → Reset Token into discord.token: this one is mistyped or was reset"
-        )
-        return TOPIC.fail("token", f"Discord does not know it ({words})", mend)
+        fix = f"put the one from {PORTAL} → Reset Token into discord.token: this one is mistyped or was reset"
+        return TOPIC.fail("token", f"Discord does not know it ({words})", fix)
     if answered.status == 429 or answered.status >= 500:
         return TOPIC.warn("reached", f"Discord answered {words}", "try again later")
     return TOPIC.fail("reached", f"this is not Discord's API: it answered {words}", "check discord.api_base")
@@ -78,21 +76,21 @@ def _check_intents(application: ProbeAnswer) -> Iterator[Check]:
 async def _check_gateway(gateway: ProbeAnswer, asking: HttpProbe) -> Check:
     url = gateway.fields.get("url")
     if not gateway.is_success or not isinstance(url, str) or not url.startswith(("ws://", "wss://")):
-        told = f"it does not tell where to connect ({gateway.status})"
-        mend = "try again later; a proxy at discord.api_base must pass on /gateway/bot"
-        return TOPIC.warn("gateway", told, mend)
+        detail = f"it does not tell where to connect ({gateway.status})"
+        fix = "try again later; a proxy at discord.api_base must pass on /gateway/bot"
+        return TOPIC.warn("gateway", detail, fix)
     try:  # anything at all: a firewall may let through the one host and not the other
         await asking.get(f"http{url.removeprefix('ws')}")
     except ProbeFailed as error:
-        mend = "let it through in the firewall or proxy: nothing is heard without it"
-        return TOPIC.fail("gateway", str(error), mend)
+        fix = "let it through in the firewall or proxy: nothing is heard without it"
+        return TOPIC.fail("gateway", str(error), fix)
     limit = gateway.fields.get("session_start_limit")
     left = limit.get("remaining") if isinstance(limit, Mapping) else None
     if isinstance(limit, Mapping) and isinstance(left, int) and left < FEW_SESSIONS:
         after = limit.get("reset_after")
         seconds = after / 1000 if isinstance(after, int) else 0
-        told = f"the bot may connect only {left} times more within {format_span(seconds)}"
-        return TOPIC.warn("gateway", told, "see in the log why it connects so often; wait meanwhile")
+        detail = f"the bot may connect only {left} times more within {format_span(seconds)}"
+        return TOPIC.warn("gateway", detail, "see in the log why it connects so often; wait meanwhile")
     return TOPIC.ok("gateway", "it can be reached")
 
 
@@ -106,5 +104,5 @@ def _check_servers(guilds: ProbeAnswer, wanted: tuple[str, ...]) -> Iterator[Che
     else:
         yield TOPIC.ok("servers", f"{len(names)}: {one_line(format_list(sorted(names.values())))}")
     if missing := [each for each in wanted if each not in names]:
-        told = f"discord.servers has {format_list(missing)}, where the bot is not"
-        yield TOPIC.warn("servers", told, "invite it there, or correct discord.servers")
+        detail = f"discord.servers has {format_list(missing)}, where the bot is not"
+        yield TOPIC.warn("servers", detail, "invite it there, or correct discord.servers")

@@ -65,8 +65,8 @@ async def _check_provider(
     is_needed: bool,
     alive: bool,
 ) -> list[Check]:
-    def not_usable(told: str, mend: str) -> list[Check]:
-        return [TOPIC.fail(name, told, mend) if is_needed else TOPIC.warn(name, told, mend)]
+    def not_usable(detail: str, fix: str) -> list[Check]:
+        return [TOPIC.fail(name, detail, fix) if is_needed else TOPIC.warn(name, detail, fix)]
 
     if choice.provider == "local":
         if find_spec("llama_cpp") is None:
@@ -87,8 +87,8 @@ async def _check_provider(
         model = await _probe_model(choice)
     except EmbeddingError as error:
         if choice.unsure:
-            mend = f"set memory.embedding.provider, or leave it: {BY_WORDS}"
-            return [TOPIC.warn(name, f"the chat provider makes no vectors just now: {error}", mend)]
+            fix = f"set memory.embedding.provider, or leave it: {BY_WORDS}"
+            return [TOPIC.warn(name, f"the chat provider makes no vectors just now: {error}", fix)]
         return not_usable(str(error), f"mend that, or set memory.embedding.provider to another; {BY_WORDS}")
     except (ImportError, ValueError, OSError) as error:
         return not_usable(f"{choice.provider} cannot be opened: {error}", "check the proxy and its settings")
@@ -124,17 +124,19 @@ def _check_stored(model: ModelId, index: IndexInspection) -> Iterator[Check]:
     if fitting:
         yield TOPIC.ok("stored", f"{fitting[0].count} of {model.model}")
     elif named:
-        told = (
+        detail = (
             f"{named[0].count} of an earlier {model.model}: kept if a few texts still give the same vectors"
         )
-        yield TOPIC.ok("stored", told)
+        yield TOPIC.ok("stored", detail)
     elif index.vectors and any(each.count for each in index.vectors):
         last = next(each for each in index.vectors if each.count)
         name, _ = split_stored_name(last.model)
-        told = (
+        detail = (
             f"{last.count} of {name} ({last.dimensions} numbers), none of the current model "
             f"({model.dimensions} numbers): all will be made again, which the provider may charge for"
         )
-        yield TOPIC.warn("stored", told, "commonplace memory index makes them; or set the former model again")
+        yield TOPIC.warn(
+            "stored", detail, "commonplace memory index makes them; or set the former model again"
+        )
     elif index.stamps:
         yield TOPIC.ok("stored", "none yet; the service makes them, or commonplace memory index")

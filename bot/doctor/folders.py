@@ -60,8 +60,8 @@ def check_watching(settings: Settings) -> Iterator[Check]:
         return
     kind = find_file_system(_nearest_existing(notes))
     if kind in FILE_SYSTEMS_WITHOUT_EVENTS or kind.startswith("fuse."):
-        told = f"the notes lie on {kind}, which does not tell what others change: they are looked through instead"
-        yield WATCHING.ok("notes", told)
+        detail = f"the notes lie on {kind}, which does not tell what others change: they are looked through instead"
+        yield WATCHING.ok("notes", detail)
     else:
         yield from _check_events(private)
     yield from _check_limit(notes)
@@ -128,28 +128,28 @@ def _check_private(private: Path) -> Iterator[Check]:
 
 def _check_room(folder: Path) -> Iterator[Check]:
     free, name = shutil.disk_usage(folder).free, "free space"
-    told = f"{format_size(free)} on the disk of {folder}"
+    detail = f"{format_size(free)} on the disk of {folder}"
     if free < FULL_BYTES:
-        yield TOPIC.fail(name, f"only {told}", "free some space: nothing can be kept on a full disk")
+        yield TOPIC.fail(name, f"only {detail}", "free some space: nothing can be kept on a full disk")
     elif free < LOW_BYTES:
-        yield TOPIC.warn(name, f"only {told}", "free some space before it is full")
+        yield TOPIC.warn(name, f"only {detail}", "free some space before it is full")
     else:
-        yield TOPIC.ok(name, told)
+        yield TOPIC.ok(name, detail)
     numbers = os.statvfs(folder)
     if numbers.f_files and numbers.f_favail < LOW_INODES:
-        told = f"only {numbers.f_favail} more files can be made on the disk of {folder}"
-        yield TOPIC.warn("free inodes", told, "remove files that nobody needs")
+        detail = f"only {numbers.f_favail} more files can be made on the disk of {folder}"
+        yield TOPIC.warn("free inodes", detail, "remove files that nobody needs")
 
 
 def _check_disk(private: Path, folder: Path | None) -> Iterator[Check]:
     """What kind of disk .commonplace is on, and whether SQLite's journal works in `folder`; None to try nothing."""
     kind, name = find_file_system(_nearest_existing(private)), "file system"
     if kind in ELSEWHERE or kind.startswith("fuse"):
-        told = f".commonplace lies on {kind}, where SQLite's journal is not safe: state.db may be damaged"
-        yield TOPIC.warn(name, told, LOCAL_DISK)
+        detail = f".commonplace lies on {kind}, where SQLite's journal is not safe: state.db may be damaged"
+        yield TOPIC.warn(name, detail, LOCAL_DISK)
     elif kind in PASSING:
-        told = f".commonplace lies on {kind}: it is gone with the container or the next start"
-        yield TOPIC.warn(name, told, LOCAL_DISK)
+        detail = f".commonplace lies on {kind}: it is gone with the container or the next start"
+        yield TOPIC.warn(name, detail, LOCAL_DISK)
     else:
         yield TOPIC.ok(name, kind or "not known on this system")
     if folder is None:
@@ -217,8 +217,8 @@ def _check_limit(notes: Path) -> Iterator[Check]:
         return
     count = sum(1 for _ in os.walk(notes))
     if 2 * count > limit:
-        told = f"the notes are in {count} folders, and all programs of a user together may watch {limit}"
-        yield WATCHING.warn("limit", told, f"sysctl fs.inotify.max_user_watches={max(524_288, 4 * count)}")
+        detail = f"the notes are in {count} folders, and all programs of a user together may watch {limit}"
+        yield WATCHING.warn("limit", detail, f"sysctl fs.inotify.max_user_watches={max(524_288, 4 * count)}")
 
 
 @contextmanager

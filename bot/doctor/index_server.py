@@ -50,20 +50,20 @@ def check_index_server(
     try:
         check_library()
     except IndexUnavailable as error:
-        told, _, mend = str(error).partition(": ")
-        yield TOPIC.fail("server", f"index.url is set, but {told}", f"{mend}; or remove index.url")
+        detail, _, fix = str(error).partition(": ")
+        yield TOPIC.fail("server", f"index.url is set, but {detail}", f"{fix}; or remove index.url")
         return
     if isinstance(found, IndexUnavailable):
-        mend = "mend that there, or index.url; until then notes are found without it, only slower, and nothing is lost"
-        yield TOPIC.fail("server", str(found), mend)
+        fix = "mend that there, or index.url; until then notes are found without it, only slower, and nothing is lost"
+        yield TOPIC.fail("server", str(found), fix)
         return
     if isinstance(found, IndexCorrupted):
-        mend = "nothing is lost: commonplace memory index --rebuild builds it anew from the notes"
-        yield TOPIC.warn("server", str(found), mend)
+        fix = "nothing is lost: commonplace memory index --rebuild builds it anew from the notes"
+        yield TOPIC.warn("server", str(found), fix)
         return
     if found.number < OLDEST:
-        mend = "update it; 16 and 18 are tried"
-        yield TOPIC.fail("server", f"{shown} is PostgreSQL {found.version}, which is too old", mend)
+        fix = "update it; 16 and 18 are tried"
+        yield TOPIC.fail("server", f"{shown} is PostgreSQL {found.version}, which is too old", fix)
         return
     yield TOPIC.ok("server", f"{shown} answers: PostgreSQL {found.version}")
     yield _check_pgvector(settings, found)
@@ -71,11 +71,11 @@ def check_index_server(
     if found.is_encrypted or found.is_local:
         yield TOPIC.ok("encrypted", "yes" if found.is_encrypted else "no, and the server is on this machine")
     else:
-        mend = "add ?sslmode=verify-full to index.url (or sslmode=require), and switch on ssl on the server"
-        yield TOPIC.warn("encrypted", "no: words of your notes cross the network as they are", mend)
+        fix = "add ?sslmode=verify-full to index.url (or sslmode=require), and switch on ssl on the server"
+        yield TOPIC.warn("encrypted", "no: words of your notes cross the network as they are", fix)
     if found.made_by_newer:
-        mend = "update this instance too"
-        yield TOPIC.fail("tables", "a newer version of Commonplace has made them", mend)
+        fix = "update this instance too"
+        yield TOPIC.fail("tables", "a newer version of Commonplace has made them", fix)
         return
     yield from _check_index(settings, found, alive=alive, now=now)
 
@@ -90,23 +90,23 @@ def _check_pgvector(settings: "Settings", found: "ServerInspection") -> Check:
             return TOPIC.fail("pgvector", str(error), "start the server, and call doctor again")
         if may:
             return TOPIC.ok("pgvector", f"{found.pgvector_at_hand}, to be switched on at the first use")
-        mend = "as a superuser, in this very database: CREATE EXTENSION vector"
-        return TOPIC.fail("pgvector", "the server has it, but this user may not switch it on", mend)
+        fix = "as a superuser, in this very database: CREATE EXTENSION vector"
+        return TOPIC.fail("pgvector", "the server has it, but this user may not switch it on", fix)
     version = found.number // 10_000
-    mend = (
+    fix = (
         f"install it on the server's machine: apt install postgresql-{version}-pgvector on Debian, "
         f"or the Docker image pgvector/pgvector:pg{version}"
     )
-    return TOPIC.fail("pgvector", "it is not installed on the server", mend)
+    return TOPIC.fail("pgvector", "it is not installed on the server", fix)
 
 
 def _check_rights(found: "ServerInspection") -> Iterator[Check]:
     if not found.lets_write:
-        mend = "name all hosts in index.url and add ?target_session_attrs=read-write"
-        yield TOPIC.fail("rights", "this server is a replica and takes no changes", mend)
+        fix = "name all hosts in index.url and add ?target_session_attrs=read-write"
+        yield TOPIC.fail("rights", "this server is a replica and takes no changes", fix)
     elif not found.may_create and found.index is None:
-        mend = "GRANT CREATE ON DATABASE … TO this user, or let it own the database"
-        yield TOPIC.fail("rights", "this user may not make tables in the database", mend)
+        fix = "GRANT CREATE ON DATABASE … TO this user, or let it own the database"
+        yield TOPIC.fail("rights", "this user may not make tables in the database", fix)
     else:
         yield TOPIC.ok("rights", "sufficient")
 
@@ -122,8 +122,8 @@ def _check_index(
         return
     if not index.is_current:
         users = f", by {format_list(found.users)}" if found.users else ""
-        mend = "give all instances the same version and the same [memory.chunk]; one alone makes it anew by itself"
-        yield TOPIC.warn("tables", f"the index was made with other settings or another version{users}", mend)
+        fix = "give all instances the same version and the same [memory.chunk]; one alone makes it anew by itself"
+        yield TOPIC.warn("tables", f"the index was made with other settings or another version{users}", fix)
         return
     vectors = sum(model.count for model in index.vectors)
     held = f"{counted(len(index.stamps), 'note')} in {counted(index.chunks, 'chunk')}"

@@ -29,16 +29,16 @@ def _check_leases(settings: "Settings") -> Iterator[Check]:
     from memory.postgres.server import check_library
 
     until_then = "until then nobody takes over from another, and whoever knows of others does not begin"
-    mend = f"as the line on the index's server says; {until_then}"
+    fix = f"as the line on the index's server says; {until_then}"
     try:
         check_library()
     except IndexUnavailable:  # told of the index, with what to do
-        yield TOPIC.fail("leases", "not known without the library for PostgreSQL", mend)
+        yield TOPIC.fail("leases", "not known without the library for PostgreSQL", fix)
         return
     try:
         leases = read_held_leases(settings)
     except ServerUnreachable:  # so is this
-        yield TOPIC.fail("leases", "not known while the index's server does not answer", mend)
+        yield TOPIC.fail("leases", "not known while the index's server does not answer", fix)
         return
     except MemoryFault as error:
         yield TOPIC.fail("leases", str(error), f"mend that: {until_then}")

@@ -82,8 +82,8 @@ def check_health(health: Sequence[Health], named: Sequence[str], *, now: float) 
     """Tell of models that are left to rest after failures; `named`: those of the settings, `provider/model`."""
     for each in health:
         if each.route.model in named and (each.is_open(now) or each.is_half_open(now)):
-            told = f"{each.route.model} failed {each.failed_in_a_row} times in a row: {each.last_error}"
-            yield TOPIC.warn("resting", told, "it is asked again by itself; /models reset does so at once")
+            detail = f"{each.route.model} failed {each.failed_in_a_row} times in a row: {each.last_error}"
+            yield TOPIC.warn("resting", detail, "it is asked again by itself; /models reset does so at once")
 
 
 async def _check_provider(named: NamedProvider, asking: HttpProbe) -> list[Check]:
@@ -93,12 +93,12 @@ async def _check_provider(named: NamedProvider, asking: HttpProbe) -> list[Check
         case "llama_cpp":
             return await asyncio.to_thread(lambda: [_check_gguf(named)])
     provider = named.provider
-    mend_key = f"set providers.{named.name}.api_key or {provider.key_variable}"
+    key_fix = f"set providers.{named.name}.api_key or {provider.key_variable}"
     if provider.needs_key and not provider.keys:
-        return [_unusable_check(named, "it has no key", f"{mend_key}, or take it out of models.chain")]
+        return [_unusable_check(named, "it has no key", f"{key_fix}, or take it out of models.chain")]
     if provider.kind != "openai" and re.search(r"/v1(beta)?$", provider.base_url):
-        told = f"providers.{named.name}.base_url ends in a version, which is added to it again"
-        return [_unusable_check(named, told, f"take the end away: {_ADDRESS['other']}")]
+        detail = f"providers.{named.name}.base_url ends in a version, which is added to it again"
+        return [_unusable_check(named, detail, f"take the end away: {_ADDRESS['other']}")]
     keys = provider.keys[:KEYS_ASKED] or ("",)
     if checks := [check for key in keys if (check := _check_key_form(named, key))]:
         return checks
@@ -107,7 +107,7 @@ async def _check_provider(named: NamedProvider, asking: HttpProbe) -> list[Check
     well = sum(answer.is_well for answer in answers)
     for number, answer in enumerate(answers, 1):
         key = f" (key {number} of {len(keys)})" if len(keys) > 1 else ""
-        checks.append(_judge(named, answer, key, others_well=well > 0, mend_key=mend_key))
+        checks.append(_judge(named, answer, key, others_well=well > 0, key_fix=key_fix))
     listed = next((answer.models for answer in answers if answer.is_well and answer.models), ())
     if listed:
         checks += _missing_models(named, listed)
@@ -120,9 +120,9 @@ def _check_key_form(named: NamedProvider, key: str) -> Check | None:
     return _unusable_check(named, f"it {fault}", f"copy the key anew into providers.{named.name}.api_key")
 
 
-def _unusable_check(named: NamedProvider, told: str, mend: str) -> Check:
+def _unusable_check(named: NamedProvider, detail: str, fix: str) -> Check:
     """A failure where it is asked in any case, else a warning."""
-    return TOPIC.fail(named.name, told, mend) if named.in_chain else TOPIC.warn(named.name, told, mend)
+    return TOPIC.fail(named.name, detail, fix) if named.in_chain else TOPIC.warn(named.name, detail, fix)
 
 
 # -- asking -------------------------------------------------------------------------------------------------
@@ -221,31 +221,31 @@ def _model_names(answered: ProbeAnswer) -> tuple[str, ...]:
 # -- judging ------------------------------------------------------------------------------------------------
 
 
-def _judge(named: NamedProvider, told: _ProbeResult, key: str, *, others_well: bool, mend_key: str) -> Check:
+def _judge(named: NamedProvider, detail: _ProbeResult, key: str, *, others_well: bool, key_fix: str) -> Check:
     kind = "openai" if named.provider.kind == "openai" else "other"
-    if told.unreached:
-        mend = f"check the network, a proxy and providers.{named.name}.base_url"
-        return _unusable_check(named, told.unreached, mend)
-    if told.has_no_list:
+    if detail.unreached:
+        fix = f"check the network, a proxy and providers.{named.name}.base_url"
+        return _unusable_check(named, detail.unreached, fix)
+    if detail.has_no_list:
         words = f"answers, but has no list of models there: whether the key counts is not known{key}"
         return TOPIC.warn(
             named.name, words, f"where it fails, check providers.{named.name}.base_url: {_ADDRESS[kind]}"
         )
-    if told.error is None:
-        where = f" at {told.at}, which is missing at the end of its base_url" if told.at else ""
+    if detail.error is None:
+        where = f" at {detail.at}, which is missing at the end of its base_url" if detail.at else ""
         takes = f", and takes the key{key}" if named.provider.keys else ""
         return TOPIC.ok(named.name, f"answers{where}{takes}")
-    said = f"answered {told.error}{key}"
-    if isinstance(told.error, BadKey):
+    said = f"answered {detail.error}{key}"
+    if isinstance(detail.error, BadKey):
         words = f"does not take the key: {said}"
         return (
-            TOPIC.warn(named.name, words, f"remove that key, or put another in its place: {mend_key}")
+            TOPIC.warn(named.name, words, f"remove that key, or put another in its place: {key_fix}")
             if others_well
-            else _unusable_check(named, words, mend_key)
+            else _unusable_check(named, words, key_fix)
         )
-    if isinstance(told.error, OutOfCredit):
+    if isinstance(detail.error, OutOfCredit):
         return TOPIC.warn(named.name, said, "top up the account, or add another model to models.chain")
-    if isinstance(told.error, RateLimited):
+    if isinstance(detail.error, RateLimited):
         return TOPIC.warn(named.name, said, "nothing: wait, or add another model to models.chain")
     return TOPIC.warn(named.name, said, f"try again later; check providers.{named.name}.base_url")
 
@@ -254,11 +254,11 @@ def _missing_models(named: NamedProvider, listed: Sequence[str]) -> Iterator[Che
     missing = [model for model in named.models if not is_model_listed(model, listed)]
     for model in missing:
         near = get_close_matches(model, listed, n=1, cutoff=0.5)
-        hint = f"; the nearest is {near[0]}" if near else f"; there are {format_list(sorted(listed), most=3)}"
-        told = f"has no model {model} in its list{hint}"
-        mend = "correct models.chain, unless you know better: not all lists are whole"
+        hint = f"; did you mean {near[0]}?" if near else f"; there are {format_list(sorted(listed), most=3)}"
+        detail = f"has no model {model} in its list{hint}"
+        fix = "correct models.chain, unless you know better: not all lists are whole"
         get = how_to_get(f"{named.name}/{model}")
-        yield TOPIC.warn(named.name, told, f"{get}, or correct models.chain" if get else mend)
+        yield TOPIC.warn(named.name, detail, f"{get}, or correct models.chain" if get else fix)
 
 
 def is_model_listed(model: str, listed: Sequence[str]) -> bool:
@@ -279,8 +279,8 @@ def _check_gguf(named: NamedProvider) -> Check:
         return _unusable_check(named, fault, f"put the file there, or correct {key}")
     size, free = path.stat().st_size, _available_memory()
     if free is not None and size > free:
-        told = f"{path.name} has {format_size(size)}, and {format_size(free)} of memory are free"
-        return TOPIC.warn(named.name, told, "take a smaller one, or end what needs the memory")
+        detail = f"{path.name} has {format_size(size)}, and {format_size(free)} of memory are free"
+        return TOPIC.warn(named.name, detail, "take a smaller one, or end what needs the memory")
     return TOPIC.ok(named.name, f"{path.name}, {format_size(size)}")
 
 

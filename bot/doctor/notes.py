@@ -41,8 +41,8 @@ def check_notes(settings: Settings) -> Iterator[Check]:
     yield TOPIC.ok("found", f"{len(listing.notes)}, {format_size(size)}")
     yield from check_core_note(settings)
     for path, why in sorted(problems)[:MAX_PROBLEMS]:
-        mend = "give access to it, rename it or move it out of the folder; until then it is not found"
-        yield TOPIC.warn("not read", f"{path}: {why}", mend)
+        fix = "give access to it, rename it or move it out of the folder; until then it is not found"
+        yield TOPIC.warn("not read", f"{path}: {why}", fix)
     if len(problems) > MAX_PROBLEMS:
         more = len(problems) - MAX_PROBLEMS
         yield TOPIC.warn("not read", f"{more} more", "`commonplace memory status` tells all of them")
@@ -56,11 +56,11 @@ def check_core_note(settings: Settings) -> Iterator[Check]:
         return
     if is_too_long(text):
         chars, line = len(text.strip("\n")), count_visible_lines(text)
-        told = (
+        detail = (
             f"{chars:,} characters, of which the first {CORE_CHARS:,} are always at hand (up to line {line})"
         )
-        mend = "shorten it, or move what is not always needed into other notes; a search still finds it there"
-        yield TOPIC.warn(CORE_NOTE, told, mend)
+        fix = "shorten it, or move what is not always needed into other notes; a search still finds it there"
+        yield TOPIC.warn(CORE_NOTE, detail, fix)
 
 
 def inspect_index_of(
@@ -91,11 +91,11 @@ def check_note_index(
         case None:
             yield INDEX.ok("file", "none yet; it is built from the notes at the first search")
         case IndexCorrupted():
-            mend = "nothing is lost: commonplace memory index --rebuild builds it anew from the notes"
-            yield INDEX.warn("file", str(found), mend)
+            fix = "nothing is lost: commonplace memory index --rebuild builds it anew from the notes"
+            yield INDEX.warn("file", str(found), fix)
         case IndexUnavailable():
-            mend = f"check {file} and its folder; notes are found without it too, only slower"
-            yield INDEX.warn("file", str(found), mend)
+            fix = f"check {file} and its folder; notes are found without it too, only slower"
+            yield INDEX.warn("file", str(found), fix)
         case IndexInspection(is_current=False):
             yield INDEX.ok(
                 "file", "of another version or other settings; it is built anew at the next search"
@@ -106,8 +106,8 @@ def check_note_index(
             counts = f"{counted(len(found.stamps), 'note')} in {counted(found.chunks, 'chunk')}"
             yield INDEX.ok("file", f"{counts}, {size}, {through}")
             if found.faults:
-                mend = "save it as UTF-8"
-                yield INDEX.warn("not UTF-8", format_list(sorted(found.faults)), mend)
+                fix = "save it as UTF-8"
+                yield INDEX.warn("not UTF-8", format_list(sorted(found.faults)), fix)
             yield from check_age(settings, found, alive=alive, now=now)
 
 
@@ -130,14 +130,14 @@ def check_age(settings: Settings, found: IndexInspection, *, alive: bool, now: d
         yield INDEX.ok("up to date", f"yes, since {found.last_indexed_at or 'the beginning'}")
         return
     late = _outdated_notes(fresh, now)
-    told = f"new or changed notes {len(fresh)}, gone {max(gone, 0)}"
+    detail = f"new or changed notes {len(fresh)}, gone {max(gone, 0)}"
     if alive and late:
-        mend = "see `watching` above, or /status; commonplace memory index brings it up to date"
+        fix = "see `watching` above, or /status; commonplace memory index brings it up to date"
         yield INDEX.warn(
-            "up to date", f"no, though the service runs: {told}, such as {format_list(late, most=2)}", mend
+            "up to date", f"no, though the service runs: {detail}, such as {format_list(late, most=2)}", fix
         )
     else:
-        yield INDEX.ok("up to date", f"not yet ({told}); the next search sees to it")
+        yield INDEX.ok("up to date", f"not yet ({detail}); the next search sees to it")
 
 
 def _outdated_notes(notes: Sequence[NoteStat], now: datetime) -> list[str]:

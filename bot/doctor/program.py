@@ -96,8 +96,8 @@ def _check_sqlite() -> Iterator[Check]:
         try:
             db.execute("CREATE VIRTUAL TABLE words USING fts5 (text, content = '', contentless_delete = 1)")
         except apsw.Error as error:
-            told = f"SQLite has no full-text search (FTS5): {error}"
-            yield TOPIC.fail("full text", told, f"notes cannot be found by words; {INSTALL_AGAIN}")
+            detail = f"SQLite has no full-text search (FTS5): {error}"
+            yield TOPIC.fail("full text", detail, f"notes cannot be found by words; {INSTALL_AGAIN}")
         else:
             yield TOPIC.ok("full text", "FTS5 is there")
         try:

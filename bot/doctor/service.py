@@ -44,14 +44,14 @@ def _check_exposure(server: ServerSettings) -> Iterator[Check]:
     if is_loopback(server.host):
         yield TOPIC.ok("reach", f"{server.host}: this machine alone")
     elif any(mark.exists() for mark in IN_CONTAINER):
-        told = f"{server.host} within this container: publish the port to 127.0.0.1, or put TLS before it"
-        yield TOPIC.ok("reach", told)
+        detail = f"{server.host} within this container: publish the port to 127.0.0.1, or put TLS before it"
+        yield TOPIC.ok("reach", detail)
     else:
-        told = f"{server.host}: others can reach it, and it speaks without encryption"
-        yield TOPIC.warn("reach", told, "put a proxy with TLS before it, and set server.host to 127.0.0.1")
+        detail = f"{server.host}: others can reach it, and it speaks without encryption"
+        yield TOPIC.warn("reach", detail, "put a proxy with TLS before it, and set server.host to 127.0.0.1")
     if token and len(token) < MIN_TOKEN_CHARS:
-        told = f"server.token has {len(token)} letters, which somebody may guess"
-        yield TOPIC.warn("token", told, "take a longer one, such as `openssl rand -hex 24` gives")
+        detail = f"server.token has {len(token)} letters, which somebody may guess"
+        yield TOPIC.warn("token", detail, "take a longer one, such as `openssl rand -hex 24` gives")
 
 
 def _try_port(server: ServerSettings, why: str) -> Check:
@@ -59,28 +59,28 @@ def _try_port(server: ServerSettings, why: str) -> Check:
         for each in open_sockets(server):
             each.close()
     except CannotStart as error:
-        told, _, mend = str(error).partition(": ")
-        if "is taken" in told:
-            told = f"{told}, and does not tell how it fares ({why})"
-        return TOPIC.fail("port", told, mend or "set server.host to an address of this machine")
+        detail, _, fix = str(error).partition(": ")
+        if "is taken" in detail:
+            detail = f"{detail}, and does not tell how it fares ({why})"
+        return TOPIC.fail("port", detail, fix or "set server.host to an address of this machine")
     return TOPIC.ok("port", f"{server.port} is free")
 
 
 def _judge(server: ServerSettings, answered: ProbeAnswer, *, alive: bool, now: datetime) -> Check:
     found = answered.fields
     if not {"status", "channels", "memory"} <= found.keys():
-        told = f"port {server.port} of {server.host} is taken by another program"
-        return TOPIC.fail("port", told, "set server.port to another one, or end that program")
+        detail = f"port {server.port} of {server.host} is taken by another program"
+        return TOPIC.fail("port", detail, "set server.port to another one, or end that program")
     if found.get("role") == "standby":
         if found["status"] == "ok":
             return TOPIC.ok("health", "the service that runs is a standby: another instance serves")
         if found["status"] == "degraded":
             return _check_failed_tasks(found)
-        told = "the service that runs waits: it cannot ask the server of index.url whether another serves"
-        return TOPIC.warn("health", told, "see to that server")
+        detail = "the service that runs waits: it cannot ask the server of index.url whether another serves"
+        return TOPIC.warn("health", detail, "see to that server")
     if not alive:
-        told = f"port {server.port} of {server.host} is taken by a Commonplace with another workspace"
-        return TOPIC.fail("port", told, "set server.port to another one")
+        detail = f"port {server.port} of {server.host} is taken by a Commonplace with another workspace"
+        return TOPIC.fail("port", detail, "set server.port to another one")
     if found["status"] == "ok":
         return _describe_health(found, now)
     if found["status"] == "degraded":
@@ -89,39 +89,39 @@ def _judge(server: ServerSettings, answered: ProbeAnswer, *, alive: bool, now: d
     names = [str(each) for each in missing] if isinstance(missing, list) else [str(found["status"])]
     channels = found["channels"]
     states = [f"{name} {state}" for name, state in channels.items()] if isinstance(channels, Mapping) else []
-    told = f"the service that runs lacks: {format_list(names)} ({format_list(states) or 'no channel'})"
-    return TOPIC.warn("health", told, "the status page, or the log, says why")
+    detail = f"the service that runs lacks: {format_list(names)} ({format_list(states) or 'no channel'})"
+    return TOPIC.warn("health", detail, "the status page, or the log, says why")
 
 
 def _check_failed_tasks(found: Mapping[str, object]) -> Check:
     """Of a service of which background tasks failed: which, and whether they run again."""
     tasks = found.get("tasks")
     states = [f"{name} ({state})" for name, state in tasks.items()] if isinstance(tasks, Mapping) else []
-    told = f"background tasks of the service failed: {format_list(states)}"
-    return TOPIC.warn("health", told, "nothing yet: it restarts them by itself; the log says what happened")
+    detail = f"background tasks of the service failed: {format_list(states)}"
+    return TOPIC.warn("health", detail, "nothing yet: it restarts them by itself; the log says what happened")
 
 
 def _describe_health(found: Mapping[str, object], now: datetime) -> Check:
     """Of a service that serves: for whom else, and without what."""
     memory, stands_in = found["memory"], found.get("stands_in")
     if isinstance(memory, Mapping) and memory.get("status") == "degraded":
-        told = "the service that runs cannot ask the index, and searches the files one by one"
-        return TOPIC.warn("health", told, "see the lines on the index")
-    told = "the service that runs is well"
+        detail = "the service that runs cannot ask the index, and searches the files one by one"
+        return TOPIC.warn("health", detail, "see the lines on the index")
+    detail = "the service that runs is well"
     if isinstance(stands_in, Mapping) and stands_in:
-        told += (
+        detail += (
             f"; it stands in {format_list([_describe_takeover(*each, now) for each in stands_in.items()])}"
         )
-    return TOPIC.ok("health", told)
+    return TOPIC.ok("health", detail)
 
 
 def _describe_takeover(channel: object, of: object, now: datetime) -> str:
     what = of if isinstance(of, Mapping) else {}
-    told = f"for workspace {what.get('workspace')} on {channel}"
+    detail = f"for workspace {what.get('workspace')} on {channel}"
     try:
-        return f"{told}, since {moment_in_short(datetime.fromisoformat(str(what.get('since'))), now)}"
+        return f"{detail}, since {moment_in_short(datetime.fromisoformat(str(what.get('since'))), now)}"
     except ValueError:  # it does not know
-        return told
+        return detail
 
 
 def _local_host(host: str) -> str:

@@ -29,8 +29,8 @@ async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> li
     try:
         me, hook = await asyncio.gather(asking.get(f"{base}/getMe"), asking.get(f"{base}/getWebhookInfo"))
     except ProbeFailed as error:
-        mend = "check the network, a proxy and telegram.api_base; the service goes on trying by itself"
-        return [TOPIC.fail("reached", str(error), mend)]
+        fix = "check the network, a proxy and telegram.api_base; the service goes on trying by itself"
+        return [TOPIC.fail("reached", str(error), fix)]
     about = me.fields.get("result")
     if not me.is_success or not isinstance(about, Mapping):
         return [_explain_refusal(me)]
@@ -47,8 +47,8 @@ def _explain_refusal(answered: ProbeAnswer) -> Check:
     said = answered.fields.get("description")
     words = f"{answered.status} {one_line(said)}" if isinstance(said, str) else f"{answered.status}"
     if answered.status in (401, 404) and "ok" in answered.fields:
-        mend = "put the token that @BotFather shows (/mybots) into telegram.token: this one is mistyped or revoked"
-        return TOPIC.fail("token", f"Telegram does not know it ({words})", mend)
+        fix = "put the token that @BotFather shows (/mybots) into telegram.token: this one is mistyped or revoked"
+        return TOPIC.fail("token", f"Telegram does not know it ({words})", fix)
     if answered.status == 429 or answered.status >= 500:
         return TOPIC.warn("reached", f"Telegram answered {words}", "try again later")
     return TOPIC.fail("reached", f"this is no Bot API: it answered {words}", "check telegram.api_base")
@@ -71,10 +71,10 @@ def _check_webhook(telegram: TelegramSettings, info: Mapping[str, object], *, al
     host = urlsplit(url).hostname or ""  # no more of it: whoever knows all of it can post there
     if telegram.mode == "polling":
         if url:
-            told = f"a webhook is set, at {one_line(host)}: what is written goes there"
+            detail = f"a webhook is set, at {one_line(host)}: what is written goes there"
             yield TOPIC.warn(
                 "webhook",
-                told,
+                detail,
                 "stop the other program, or give this one another token"
                 if alive
                 else "the start of the service removes it; where another program set it, give this one another token",
@@ -86,16 +86,16 @@ def _check_webhook(telegram: TelegramSettings, info: Mapping[str, object], *, al
         if host == ours:
             yield TOPIC.ok("webhook", f"set, at {one_line(host)}")
         elif alive:
-            told = f"it is set at {one_line(host)}, not at {ours}" if host else "none is set"
-            yield TOPIC.warn("webhook", told, "the service sets it again within minutes; else see the log")
+            detail = f"it is set at {one_line(host)}, not at {ours}" if host else "none is set"
+            yield TOPIC.warn("webhook", detail, "the service sets it again within minutes; else see the log")
         else:
             yield TOPIC.ok("webhook", f"the start of the service sets it, at {ours}")
         if waiting and (error := info.get("last_error_message")):
-            mend = "look after the proxy, its certificate and the name, or set telegram.mode to polling"
-            yield TOPIC.warn("delivery", f"Telegram does not get through to it: {one_line(str(error))}", mend)
+            fix = "look after the proxy, its certificate and the name, or set telegram.mode to polling"
+            yield TOPIC.warn("delivery", f"Telegram does not get through to it: {one_line(str(error))}", fix)
     if waiting and not alive:
-        told = f"{waiting} updates wait at Telegram, which keeps them for 24 hours"
-        yield TOPIC.warn("waiting", told, "start the service (commonplace run)")
+        detail = f"{waiting} updates wait at Telegram, which keeps them for 24 hours"
+        yield TOPIC.warn("waiting", detail, "start the service (commonplace run)")
     elif waiting:
         yield TOPIC.ok("waiting", f"{waiting} updates on their way")
 
@@ -103,8 +103,8 @@ def _check_webhook(telegram: TelegramSettings, info: Mapping[str, object], *, al
 def _check_gap(*, alive: bool, last_sign: datetime | None, now: datetime) -> Iterator[Check]:
     if alive or last_sign is None or now - last_sign <= UPDATE_RETENTION:
         return
-    told = (
+    detail = (
         f"the service seems not to have run for {format_span((now - last_sign).total_seconds())}: of what was written "
         "to the bot, Telegram has kept the last 24 hours only"
     )
-    yield TOPIC.warn("gap", told, "start it, and ask people to write again what has no answer")
+    yield TOPIC.warn("gap", detail, "start it, and ask people to write again what has no answer")

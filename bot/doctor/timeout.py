@@ -21,12 +21,12 @@ async def run_with_timeout(
         async with asyncio.timeout(seconds):
             return await checks
     except TimeoutError:
-        told = f"it took more than {seconds:g} s"
-        return [topic.warn(name or "time", told, "try again; check the network, or the disk")]
+        detail = f"it took more than {seconds:g} s"
+        return [topic.warn(name or "time", detail, "try again; check the network, or the disk")]
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
-        mend = "mend that; see also the lines about folders"
-        return [topic.fail(name or "disk", f"{reason(error)}{place}", mend)]
+        fix = "mend that; see also the lines about folders"
+        return [topic.fail(name or "disk", f"{reason(error)}{place}", fix)]
     except Exception as error:  # noqa: BLE001 - the others are still worth telling
-        told = f"this check broke: {type(error).__name__}: {error}"
-        return [topic.fail(name or "bug", told, "please report it")]
+        detail = f"this check broke: {type(error).__name__}: {error}"
+        return [topic.fail(name or "bug", detail, "please report it")]

@@ -20,7 +20,7 @@ class ModelStatus:
     in_chain: bool
     """False for a model that only `on_error` or `/model` selects."""
     state: BreakerState
-    rests_until: float
+    paused_until: float
     calls: int
     failures: int
     success: float
@@ -77,7 +77,7 @@ def _status(
         key=number,
         in_chain=candidate in plan.chain,
         state=state,
-        rests_until=known.rests_until if state == "resting" else 0.0,
+        paused_until=known.rests_until if state == "resting" else 0.0,
         calls=known.calls,
         failures=known.failures,
         success=known.success,

@@ -96,7 +96,7 @@ def check_channels(settings: Settings) -> None:
     channels = settings.channels
     for section in channels.values():
         if fault := section.token_fault():
-            raise CannotStart(f"{section.variable} is not allowed as it stands: it must be {fault}")
+            raise CannotStart(f"{section.variable} is invalid: it must be {fault}")
     access = settings.access
     for key, entries in (("owners", access.owners), ("allow", access.allow), ("guests", access.guests)):
         for entry in entries:

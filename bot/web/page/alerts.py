@@ -78,7 +78,7 @@ def model_alerts(models: Sequence[ModelView], clock: PageClock) -> Iterator[str]
     """Those of the chain of which no key is ready."""
     for model in models:
         if model.in_chain and all(key.state == "resting" for key in model.keys):
-            until = clock.unix(min(key.rests_until for key in model.keys))
+            until = clock.unix(min(key.paused_until for key in model.keys))
             yield phrases.WEB_MODEL_RESTS.format(model=model.name, time=until.words if until else "")
 
 

@@ -153,11 +153,12 @@ def _with_signature(known: Tool, function: Any) -> Tool:
 
 
 def _encode_model(status: ModelStatus) -> dict[str, Any]:
+    """Return a model's status as JSON; `rests_until` is the deprecated name of `paused_until`."""
     moments = {
         name: _format_iso(moment) if (moment := getattr(status, name)) else ""
-        for name in ("rests_until", "last_answer_at", "last_failure_at")
+        for name in ("paused_until", "last_answer_at", "last_failure_at")
     }
-    return {**asdict(status), **moments}
+    return {**asdict(status), **moments, "rests_until": moments["paused_until"]}
 
 
 def _format_iso(moment: float) -> str:

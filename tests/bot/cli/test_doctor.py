@@ -85,8 +85,9 @@ def test_beside_a_workspace_in_use_nothing_is_changed(commonplace: Commonplace) 
     assert document["ok"] is True
     assert {path: path.read_bytes() for path in commonplace.folder.rglob("*") if path.is_file()} == before
     for check in document["checks"]:
-        assert set(check) == {"topic", "name", "status", "told", "mend"}
-        assert bool(check["mend"]) == (check["status"] != "ok"), check
+        assert set(check) == {"topic", "name", "status", "detail", "fix", "told", "mend"}
+        assert (check["told"], check["mend"]) == (check["detail"], check["fix"]), "the deprecated names"
+        assert bool(check["fix"]) == (check["status"] != "ok"), check
 
 
 def test_what_fails_ends_with_1_and_one_line(written: Commonplace) -> None:
@@ -146,7 +147,7 @@ def test_the_lines_are_aligned_and_a_narrow_terminal_breaks_them() -> None:
 
 def test_what_others_say_drives_no_terminal_and_holds_no_secret() -> None:
     [check] = sanitize_checks([Check("a", "b", "warn", "\x1b[2Jbad\nkey s3cret", "s3cret")], ["s3cret"])
-    assert (check.told, check.mend) == ("bad key ***", "***")
+    assert (check.detail, check.fix) == ("bad key ***", "***")
 
 
 @pytest.mark.parametrize(

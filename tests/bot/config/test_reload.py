@@ -166,7 +166,7 @@ async def test_a_file_that_has_gone_changes_nothing_though_there_need_not_be_one
     current.on_change("access")
     file.unlink()
     for ask in (current.reload, current.pending_changes):
-        with pytest.raises(ConfigError, match=r"there is no settings file .*config\.toml any more"):
+        with pytest.raises(ConfigError, match=r"the settings file .*config\.toml is gone"):
             await ask()
     assert current.settings.access.owners == ("telegram:1",)
     write(file, {"access.owners": ["telegram:2"]})
@@ -487,7 +487,7 @@ def test_a_service_reads_its_settings_anew_when_it_is_hung_up_and_goes_on(tmp_pa
             time.sleep(0.3)
             write(file, {"log_level": "noisy"})
             process.send_signal(signal.SIGHUP)
-            last = told_by(log, 'log_level = \\"noisy\\" is not allowed')[-1]
+            last = told_by(log, 'log_level = \\"noisy\\" is invalid')[-1]
             assert (last["level"], last["logger"]) == ("error", "bot.config.reload")
             write(file, {"log_level": "info", "timezone": "Asia/Tokyo"})
             process.send_signal(signal.SIGHUP)

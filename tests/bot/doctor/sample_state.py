@@ -28,7 +28,7 @@ def statuses(checks: Iterable[Check]) -> set[str]:
 
 
 def everything(checks: Iterable[Check]) -> str:
-    return "\n".join(f"{check.told} {check.mend}" for check in checks)
+    return "\n".join(f"{check.detail} {check.fix}" for check in checks)
 
 
 def settings_in(folder: Path, text: str = "") -> Settings:

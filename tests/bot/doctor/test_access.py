@@ -13,7 +13,7 @@ def test_without_a_channel_the_terminal_is_enough() -> None:
 def test_a_channel_without_an_owner_is_told_with_the_mend() -> None:
     check = find_check(check_access(about(**TELEGRAM)), "owners")
     assert check.status == "warn"
-    assert '"/pair CODE owner"' in check.mend
+    assert '"/pair CODE owner"' in check.fix
     assert statuses(check_access(about(**TELEGRAM), ["telegram:42"])) == {"ok"}
     told = check_access(about(**TELEGRAM, access={"pairing": False}))
     assert find_check(told, "nobody").status == "warn"
@@ -64,8 +64,8 @@ def test_entries_that_match_nobody_are_told(entry: str, fault: str) -> None:
 def test_what_is_likely_not_meant_is_told(access: dict[str, object], name: str, told: str) -> None:
     check = find_check(check_access(about(**TELEGRAM, access=access)), name)
     assert check.status == "warn"
-    assert told in check.told
-    assert check.mend
+    assert told in check.detail
+    assert check.fix
 
 
 def test_no_token_is_told() -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*"
 def test_a_clock_that_is_wrong_is_told(ahead: float, status: str, told: str) -> None:
     clocks = [ServerClock("a.org", ahead - 5), ServerClock("b.org", ahead), ServerClock("c.org", 99_999_999)]
     check = find_check(check_clock(about(), clocks, machine=MachineZone("UTC")), "time")
-    assert (check.status, told in check.told) == (status, True)
+    assert (check.status, told in check.detail) == (status, True)
 
 
 def test_the_clock_of_this_machine_itself_is_no_witness() -> None:
@@ -36,8 +36,8 @@ def test_the_clock_of_this_machine_itself_is_no_witness() -> None:
     check = find_check(
         check_clock(settings, [*here, ServerClock("b.org", -600.0)], machine=MachineZone("UTC")), "time"
     )
-    assert (check.status, "10 minutes behind" in check.told) == ("warn", True)
-    told = find_check(check_clock(settings, here, machine=MachineZone("UTC")), "time").told
+    assert (check.status, "10 minutes behind" in check.detail) == ("warn", True)
+    told = find_check(check_clock(settings, here, machine=MachineZone("UTC")), "time").detail
     assert told == ("not checked: no online service to compare with; NTP keeps it right")
 
 
@@ -58,18 +58,18 @@ def test_without_anybody_to_ask_the_time_is_taken_as_it_is() -> None:
 def test_a_zone_other_than_the_machines_is_told(zone: str, machine: str, status: str) -> None:
     check = find_check(check_clock(about(timezone=zone), [], machine=MachineZone(machine)), "time zone")
     assert check.status == status
-    assert check.told.startswith(f"{zone or 'UTC'}: 20")
+    assert check.detail.startswith(f"{zone or 'UTC'}: 20")
     if status == "warn":
-        assert check.told.endswith(f", but this machine is set to {machine}")
-        assert f'"{machine}"' in check.mend
+        assert check.detail.endswith(f", but this machine is set to {machine}")
+        assert f'"{machine}"' in check.fix
 
 
 def test_a_zone_of_the_machine_that_cannot_be_used_is_told_unless_one_is_set() -> None:
     broken = MachineZone("UTC", "TZ is 'CET-1CEST', which is not an IANA name")
     check = find_check(check_clock(about(), [], machine=broken), "time zone")
     assert check.status == "warn"
-    assert check.told.endswith("cannot be used: TZ is 'CET-1CEST', which is not an IANA name")
-    assert 'timezone = "Europe/Berlin"' in check.mend
+    assert check.detail.endswith("cannot be used: TZ is 'CET-1CEST', which is not an IANA name")
+    assert 'timezone = "Europe/Berlin"' in check.fix
     assert (
         find_check(check_clock(about(timezone="Asia/Tokyo"), [], machine=broken), "time zone").status == "ok"
     )

@@ -40,7 +40,7 @@ async def filled(settings: Settings, *messages: IncomingMessage) -> None:
 
 async def test_a_state_that_is_well_is_looked_at_and_not_touched(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
-    assert find_check(checks_of(settings), "file").told.startswith("none yet")
+    assert find_check(checks_of(settings), "file").detail.startswith("none yet")
     await filled(settings)
     before = {path: path.read_bytes() for path in settings.private_folder.iterdir()}
     checks = checks_of(settings)
@@ -95,8 +95,8 @@ async def test_a_damaged_state_fails_with_the_mend(tmp_path: Path) -> None:
         file.write_bytes(broken)
         check = find_check(checks_of(settings), "file")
         assert check.status == "fail"
-        assert "damaged" in check.told
-        assert "commonplace restore FILE" in check.mend
+        assert "damaged" in check.detail
+        assert "commonplace restore FILE" in check.fix
         assert file.read_bytes() == broken
 
 
@@ -105,7 +105,7 @@ async def test_a_state_of_a_newer_version_fails(tmp_path: Path) -> None:
     await filled(settings)
     version(settings, len(MIGRATIONS) + 1)
     check = find_check(checks_of(settings), "file")
-    assert (check.status, "update Commonplace" in check.mend) == ("fail", True)
+    assert (check.status, "update Commonplace" in check.fix) == ("fail", True)
 
 
 async def test_a_state_of_an_older_version_is_brought_up_to_date_by_the_next_start(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ async def test_a_state_of_an_older_version_is_brought_up_to_date_by_the_next_sta
     version(settings, 3)
     checks = checks_of(settings)
     assert statuses(checks) == {"ok"}
-    assert find_check(checks, "format").told.startswith("format 3;")
+    assert find_check(checks, "format").detail.startswith("format 3;")
 
 
 def version(settings: Settings, number: int) -> None:
@@ -129,22 +129,22 @@ def test_a_database_of_another_program_fails(tmp_path: Path) -> None:
     db.execute("CREATE TABLE x (y)")
     db.close()
     check = find_check(checks_of(settings), "file")
-    assert (check.status, "not a database of Commonplace" in check.told) == ("fail", True)
+    assert (check.status, "not a database of Commonplace" in check.detail) == ("fail", True)
 
 
 async def test_messages_that_wait_are_told_with_what_they_wait_for(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
     await filled(settings, message(1), message(2))
     check = find_check(checks_of(settings), "waiting")
-    assert (check.status, "commonplace run" in check.mend) == ("warn", True)
-    assert "without an answer: terminal 2" in check.told
+    assert (check.status, "commonplace run" in check.fix) == ("warn", True)
+    assert "without an answer: terminal 2" in check.detail
     assert find_check(checks_of(settings, alive=True), "waiting").status == "ok"
     in_hours = datetime.now(UTC) + timedelta(hours=3, minutes=5)  # they came in just now, later than NOW
     later = find_check(checks_of(settings, alive=True, now=in_hours), "waiting")
-    assert (later.status, later.told.endswith("the oldest for 3 hours")) == ("warn", True)
+    assert (later.status, later.detail.endswith("the oldest for 3 hours")) == ("warn", True)
     await filled(settings, message(3, "telegram"))
     check = find_check(checks_of(settings, alive=True), "waiting")
-    assert check.mend == "it waits for telegram: set telegram.token again, and it is delivered"
+    assert check.fix == "it waits for telegram: set telegram.token again, and it is delivered"
     assert "private" not in everything(checks_of(settings))
 
 
@@ -156,8 +156,8 @@ async def test_what_could_not_be_read_is_told(tmp_path: Path) -> None:
         await state.change(lambda db: channels.save_unread(db, unread))
         await state.change(lambda db: db.execute("UPDATE inbox SET payload = '{'"))
     checks = checks_of(settings)
-    assert find_check(checks, "set aside").told == "what came and could not be read was kept: telegram 1"
-    assert find_check(checks, "unreadable").told.startswith("1 message")
+    assert find_check(checks, "set aside").detail == "what came and could not be read was kept: telegram 1"
+    assert find_check(checks, "unreadable").detail.startswith("1 message")
     assert {find_check(checks, name).status for name in ("set aside", "unreadable")} == {"warn"}
 
 
@@ -165,7 +165,7 @@ def test_a_restore_that_broke_off_fails(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
     (settings.private_folder / "restore.json").write_text("{}")
     check = find_check(checks_of(settings), "restore")
-    assert (check.status, check.mend) == ("fail", "commonplace restore FILE")
+    assert (check.status, check.fix) == ("fail", "commonplace restore FILE")
 
 
 @pytest.mark.thorough

@@ -30,8 +30,8 @@ async def test_a_bot_that_is_known_is_told_with_its_servers() -> None:
         api.guild("Home", api.person("anna"))
         checks = await told(api.api_base, api.token)
         assert statuses(checks) == {"ok"}
-        assert find_check(checks, "servers").told == "1: Home"
-        assert "may read" in find_check(checks, "intents").told
+        assert find_check(checks, "servers").detail == "1: Home"
+        assert "may read" in find_check(checks, "intents").detail
         assert {call.method for call in api.calls} == {"GET"}
         assert api.token not in everything(checks)
 
@@ -40,7 +40,7 @@ async def test_a_token_that_is_not_known_fails_with_the_mend() -> None:
     async with DiscordApi() as api:
         [check] = await told(api.api_base, "wrong-token-of-nobody")
     assert (check.status, check.name) == ("fail", "token")
-    assert "Reset Token" in check.mend
+    assert "Reset Token" in check.fix
     assert "wrong-token" not in everything([check])
 
 
@@ -49,16 +49,16 @@ async def test_a_missing_intent_is_told_with_the_mend() -> None:
         api.guild("Home", api.person("anna"))
         api.bot.granted = 0
         check = find_check(await told(api.api_base, api.token), "intents")
-    assert (check.status, "Message Content Intent" in check.mend) == ("warn", True)
+    assert (check.status, "Message Content Intent" in check.fix) == ("warn", True)
 
 
 async def test_a_bot_in_no_server_or_not_in_the_one_that_is_meant_is_told() -> None:
     async with DiscordApi() as api:
         check = find_check(await told(api.api_base, api.token), "servers")
-        assert (check.status, "invite it" in check.mend) == ("warn", True)
+        assert (check.status, "invite it" in check.fix) == ("warn", True)
         home = api.guild("Home", api.person("anna"))
         checks = await told(api.api_base, api.token, servers=[str(home.id), "99"])
-        assert [(check.status, check.told) for check in checks if check.name == "servers"] == [
+        assert [(check.status, check.detail) for check in checks if check.name == "servers"] == [
             ("ok", "1: Home"),
             ("warn", "discord.servers has 99, where the bot is not"),
         ]
@@ -68,7 +68,7 @@ async def test_sessions_that_are_nearly_used_up_are_told() -> None:
     async with DiscordApi() as api:
         api.bot.starts_left = 3
         check = find_check(await told(api.api_base, api.token), "gateway")
-    assert (check.status, "only 3 times more within 4 hours" in check.told) == ("warn", True)
+    assert (check.status, "only 3 times more within 4 hours" in check.detail) == ("warn", True)
 
 
 async def test_a_gateway_that_a_firewall_keeps_away_fails() -> None:
@@ -77,7 +77,7 @@ async def test_a_gateway_that_a_firewall_keeps_away_fails() -> None:
             free.bind(("127.0.0.1", 0))
             api_base, api.url = api.api_base, f"http://127.0.0.1:{free.getsockname()[1]}"
             check = find_check(await told(api_base, api.token), "gateway")
-    assert (check.status, "firewall" in check.mend) == ("fail", True)
+    assert (check.status, "firewall" in check.fix) == ("fail", True)
 
 
 async def test_a_server_that_is_none_or_not_there_fails() -> None:
@@ -87,6 +87,6 @@ async def test_a_server_that_is_none_or_not_there_fails() -> None:
     assert (check.status, check.name) == ("fail", "reached")
     async with DiscordApi() as api:
         [check] = await told(f"{api.api_base}/elsewhere", api.token)
-        assert (check.status, check.mend) == ("fail", "check discord.api_base")
+        assert (check.status, check.fix) == ("fail", "check discord.api_base")
     [check] = await told("http://127.0.0.1:1", "schlüssel")
     assert (check.status, check.name) == ("fail", "token")

@@ -36,7 +36,7 @@ async def told(
 
 async def test_nobody_is_well_where_nobody_was_asked_for() -> None:
     [check] = await told({})
-    assert (check.status, check.told.startswith("none: ")) == ("ok", True)
+    assert (check.status, check.detail.startswith("none: ")) == ("ok", True)
 
 
 async def test_a_provider_is_asked_for_the_vector_of_one_word_of_ours() -> None:
@@ -44,7 +44,7 @@ async def test_a_provider_is_asked_for_the_vector_of_one_word_of_ours() -> None:
         section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
         checks = await told(section, indexed())
         assert statuses(checks) == {"ok"}
-        assert find_check(checks, "answer").told == "it answers, with vectors of 1536 numbers"
+        assert find_check(checks, "answer").detail == "it answers, with vectors of 1536 numbers"
         assert [asked.texts for asked in server.requests] == [("commonplace",)]
 
 
@@ -53,8 +53,8 @@ async def test_a_key_that_is_refused_fails_where_the_provider_was_set() -> None:
         section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": "wrong-key-123"}
         check = find_check(await told(section), "answer")
     assert check.status == "fail"
-    assert "401" in check.told
-    assert "by their words alone" in check.mend
+    assert "401" in check.detail
+    assert "by their words alone" in check.fix
     assert "wrong-key-123" not in everything([check])
 
 
@@ -84,7 +84,7 @@ async def test_a_provider_that_hangs_leaves_its_fallback_to_be_checked() -> None
             }
             openai = {"kind": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
             checks = await told(section, providers={"openai": openai}, seconds=1)
-    assert find_check(checks, "answer").told == "it took more than 1 s"
+    assert find_check(checks, "answer").detail == "it took more than 1 s"
     assert [each.status for each in checks if each.name == "fallback"] == ["ok", "ok"]
 
 
@@ -93,18 +93,20 @@ async def test_vectors_of_another_model_are_told_before_they_are_paid_for_again(
         section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
         version = digest_version(server.base_url("openai"))
         mine = ModelVectors("openai", f"text-embedding-3-small@{version}", 1536, 12)
-        assert find_check(await told(section, indexed(mine)), "stored").told == "12 of text-embedding-3-small"
+        assert (
+            find_check(await told(section, indexed(mine)), "stored").detail == "12 of text-embedding-3-small"
+        )
         before = ModelVectors("openai", "text-embedding-3-small", 1536, 12)
         check = find_check(await told(section, indexed(before)), "stored")
         assert check.status == "ok"
-        assert check.told.startswith("12 of an earlier text-embedding-3-small: kept if")
+        assert check.detail.startswith("12 of an earlier text-embedding-3-small: kept if")
         shorter = ModelVectors("openai", "text-embedding-3-small", 512, 12)
         other = ModelVectors("gemini", "gemini-embedding-001", 768, 12)
         for stored in (shorter, other):
             check = find_check(await told(section, indexed(stored)), "stored")
             assert check.status == "warn"
-            assert f"({stored.dimensions} numbers)" in check.told
-            assert "will be made again" in check.told
+            assert f"({stored.dimensions} numbers)" in check.detail
+            assert "will be made again" in check.detail
 
 
 async def test_a_broken_service_is_told_as_such() -> None:
@@ -115,7 +117,7 @@ async def test_a_broken_service_is_told_as_such() -> None:
 
         server.always(broken)
         section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
-        assert "500" in find_check(await told(section), "answer").told
+        assert "500" in find_check(await told(section), "answer").detail
 
 
 @pytest.mark.parametrize("alive", [True, False])
@@ -125,7 +127,7 @@ async def test_a_local_model_is_never_fetched(
     monkeypatch.setattr("bot.doctor.embeddings.find_spec", lambda _: object())
     local = {"model_path": "hf:a/b/c.gguf", "cache_dir": str(tmp_path)}
     checks = await told({"provider": "local", "local": local}, alive=alive)
-    assert find_check(checks, "answer").told.startswith("its model is not here yet")
+    assert find_check(checks, "answer").detail.startswith("its model is not here yet")
     local["model_path"] = str(tmp_path / "gone.gguf")
     checks = await told({"provider": "local", "local": local}, alive=alive)
     assert find_check(checks, "answer").status == "fail"
@@ -139,10 +141,10 @@ async def test_beside_what_runs_no_second_model_is_loaded(
     file = tmp_path / "model.gguf"
     file.write_bytes(b"GGUF no more of it")
     checks = await told({"provider": "local", "local": {"model_path": str(file)}}, alive=True)
-    assert "not loaded a second time" in find_check(checks, "answer").told
+    assert "not loaded a second time" in find_check(checks, "answer").detail
 
 
 async def test_without_the_library_the_mend_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.doctor.embeddings.find_spec", lambda _: None)
     check = find_check(await told({"provider": "local"}), "answer")
-    assert (check.status, "commonplace[local]" in check.mend) == ("fail", True)
+    assert (check.status, "commonplace[local]" in check.fix) == ("fail", True)

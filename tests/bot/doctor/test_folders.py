@@ -34,7 +34,7 @@ def test_a_workspace_that_is_well_is_left_as_it_is(tmp_path: Path) -> None:
 def test_what_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     checks = [*check_folders(settings), *check_watching(settings)]
-    assert "made at the first start" in find_check(checks, "notes").told
+    assert "made at the first start" in find_check(checks, "notes").detail
     assert tree(tmp_path) == ["config.toml"]
 
 
@@ -43,7 +43,7 @@ def test_a_file_in_the_place_of_a_folder_fails(tmp_path: Path) -> None:
     settings.workspace.mkdir()
     settings.memory_folder.write_text("")
     check = find_check(check_folders(settings), "notes")
-    assert (check.status, check.told) == ("fail", f"{settings.memory_folder} is no folder")
+    assert (check.status, check.detail) == ("fail", f"{settings.memory_folder} is no folder")
 
 
 def test_folders_that_are_not_ours_fail_with_whose_they_are(open_folder: Path) -> None:
@@ -57,7 +57,7 @@ def test_folders_that_are_not_ours_fail_with_whose_they_are(open_folder: Path) -
         "fail",
         "fail",
     ]
-    assert ("chown" if os.geteuid() == 0 else "chmod") in find_check(checks, "notes").mend
+    assert ("chown" if os.geteuid() == 0 else "chmod") in find_check(checks, "notes").fix
 
 
 def test_a_place_where_nothing_can_be_made_fails(open_folder: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_place_where_nothing_can_be_made_fails(open_folder: Path) -> None:
         check = find_check(check_folders(settings), "workspace")
     open_folder.chmod(0o777)
     assert check.status == "fail"
-    assert f"mkdir -p {settings.workspace}" in check.mend
+    assert f"mkdir -p {settings.workspace}" in check.fix
 
 
 def test_a_file_that_another_user_has_left_fails(open_folder: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_file_that_another_user_has_left_fails(open_folder: Path) -> None:
     with as_nobody():
         check = find_check(check_folders(settings), "state.db")
     assert check.status == "fail"
-    assert str(file) in check.mend
+    assert str(file) in check.fix
 
 
 def test_conversations_that_others_can_read_are_told(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_conversations_that_others_can_read_are_told(tmp_path: Path) -> None:
     file.write_bytes(b"")
     file.chmod(0o644)
     check = find_check(check_folders(settings), "state.db")
-    assert (check.status, check.mend) == ("warn", f"chmod 600 {file}")
+    assert (check.status, check.fix) == ("warn", f"chmod 600 {file}")
 
 
 @pytest.mark.parametrize(("free", "status"), [(1_000_000, "fail"), (100_000_000, "warn"), (5e9, "ok")])
@@ -115,7 +115,7 @@ def test_a_disk_that_sqlite_cannot_rely_on_is_told(
     monkeypatch.setattr("bot.doctor.folders.find_file_system", lambda _: kind)
     check = find_check(check_folders(with_workspace(tmp_path)), "file system")
     assert check.status == status
-    assert kind in check.told
+    assert kind in check.detail
 
 
 def test_the_kind_of_a_file_system_is_that_of_the_nearest_mount() -> None:
@@ -145,13 +145,13 @@ def test_a_system_without_events_is_told_with_the_mend(
     monkeypatch.setattr("watchfiles._rust_notify.RustNotify", Full)
     check = find_check(check_watching(settings), "events")
     assert check.status == "warn"
-    assert "fs.inotify.max_user_watches" in check.told
+    assert "fs.inotify.max_user_watches" in check.detail
 
 
 def test_notes_on_a_mount_without_events_are_looked_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.doctor.folders.find_file_system", lambda _: "virtiofs")
-    assert "virtiofs" in find_check(check_watching(with_workspace(tmp_path)), "notes").told
+    assert "virtiofs" in find_check(check_watching(with_workspace(tmp_path)), "notes").detail
     off = with_workspace(tmp_path, "[memory.watch]\nenabled = false\n")
-    assert find_check(check_watching(off), "notes").told.startswith("off")
+    assert find_check(check_watching(off), "notes").detail.startswith("off")

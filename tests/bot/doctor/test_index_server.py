@@ -40,16 +40,16 @@ def test_a_server_that_is_well_is_told_before_and_after_it_is_filled(tmp_path: P
     settings = on_server(tmp_path, database)
     found = checks(settings)
     assert statuses(found) == {"ok"}
-    assert "PostgreSQL 18" in find_check(found, "server").told
-    assert "to be switched on" in find_check(found, "pgvector").told
-    assert "none yet" in find_check(found, "tables").told
+    assert "PostgreSQL 18" in find_check(found, "server").detail
+    assert "to be switched on" in find_check(found, "pgvector").detail
+    assert "none yet" in find_check(found, "tables").detail
     index(settings)
     found = checks(settings)
     assert statuses(found) == {"ok"}
-    assert find_check(found, "pgvector").told.startswith("0.")
-    assert find_check(found, "tables").told.startswith("1 note in 1 chunk, 0 vectors")
-    assert find_check(found, "used by").told == "kitchen"
-    assert find_check(found, "encrypted").told == "no, and the server is on this machine"
+    assert find_check(found, "pgvector").detail.startswith("0.")
+    assert find_check(found, "tables").detail.startswith("1 note in 1 chunk, 0 vectors")
+    assert find_check(found, "used by").detail == "kitchen"
+    assert find_check(found, "encrypted").detail == "no, and the server is on this machine"
 
 
 def test_looking_changes_nothing(tmp_path: Path, database: str, postgres: PostgresServer) -> None:
@@ -61,8 +61,8 @@ def test_looking_changes_nothing(tmp_path: Path, database: str, postgres: Postgr
 def test_a_server_that_is_not_there_is_a_failure_with_a_mend_and_no_secret(tmp_path: Path) -> None:
     [check] = checks(on_server(tmp_path, "postgresql://me:s3cret@127.0.0.1:1/none"))
     assert check.status == "fail"
-    assert "postgresql://me@127.0.0.1:1/none does not answer" in check.told
-    assert "nothing is lost" in check.mend
+    assert "postgresql://me@127.0.0.1:1/none does not answer" in check.detail
+    assert "nothing is lost" in check.fix
     assert "s3cret" not in everything([check])
 
 
@@ -74,7 +74,7 @@ def test_a_server_that_is_too_old_is_asked_nothing_that_it_does_not_know(
     assert isinstance(found, ServerInspection)
     old = replace(found, version="12.22", number=120_022)
     [check] = check_index_server(settings, old, alive=False, now=datetime.now(UTC))
-    assert (check.status, "PostgreSQL 12.22, which is too old" in check.told) == ("fail", True)
+    assert (check.status, "PostgreSQL 12.22, which is too old" in check.detail) == ("fail", True)
 
 
 def test_a_user_without_rights_is_told(tmp_path: Path, database: str, postgres: PostgresServer) -> None:
@@ -82,7 +82,7 @@ def test_a_user_without_rights_is_told(tmp_path: Path, database: str, postgres: 
     postgres.execute("CREATE ROLE visitor LOGIN")
     name = database.rpartition("/")[2]
     check = find_check(checks(on_server(tmp_path, postgres.url(name, user="visitor"))), "rights")
-    assert (check.status, "GRANT CREATE" in check.mend) == ("fail", True)
+    assert (check.status, "GRANT CREATE" in check.fix) == ("fail", True)
     postgres.execute("DROP ROLE visitor")
 
 
@@ -102,10 +102,10 @@ def test_who_may_not_switch_pgvector_on_is_told_who_may(
     check = find_check(found, "pgvector")
     assert find_check(found, "rights").status == "ok"
     assert check.status == ("ok" if may else "fail")
-    assert may or "CREATE EXTENSION vector" in check.mend
+    assert may or "CREATE EXTENSION vector" in check.fix
     postgres.execute(f"REVOKE CREATE ON DATABASE {name} FROM tenant")
     check = find_check(checks(settings), "pgvector")
-    assert (check.status, "CREATE EXTENSION vector" in check.mend) == ("fail", True)
+    assert (check.status, "CREATE EXTENSION vector" in check.fix) == ("fail", True)
     postgres.execute("CREATE EXTENSION vector", database=name)
     assert find_check(checks(settings), "pgvector").status == "ok"
     postgres.execute("DROP ROLE tenant")
@@ -119,6 +119,6 @@ def test_other_settings_and_newer_tables_are_told(
     name = database.rpartition("/")[2]
     postgres.execute("UPDATE commonplace.index_state SET fingerprint = 'other'", database=name)
     check = find_check(checks(settings), "tables")
-    assert (check.status, "kitchen" in check.told) == ("warn", True)
+    assert (check.status, "kitchen" in check.detail) == ("warn", True)
     postgres.execute("UPDATE commonplace.migrations SET done = 99 WHERE part = 'index'", database=name)
     assert find_check(checks(settings), "tables").status == "fail"

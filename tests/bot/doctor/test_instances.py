@@ -28,7 +28,7 @@ def test_without_a_server_nothing_is_told(tmp_path: Path) -> None:
 
 async def test_it_tells_who_has_what_and_changes_nothing(tmp_path: Path, database: str) -> None:
     async def leases() -> str:
-        return find_check(await asyncio.to_thread(examined, tmp_path, database), "leases").told
+        return find_check(await asyncio.to_thread(examined, tmp_path, database), "leases").detail
 
     assert await leases() == "no instance is running"
     server = Server(database)
@@ -49,14 +49,14 @@ async def test_it_tells_who_has_what_and_changes_nothing(tmp_path: Path, databas
 
 
 def lines(folder: Path, url: str) -> list[str]:
-    return [check.told for check in examined(folder, url) if check.name == "lease"]
+    return [check.detail for check in examined(folder, url) if check.name == "lease"]
 
 
 def test_a_server_that_is_away_is_told_without_its_password(tmp_path: Path) -> None:
     check = find_check(examined(tmp_path, "postgresql://me:s3cret@127.0.0.1:9/db"), "leases")
     assert check.status == "fail"
-    assert check.told == "not known while the index's server does not answer"
-    assert "s3cret" not in check.told
+    assert check.detail == "not known while the index's server does not answer"
+    assert "s3cret" not in check.detail
 
 
 def test_its_own_workspace_is_nothing_to_take_over(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_its_own_workspace_is_nothing_to_take_over(tmp_path: Path) -> None:
     for folder in ("workspace", "alias"):
         found = examined(tmp_path, "postgresql://127.0.0.1:9/db", take_over=f'"{folder}"')
         check = find_check(found, f"take over {folder}")
-        assert (check.status, "own workspace" in check.told) == ("warn", True)
+        assert (check.status, "own workspace" in check.detail) == ("warn", True)
 
 
 def test_each_workspace_that_is_to_be_taken_over_is_looked_at(tmp_path: Path) -> None:
@@ -83,13 +83,13 @@ def test_each_workspace_that_is_to_be_taken_over_is_looked_at(tmp_path: Path) ->
             examined(tmp_path, "postgresql://127.0.0.1:9/db", take_over=folders), f"take over {name}"
         )
 
-    assert (found("cellar").status, found("cellar").told) == ("ok", f"{cellar} can be served from here")
-    assert "was never served" in found("new").told
-    assert "is not there" in found("missing").told
+    assert (found("cellar").status, found("cellar").detail) == ("ok", f"{cellar} can be served from here")
+    assert "was never served" in found("new").detail
+    assert "is not there" in found("missing").detail
     (cellar / "memory").unlink()
     (cellar / "memory").mkdir()
     (tmp_path / "workspace" / "memory" / "MEMORY.md").write_text("# Memory\n")
-    assert "does not hold the notes that are shared" in found("cellar").told
+    assert "does not hold the notes that are shared" in found("cellar").detail
 
 
 def test_without_the_library_it_is_told_how_to_have_it(
@@ -98,11 +98,11 @@ def test_without_the_library_it_is_told_how_to_have_it(
     monkeypatch.setitem(sys.modules, "psycopg", None)
     check = find_check(examined(tmp_path, "postgresql://me@127.0.0.1:9/db"), "leases")
     assert check.status == "fail"
-    assert "library" in check.told
+    assert "library" in check.detail
     settings = with_workspace(tmp_path, '[index]\nurl = "postgresql://me@127.0.0.1:9/db"\n')
     found = list(
         check_index_server(settings, inspect_server(settings), alive=False, now=datetime.now(UTC)),
     )
     told = everything([check, *found])
     assert told.count("pip install") == 1, "once is enough"
-    assert "pip install" in find_check(found, "server").mend
+    assert "pip install" in find_check(found, "server").fix

@@ -54,16 +54,16 @@ async def test_the_notebook_needs_nobody() -> None:
 async def test_each_kind_is_asked_for_its_models_and_nothing_else(kind: str, version: str, path: str) -> None:
     async with ModelList("m-1") as server:
         [check] = await asked(kind, server.root + version, api_key=KEY)
-        assert (check.status, check.told) == ("ok", "answers, and takes the key")
+        assert (check.status, check.detail) == ("ok", "answers, and takes the key")
         assert server.asked == [f"GET {path}"]
         [check] = await asked(kind, server.root + version, api_key=WRONG)
         assert check.status == "fail"
-        assert check.told.startswith("does not take the key: answered 40")
-        assert check.mend == "set providers.mine.api_key or MINE_API_KEY"
-        assert WRONG not in check.told
+        assert check.detail.startswith("does not take the key: answered 40")
+        assert check.fix == "set providers.mine.api_key or MINE_API_KEY"
+        assert WRONG not in check.detail
         well, missing = await asked(kind, server.root + version, api_key=KEY, model="m-2")
         assert (well.status, missing.status) == ("ok", "warn")
-        assert "the nearest is m-1" in missing.told
+        assert "did you mean m-1?" in missing.detail
 
 
 async def test_of_a_model_that_ollama_lacks_doctor_says_how_to_get_it() -> None:
@@ -72,8 +72,8 @@ async def test_of_a_model_that_ollama_lacks_doctor_says_how_to_get_it() -> None:
         settings = about(providers=tables, models={"chain": ["ollama/qwen3", "ollama/qwen4"]})
         checks = await check_models(settings, {}, asking)
     [missing] = [check for check in checks if check.status == "warn"]
-    assert missing.told == "has no model qwen4 in its list; there are qwen3:latest"
-    assert missing.mend == "run `ollama pull qwen4`, or correct models.chain"
+    assert missing.detail == "has no model qwen4 in its list; there are qwen3:latest"
+    assert missing.fix == "run `ollama pull qwen4`, or correct models.chain"
 
 
 async def test_a_provider_that_is_asked_only_when_others_fail_is_a_warning() -> None:
@@ -86,15 +86,15 @@ async def test_one_bad_key_among_good_ones_is_a_warning_that_says_which() -> Non
     async with ModelList("m-1") as server:
         checks = await asked("openai", f"{server.root}/v1", api_keys=[KEY, WRONG])
     assert [check.status for check in checks] == ["ok", "warn"]
-    assert checks[1].told.endswith("(key 2 of 2)")
+    assert checks[1].detail.endswith("(key 2 of 2)")
 
 
 async def test_a_key_that_is_missing_is_told_without_asking_anybody() -> None:
     settings = about(models={"chain": ["openai/gpt-4.1"]})
     async with HttpProbe() as asking:
         check = find_check(await check_models(settings, {}, asking), "openai")
-    assert (check.status, check.told) == ("fail", "it has no key")
-    assert "OPENAI_API_KEY" in check.mend
+    assert (check.status, check.detail) == ("fail", "it has no key")
+    assert "OPENAI_API_KEY" in check.fix
 
 
 async def test_a_key_that_can_be_none_is_told(tmp_path: Path) -> None:
@@ -107,8 +107,8 @@ async def test_a_server_that_is_not_there_fails_with_the_mend() -> None:
         free.bind(("127.0.0.1", 0))
         [check] = await asked("openai", f"http://127.0.0.1:{free.getsockname()[1]}/v1", api_key=KEY)
     assert check.status == "fail"
-    assert "cannot be reached" in check.told
-    assert "providers.mine.base_url" in check.mend
+    assert "cannot be reached" in check.detail
+    assert "providers.mine.base_url" in check.fix
 
 
 async def test_a_provider_that_hangs_leaves_no_other_unchecked() -> None:
@@ -123,12 +123,12 @@ async def test_a_provider_that_hangs_leaves_no_other_unchecked() -> None:
                 models={"chain": ["silent/m-1", "mine/m-1"]},
             )
             checks = await check_models(settings, {}, asking, seconds=1)
-    assert find_check(checks, "chain").told == "silent/m-1 → mine/m-1"
-    assert (find_check(checks, "silent").status, find_check(checks, "silent").told) == (
+    assert find_check(checks, "chain").detail == "silent/m-1 → mine/m-1"
+    assert (find_check(checks, "silent").status, find_check(checks, "silent").detail) == (
         "warn",
         "it took more than 1 s",
     )
-    assert (find_check(checks, "mine").status, find_check(checks, "mine").told) == (
+    assert (find_check(checks, "mine").status, find_check(checks, "mine").detail) == (
         "ok",
         "answers, and takes the key",
     )
@@ -139,7 +139,7 @@ async def test_a_server_that_hangs_is_not_waited_for() -> None:
         began = time.monotonic()
         [check] = await asked("openai", f"http://127.0.0.1:{silent.getsockname()[1]}/v1", seconds=0.2)
     assert time.monotonic() - began < 5
-    assert (check.status, "no answer within 0.2 s" in check.told) == ("fail", True)
+    assert (check.status, "no answer within 0.2 s" in check.detail) == ("fail", True)
 
 
 @pytest.mark.parametrize(
@@ -156,16 +156,16 @@ async def test_other_refusals_are_told_as_they_are(status: int, body: Any, told:
     async with ModelList("m-1") as server:
         server.status, server.body = status, body
         [check] = await asked("openai", f"{server.root}/v1", api_key=KEY)
-    assert told in check.told
+    assert told in check.detail
     assert check.status == ("fail" if status == 302 else "warn")
-    assert check.mend
+    assert check.fix
 
 
 async def test_what_a_provider_repeats_of_the_key_is_blanked_out() -> None:
     async with ModelList("m-1") as server:
         server.status, server.body = 500, {"error": {"message": f"broke with {KEY}"}}
         [check] = await asked("openai", f"{server.root}/v1", api_key=KEY)
-    assert KEY not in check.told
+    assert KEY not in check.detail
 
 
 @pytest.mark.parametrize("key", [KEY, WRONG])
@@ -175,20 +175,22 @@ async def test_a_version_that_is_missing_in_an_address_is_found_and_told(key: st
         assert server.asked == ["GET /models", "GET /v1/models"]
     assert check.status == ("ok" if key == KEY else "fail")
     if key == KEY:
-        assert check.told == "answers at /v1, which is missing at the end of its base_url, and takes the key"
+        assert (
+            check.detail == "answers at /v1, which is missing at the end of its base_url, and takes the key"
+        )
 
 
 async def test_nothing_else_is_tried_where_an_address_leads_nowhere() -> None:
     async with ModelList("m-1") as server:
         for base_url in (f"{server.root}/v2", f"{server.root}/v1/v1"):
             [check] = await asked("openai", base_url, api_key=KEY)
-            assert "has no list of models" in check.told
+            assert "has no list of models" in check.detail
         assert server.asked == ["GET /v2/models", "GET /v1/v1/models"]
 
 
 async def test_a_version_in_an_address_that_wants_none_fails() -> None:
     [check] = await asked("anthropic", "https://api.anthropic.com/v1", api_key=KEY)
-    assert (check.status, "the host alone" in check.mend) == ("fail", True)
+    assert (check.status, "the host alone" in check.fix) == ("fail", True)
 
 
 async def test_a_server_that_knows_no_list_is_told_so() -> None:
@@ -196,7 +198,7 @@ async def test_a_server_that_knows_no_list_is_told_so() -> None:
         server.always(proxy_error())
         [check] = await asked("openai", server.base_url, api_key=KEY)
     assert check.status == "warn"
-    assert "/v1" in check.mend
+    assert "/v1" in check.fix
 
 
 @pytest.mark.parametrize(
@@ -227,7 +229,7 @@ def test_models_that_are_left_to_rest_are_told() -> None:
         rest_seconds=60,
     )
     [check] = check_health([resting, Health(RouteName("mine/n"))], ["mine/m", "mine/n"], now=now)
-    assert (check.status, check.told) == ("warn", "mine/m failed 3 times in a row: answered 500")
+    assert (check.status, check.detail) == ("warn", "mine/m failed 3 times in a row: answered 500")
     assert list(check_health([resting], ["other/m"], now=now)) == []
 
 
@@ -245,7 +247,7 @@ async def test_a_local_model_without_its_file_fails_with_the_key(
 ) -> None:
     monkeypatch.setattr("bot.doctor.models.find_spec", lambda _: object())
     [check] = await asked("llama_cpp", "", model_path=str(tmp_path / "gone.gguf"))
-    assert (check.status, "providers.mine.model_path" in check.mend) == ("fail", True)
+    assert (check.status, "providers.mine.model_path" in check.fix) == ("fail", True)
     monkeypatch.setattr("bot.doctor.models.find_spec", lambda _: None)
     [check] = await asked("llama_cpp", "", model_path=str(tmp_path / "gone.gguf"))
-    assert "commonplace[local]" in check.mend
+    assert "commonplace[local]" in check.fix

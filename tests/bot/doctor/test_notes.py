@@ -45,9 +45,9 @@ def index_checks(settings: Settings, *, alive: bool = False, now: datetime = NOW
 
 def test_notes_that_are_well_are_counted(tmp_path: Path) -> None:
     [check] = check_notes(noted(tmp_path))
-    assert (check.status, check.told) == ("ok", "1, 20 bytes")
+    assert (check.status, check.detail) == ("ok", "1, 20 bytes")
     [check] = check_notes(settings_in(tmp_path / "workspace"))
-    assert check.told == "none yet"
+    assert check.detail == "none yet"
 
 
 def test_a_core_note_that_is_not_at_hand_whole_is_told_of_with_the_mend(tmp_path: Path) -> None:
@@ -56,8 +56,8 @@ def test_a_core_note_that_is_not_at_hand_whole_is_told_of_with_the_mend(tmp_path
     core.write_text("- A fact that everybody should know.\n" * 300)
     check = find_check(list(check_notes(settings)), "MEMORY.md")
     assert check.status == "warn"
-    assert check.told == "11,099 characters, of which the first 6,000 are always at hand (up to line 162)"
-    assert "move what is not always needed into other notes" in check.mend
+    assert check.detail == "11,099 characters, of which the first 6,000 are always at hand (up to line 162)"
+    assert "move what is not always needed into other notes" in check.fix
     core.write_text("- A fact.\n")
     assert statuses(check_notes(settings)) == {"ok"}
 
@@ -91,7 +91,7 @@ def test_what_is_not_read_is_told_with_its_name_and_the_mend(tmp_path: Path) -> 
     for number in range(9):
         (settings.memory_folder / f"more{number}.md").symlink_to("gone.md")
     checks = [check for check in check_notes(settings) if check.name == "not read"]
-    assert (len(checks), checks[-1].told) == (6, "8 more")
+    assert (len(checks), checks[-1].detail) == (6, "8 more")
 
 
 def test_a_note_without_permission_is_told() -> None:
@@ -102,7 +102,7 @@ def test_a_note_without_permission_is_told() -> None:
         (settings.memory_folder / "secret.md").chmod(0)
         with as_nobody():
             check = find_check(check_notes(settings), "not read")
-    assert check.told.startswith("secret.md: permission denied")
+    assert check.detail.startswith("secret.md: permission denied")
 
 
 def test_an_index_is_looked_at_and_not_touched(tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_an_index_is_looked_at_and_not_touched(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in settings.private_folder.glob("index.db*")}
     checks = index_checks(settings, now=NOW + timedelta(hours=1))
     assert statuses(checks) == {"ok"}
-    assert find_check(checks, "file").told.startswith("1 note in 1 chunk, ")
-    assert find_check(checks, "file").told.endswith(", whole")
+    assert find_check(checks, "file").detail.startswith("1 note in 1 chunk, ")
+    assert find_check(checks, "file").detail.endswith(", whole")
     assert {path: path.read_bytes() for path in settings.private_folder.glob("index.db*")} == before
 
 
@@ -125,11 +125,11 @@ def test_what_is_not_indexed_yet_is_well_until_a_service_should_have_seen_it(tmp
     assert find_check(index_checks(settings, alive=True, now=soon), "up to date").status == "ok"
     check = find_check(index_checks(settings, alive=True, now=late), "up to date")
     assert check.status == "warn"
-    assert "new.md" in check.told
-    assert "commonplace memory index" in check.mend
+    assert "new.md" in check.detail
+    assert "commonplace memory index" in check.fix
     index(settings)
     (settings.memory_folder / "house.md").unlink()
-    assert "gone 1" in find_check(index_checks(settings), "up to date").told
+    assert "gone 1" in find_check(index_checks(settings), "up to date").detail
 
 
 def test_a_damaged_index_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -140,27 +140,27 @@ def test_a_damaged_index_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
     file.write_bytes(content)
     check = find_check(index_checks(settings), "file")
     assert check.status == "warn"
-    assert "damaged" in check.told
-    assert "--rebuild" in check.mend
+    assert "damaged" in check.detail
+    assert "--rebuild" in check.fix
     file.write_bytes(b"no database at all, though long enough to be one" * 100)
-    assert "damaged" in find_check(index_checks(settings), "file").told
+    assert "damaged" in find_check(index_checks(settings), "file").detail
 
 
 def test_an_index_of_other_settings_is_said_to_be_built_anew(tmp_path: Path) -> None:
     noted(tmp_path)
     settings = with_workspace(tmp_path, "[memory.chunk]\ntarget_tokens = 300\n")
     [check] = index_checks(settings)
-    assert (check.status, "built anew" in check.told) == ("ok", True)
+    assert (check.status, "built anew" in check.detail) == ("ok", True)
 
 
 def test_notes_in_a_foreign_encoding_are_told(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
     (settings.memory_folder / "old.md").write_bytes("Müller\n".encode("latin-1"))
     index(settings)
-    assert find_check(index_checks(settings), "not UTF-8").told == "old.md"
+    assert find_check(index_checks(settings), "not UTF-8").detail == "old.md"
 
 
 @pytest.mark.parametrize("alive", [True, False])
 def test_without_an_index_there_will_be_one(tmp_path: Path, alive: bool) -> None:
     [check] = index_checks(with_workspace(tmp_path), alive=alive)
-    assert (check.status, check.told.startswith("none yet")) == ("ok", True)
+    assert (check.status, check.detail.startswith("none yet")) == ("ok", True)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 def test_here_all_is_well() -> None:
     checks = list(check_program())
     assert statuses(checks) == {"ok"}
-    assert find_check(checks, "sqlite-vec").told.startswith("v0.")
+    assert find_check(checks, "sqlite-vec").detail.startswith("v0.")
 
 
 def test_every_library_that_this_version_needs_is_looked_for() -> None:
@@ -43,14 +43,14 @@ def test_a_library_that_is_missing_or_does_not_fit_is_told(line: str, fault: str
 def test_what_is_missing_fails_with_the_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.doctor.program.requires", lambda _: ["no-such-library>=1", "apsw>=3"])
     check = find_check(check_program(), "libraries")
-    assert (check.status, check.told) == ("fail", "no-such-library is not installed")
-    assert "pip install" in check.mend
+    assert (check.status, check.detail) == ("fail", "no-such-library is not installed")
+    assert "pip install" in check.fix
 
 
 def test_without_sqlite_vec_it_is_told_what_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sqlite_vec", None)
     check = find_check(check_program(), "sqlite-vec")
     assert check.status == "warn"
-    assert "not installed" in check.told
-    assert "numpy" in check.told
-    assert check.mend.startswith("pip install")
+    assert "not installed" in check.detail
+    assert "numpy" in check.detail
+    assert check.fix.startswith("pip install")

@@ -24,12 +24,12 @@ async def test_a_check_that_breaks_or_takes_too_long_is_a_line_of_its_own() -> N
         return []
 
     [check] = await run_with_timeout(Topic("x"), broken(), seconds=5)
-    assert (check.topic, check.status, check.told) == ("x", "fail", "this check broke: ValueError: a bug")
+    assert (check.topic, check.status, check.detail) == ("x", "fail", "this check broke: ValueError: a bug")
     [check] = await run_with_timeout(Topic("x"), refused(), seconds=5)
-    assert check.told.startswith("permission denied")
-    assert check.told.endswith("(/x)")
+    assert check.detail.startswith("permission denied")
+    assert check.detail.endswith("(/x)")
     [check] = await run_with_timeout(Topic("x"), slow(), seconds=0.01)
-    assert (check.name, check.status, check.told) == ("time", "warn", "it took more than 0.01 s")
+    assert (check.name, check.status, check.detail) == ("time", "warn", "it took more than 0.01 s")
     [check] = await run_with_timeout(Topic("x"), slow(), name="mine", seconds=0.01)
     assert check.name == "mine"
 
@@ -72,10 +72,10 @@ async def test_who_has_the_workspace_open_is_seen_and_what_the_dead_have_left_st
     locks = settings.private_folder / "locks"
     with ProcessLock(locks):
         running = find_check(await run_checks(settings, {}), "running")
-        assert running.told == "a process of ours has this workspace open"
+        assert running.detail == "a process of ours has this workspace open"
     dead = locks / "run-0123456789abcdef.lock"
     dead.write_bytes(b"")
-    assert find_check(await run_checks(settings, {}), "running").told == "not running"
+    assert find_check(await run_checks(settings, {}), "running").detail == "not running"
     assert dead.exists()
     assert not is_workspace_open(locks)
     assert not dead.exists()

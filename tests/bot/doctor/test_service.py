@@ -52,28 +52,28 @@ async def test_a_free_port_is_well_and_free_afterwards() -> None:
     for _ in range(2):
         checks = await told(port)
         assert statuses(checks) == {"ok"}
-        assert find_check(checks, "port").told == f"{port} is free"
+        assert find_check(checks, "port").detail == f"{port} is free"
 
 
 async def test_our_own_service_is_asked_how_it_fares() -> None:
     async with listening(WELL) as port:
-        assert find_check(await told(port, alive=True), "health").told == "the service that runs is well"
+        assert find_check(await told(port, alive=True), "health").detail == "the service that runs is well"
     async with listening(ILL, status=503) as port:
         check = find_check(await told(port, alive=True), "health")
     assert check.status == "warn"
-    assert check.told == "the service that runs lacks: channel telegram (telegram down)"
+    assert check.detail == "the service that runs lacks: channel telegram (telegram down)"
 
 
 async def test_a_port_that_another_program_has_fails_with_the_key() -> None:
     async with listening(WELL) as port:
-        assert "another workspace" in find_check(await told(port), "port").told
+        assert "another workspace" in find_check(await told(port), "port").detail
     async with listening("Hello.") as port:
         check = find_check(await told(port, alive=True), "port")
-        assert (check.status, "server.port" in check.mend) == ("fail", True)
+        assert (check.status, "server.port" in check.fix) == ("fail", True)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         check = find_check(await told(silent.getsockname()[1], seconds=0.2), "port")
-        assert (check.status, "is taken" in check.told) == ("fail", True)
-        assert "no answer within 0.2 s" in check.told
+        assert (check.status, "is taken" in check.detail) == ("fail", True)
+        assert "no answer within 0.2 s" in check.detail
 
 
 async def test_an_address_of_another_machine_fails() -> None:
@@ -86,8 +86,8 @@ async def test_beyond_this_machine_encryption_and_a_long_token_are_asked_for(
 ) -> None:
     monkeypatch.setattr("bot.doctor.service.IN_CONTAINER", ())
     checks = await told(free_port(), host="0.0.0.0", token="short-token")
-    assert "TLS" in find_check(checks, "reach").mend
-    assert "openssl" in find_check(checks, "token").mend
+    assert "TLS" in find_check(checks, "reach").fix
+    assert "openssl" in find_check(checks, "token").fix
     assert "short-token" not in everything(checks)
     monkeypatch.setattr("bot.doctor.service.IN_CONTAINER", (Path("/"),))
     checks = await told(free_port(), host="0.0.0.0", token="a" * 40)
@@ -95,15 +95,15 @@ async def test_beyond_this_machine_encryption_and_a_long_token_are_asked_for(
 
 
 async def test_without_a_server_there_is_no_port() -> None:
-    assert find_check(await told(1, enabled=False), "port").told.startswith("none")
-    assert find_check(await told(0), "port").told.startswith("any that is free")
+    assert find_check(await told(1, enabled=False), "port").detail.startswith("none")
+    assert find_check(await told(0), "port").detail.startswith("any that is free")
 
 
 async def test_a_standby_is_well_though_nobody_has_the_workspace_open_here() -> None:
     async with listening({**WELL, "role": "standby"}) as port:
         check = find_check(await told(port), "health")
     assert check.status == "ok"
-    assert "standby" in check.told
+    assert "standby" in check.detail
 
 
 async def test_who_stands_in_for_another_workspace_says_for_which_and_since_when() -> None:
@@ -114,7 +114,7 @@ async def test_who_stands_in_for_another_workspace_says_for_which_and_since_when
     }
     async with listening({**WELL, "role": "stand-in", "stands_in": stands_in}) as port:
         check = find_check(await told(port, alive=True), "health")
-    assert (check.status, check.told) == (
+    assert (check.status, check.detail) == (
         "ok",
         "the service that runs is well; it stands in for workspace 3fa8 on telegram, since 2026-11-21 09:30, "
         "for workspace 91bc on discord",
@@ -124,7 +124,7 @@ async def test_who_stands_in_for_another_workspace_says_for_which_and_since_when
 async def test_a_service_that_cannot_ask_the_index_is_to_be_looked_at() -> None:
     async with listening({**WELL, "memory": {"status": "degraded"}}) as port:
         check = find_check(await told(port, alive=True), "health")
-    assert (check.status, "cannot ask the index" in check.told) == ("warn", True)
+    assert (check.status, "cannot ask the index" in check.detail) == ("warn", True)
 
 
 @pytest.mark.parametrize("role", [{}, {"role": "standby"}])
@@ -132,7 +132,7 @@ async def test_background_tasks_that_failed_are_named(role: dict[str, str]) -> N
     tasks = {"reminders": "stopped", "watcher": "restarted"}
     async with listening({**WELL, **role, "status": "degraded", "tasks": tasks}) as port:
         check = find_check(await told(port, alive=True), "health")
-    assert (check.status, check.told) == (
+    assert (check.status, check.detail) == (
         "warn",
         "background tasks of the service failed: reminders (stopped), watcher (restarted)",
     )
@@ -143,4 +143,4 @@ async def test_a_standby_that_cannot_ask_who_serves_is_not_well() -> None:
     async with listening(waiting) as port:
         check = find_check(await told(port), "health")
     assert check.status == "warn"
-    assert "index.url" in check.told
+    assert "index.url" in check.detail

@@ -37,7 +37,7 @@ def test_secrets_that_others_can_read_are_told_with_the_mend(
     check = find_check(check_file(file), "permissions")
     assert check.status == status
     if status == "warn":
-        assert check.mend.startswith(f"chmod 600 {file}")
+        assert check.fix.startswith(f"chmod 600 {file}")
 
 
 @pytest.mark.parametrize(
@@ -125,5 +125,5 @@ def test_variables_of_the_environment_are_named_without_their_values(tmp_path: P
     settings = settings_in(tmp_path)
     environment = {"COMMONPLACE_TELEGRAM__TOKEN": "1:secret", "COMMONPLACE_CONFIG": "x", "HOME": "y"}
     [check] = check_usage(settings, open_embedding_from_settings(settings), environment)
-    assert check.told == "also set by COMMONPLACE_TELEGRAM__TOKEN"
+    assert check.detail == "also set by COMMONPLACE_TELEGRAM__TOKEN"
     assert list(check_usage(settings, open_embedding_from_settings(settings), {"PATH": os.defpath})) == []

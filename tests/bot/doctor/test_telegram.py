@@ -36,8 +36,8 @@ async def test_a_bot_that_is_known_is_named() -> None:
     async with BotApi() as api:
         checks = await told(api.url, api.token)
         assert statuses(checks) == {"ok"}
-        assert find_check(checks, "bot").told == "@commonplace_bot"
-        assert "privacy mode is on" in find_check(checks, "groups").told
+        assert find_check(checks, "bot").detail == "@commonplace_bot"
+        assert "privacy mode is on" in find_check(checks, "groups").detail
         assert sorted(call.method for call in api.calls) == ["getMe", "getWebhookInfo"]
         assert api.token not in everything(checks)
 
@@ -45,14 +45,14 @@ async def test_a_bot_that_is_known_is_named() -> None:
 async def test_what_privacy_mode_means_is_told() -> None:
     async with BotApi() as api:
         api.bot.privacy = False
-        assert "privacy mode is off" in find_check(await told(api.url, api.token), "groups").told
+        assert "privacy mode is off" in find_check(await told(api.url, api.token), "groups").detail
 
 
 async def test_a_token_that_is_not_known_fails_with_the_mend() -> None:
     async with BotApi() as api:
         [check] = await told(api.url, "12345:wrong-token-of-nobody")
     assert (check.status, check.name) == ("fail", "token")
-    assert "@BotFather" in check.mend
+    assert "@BotFather" in check.fix
     assert "wrong-token" not in everything([check])
 
 
@@ -62,7 +62,7 @@ async def test_a_token_of_the_environment_that_can_be_none_fails(
     monkeypatch.setenv("TELEGRAM_BOT_TOKEN", "not a token")
     async with HttpProbe() as asking:
         [found] = await check(with_workspace(tmp_path), asking, Liveness(False, None, NOW))
-    assert (found.status, found.told) == ("fail", "TELEGRAM_BOT_TOKEN can be none")
+    assert (found.status, found.detail) == ("fail", "TELEGRAM_BOT_TOKEN can be none")
 
 
 async def test_a_server_that_is_none_or_not_there_fails() -> None:
@@ -74,8 +74,8 @@ async def test_a_server_that_is_none_or_not_there_fails() -> None:
     async with BotApi() as api:
         api.fail("getMe", Fault.status(404))
         [check] = await told(api.url, api.token)
-        assert "no Bot API" in check.told
-        assert check.mend == "check telegram.api_base"
+        assert "no Bot API" in check.detail
+        assert check.fix == "check telegram.api_base"
         api.fail("getMe", Fault.retry_after(7))
         [check] = await told(api.url, api.token)
         assert check.status == "warn"
@@ -85,17 +85,17 @@ async def test_a_webhook_that_is_in_the_way_of_polling_is_told_by_its_host_alone
     async with BotApi() as api:
         api.bot.inbox.webhook = Webhook("https://bot.example.org/secret/path")
         check = find_check(await told(api.url, api.token), "webhook")
-        assert (check.status, "bot.example.org" in check.told) == ("warn", True)
+        assert (check.status, "bot.example.org" in check.detail) == ("warn", True)
         assert "secret/path" not in everything([check])
-        assert "the start of the service removes it" in check.mend
-        assert "another token" in find_check(await told(api.url, api.token, alive=True), "webhook").mend
+        assert "the start of the service removes it" in check.fix
+        assert "another token" in find_check(await told(api.url, api.token, alive=True), "webhook").fix
 
 
 async def test_in_mode_webhook_what_keeps_updates_from_coming_is_told() -> None:
     mode: dict[str, Any] = {"mode": "webhook", "webhook_url": "https://bot.example.org"}
     async with BotApi() as api:
         check = find_check(await told(api.url, api.token, **mode), "webhook")
-        assert (check.status, "the start of the service sets it" in check.told) == ("ok", True)
+        assert (check.status, "the start of the service sets it" in check.detail) == ("ok", True)
         assert find_check(await told(api.url, api.token, alive=True, **mode), "webhook").status == "warn"
         await api.person(7, "Anna").say("hi")
         api.bot.inbox.webhook = Webhook(
@@ -103,21 +103,21 @@ async def test_in_mode_webhook_what_keeps_updates_from_coming_is_told() -> None:
         )
         checks = await told(api.url, api.token, alive=True, **mode)
         assert find_check(checks, "webhook").status == "ok"
-        assert "Connection refused" in find_check(checks, "delivery").told
+        assert "Connection refused" in find_check(checks, "delivery").detail
 
 
 async def test_what_waits_at_telegram_is_told() -> None:
     async with BotApi() as api:
         await api.person(7, "Anna").say("hi")
         check = find_check(await told(api.url, api.token), "waiting")
-    assert (check.status, check.told.startswith("1 updates wait")) == ("warn", True)
+    assert (check.status, check.detail.startswith("1 updates wait")) == ("warn", True)
 
 
 async def test_a_gap_of_more_than_a_day_is_told() -> None:
     async with BotApi() as api:
         long_ago = NOW - timedelta(days=3)
         check = find_check(await told(api.url, api.token, last_sign=long_ago), "gap")
-        assert (check.status, "for 3 days" in check.told) == ("warn", True)
+        assert (check.status, "for 3 days" in check.detail) == ("warn", True)
         for alive, sign in ((True, long_ago), (False, NOW - timedelta(hours=5)), (False, None)):
             checks = await told(api.url, api.token, alive=alive, last_sign=sign)
             assert "gap" not in {check.name for check in checks}

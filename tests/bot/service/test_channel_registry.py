@@ -60,5 +60,5 @@ def test_its_token_is_a_secret_and_its_people_have_its_ids(settings: Settings, t
 
 async def test_the_doctor_asks_it_too(settings: Settings) -> None:
     checks = {(check.topic, check.name): check for check in await run_checks(settings, {})}
-    assert checks["parrot", "token"].told == "set"
-    assert checks["access", "owners"].told == "parrot:polly"
+    assert checks["parrot", "token"].detail == "set"
+    assert checks["access", "owners"].detail == "parrot:polly"

@@ -150,7 +150,8 @@ async def test_a_rebuild_that_is_not_waited_for_goes_on(rpc: Rpc, site: WebClien
 async def test_models_are_told_with_their_state_and_moments(rpc: Rpc) -> None:
     (model,) = (await rpc.call("models.status"))["models"]
     assert (model["model"], model["state"], model["in_chain"]) == ("builtin/notebook", "ready", True)
-    assert (model["rests_until"], model["last_answer_at"], model["last_failure_at"]) == ("", "", "")
+    assert (model["paused_until"], model["last_answer_at"], model["last_failure_at"]) == ("", "", "")
+    assert model["rests_until"] == "", "the deprecated name"
 
 
 async def test_sessions_are_the_latest_conversations_without_a_word_of_them(
