@@ -51,8 +51,10 @@ NO_KEYS |= {
     "memory_get",
     "memory_write",
     "memory_edit",
+    "paused_until",
+    "rests_until",
 }
-"""Words with an underscore that are no settings: variables and lines of Compose, Telegram's own, tools."""
+"""Words with an underscore that are not settings: variables and lines of Compose, Telegram's own, tools, JSON."""
 CHOSEN = {"mine", "whisper", "notes"}
 """Names of providers in examples."""
 ANYTHING = "\0"

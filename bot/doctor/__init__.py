@@ -1,1 +1,1 @@
-"""`commonplace doctor`: everything that can be checked without changing anything, each with its mend."""
+"""`commonplace doctor`: checks that change nothing, each with a fix."""

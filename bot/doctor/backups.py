@@ -1,4 +1,4 @@
-"""Backups: made lately, and room for the next one."""
+"""Checks that there is a recent backup, and room for the next one."""
 
 import shutil
 from collections.abc import Iterator
@@ -11,11 +11,11 @@ from memory.listing import list_notes
 
 TOPIC = Topic("backups")
 OLD_AFTER = timedelta(days=2)
-MAKE_ONE = "commonplace backup makes one now; the service makes one each night that it runs"
+MAKE_ONE = "run: commonplace backup; the service makes a backup every night while it runs"
 
 
 def check_backups(settings: Settings, *, begun: str, now: datetime) -> Iterator[Check]:
-    """Look at the archives in .commonplace/backups; none of them is read. `begun`: as in StateCheckup."""
+    """Check the archives in .commonplace/backups without reading them. `begun`: as in `StateReport`."""
     state = settings.private_folder / "state.db"
     notes = list_notes(settings.memory_folder).notes
     if not (state.is_file() or notes):
@@ -23,34 +23,35 @@ def check_backups(settings: Settings, *, begun: str, now: datetime) -> Iterator[
         return
     latest = _latest_backup(settings)
     age = now - latest if latest else None
-    detail = f"made {format_span(max(age.total_seconds(), 0))} ago" if age is not None else "there is none"
+    detail = f"made {format_span(max(age.total_seconds(), 0))} ago" if age is not None else "none"
     if not settings.backup.keep and (age is None or age > OLD_AFTER):
-        fix = "set backup.keep, or see to backups of memory/ and .commonplace/state.db yourself"
-        yield TOPIC.warn("latest", f"{detail}; none are made by themselves (backup.keep is 0)", fix)
+        fix = "set backup.keep, or back up memory/ and .commonplace/state.db yourself"
+        yield TOPIC.warn("latest", f"{detail}; automatic backups are off (backup.keep is 0)", fix)
     elif age is None and not (begun and now - datetime.fromisoformat(begun) > OLD_AFTER):
         yield TOPIC.ok(
-            "latest", f"{detail} yet; the first is made at {settings.backup.at}, or soon after a start"
+            "latest",
+            f"{detail} yet; the service makes the first at {settings.backup.at}, or soon after it starts",
         )
     elif age is None or age > OLD_AFTER:
         yield TOPIC.warn("latest", detail, MAKE_ONE)
     else:
         yield TOPIC.ok("latest", detail)
-    # While it is made, there are a copy of state.db and the archive, and the old ones are still there.
-    # What the service has written lately stands in the journal alone.
+    # During a backup there are a copy of state.db and the archive, besides all old backups.
+    # The latest writes of the service are only in the journal.
     journal = state.with_name(f"{state.name}-wal")
     size = sum(file.stat().st_size for file in (state, journal) if file.is_file())
     needed = 2 * size + sum(note.size for note in notes)
     if settings.private_folder.is_dir():
         free = shutil.disk_usage(settings.private_folder).free
         if free < needed:
-            detail = f"the next one may need {format_size(needed)}, and {format_size(free)} are free"
-            yield TOPIC.warn("room", detail, "free some space, or lower backup.keep")
+            detail = f"the next backup may need {format_size(needed)}, but only {format_size(free)} are free"
+            yield TOPIC.warn("room", detail, "free up some space, or lower backup.keep")
         else:
-            yield TOPIC.ok("room", f"enough for the next one ({format_size(needed)} at most)")
+            yield TOPIC.ok("room", f"enough for the next backup ({format_size(needed)} at most)")
 
 
 def _latest_backup(settings: Settings) -> datetime | None:
-    """When the latest archive was made: of a night, or by hand."""
+    """Return when the latest archive was made, nightly or by hand."""
     backups = Backups(notes=settings.memory_folder, private=settings.private_folder, now=settings.now)
     found = [moment] if (moment := backups.latest_nightly()) else []
     if backups.folder.is_dir():

@@ -1,4 +1,4 @@
-"""What a check comes to: well, well but, or not; and what to do about it."""
+"""The result of a check: ok, warn or fail, with details and a fix."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from memory.redaction import remove_secrets
 Status = Literal["ok", "warn", "fail"]
 
 MAX_CHARS = 600
-"""Characters of what is told: of what others say, less is let through where it comes in."""
+"""Maximum length of a detail or fix. Texts from outside are cut shorter where they come in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,39 +20,39 @@ class Check:
     topic: str
     name: str
     status: Status
-    """`warn`: it works, but somebody should look; `fail`: it does not work as it stands."""
+    """`warn`: it works, but needs attention; `fail`: it does not work."""
     detail: str
     fix: str = ""
-    """What to do about it; "" where nothing is to be done."""
+    """What to do about it; "" for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """What several checks are about."""
+    """A group of checks."""
 
     name: str
 
     def ok(self, name: str, detail: str) -> Check:
-        """All is well."""
+        """Return a check that passed."""
         return Check(self.name, name, "ok", detail)
 
     def warn(self, name: str, detail: str, fix: str) -> Check:
-        """It works, but."""
+        """Return a check of something that works, but needs attention."""
         return Check(self.name, name, "warn", detail, fix)
 
     def fail(self, name: str, detail: str, fix: str) -> Check:
-        """It does not work as it stands."""
+        """Return a check of something that does not work."""
         return Check(self.name, name, "fail", detail, fix)
 
 
 def sanitize_checks(checks: Iterable[Check], secrets: Sequence[str]) -> list[Check]:
-    """The same without secrets and without what drives a terminal, whatever others have told us."""
+    """Return the checks without secrets and terminal control sequences."""
 
-    def tamed(text: str) -> str:
-        # Controls first: within a secret they would hide it, and then be taken away.
+    def sanitize(text: str) -> str:
+        # Controls first: inside a secret they would hide it from the redaction.
         return one_line(remove_secrets(strip_controls(text), secrets), limit=MAX_CHARS)
 
-    return [replace(check, detail=tamed(check.detail), fix=tamed(check.fix)) for check in checks]
+    return [replace(check, detail=sanitize(check.detail), fix=sanitize(check.fix)) for check in checks]
 
 
 def counted(count: int, noun: str) -> str:
@@ -61,13 +61,13 @@ def counted(count: int, noun: str) -> str:
 
 
 def format_list(names: Sequence[str], *, most: int = 5) -> str:
-    """`a, b and 3 more`."""
+    """Return `a, b and 3 more`."""
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def format_span(seconds: float) -> str:
-    """A span of time as people say it: `40 minutes`, `3 days`."""
+    """Return a duration in words: `40 minutes`, `3 days`."""
     for size, unit in ((86_400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
         if seconds >= 2 * size or (seconds >= size and unit == "minute"):
             count = int(seconds // size)
@@ -76,7 +76,7 @@ def format_span(seconds: float) -> str:
 
 
 def format_size(count: float) -> str:
-    """Bytes as people say it: `12 MB`, `3.4 GB`."""
+    """Return a size in bytes in words: `12 MB`, `3.4 GB`."""
     for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= size:
             return f"{count / size:.1f} {unit}" if count < 10 * size else f"{count / size:.0f} {unit}"

@@ -1,4 +1,4 @@
-"""Discord: whether it knows the bot, lets it connect and read, and in which servers it is."""
+"""Checks Discord: the token, the intents, the gateway and the bot's servers."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -12,23 +12,23 @@ from memory.http_responses import explain_bad_key, one_line
 TOPIC = Topic("discord")
 APPLICATION = "discord.com/developers/applications → your application"
 PORTAL = f"{APPLICATION} → Bot"
-INVITE = f"invite it: {APPLICATION} → OAuth2 → URL Generator, with bot and applications.commands"
+INVITE = f"invite the bot: {APPLICATION} → OAuth2 → URL Generator, with bot and applications.commands"
 READS_TEXT = (1 << 18) | (1 << 19)
-"""Flags of an application: GATEWAY_MESSAGE_CONTENT, and the same for bots in few servers."""
+"""Application flags GATEWAY_MESSAGE_CONTENT and GATEWAY_MESSAGE_CONTENT_LIMITED."""
 FEW_SESSIONS = 20
 AGENT = "DiscordBot (commonplace, 1)"
-"""In this form, or Discord's gatekeeper refuses it."""
+"""Discord rejects other forms of User-Agent."""
 
 
 async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> list[Check]:
-    """Ask Discord who the bot is, what it may do, and where its gateway is."""
+    """Ask Discord about the bot, its permissions, its gateway and its servers."""
     del liveness
     discord = settings.discord
     token = discord.token.get_secret_value()
     if not token:
         return [TOPIC.ok("token", "none: Discord is not configured")]
     if fault := explain_bad_key(token):
-        return [TOPIC.fail("token", f"it {fault}", f"copy it anew: {PORTAL}")]
+        return [TOPIC.fail("token", f"the token {fault}", f"copy it again: {PORTAL}")]
     base = discord.api_base.rstrip("/")
     headers = {"Authorization": f"Bot {token}", "User-Agent": AGENT}
     paths = ("/users/@me", "/applications/@me", "/gateway/bot", "/users/@me/guilds?limit=200")
@@ -37,7 +37,7 @@ async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> li
             *(asking.get(f"{base}{path}", headers) for path in paths)
         )
     except ProbeFailed as error:
-        fix = "check the network, a proxy and discord.api_base; the service goes on trying by itself"
+        fix = "check the network, the proxy and discord.api_base; the service keeps trying"
         return [TOPIC.fail("reached", str(error), fix)]
     if not me.is_success:
         return [_explain_refusal(me)]
@@ -52,11 +52,13 @@ def _explain_refusal(answered: ProbeAnswer) -> Check:
     said = answered.fields.get("message")
     words = f"{answered.status} {one_line(said)}" if isinstance(said, str) else f"{answered.status}"
     if answered.status == 401:
-        fix = f"put the one from {PORTAL} → Reset Token into discord.token: this one is mistyped or was reset"
-        return TOPIC.fail("token", f"Discord does not know it ({words})", fix)
+        fix = (
+            f"this token is mistyped or was reset: set discord.token to a new one from {PORTAL} → Reset Token"
+        )
+        return TOPIC.fail("token", f"Discord rejects it ({words})", fix)
     if answered.status == 429 or answered.status >= 500:
         return TOPIC.warn("reached", f"Discord answered {words}", "try again later")
-    return TOPIC.fail("reached", f"this is not Discord's API: it answered {words}", "check discord.api_base")
+    return TOPIC.fail("reached", f"not Discord's API: it answered {words}", "check discord.api_base")
 
 
 def _check_intents(application: ProbeAnswer) -> Iterator[Check]:
@@ -64,34 +66,34 @@ def _check_intents(application: ProbeAnswer) -> Iterator[Check]:
     if not application.is_success or not isinstance(flags, int):
         return
     if flags & READS_TEXT:
-        yield TOPIC.ok("intents", "it may read messages that do not mention it")
+        yield TOPIC.ok("intents", "the bot can read messages that do not mention it")
     else:
         yield TOPIC.warn(
             "intents",
-            "it may not read messages that do not mention it, as in its own threads",
-            f"switch on Message Content Intent: {PORTAL} → Privileged Gateway Intents",
+            "the bot cannot read messages that do not mention it, even in its own threads",
+            f"turn on Message Content Intent: {PORTAL} → Privileged Gateway Intents",
         )
 
 
 async def _check_gateway(gateway: ProbeAnswer, asking: HttpProbe) -> Check:
     url = gateway.fields.get("url")
     if not gateway.is_success or not isinstance(url, str) or not url.startswith(("ws://", "wss://")):
-        detail = f"it does not tell where to connect ({gateway.status})"
-        fix = "try again later; a proxy at discord.api_base must pass on /gateway/bot"
+        detail = f"Discord gives no gateway address ({gateway.status})"
+        fix = "try again later; a proxy at discord.api_base must forward /gateway/bot"
         return TOPIC.warn("gateway", detail, fix)
-    try:  # anything at all: a firewall may let through the one host and not the other
+    try:  # any answer will do: a firewall may block only this host
         await asking.get(f"http{url.removeprefix('ws')}")
     except ProbeFailed as error:
-        fix = "let it through in the firewall or proxy: nothing is heard without it"
+        fix = "allow it in the firewall or proxy: without it, no messages arrive"
         return TOPIC.fail("gateway", str(error), fix)
     limit = gateway.fields.get("session_start_limit")
     left = limit.get("remaining") if isinstance(limit, Mapping) else None
     if isinstance(limit, Mapping) and isinstance(left, int) and left < FEW_SESSIONS:
         after = limit.get("reset_after")
         seconds = after / 1000 if isinstance(after, int) else 0
-        detail = f"the bot may connect only {left} times more within {format_span(seconds)}"
-        return TOPIC.warn("gateway", detail, "see in the log why it connects so often; wait meanwhile")
-    return TOPIC.ok("gateway", "it can be reached")
+        detail = f"the bot can connect only {left} more times in the next {format_span(seconds)}"
+        return TOPIC.warn("gateway", detail, "see the log for why it connects so often, and wait")
+    return TOPIC.ok("gateway", "reachable")
 
 
 def _check_servers(guilds: ProbeAnswer, wanted: tuple[str, ...]) -> Iterator[Check]:
@@ -100,9 +102,9 @@ def _check_servers(guilds: ProbeAnswer, wanted: tuple[str, ...]) -> Iterator[Che
         return
     names = {str(each.get("id")): str(each.get("name")) for each in listed if isinstance(each, Mapping)}
     if not names:
-        yield TOPIC.warn("servers", "the bot is in none, so nobody can find it", INVITE)
+        yield TOPIC.warn("servers", "the bot is in no server, so nobody can find it", INVITE)
     else:
         yield TOPIC.ok("servers", f"{len(names)}: {one_line(format_list(sorted(names.values())))}")
     if missing := [each for each in wanted if each not in names]:
-        detail = f"discord.servers has {format_list(missing)}, where the bot is not"
-        yield TOPIC.warn("servers", detail, "invite it there, or correct discord.servers")
+        detail = f"discord.servers has {format_list(missing)}, but the bot is not there"
+        yield TOPIC.warn("servers", detail, "invite the bot there, or correct discord.servers")

@@ -1,4 +1,4 @@
-"""Vectors: who makes them and why, whether he answers, and whether those that are there are his."""
+"""Checks the embedding provider: which one is used and why, whether it answers, and whose vectors are stored."""
 
 import asyncio
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from memory.embeddings.unit_vectors import BYTES_PER_NUMBER
 from memory.index.sqlite_inspection import IndexInspection
 
 TOPIC = Topic("vectors")
-BY_WORDS = "until then notes are found by their words alone"
+BY_WORDS = "until then, notes are found by words only"
 
 
 async def check_embeddings(
@@ -29,9 +29,9 @@ async def check_embeddings(
     alive: bool,
     seconds: float = NETWORK_SECONDS,
 ) -> list[Check]:
-    """Ask each provider that was chosen for the vector of one word of ours, within `seconds` each.
+    """Ask each chosen provider for the vector of one word, within `seconds` each.
 
-    `alive`: whether a process of ours runs, beside which no second model is loaded into memory.
+    `alive`: whether a process of ours runs; if so, a local model is not loaded a second time.
     """
     choice, fallback = embedding.choice, embedding.fallback
     checks = [TOPIC.ok("from", choice.reason)]
@@ -75,31 +75,31 @@ async def _check_provider(
         if not is_downloaded(local.model_path, local.cache_dir):
             if local.model_path and not local.model_path.startswith("hf:"):
                 return not_usable(
-                    f"there is no file {local.model_path}",
-                    "put it there, or correct memory.embedding.local.model_path",
+                    f"{local.model_path} does not exist",
+                    "put the file there, or correct memory.embedding.local.model_path",
                 )
-            return [TOPIC.ok(name, "its model is not here yet; it is fetched at the first use")]
+            return [TOPIC.ok(name, "the model will be downloaded at first use")]
         if fault := gguf_problem(find_local_path(local.model_path, local.cache_dir)):
             return not_usable(fault, "correct memory.embedding.local.model_path")
         if alive:
-            return [TOPIC.ok(name, "its model is there; it is not loaded a second time beside what runs")]
+            return [TOPIC.ok(name, "the model is there; not loaded again, since Commonplace is running")]
     try:
         model = await _probe_model(choice)
     except EmbeddingError as error:
         if choice.unsure:
-            fix = f"set memory.embedding.provider, or leave it: {BY_WORDS}"
-            return [TOPIC.warn(name, f"the chat provider makes no vectors just now: {error}", fix)]
-        return not_usable(str(error), f"mend that, or set memory.embedding.provider to another; {BY_WORDS}")
+            fix = f"set memory.embedding.provider, or leave it as it is: {BY_WORDS}"
+            return [TOPIC.warn(name, f"the chat provider makes no vectors at the moment: {error}", fix)]
+        return not_usable(str(error), f"fix that, or choose another memory.embedding.provider; {BY_WORDS}")
     except (ImportError, ValueError, OSError) as error:
-        return not_usable(f"{choice.provider} cannot be opened: {error}", "check the proxy and its settings")
-    checks = [TOPIC.ok(name, f"it answers, with vectors of {model.dimensions} numbers")]
+        return not_usable(f"{choice.provider} cannot be used: {error}", "check the proxy and its settings")
+    checks = [TOPIC.ok(name, f"answers with vectors of {model.dimensions} dimensions")]
     if index is not None:
         checks += _check_stored(model, index)
     return checks
 
 
 async def _probe_model(choice: ProviderChoice) -> ModelId:
-    """Return which model answers. Raises EmbeddingError, and what opening raises."""
+    """Return which model answers. Raises EmbeddingError, and what opening the provider raises."""
     provider = open_provider(choice)
     if provider is None:
         return ModelId(choice.provider, "", 0)
@@ -112,7 +112,7 @@ async def _probe_model(choice: ProviderChoice) -> ModelId:
 
 
 def _check_stored(model: ModelId, index: IndexInspection) -> Iterator[Check]:
-    """Tell where what is stored was made by another model, and so is of no use."""
+    """Check whether the stored vectors were made by this model; others are useless."""
     named = [
         each
         for each in index.vectors
@@ -125,18 +125,16 @@ def _check_stored(model: ModelId, index: IndexInspection) -> Iterator[Check]:
         yield TOPIC.ok("stored", f"{fitting[0].count} of {model.model}")
     elif named:
         detail = (
-            f"{named[0].count} of an earlier {model.model}: kept if a few texts still give the same vectors"
+            f"{named[0].count} of an earlier {model.model}, kept if a few texts still give the same vectors"
         )
         yield TOPIC.ok("stored", detail)
     elif index.vectors and any(each.count for each in index.vectors):
         last = next(each for each in index.vectors if each.count)
         name, _ = split_stored_name(last.model)
         detail = (
-            f"{last.count} of {name} ({last.dimensions} numbers), none of the current model "
-            f"({model.dimensions} numbers): all will be made again, which the provider may charge for"
+            f"{last.count} of {name} ({last.dimensions} dimensions), none of the current model "
+            f"({model.dimensions} dimensions): all will be made again, which may cost money"
         )
-        yield TOPIC.warn(
-            "stored", detail, "commonplace memory index makes them; or set the former model again"
-        )
+        yield TOPIC.warn("stored", detail, "run: commonplace memory index; or go back to the former model")
     elif index.stamps:
-        yield TOPIC.ok("stored", "none yet; the service makes them, or commonplace memory index")
+        yield TOPIC.ok("stored", "none yet; the service makes them, or: commonplace memory index")

@@ -1,4 +1,4 @@
-"""The folders: there, ours to write to, with room, and on a disk that SQLite can rely on; and word of changes."""
+"""Checks the folders: they exist, are writable, have free space and suit SQLite; and that changes are noticed."""
 
 import os
 import shutil
@@ -19,18 +19,18 @@ TOPIC = Topic("folders")
 WATCHING = Topic("watching")
 
 FULL_BYTES = 20_000_000
-"""With less than that free, something will soon be refused."""
+"""With less free space than this, writes will soon fail."""
 LOW_BYTES = 500_000_000
 LOW_INODES = 1000
 ELSEWHERE = FILE_SYSTEMS_WITHOUT_EVENTS | {"glusterfs", "lustre", "beegfs", "ocfs2", "gfs2", "davfs"}
-"""On these, others on another machine may have the file too: SQLite's journal is for one machine."""
+"""File systems that several machines may share. SQLite's journal only works on one machine."""
 PASSING = {"overlay", "tmpfs", "ramfs", "aufs", "rootfs"}
-"""What lies on these is gone with the container, or with the next start."""
-LOCAL_DISK = "put .commonplace on a local disk, in a container a named volume; only memory/ may be a mount"
+"""File systems whose content is lost with the container or at the next boot."""
+LOCAL_DISK = "put .commonplace on a local disk (in a container, a named volume); only memory/ may be a mount"
 
 
 def check_folders(settings: Settings) -> Iterator[Check]:
-    """Look at workspace, notes and private folder; what is written is taken away again."""
+    """Check workspace, notes and private folder; files written for a test are deleted again."""
     workspace, notes, private = settings.workspace, settings.memory_folder, settings.private_folder
     blocked = False
     for name, folder in (("workspace", workspace), ("notes", notes), ("private", private)):
@@ -50,17 +50,17 @@ def check_folders(settings: Settings) -> Iterator[Check]:
 
 
 def check_watching(settings: Settings) -> Iterator[Check]:
-    """See whether the system tells of changes; nothing is touched below the notes."""
+    """Check whether changes are noticed, without touching the notes."""
     notes, private = settings.memory_folder, settings.private_folder
     if not settings.memory.watch.enabled:
         minutes = settings.memory.reindex.interval_minutes
         yield WATCHING.ok(
-            "notes", f"off (memory.watch.enabled); they are looked through every {minutes} minutes"
+            "notes", f"not watched (memory.watch.enabled is false); scanned every {minutes} minutes"
         )
         return
     kind = find_file_system(_nearest_existing(notes))
     if kind in FILE_SYSTEMS_WITHOUT_EVENTS or kind.startswith("fuse."):
-        detail = f"the notes lie on {kind}, which does not tell what others change: they are looked through instead"
+        detail = f"on {kind}, which does not report changes by others, so they are scanned instead"
         yield WATCHING.ok("notes", detail)
     else:
         yield from _check_events(private)
@@ -73,14 +73,14 @@ def _check_folder(name: str, folder: Path, *, must_write: bool) -> Check:
             return _check_missing(name, folder)
         if not folder.is_dir():
             return TOPIC.fail(
-                name, f"{folder} is no folder", "move it away, or set workspace to another folder"
+                name, f"{folder} is not a folder", "move it away, or set workspace to another folder"
             )
         wanted = os.R_OK | os.X_OK | (os.W_OK if must_write else 0)
         if not has_access(folder, wanted):
             return _foreign_owner(name, folder)
     except OSError as error:
         return TOPIC.fail(
-            name, f"{folder}: {disk.reason(error)}", "mend that, or set workspace to another folder"
+            name, f"{folder}: {disk.reason(error)}", "fix that, or set workspace to another folder"
         )
     return TOPIC.ok(name, str(folder))
 
@@ -90,26 +90,24 @@ def _check_missing(name: str, folder: Path) -> Check:
     if not above.is_dir() or not has_access(above, os.W_OK | os.X_OK):
         return TOPIC.fail(
             name,
-            f"{folder} is not there and cannot be made: {current_user()} may not write to {above}",
-            f"make it: mkdir -p {folder}, as a user who may, and give it to {current_user()}",
+            f"{folder} does not exist and cannot be created: {current_user()} may not write to {above}",
+            f"as a user who may, run: mkdir -p {folder}; then make {current_user()} its owner",
         )
-    return TOPIC.ok(name, f"{folder} is not there yet; it is made at the first start")
+    return TOPIC.ok(name, f"{folder} does not exist yet; the first start creates it")
 
 
 def _foreign_owner(name: str, path: Path) -> Check:
     read_only = bool(os.statvfs(path).f_flag & os.ST_RDONLY)
     if read_only:
-        return TOPIC.fail(
-            name, f"{path} lies on a read-only file system", "mount it so that it can be written to"
-        )
+        return TOPIC.fail(name, f"{path} is on a read-only file system", "mount it read-write")
     owner, user = file_owner(path), current_user()
     whose = f"it belongs to {owner}" if owner != user else "its permissions do not allow it"
     return TOPIC.fail(
         name,
         f"{user} may not read and write {path}: {whose}",
-        f"run `chown -R {user} {path}` as root, or Commonplace as {owner}"
+        f"as root, run: chown -R {user} {path}; or run Commonplace as {owner}"
         if owner != user
-        else f"chmod -R u+rwX {path}",
+        else f"run: chmod -R u+rwX {path}",
     )
 
 
@@ -122,36 +120,38 @@ def _check_private(private: Path) -> Iterator[Check]:
     for path in inside[:3]:
         if path.is_file() and path.stat().st_mode & 0o077:
             yield TOPIC.warn(
-                path.name, f"others on this machine can read the conversations in {path}", f"chmod 600 {path}"
+                path.name,
+                f"other users of this machine can read the conversations in {path}",
+                f"run: chmod 600 {path}",
             )
 
 
 def _check_room(folder: Path) -> Iterator[Check]:
     free, name = shutil.disk_usage(folder).free, "free space"
-    detail = f"{format_size(free)} on the disk of {folder}"
+    detail = f"{format_size(free)} free on the disk of {folder}"
     if free < FULL_BYTES:
-        yield TOPIC.fail(name, f"only {detail}", "free some space: nothing can be kept on a full disk")
+        yield TOPIC.fail(name, f"only {detail}", "free up some space: nothing can be saved on a full disk")
     elif free < LOW_BYTES:
-        yield TOPIC.warn(name, f"only {detail}", "free some space before it is full")
+        yield TOPIC.warn(name, f"only {detail}", "free up some space before the disk is full")
     else:
         yield TOPIC.ok(name, detail)
     numbers = os.statvfs(folder)
     if numbers.f_files and numbers.f_favail < LOW_INODES:
-        detail = f"only {numbers.f_favail} more files can be made on the disk of {folder}"
-        yield TOPIC.warn("free inodes", detail, "remove files that nobody needs")
+        detail = f"only {numbers.f_favail} more files can be created on the disk of {folder}"
+        yield TOPIC.warn("free inodes", detail, "delete files that nobody needs")
 
 
 def _check_disk(private: Path, folder: Path | None) -> Iterator[Check]:
-    """What kind of disk .commonplace is on, and whether SQLite's journal works in `folder`; None to try nothing."""
+    """Check the file system of .commonplace, and whether SQLite's WAL works in `folder`, if given."""
     kind, name = find_file_system(_nearest_existing(private)), "file system"
     if kind in ELSEWHERE or kind.startswith("fuse"):
-        detail = f".commonplace lies on {kind}, where SQLite's journal is not safe: state.db may be damaged"
+        detail = f".commonplace is on {kind}, where SQLite's WAL is not safe and state.db may get damaged"
         yield TOPIC.warn(name, detail, LOCAL_DISK)
     elif kind in PASSING:
-        detail = f".commonplace lies on {kind}: it is gone with the container or the next start"
+        detail = f".commonplace is on {kind} and will be lost with the container or at the next boot"
         yield TOPIC.warn(name, detail, LOCAL_DISK)
     else:
-        yield TOPIC.ok(name, kind or "not known on this system")
+        yield TOPIC.ok(name, kind or "unknown on this system")
     if folder is None:
         return
     try:
@@ -159,19 +159,19 @@ def _check_disk(private: Path, folder: Path | None) -> Iterator[Check]:
             fault = wal_problem(scratch / "trial.db")
     except OSError as error:
         yield TOPIC.fail(
-            "writing", f"{folder}: {disk.reason(error)}", "mend that, or set workspace to another folder"
+            "writing", f"{folder}: {disk.reason(error)}", "fix that, or set workspace to another folder"
         )
         return
     if fault:
-        yield TOPIC.fail("journal", f"SQLite cannot keep a journal in {folder}: {fault}", LOCAL_DISK)
+        yield TOPIC.fail("journal", f"SQLite's WAL does not work in {folder}: {fault}", LOCAL_DISK)
     else:
-        yield TOPIC.ok("journal", "SQLite's WAL works there")
+        yield TOPIC.ok("journal", "SQLite's WAL works")
 
 
 def wal_problem(file: Path) -> str:
-    """Why SQLite cannot write and read side by side in this folder, in its own words; "" where it can.
+    """Return why SQLite cannot read and write concurrently in this folder, "" if it can.
 
-    Raises OSError where the file cannot be written at all.
+    Raises OSError if the file cannot be written at all.
     """
     file.write_bytes(b"")
     try:
@@ -179,14 +179,14 @@ def wal_problem(file: Path) -> str:
         try:
             mode = writer.execute("PRAGMA journal_mode = WAL").get
             if mode != "wal":
-                return f"its journal mode stays {mode}"
+                return f"the journal mode stays {mode}"
             writer.execute("CREATE TABLE trial (number INTEGER); INSERT INTO trial VALUES (1)")
             reader = apsw.Connection(str(file))
             try:
                 writer.execute("BEGIN IMMEDIATE; INSERT INTO trial VALUES (2)")
                 seen: int = reader.execute("SELECT count(*) FROM trial").get
                 writer.execute("COMMIT")
-                return "" if seen == 1 else "a reader sees what is only half written"
+                return "" if seen == 1 else "a reader sees uncommitted data"
             finally:
                 reader.close()
         finally:
@@ -197,17 +197,17 @@ def wal_problem(file: Path) -> str:
 
 def _check_events(private: Path) -> Iterator[Check]:
     if not private.is_dir():
-        yield WATCHING.ok("events", "known once .commonplace is there")
+        yield WATCHING.ok("events", "checked once .commonplace exists")
         return
     try:
         with _scratch_folder(private) as scratch:
             fault = explain_missing_events(scratch, lambda: (scratch / "trial").write_bytes(b"\n"))
-    except OSError:  # told by the folders
+    except OSError:  # reported by check_folders
         return
     if fault:
-        yield WATCHING.warn("events", fault, "until then the notes are looked through every few seconds")
+        yield WATCHING.warn("events", fault, "fix that; until then, the notes are scanned every few seconds")
     else:
-        yield WATCHING.ok("events", "the system tells of changes in .commonplace")
+        yield WATCHING.ok("events", "the system reports changes in .commonplace")
 
 
 def _check_limit(notes: Path) -> Iterator[Check]:
@@ -217,17 +217,21 @@ def _check_limit(notes: Path) -> Iterator[Check]:
         return
     count = sum(1 for _ in os.walk(notes))
     if 2 * count > limit:
-        detail = f"the notes are in {count} folders, and all programs of a user together may watch {limit}"
-        yield WATCHING.warn("limit", detail, f"sysctl fs.inotify.max_user_watches={max(524_288, 4 * count)}")
+        detail = (
+            f"the notes are in {count} folders, but all programs of a user together can only watch {limit}"
+        )
+        yield WATCHING.warn(
+            "limit", detail, f"run: sysctl fs.inotify.max_user_watches={max(524_288, 4 * count)}"
+        )
 
 
 @contextmanager
 def _scratch_folder(folder: Path) -> Iterator[Path]:
-    """A folder of our own, away again at the end. Raises OSError."""
+    """Open a temporary folder, deleted at the end. Raises OSError."""
     with tempfile.TemporaryDirectory(prefix="doctor-", dir=folder, ignore_cleanup_errors=True) as made:
         yield Path(made)
 
 
 def _nearest_existing(path: Path) -> Path:
-    """The path itself, or of the folders above it the first that is there."""
+    """Return the path, or the nearest of its parents that exists."""
     return next(each for each in (path, *path.parents) if each.exists())

@@ -1,4 +1,4 @@
-"""Asking services over HTTP: one quick request each, none of which costs anything; and what their clocks show."""
+"""Sends quick, free requests to services over HTTP, and notes what their clocks say."""
 
 import asyncio
 import json
@@ -28,31 +28,31 @@ CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 8.0
 MAX_ANSWER_BYTES = 8 << 20
 MAX_HEAD_BYTES = 1 << 17
-"""Bytes: more than that is a list of models, of which no words are shown."""
+"""Larger answers are lists of models, whose text is never shown and needs no redaction."""
 
 
 class ProbeFailed(Exception):
-    """Nobody answered, and why, in a few words; may hold a secret that stood in the address."""
+    """No answer; the message says why in a few words, and may hold a secret from the URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeAnswer:
-    """What somebody answered."""
+    """An answer to a request."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes = field(repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
-    """What is blanked out of it."""
+    """Secrets to redact from the answer."""
 
     @property
     def is_success(self) -> bool:
-        """Whether it is what was asked for."""
+        """Whether the status is 2xx."""
         return 200 <= self.status < 300
 
     @property
     def document(self) -> object:
-        """Its JSON, with no secret in it; None where it is none."""
+        """The JSON document without secrets; None if the body is not JSON."""
         try:
             found = json.loads(self.body)
             return _redact_document(found, self.secrets) if len(self.body) <= MAX_HEAD_BYTES else found
@@ -61,31 +61,31 @@ class ProbeAnswer:
 
     @property
     def fields(self) -> Mapping[str, object]:
-        """Its JSON object; empty where it is none."""
+        """The JSON object; empty if the body is not one."""
         found = self.document
         return found if isinstance(found, dict) else {}
 
     @property
     def failure(self) -> HttpFailure:
-        """What it refuses, in the words of our clients."""
+        """The error as our clients see it."""
         failure = parse_failure(self.status, self.headers, self.body, now=datetime.now(UTC))
         return replace(failure, fields=parse_fields(json.dumps(self.document).encode()))
 
 
 @dataclass(frozen=True, slots=True)
 class ServerClock:
-    """What another machine's clock showed."""
+    """The clock of another machine."""
 
     host: str
     ahead: float
-    """Seconds by which ours is ahead of it."""
+    """Seconds by which our clock is ahead of it."""
 
 
 class HttpProbe:
-    """Asks, and notes the time that answers bear; an async context manager."""
+    """Sends requests and notes the Date of the answers; an async context manager."""
 
     def __init__(self, *, seconds: float = ANSWER_SECONDS, secrets: Sequence[str] = ()) -> None:
-        """`secrets` are blanked out of what comes back, before it is cut short and one of them in two."""
+        """`secrets` are redacted from answers before these are cut short, so that none is cut in two."""
         self.clocks: list[ServerClock] = []
         self._seconds = seconds
         self._secrets = tuple(secrets)
@@ -102,9 +102,9 @@ class HttpProbe:
     async def get(
         self, url: str, headers: Mapping[str, str] | None = None, *, by_proxy: bool = True
     ) -> ProbeAnswer:
-        """Ask for something; redirects are not followed. Raises NotReached.
+        """Send a GET request without following redirects. Raises ProbeFailed.
 
-        `by_proxy`: whether a proxy that the environment names is used, as the clients do.
+        `by_proxy`: whether to use the proxy that the environment names, as our clients do.
         """
         host = urlsplit(url).netloc.rpartition("@")[2]
         try:
@@ -114,7 +114,7 @@ class HttpProbe:
                     trust_env=by_proxy,
                     timeout=httpx.Timeout(self._seconds, connect=CONNECT_SECONDS),
                     headers={
-                        # Else httpx offers every packing that some library beside it can read, and we read fewer.
+                        # httpx would offer every compression that an installed library can read; we read fewer.
                         "Accept-Encoding": "identity",
                         "User-Agent": "commonplace",
                         "Accept": "application/json",
@@ -129,11 +129,11 @@ class HttpProbe:
                 body = await read_bounded(response, MAX_ANSWER_BYTES)
                 return ProbeAnswer(response.status_code, response.headers, body, self._secrets)
         except (TimeoutError, httpx.TimeoutException) as error:
-            raise ProbeFailed(f"{host} gives no answer within {self._seconds:g} s") from error
+            raise ProbeFailed(f"{host} did not answer within {self._seconds:g} s") from error
         except httpx.DecodingError as error:
-            raise ProbeFailed(f"{host} sends an answer that cannot be read") from error
+            raise ProbeFailed(f"{host} sent an answer that cannot be read") from error
         except (httpx.HTTPError, httpx.InvalidURL, ExceptionGroup, ValueError, OSError, ImportError) as error:
-            # Also a proxy or certificates of the environment that are of no use.
+            # Also for an invalid proxy or certificate file in the environment.
             said = one_line(str(error), secrets=self._secrets) or type(error).__name__
             raise ProbeFailed(f"{host} cannot be reached: {said}") from error
 

@@ -1,4 +1,4 @@
-"""The server of the index: whether it answers, has what it takes, lets us, and keeps secrets on the way."""
+"""Checks the index's server: it answers, has pgvector, grants the rights we need, and encrypts."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 TOPIC = Topic("index")
 OLDEST = 140_000
-"""Older ones are not looked after by their makers any more."""
+"""Older versions of PostgreSQL get no more updates."""
 
 
 def inspect_server(settings: "Settings") -> "ServerInspection | IndexCorrupted | IndexUnavailable":
-    """What is on the server, or why that cannot be told."""
+    """Return what is on the server, or why it cannot be read."""
     from bot.index_server import index_server
 
     try:
@@ -43,7 +43,7 @@ def check_index_server(
     alive: bool,
     now: datetime,
 ) -> Iterator[Check]:
-    """Tell of the server and of the index on it; `alive`: whether a process of ours has the workspace open."""
+    """Check the server and the index on it. `alive`: whether a process of ours has the workspace open."""
     from memory.postgres.server import check_library
 
     shown = format_url(settings.index.url.get_secret_value())
@@ -54,28 +54,28 @@ def check_index_server(
         yield TOPIC.fail("server", f"index.url is set, but {detail}", f"{fix}; or remove index.url")
         return
     if isinstance(found, IndexUnavailable):
-        fix = "mend that there, or index.url; until then notes are found without it, only slower, and nothing is lost"
+        fix = "fix the server or index.url; until then, search works without it, only slower, and nothing is lost"
         yield TOPIC.fail("server", str(found), fix)
         return
     if isinstance(found, IndexCorrupted):
-        fix = "nothing is lost: commonplace memory index --rebuild builds it anew from the notes"
+        fix = "nothing is lost; rebuild it from the notes: commonplace memory index --rebuild"
         yield TOPIC.warn("server", str(found), fix)
         return
     if found.number < OLDEST:
-        fix = "update it; 16 and 18 are tried"
+        fix = "upgrade PostgreSQL; versions 16 and 18 are tested"
         yield TOPIC.fail("server", f"{shown} is PostgreSQL {found.version}, which is too old", fix)
         return
     yield TOPIC.ok("server", f"{shown} answers: PostgreSQL {found.version}")
     yield _check_pgvector(settings, found)
     yield from _check_rights(found)
     if found.is_encrypted or found.is_local:
-        yield TOPIC.ok("encrypted", "yes" if found.is_encrypted else "no, and the server is on this machine")
+        yield TOPIC.ok("encrypted", "yes" if found.is_encrypted else "no, but the server is on this machine")
     else:
-        fix = "add ?sslmode=verify-full to index.url (or sslmode=require), and switch on ssl on the server"
-        yield TOPIC.warn("encrypted", "no: words of your notes cross the network as they are", fix)
+        fix = "add ?sslmode=verify-full (or sslmode=require) to index.url, and turn on ssl on the server"
+        yield TOPIC.warn("encrypted", "no: words from your notes cross the network in plain text", fix)
     if found.made_by_newer:
-        fix = "update this instance too"
-        yield TOPIC.fail("tables", "a newer version of Commonplace has made them", fix)
+        fix = "upgrade this instance too"
+        yield TOPIC.fail("tables", "made by a newer version of Commonplace", fix)
         return
     yield from _check_index(settings, found, alive=alive, now=now)
 
@@ -86,27 +86,27 @@ def _check_pgvector(settings: "Settings", found: "ServerInspection") -> Check:
     if found.pgvector_at_hand:
         try:
             may = can_enable_pgvector(settings)
-        except IndexUnavailable as error:  # it has gone since
-            return TOPIC.fail("pgvector", str(error), "start the server, and call doctor again")
+        except IndexUnavailable as error:  # gone since the inspection
+            return TOPIC.fail("pgvector", str(error), "start the server, then run doctor again")
         if may:
-            return TOPIC.ok("pgvector", f"{found.pgvector_at_hand}, to be switched on at the first use")
-        fix = "as a superuser, in this very database: CREATE EXTENSION vector"
-        return TOPIC.fail("pgvector", "the server has it, but this user may not switch it on", fix)
+            return TOPIC.ok("pgvector", f"{found.pgvector_at_hand}, enabled at first use")
+        fix = "as a superuser, in this database, run: CREATE EXTENSION vector"
+        return TOPIC.fail("pgvector", "installed, but this user may not enable it", fix)
     version = found.number // 10_000
     fix = (
-        f"install it on the server's machine: apt install postgresql-{version}-pgvector on Debian, "
+        f"install it on the server: apt install postgresql-{version}-pgvector on Debian, "
         f"or the Docker image pgvector/pgvector:pg{version}"
     )
-    return TOPIC.fail("pgvector", "it is not installed on the server", fix)
+    return TOPIC.fail("pgvector", "not installed on the server", fix)
 
 
 def _check_rights(found: "ServerInspection") -> Iterator[Check]:
     if not found.lets_write:
-        fix = "name all hosts in index.url and add ?target_session_attrs=read-write"
-        yield TOPIC.fail("rights", "this server is a replica and takes no changes", fix)
+        fix = "list all hosts in index.url and add ?target_session_attrs=read-write"
+        yield TOPIC.fail("rights", "this server is a read-only replica", fix)
     elif not found.may_create and found.index is None:
-        fix = "GRANT CREATE ON DATABASE … TO this user, or let it own the database"
-        yield TOPIC.fail("rights", "this user may not make tables in the database", fix)
+        fix = "GRANT CREATE ON DATABASE … TO this user, or make it the owner of the database"
+        yield TOPIC.fail("rights", "this user may not create tables in the database", fix)
     else:
         yield TOPIC.ok("rights", "sufficient")
 
@@ -118,12 +118,14 @@ def _check_index(
 
     index = found.index
     if index is None:
-        yield TOPIC.ok("tables", "none yet; commonplace memory index fills them from the notes")
+        yield TOPIC.ok("tables", "none yet; to build the index, run: commonplace memory index")
         return
     if not index.is_current:
         users = f", by {format_list(found.users)}" if found.users else ""
-        fix = "give all instances the same version and the same [memory.chunk]; one alone makes it anew by itself"
-        yield TOPIC.warn("tables", f"the index was made with other settings or another version{users}", fix)
+        fix = "give all instances the same version and the same [memory.chunk]; a single instance rebuilds it by itself"
+        yield TOPIC.warn(
+            "tables", f"the index was built with other settings or by another version{users}", fix
+        )
         return
     vectors = sum(model.count for model in index.vectors)
     held = f"{counted(len(index.stamps), 'note')} in {counted(index.chunks, 'chunk')}"
@@ -131,5 +133,5 @@ def _check_index(
     if found.users:
         yield TOPIC.ok("used by", format_list(found.users))
     if index.faults:
-        yield TOPIC.warn("not UTF-8", format_list(sorted(index.faults)), "save it as UTF-8")
+        yield TOPIC.warn("not UTF-8", format_list(sorted(index.faults)), "save these files as UTF-8")
     yield from check_age(settings, index, alive=alive, now=now)

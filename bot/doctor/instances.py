@@ -1,4 +1,4 @@
-"""Several instances on one memory: which of them does what, and whether others' workspaces can be taken over."""
+"""Checks several instances that share a memory: who holds which lease, and which workspaces can be taken over."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,36 +16,38 @@ TOPIC = Topic("instances")
 
 
 def check_instances(settings: "Settings") -> Iterator[Check]:
-    """Ask the server who holds what, and look at the folders of others; nothing without such a server."""
+    """Check the leases and the workspaces of other instances; nothing without a shared server."""
     if settings.index.url.get_secret_value():
         yield from _check_leases(settings)
         yield from _check_take_over(settings)
 
 
 def _check_leases(settings: "Settings") -> Iterator[Check]:
-    """A line for each, and one for all."""
+    """Yield one line for all leases, then one for each."""
     from bot.cluster.read_status import read_held_leases
     from bot.cluster.status import format_lease_name
     from memory.postgres.server import check_library
 
-    until_then = "until then nobody takes over from another, and whoever knows of others does not begin"
-    fix = f"as the line on the index's server says; {until_then}"
+    until_then = (
+        "until then, no instance takes over from another, and an instance that knows of others does not start"
+    )
+    fix = f"see the line about the index server; {until_then}"
     try:
         check_library()
-    except IndexUnavailable:  # told of the index, with what to do
-        yield TOPIC.fail("leases", "not known without the library for PostgreSQL", fix)
+    except IndexUnavailable:  # check_index_server reports it, with a fix
+        yield TOPIC.fail("leases", "unknown: the PostgreSQL library is missing", fix)
         return
     try:
         leases = read_held_leases(settings)
-    except ServerUnreachable:  # so is this
-        yield TOPIC.fail("leases", "not known while the index's server does not answer", fix)
+    except ServerUnreachable:  # so does it here
+        yield TOPIC.fail("leases", "unknown: the index server does not answer", fix)
         return
     except MemoryFault as error:
-        yield TOPIC.fail("leases", str(error), f"mend that: {until_then}")
+        yield TOPIC.fail("leases", str(error), f"fix that; {until_then}")
         return
     holders = sorted({each.holder for each in leases})
     yield TOPIC.ok(
-        "leases", f"{len(leases)}, of {format_list(holders)}" if leases else "no instance is running"
+        "leases", f"{len(leases)}, held by {format_list(holders)}" if leases else "no instance is running"
     )
     now = settings.now()
     for each in leases:
@@ -64,20 +66,20 @@ def _check_take_over(settings: "Settings") -> Iterator[Check]:
         if private.resolve() == settings.private_folder.resolve():
             yield TOPIC.warn(
                 name,
-                f"{folder} is this instance's own workspace: of that nothing is taken over",
-                "take it off instance.take_over, and name the workspaces of others there",
+                f"{folder} is this instance's own workspace, which it cannot take over",
+                "remove it from instance.take_over, which is for the workspaces of other instances",
             )
         elif not folder.is_dir():
             yield TOPIC.warn(
-                name, f"{folder} is not there", "mount that workspace, or take it off instance.take_over"
+                name, f"{folder} does not exist", "mount that workspace, or remove it from instance.take_over"
             )
         elif not workspace_id(private):
             yield TOPIC.warn(
                 name,
-                f"{folder} was never served with index.url",
-                "start its instance once, or take it off the list",
+                f"{folder} was never used with index.url",
+                "start its instance once, or remove it from instance.take_over",
             )
         elif wrong := foreign_notes_problem(settings.memory_folder, folder / settings.memory.path):
-            yield TOPIC.warn(name, wrong, "then its conversations can go on here")
+            yield TOPIC.warn(name, wrong, "fix that, so that its conversations can continue here")
         else:
-            yield TOPIC.ok(name, f"{folder} can be served from here")
+            yield TOPIC.ok(name, f"{folder} can be taken over")

@@ -1,4 +1,4 @@
-"""Whether a process of ours runs on a workspace, and when one last wrote something there."""
+"""Whether the service runs on a workspace, and when it last wrote there."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,17 +8,17 @@ from bot.config.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Liveness:
-    """What is known of the service, as seen from outside."""
+    """What can be seen of the service from outside."""
 
     alive: bool
-    """Whether it runs."""
+    """Whether a process of ours has the workspace open."""
     last_sign: datetime | None
-    """When it last wrote something; None where it never did."""
+    """When a file was last written; None if never."""
     now: datetime
 
 
 def last_sign_of_life(settings: Settings) -> datetime | None:
-    """When something of this workspace was last written by the program; None where there is nothing."""
+    """Return when the program last wrote to this workspace; None if never."""
     private = settings.private_folder
     names = ("state.db", "state.db-wal", "index.db", "index.db-wal")
     try:
@@ -28,6 +28,6 @@ def last_sign_of_life(settings: Settings) -> datetime | None:
             *private.glob("locks/run-*"),
         ]
         times = [file.stat().st_mtime for file in files if file.exists()]
-    except OSError:  # told by the folders
+    except OSError:  # reported by check_folders
         return None
     return datetime.fromtimestamp(max(times), UTC) if times else None

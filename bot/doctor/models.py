@@ -1,4 +1,4 @@
-"""The language models: each provider is asked for its list of models, with each key; that costs nothing."""
+"""Checks the language models by asking each provider for its list of models with each key, which is free."""
 
 import asyncio
 import re
@@ -24,26 +24,26 @@ from memory.http_responses import explain_bad_key, find_error_message, one_line
 
 TOPIC = Topic("models")
 KEYS_ASKED = 8
-"""Of one provider, at most."""
+"""Maximum number of keys that are tried for one provider."""
 OPENROUTER = "https://openrouter.ai/api/v1"
-_ADDRESS = {"openai": "it ends in its version, such as /v1", "other": "it is the host alone"}
-INSTALL_LOCAL = "install it: pip install 'commonplace[local]'"
+_ADDRESS = {"openai": "it must end in a version, such as /v1", "other": "it must not end in a version"}
+INSTALL_LOCAL = "run: pip install 'commonplace[local]'"
 
 
 @dataclass(frozen=True, slots=True)
 class NamedProvider:
-    """A provider, with the models that the settings name of it."""
+    """A provider with its models in the settings."""
 
     name: str
     provider: Provider
     models: tuple[str, ...]
-    """The provider's own names."""
+    """Names as the provider has them."""
     in_chain: bool
-    """Whether it is asked without another one failing first, or being chosen."""
+    """Whether a model of it is in models.chain."""
 
 
 def named_providers(settings: Settings, environment: Mapping[str, str]) -> list[NamedProvider]:
-    """Every provider whose models may be asked, in the order in which they are named."""
+    """Return every provider whose models may be used, in the order in which the settings name them."""
     models = settings.models
     others = (*(name for _, names in models.on_error for name in names), *models.params)
     named = tuple(dict.fromkeys((*models.chain, *others)))
@@ -66,7 +66,7 @@ async def check_models(
     *,
     seconds: float = NETWORK_SECONDS,
 ) -> list[Check]:
-    """Ask each provider once with each key, within `seconds` each, without asking any model."""
+    """Ask each provider once with each key, within `seconds` each. No model is called."""
     checks = [TOPIC.ok("chain", " → ".join(settings.models.chain))]
     named = named_providers(settings, environment)
     found = await asyncio.gather(
@@ -79,26 +79,28 @@ async def check_models(
 
 
 def check_health(health: Sequence[Health], named: Sequence[str], *, now: float) -> Iterator[Check]:
-    """Tell of models that are left to rest after failures; `named`: those of the settings, `provider/model`."""
+    """Yield a warning for each paused model. `named`: the models of the settings, as `provider/model`."""
     for each in health:
         if each.route.model in named and (each.is_open(now) or each.is_half_open(now)):
-            detail = f"{each.route.model} failed {each.failed_in_a_row} times in a row: {each.last_error}"
-            yield TOPIC.warn("resting", detail, "it is asked again by itself; /models reset does so at once")
+            detail = f"{each.route.model} is paused after {each.failed_in_a_row} failures in a row: {each.last_error}"
+            yield TOPIC.warn(
+                "resting", detail, "it will be tried again automatically, or at once after /models reset"
+            )
 
 
 async def _check_provider(named: NamedProvider, asking: HttpProbe) -> list[Check]:
     match named.provider.kind:
         case "builtin":
-            return [TOPIC.ok(named.name, "the notebook, which needs no model")]
+            return [TOPIC.ok(named.name, "the built-in notebook, which needs no model")]
         case "llama_cpp":
             return await asyncio.to_thread(lambda: [_check_gguf(named)])
     provider = named.provider
     key_fix = f"set providers.{named.name}.api_key or {provider.key_variable}"
     if provider.needs_key and not provider.keys:
-        return [_unusable_check(named, "it has no key", f"{key_fix}, or take it out of models.chain")]
+        return [_unusable_check(named, "it has no API key", f"{key_fix}, or remove it from models.chain")]
     if provider.kind != "openai" and re.search(r"/v1(beta)?$", provider.base_url):
-        detail = f"providers.{named.name}.base_url ends in a version, which is added to it again"
-        return [_unusable_check(named, detail, f"take the end away: {_ADDRESS['other']}")]
+        detail = f"providers.{named.name}.base_url ends in a version, which is added again"
+        return [_unusable_check(named, detail, "remove the version from its end")]
     keys = provider.keys[:KEYS_ASKED] or ("",)
     if checks := [check for key in keys if (check := _check_key_form(named, key))]:
         return checks
@@ -117,11 +119,13 @@ async def _check_provider(named: NamedProvider, asking: HttpProbe) -> list[Check
 def _check_key_form(named: NamedProvider, key: str) -> Check | None:
     if not (fault := explain_bad_key(key)):
         return None
-    return _unusable_check(named, f"it {fault}", f"copy the key anew into providers.{named.name}.api_key")
+    return _unusable_check(
+        named, f"its API key {fault}", f"copy the key into providers.{named.name}.api_key again"
+    )
 
 
 def _unusable_check(named: NamedProvider, detail: str, fix: str) -> Check:
-    """A failure where it is asked in any case, else a warning."""
+    """Return a failure if the provider is in the chain, else a warning."""
     return TOPIC.fail(named.name, detail, fix) if named.in_chain else TOPIC.warn(named.name, detail, fix)
 
 
@@ -130,11 +134,11 @@ def _unusable_check(named: NamedProvider, detail: str, fix: str) -> Check:
 
 @dataclass(frozen=True, slots=True)
 class _ProbeResult:
-    """What came of one request: a list of models, or an error of the kind that a model would give."""
+    """The result of one request: a list of models, or the error that a model would give."""
 
     models: tuple[str, ...] = ()
     at: str = ""
-    """The version missing from the address, with which it answered."""
+    """The version that is missing from base_url, if the request only worked with it."""
     error: ModelError | None = None
     unreached: str = ""
     has_no_list: bool = False
@@ -149,7 +153,7 @@ async def _probe(named: NamedProvider, key: str, asking: HttpProbe) -> _ProbeRes
     dialect = _dialect(named, key)
     lacks = ""
     try:
-        if provider.base_url == OPENROUTER:  # whose list of models anybody may read
+        if provider.base_url == OPENROUTER:  # whose list of models needs no key
             answered = await asking.get(f"{OPENROUTER}/key", dialect.headers)
             if answered.is_success:
                 answered = await asking.get(f"{OPENROUTER}/models", dialect.headers)
@@ -162,7 +166,7 @@ async def _probe(named: NamedProvider, key: str, asking: HttpProbe) -> _ProbeRes
     if answered.is_success:
         return _ProbeResult(_model_names(answered), at=lacks)
     if 300 <= answered.status < 400:
-        return _ProbeResult(unreached=f"it sends us elsewhere ({answered.status})")
+        return _ProbeResult(unreached=f"it redirects elsewhere ({answered.status})")
     failure = answered.failure
     kind = dialect.kind_of(failure) or kind_of_status(failure.status)
     if answered.status in (404, 405, 501) and kind is not BadKey:
@@ -210,7 +214,7 @@ def _list_of_models(provider: Provider) -> str:
 
 
 def _model_names(answered: ProbeAnswer) -> tuple[str, ...]:
-    """The names in a list of models: `data[].id`, Google's `models[].name`."""
+    """Return the names in a list of models: `data[].id`, or Google's `models[].name`."""
     rows = answered.fields.get("data") or answered.fields.get("models")
     if not isinstance(rows, list):
         return ()
@@ -221,32 +225,32 @@ def _model_names(answered: ProbeAnswer) -> tuple[str, ...]:
 # -- judging ------------------------------------------------------------------------------------------------
 
 
-def _judge(named: NamedProvider, detail: _ProbeResult, key: str, *, others_well: bool, key_fix: str) -> Check:
+def _judge(named: NamedProvider, result: _ProbeResult, key: str, *, others_well: bool, key_fix: str) -> Check:
     kind = "openai" if named.provider.kind == "openai" else "other"
-    if detail.unreached:
-        fix = f"check the network, a proxy and providers.{named.name}.base_url"
-        return _unusable_check(named, detail.unreached, fix)
-    if detail.has_no_list:
-        words = f"answers, but has no list of models there: whether the key counts is not known{key}"
+    if result.unreached:
+        fix = f"check the network, the proxy and providers.{named.name}.base_url"
+        return _unusable_check(named, result.unreached, fix)
+    if result.has_no_list:
+        words = f"answers, but has no list of models, so the API key was not checked{key}"
         return TOPIC.warn(
-            named.name, words, f"where it fails, check providers.{named.name}.base_url: {_ADDRESS[kind]}"
+            named.name, words, f"if models fail, check providers.{named.name}.base_url: {_ADDRESS[kind]}"
         )
-    if detail.error is None:
-        where = f" at {detail.at}, which is missing at the end of its base_url" if detail.at else ""
-        takes = f", and takes the key{key}" if named.provider.keys else ""
+    if result.error is None:
+        where = f" at {result.at} (missing at the end of base_url)" if result.at else ""
+        takes = f" and accepts the API key{key}" if named.provider.keys else ""
         return TOPIC.ok(named.name, f"answers{where}{takes}")
-    said = f"answered {detail.error}{key}"
-    if isinstance(detail.error, BadKey):
-        words = f"does not take the key: {said}"
+    said = f"answered {result.error}{key}"
+    if isinstance(result.error, BadKey):
+        words = f"rejects the API key: {said}"
         return (
-            TOPIC.warn(named.name, words, f"remove that key, or put another in its place: {key_fix}")
+            TOPIC.warn(named.name, words, f"remove or replace that key: {key_fix}")
             if others_well
             else _unusable_check(named, words, key_fix)
         )
-    if isinstance(detail.error, OutOfCredit):
+    if isinstance(result.error, OutOfCredit):
         return TOPIC.warn(named.name, said, "top up the account, or add another model to models.chain")
-    if isinstance(detail.error, RateLimited):
-        return TOPIC.warn(named.name, said, "nothing: wait, or add another model to models.chain")
+    if isinstance(result.error, RateLimited):
+        return TOPIC.warn(named.name, said, "wait, or add another model to models.chain")
     return TOPIC.warn(named.name, said, f"try again later; check providers.{named.name}.base_url")
 
 
@@ -254,15 +258,15 @@ def _missing_models(named: NamedProvider, listed: Sequence[str]) -> Iterator[Che
     missing = [model for model in named.models if not is_model_listed(model, listed)]
     for model in missing:
         near = get_close_matches(model, listed, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]}?" if near else f"; there are {format_list(sorted(listed), most=3)}"
-        detail = f"has no model {model} in its list{hint}"
-        fix = "correct models.chain, unless you know better: not all lists are whole"
+        hint = f"; did you mean {near[0]}?" if near else f", which has {format_list(sorted(listed), most=3)}"
+        detail = f"{model} is not in its list of models{hint}"
+        fix = "correct models.chain, unless you know that it exists: some lists are incomplete"
         get = how_to_get(f"{named.name}/{model}")
         yield TOPIC.warn(named.name, detail, f"{get}, or correct models.chain" if get else fix)
 
 
 def is_model_listed(model: str, listed: Sequence[str]) -> bool:
-    """Whether a provider's list has this model: by its name, by one with a date or a tag behind it, or without ours."""
+    """Return whether a provider lists this model; a date or tag at the end of either name is ignored."""
     plain = model.removesuffix("-latest").partition(":")[0]
     return any(name in (model, plain) or name.startswith((f"{plain}-2", f"{plain}:")) for name in listed)
 
@@ -279,26 +283,26 @@ def _check_gguf(named: NamedProvider) -> Check:
         return _unusable_check(named, fault, f"put the file there, or correct {key}")
     size, free = path.stat().st_size, _available_memory()
     if free is not None and size > free:
-        detail = f"{path.name} has {format_size(size)}, and {format_size(free)} of memory are free"
-        return TOPIC.warn(named.name, detail, "take a smaller one, or end what needs the memory")
+        detail = f"{path.name} has {format_size(size)}, but only {format_size(free)} of memory are free"
+        return TOPIC.warn(named.name, detail, "use a smaller model, or close other programs")
     return TOPIC.ok(named.name, f"{path.name}, {format_size(size)}")
 
 
 def gguf_problem(path: Path) -> str:
-    """Why a file cannot be a model; "" where it can."""
+    """Return why a file cannot be a GGUF model, "" if it can."""
     try:
         if not path.is_file():
-            return f"there is no file {path}"
+            return f"{path} does not exist"
         if not has_access(path, 4):
             return f"{path} cannot be read: permission denied"
         with path.open("rb") as file:
-            return "" if file.read(len(GGUF)) == GGUF else f"{path} is no GGUF file"
+            return "" if file.read(len(GGUF)) == GGUF else f"{path} is not a GGUF file"
     except OSError as error:
         return f"{path} cannot be read: {error.strerror}"
 
 
 def _available_memory() -> int | None:
-    """In bytes; None where the system does not tell."""
+    """Return the available memory in bytes; None if unknown."""
     try:
         for line in Path("/proc/meminfo").read_text("ascii").splitlines():
             if line.startswith("MemAvailable:"):

@@ -1,4 +1,4 @@
-"""The notes: readable, inside their folder, and indexed."""
+"""Checks the notes: they are readable and indexed."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -21,11 +21,11 @@ INDEX = Topic("index")
 
 MAX_PROBLEMS = 5
 LATE_AFTER = timedelta(minutes=5)
-"""A note that has waited for longer than that beside a service which runs was overlooked."""
+"""A note that has waited longer than this while the service runs was missed."""
 
 
 def check_notes(settings: Settings) -> Iterator[Check]:
-    """Look at every note's name and permissions."""
+    """Check every note's name, size and permissions."""
     folder = settings.memory_folder
     if not folder.is_dir():
         yield TOPIC.ok("found", "none yet")
@@ -34,39 +34,39 @@ def check_notes(settings: Settings) -> Iterator[Check]:
     problems = [(problem.path, problem.reason) for problem in listing.problems]
     for note in listing.notes:
         if note.size > NOTE_MAX_BYTES:
-            problems.append((note.path, f"it has {format_size(note.size)}, and more than 16 MB are not read"))
+            problems.append((note.path, f"it has {format_size(note.size)}; notes above 16 MB are not read"))
         elif not has_access(folder / note.path, os.R_OK):
-            problems.append((note.path, "permission denied; give the user who runs Commonplace access to it"))
+            problems.append(
+                (note.path, "permission denied; give the user that runs Commonplace access to it")
+            )
     size = sum(note.size for note in listing.notes)
     yield TOPIC.ok("found", f"{len(listing.notes)}, {format_size(size)}")
     yield from check_core_note(settings)
     for path, why in sorted(problems)[:MAX_PROBLEMS]:
-        fix = "give access to it, rename it or move it out of the folder; until then it is not found"
+        fix = "give access to it, rename it or move it elsewhere; until then, it cannot be found"
         yield TOPIC.warn("not read", f"{path}: {why}", fix)
     if len(problems) > MAX_PROBLEMS:
         more = len(problems) - MAX_PROBLEMS
-        yield TOPIC.warn("not read", f"{more} more", "`commonplace memory status` tells all of them")
+        yield TOPIC.warn("not read", f"{more} more", "run: commonplace memory status")
 
 
 def check_core_note(settings: Settings) -> Iterator[Check]:
-    """Warn if MEMORY.md is too long to be always at hand as a whole; another check says if it cannot be read."""
+    """Warn if MEMORY.md is too long to be in every conversation; another check reports if it cannot be read."""
     try:
         text = Notes(settings.memory_folder, private=settings.private_folder).load(CORE_NOTE).text
     except MemoryFault:
         return
     if is_too_long(text):
         chars, line = len(text.strip("\n")), count_visible_lines(text)
-        detail = (
-            f"{chars:,} characters, of which the first {CORE_CHARS:,} are always at hand (up to line {line})"
-        )
-        fix = "shorten it, or move what is not always needed into other notes; a search still finds it there"
+        detail = f"{chars:,} characters, but only the first {CORE_CHARS:,} (to line {line}) are in every conversation"
+        fix = "shorten it, or move what is not always needed to other notes, where a search still finds it"
         yield TOPIC.warn(CORE_NOTE, detail, fix)
 
 
 def inspect_index_of(
     settings: Settings, *, seconds: float
 ) -> IndexInspection | IndexCorrupted | IndexUnavailable | None:
-    """What is in the index, or why that cannot be told; None where there is none."""
+    """Return what is in the index, or why it cannot be read; None if there is none."""
     file = settings.private_folder / "index.db"
     try:
         if not file.is_file():
@@ -85,37 +85,35 @@ def check_note_index(
     alive: bool,
     now: datetime,
 ) -> Iterator[Check]:
-    """Tell of the index; `alive`: whether a process of ours has the workspace open just now."""
+    """Check the index. `alive`: whether a process of ours has the workspace open."""
     file = settings.private_folder / "index.db"
     match found:
         case None:
-            yield INDEX.ok("file", "none yet; it is built from the notes at the first search")
+            yield INDEX.ok("file", "none yet; the first search builds it from the notes")
         case IndexCorrupted():
-            fix = "nothing is lost: commonplace memory index --rebuild builds it anew from the notes"
+            fix = "nothing is lost; rebuild it from the notes: commonplace memory index --rebuild"
             yield INDEX.warn("file", str(found), fix)
         case IndexUnavailable():
-            fix = f"check {file} and its folder; notes are found without it too, only slower"
+            fix = f"check {file} and its folder; search works without it, only slower"
             yield INDEX.warn("file", str(found), fix)
         case IndexInspection(is_current=False):
-            yield INDEX.ok(
-                "file", "of another version or other settings; it is built anew at the next search"
-            )
+            yield INDEX.ok("file", "of another version or other settings; the next search rebuilds it")
         case IndexInspection():
             size = format_size(file.stat().st_size)
-            through = "whole" if found.looked_through else "too large to look at all of it"
+            through = "intact" if found.looked_through else "too large to check all of it"
             counts = f"{counted(len(found.stamps), 'note')} in {counted(found.chunks, 'chunk')}"
             yield INDEX.ok("file", f"{counts}, {size}, {through}")
             if found.faults:
-                fix = "save it as UTF-8"
+                fix = "save these files as UTF-8"
                 yield INDEX.warn("not UTF-8", format_list(sorted(found.faults)), fix)
             yield from check_age(settings, found, alive=alive, now=now)
 
 
 def check_age(settings: Settings, found: IndexInspection, *, alive: bool, now: datetime) -> Iterator[Check]:
-    """Whether the index holds the notes as they are."""
+    """Check whether the index holds the current notes."""
     listing = list_notes(settings.memory_folder, known=found.stamps)
     left_out = {problem.path for problem in listing.problems}
-    # One that was read very soon after a change has a stamp that no file has, and is looked at once more.
+    # A note that was read right after a change has an impossible stamp, so that it is read once more.
     fresh = [note for note in listing.notes if found.stamps.get(note.path, (0, 0, 0))[1:] != (0, 0)]
     fresh += [note for note in listing.notes if note.path not in found.stamps]
     fresh = [
@@ -130,18 +128,20 @@ def check_age(settings: Settings, found: IndexInspection, *, alive: bool, now: d
         yield INDEX.ok("up to date", f"yes, since {found.last_indexed_at or 'the beginning'}")
         return
     late = _outdated_notes(fresh, now)
-    detail = f"new or changed notes {len(fresh)}, gone {max(gone, 0)}"
+    detail = f"{len(fresh)} new or changed, {max(gone, 0)} deleted"
     if alive and late:
-        fix = "see `watching` above, or /status; commonplace memory index brings it up to date"
+        fix = "see `watching` above and /status; to update it, run: commonplace memory index"
         yield INDEX.warn(
-            "up to date", f"no, though the service runs: {detail}, such as {format_list(late, most=2)}", fix
+            "up to date",
+            f"no, although the service is running: {detail}, such as {format_list(late, most=2)}",
+            fix,
         )
     else:
-        yield INDEX.ok("up to date", f"not yet ({detail}); the next search sees to it")
+        yield INDEX.ok("up to date", f"not yet ({detail}); the next search updates it")
 
 
 def _outdated_notes(notes: Sequence[NoteStat], now: datetime) -> list[str]:
-    """Those that were last changed so long ago that a service which runs should know of them."""
+    """Return the notes that changed so long ago that a running service should have read them."""
     return [
         note.path
         for note in notes

@@ -1,21 +1,21 @@
-"""What this process may do with a file, and whose it is."""
+"""File permissions and owners, as seen by this process."""
 
 import os
 from pathlib import Path
 
 
 def has_access(path: Path, mode: int) -> bool:
-    """Whether this process may do so, as the user that it acts as; `mode` of os.R_OK, os.W_OK, os.X_OK."""
+    """Return whether this process's effective user has access; `mode`: os.R_OK, os.W_OK, os.X_OK."""
     return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 def current_user() -> str:
-    """The user that this process acts as, by name or number."""
+    """Return the effective user of this process, by name or number."""
     return _user_name(os.geteuid())
 
 
 def file_owner(path: Path) -> str:
-    """Whose a file is, by name or number; "nobody" where there is none."""
+    """Return the owner of a file, by name or number; "nobody" if there is no such file."""
     try:
         return _user_name(path.stat().st_uid)
     except OSError:

@@ -1,4 +1,4 @@
-"""Whether the user of `index.url` may switch pgvector on, where the server has it and the database has not."""
+"""Whether the user of `index.url` may enable pgvector in the database."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ _CAN_ENABLE = """
 
 
 def can_enable_pgvector(settings: "Settings") -> bool:
-    """Ask the server; raises IndexUnavailable where it cannot be asked."""
+    """Return whether the user may run CREATE EXTENSION vector. Raises IndexUnavailable."""
     from bot.index_server import index_server
 
     server = index_server(settings)

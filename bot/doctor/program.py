@@ -1,4 +1,4 @@
-"""Python, the libraries, and SQLite with its extension: what the program itself stands on."""
+"""Checks Python, the libraries, and SQLite with its extension."""
 
 import re
 import sys
@@ -15,16 +15,16 @@ from memory.index.vector_search.sqlite_vec import ExtensionMissing, load_extensi
 
 TOPIC = Topic("program")
 OLDEST_PYTHON = (3, 11)
-INSTALL_AGAIN = "install Commonplace again, in an environment of its own: pip install --upgrade commonplace"
+INSTALL_AGAIN = "reinstall Commonplace in its own environment: pip install --upgrade commonplace"
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)\)?\s*(;.*)?")
 _BOUND = re.compile(r"(>=|<|==)\s*([0-9][0-9.]*)")
 
 
 def check_program() -> Iterator[Check]:
-    """Look at what is installed; asks nobody."""
+    """Check what is installed, without network."""
     number = program_version()
-    yield TOPIC.ok("commonplace", number or "run from its source, not installed")
+    yield TOPIC.ok("commonplace", number or "running from source, not installed")
     python = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < OLDEST_PYTHON:
         yield TOPIC.fail("Python", f"{python} is too old", "install Python 3.11 or newer")
@@ -35,7 +35,7 @@ def check_program() -> Iterator[Check]:
 
 
 def _read_requirements() -> list[str]:
-    """What this version needs, as it was packaged; of a source tree, as its pyproject.toml has it."""
+    """Return the requirements of the installed package, or of pyproject.toml in a source tree."""
     try:
         return requires("commonplace") or []
     except PackageNotFoundError:
@@ -52,14 +52,14 @@ def _check_libraries(requirements: list[str]) -> Check:
     if faults:
         return TOPIC.fail("libraries", format_list(faults), INSTALL_AGAIN)
     if not requirements:
-        return TOPIC.warn("libraries", "what this version needs is not known", INSTALL_AGAIN)
-    return TOPIC.ok("libraries", "all are there, in versions that fit")
+        return TOPIC.warn("libraries", "the requirements of this version are unknown", INSTALL_AGAIN)
+    return TOPIC.ok("libraries", "all installed, in compatible versions")
 
 
 def library_problem(requirement: str) -> str:
-    """What is wrong with the installed library, by a line such as `apsw>=3.50,<4`; "" where nothing is.
+    """Return what is wrong with the library of a line such as `apsw>=3.50,<4`, "" for nothing.
 
-    What is needed only sometimes, such as for an extra, is left alone.
+    Requirements with a marker, such as of an extra, are skipped.
     """
     match = _REQUIREMENT.fullmatch(requirement)
     if match is None or match[3]:
@@ -79,12 +79,12 @@ def library_problem(requirement: str) -> str:
             "==": there[:length] == bound,
         }[sign]
         if not fits:
-            return f"{name} {installed} does not fit, it must be {sign}{wanted}"
+            return f"{name} {installed} is incompatible, it must be {sign}{wanted}"
     return ""
 
 
 def _parse_version(text: str) -> tuple[int, ...]:
-    """`3.54.1.post2` as (3, 54, 1)."""
+    """Parse `3.54.1.post2` as (3, 54, 1)."""
     found = re.match(r"[0-9]+(?:\.[0-9]+)*", text)
     return tuple(map(int, found[0].split("."))) if found else ()
 
@@ -97,17 +97,17 @@ def _check_sqlite() -> Iterator[Check]:
             db.execute("CREATE VIRTUAL TABLE words USING fts5 (text, content = '', contentless_delete = 1)")
         except apsw.Error as error:
             detail = f"SQLite has no full-text search (FTS5): {error}"
-            yield TOPIC.fail("full text", detail, f"notes cannot be found by words; {INSTALL_AGAIN}")
+            yield TOPIC.fail("full text", detail, f"notes cannot be found by words: {INSTALL_AGAIN}")
         else:
-            yield TOPIC.ok("full text", "FTS5 is there")
+            yield TOPIC.ok("full text", "FTS5 available")
         try:
             load_extension(db)
             yield TOPIC.ok("sqlite-vec", str(db.execute("SELECT vec_version()").get))
         except (ExtensionMissing, apsw.Error) as missing:
             yield TOPIC.warn(
                 "sqlite-vec",
-                f"{missing}; a single search compares vectors with numpy, more slowly",
-                "pip install --force-reinstall sqlite-vec",
+                f"{missing}; vectors are compared by numpy, more slowly",
+                "run: pip install --force-reinstall sqlite-vec",
             )
     finally:
         db.close()

@@ -1,4 +1,4 @@
-"""All checks, side by side, each within its time; what one of them stumbles over is a line of its own."""
+"""Runs all checks concurrently, each with a timeout; a check that crashes becomes a line of the report."""
 
 import asyncio
 import threading
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from memory.index.postgres.inspection import ServerInspection
 
 DISK_SECONDS = 60.0
-"""For each look at the disk; a server for files that is gone would hold it up for ever."""
+"""Timeout of each check of the disk; a file server that is gone would block it forever."""
 PAGES_SECONDS = 15.0
-"""For looking at all pages of a database."""
+"""Time limit for reading all pages of a database."""
 
 SILENT = "the disk does not answer"
 
@@ -56,13 +56,13 @@ Fallback = TypeVar("Fallback")
 
 
 async def check_broken_settings(file: Path | None, error: ConfigError) -> list[Check]:
-    """What can be checked where the settings cannot be used."""
+    """Check what can be checked without usable settings."""
     checks = list(check_file(file, error=error))
     return checks + await _guard_disk(Topic("program"), check_program)
 
 
 async def run_checks(settings: Settings, environment: Mapping[str, str]) -> list[Check]:
-    """Check everything; changes nothing, costs nothing, sends nothing of the notes. Not yet free of secrets."""
+    """Check everything, without changes, costs, or sending any notes. The result may still hold secrets."""
     now = settings.now()
     embedding = open_embedding_from_settings(settings)
     on_server = bool(settings.index.url.get_secret_value())
@@ -128,7 +128,7 @@ def _inspect_index(
 
 
 def _inspect_open_index(found: _IndexFindings) -> IndexInspection | None:
-    """The index itself, where there is one that can be looked into."""
+    """Return the index, if there is one that can be read."""
     if isinstance(found, IndexInspection):
         return found
     return None if found is None or isinstance(found, IndexCorrupted | IndexUnavailable) else found.index
@@ -143,17 +143,17 @@ def _check_breakers(settings: Settings, state: object, environment: Mapping[str,
 
 
 def _is_workspace_open(settings: Settings) -> bool:
-    """Whether any process has the workspace open."""
+    """Return whether any process has the workspace open."""
     try:
         return is_workspace_open(settings.private_folder / "locks", sweep=False)
-    except PermissionError:  # another user's: somebody has run it here, and may still
+    except PermissionError:  # another user ran Commonplace here, and may still do so
         return True
     except OSError:
         return False
 
 
 async def _close_embedding(embedding: Embedding) -> list[Check]:
-    """Let go of what was opened to know who makes the vectors; each is asked over a connection of its own."""
+    """Close the embedder that was only opened to find out which provider is used."""
     if embedding.embedder is not None:
         await embedding.embedder.close()
     return []
@@ -164,7 +164,7 @@ async def _guard_disk(topic: Topic, checks: Callable[[], Iterable[Check]]) -> li
 
 
 async def _or_if_silent(work: Callable[[], Result], *, otherwise: Fallback) -> Result | Fallback:
-    """Look at the disk; `otherwise` where that does not answer."""
+    """Return the result of `work`, or `otherwise` if the disk does not answer."""
     try:
         async with asyncio.timeout(DISK_SECONDS):
             return await run_in_daemon(work)
@@ -173,7 +173,7 @@ async def _or_if_silent(work: Callable[[], Result], *, otherwise: Fallback) -> R
 
 
 async def run_in_daemon(work: Callable[[], Result]) -> Result:
-    """Do what may wait for a disk on a thread that nobody waits for at the end of the program."""
+    """Run `work`, which may block on a disk, in a daemon thread, so that it cannot delay the program's end."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Result] = loop.create_future()
 
@@ -190,9 +190,9 @@ async def run_in_daemon(work: Callable[[], Result]) -> Result:
         error: BaseException | None = None
         try:
             result = work()
-        except BaseException as raised:  # noqa: BLE001 - told to who waits
+        except BaseException as raised:  # noqa: BLE001 - passed to the caller
             error = raised
-        with suppress(RuntimeError):  # the loop has ended: nobody wants to know any more
+        with suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(settle, result, error)
 
     threading.Thread(target=run, name="doctor", daemon=True).start()

@@ -1,4 +1,4 @@
-"""The HTTP server: its port free, or held by a service of ours that is well; and nobody else let in."""
+"""Checks the HTTP server: its port is free or held by a healthy service, and strangers cannot reach it."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -14,20 +14,20 @@ from bot.web.sockets import open_sockets
 
 TOPIC = Topic("service")
 MIN_TOKEN_CHARS = 16
-"""Letters; `openssl rand -hex 24` gives 48."""
+"""Minimum length of a token that is not easy to guess; `openssl rand -hex 24` gives 48."""
 IN_CONTAINER = (Path("/.dockerenv"), Path("/run/.containerenv"))
 
 
 async def check_service(settings: Settings, asking: HttpProbe, *, alive: bool) -> list[Check]:
-    """Ask whoever listens on the port how it fares; `alive`: whether a process has this workspace open."""
+    """Ask the port for its health. `alive`: whether a process has this workspace open."""
     server = settings.server
-    running = "a process of ours has this workspace open" if alive else "not running"
+    running = "Commonplace has this workspace open" if alive else "not running"
     checks = [TOPIC.ok("running", running)]
     if not server.enabled:
-        return [*checks, TOPIC.ok("port", "none: server.enabled is false")]
+        return [*checks, TOPIC.ok("port", "off: server.enabled is false")]
     checks += _check_exposure(server)
     if server.port == 0:
-        return [*checks, TOPIC.ok("port", "any that is free (server.port is 0)")]
+        return [*checks, TOPIC.ok("port", "any free one (server.port is 0)")]
     try:
         answered = await asking.get(
             f"http://{_local_host(server.host)}:{server.port}/healthz", by_proxy=False
@@ -42,16 +42,18 @@ async def check_service(settings: Settings, asking: HttpProbe, *, alive: bool) -
 def _check_exposure(server: ServerSettings) -> Iterator[Check]:
     token = server.token.get_secret_value().strip()
     if is_loopback(server.host):
-        yield TOPIC.ok("reach", f"{server.host}: this machine alone")
+        yield TOPIC.ok("reach", f"{server.host}: only this machine")
     elif any(mark.exists() for mark in IN_CONTAINER):
-        detail = f"{server.host} within this container: publish the port to 127.0.0.1, or put TLS before it"
+        detail = f"{server.host} inside this container: publish the port on 127.0.0.1 only, or behind a proxy with TLS"
         yield TOPIC.ok("reach", detail)
     else:
-        detail = f"{server.host}: others can reach it, and it speaks without encryption"
-        yield TOPIC.warn("reach", detail, "put a proxy with TLS before it, and set server.host to 127.0.0.1")
+        detail = f"{server.host}: other machines can reach it, without encryption"
+        yield TOPIC.warn(
+            "reach", detail, "put a proxy with TLS in front of it, and set server.host to 127.0.0.1"
+        )
     if token and len(token) < MIN_TOKEN_CHARS:
-        detail = f"server.token has {len(token)} letters, which somebody may guess"
-        yield TOPIC.warn("token", detail, "take a longer one, such as `openssl rand -hex 24` gives")
+        detail = f"server.token has only {len(token)} characters and may be guessed"
+        yield TOPIC.warn("token", detail, "use a longer one, such as the output of: openssl rand -hex 24")
 
 
 def _try_port(server: ServerSettings, why: str) -> Check:
@@ -60,8 +62,8 @@ def _try_port(server: ServerSettings, why: str) -> Check:
             each.close()
     except CannotStart as error:
         detail, _, fix = str(error).partition(": ")
-        if "is taken" in detail:
-            detail = f"{detail}, and does not tell how it fares ({why})"
+        if "is in use" in detail:
+            detail = f"{detail}, and does not answer the health check ({why})"
         return TOPIC.fail("port", detail, fix or "set server.host to an address of this machine")
     return TOPIC.ok("port", f"{server.port} is free")
 
@@ -69,18 +71,18 @@ def _try_port(server: ServerSettings, why: str) -> Check:
 def _judge(server: ServerSettings, answered: ProbeAnswer, *, alive: bool, now: datetime) -> Check:
     found = answered.fields
     if not {"status", "channels", "memory"} <= found.keys():
-        detail = f"port {server.port} of {server.host} is taken by another program"
-        return TOPIC.fail("port", detail, "set server.port to another one, or end that program")
+        detail = f"port {server.port} of {server.host} is in use by another program"
+        return TOPIC.fail("port", detail, "set server.port to another port, or stop that program")
     if found.get("role") == "standby":
         if found["status"] == "ok":
-            return TOPIC.ok("health", "the service that runs is a standby: another instance serves")
+            return TOPIC.ok("health", "the running service is a standby: another instance is active")
         if found["status"] == "degraded":
             return _check_failed_tasks(found)
-        detail = "the service that runs waits: it cannot ask the server of index.url whether another serves"
-        return TOPIC.warn("health", detail, "see to that server")
+        detail = "the running service waits: it cannot ask the server of index.url whether another instance is active"
+        return TOPIC.warn("health", detail, "check that server")
     if not alive:
-        detail = f"port {server.port} of {server.host} is taken by a Commonplace with another workspace"
-        return TOPIC.fail("port", detail, "set server.port to another one")
+        detail = f"port {server.port} of {server.host} is in use by a Commonplace with another workspace"
+        return TOPIC.fail("port", detail, "set server.port to another port")
     if found["status"] == "ok":
         return _describe_health(found, now)
     if found["status"] == "degraded":
@@ -89,25 +91,25 @@ def _judge(server: ServerSettings, answered: ProbeAnswer, *, alive: bool, now: d
     names = [str(each) for each in missing] if isinstance(missing, list) else [str(found["status"])]
     channels = found["channels"]
     states = [f"{name} {state}" for name, state in channels.items()] if isinstance(channels, Mapping) else []
-    detail = f"the service that runs lacks: {format_list(names)} ({format_list(states) or 'no channel'})"
-    return TOPIC.warn("health", detail, "the status page, or the log, says why")
+    detail = f"the running service lacks: {format_list(names)} ({format_list(states) or 'no channel'})"
+    return TOPIC.warn("health", detail, "see the status page or the log for the reason")
 
 
 def _check_failed_tasks(found: Mapping[str, object]) -> Check:
-    """Of a service of which background tasks failed: which, and whether they run again."""
+    """Describe a service with failed background tasks: which ones, and whether they run again."""
     tasks = found.get("tasks")
     states = [f"{name} ({state})" for name, state in tasks.items()] if isinstance(tasks, Mapping) else []
-    detail = f"background tasks of the service failed: {format_list(states)}"
-    return TOPIC.warn("health", detail, "nothing yet: it restarts them by itself; the log says what happened")
+    detail = f"background tasks failed: {format_list(states)}"
+    return TOPIC.warn("health", detail, "the service restarts them by itself; see the log for the reason")
 
 
 def _describe_health(found: Mapping[str, object], now: datetime) -> Check:
-    """Of a service that serves: for whom else, and without what."""
+    """Describe an active service: its index, and the instances it stands in for."""
     memory, stands_in = found["memory"], found.get("stands_in")
     if isinstance(memory, Mapping) and memory.get("status") == "degraded":
-        detail = "the service that runs cannot ask the index, and searches the files one by one"
-        return TOPIC.warn("health", detail, "see the lines on the index")
-    detail = "the service that runs is well"
+        detail = "the running service cannot reach the index, and searches the files one by one"
+        return TOPIC.warn("health", detail, "see the lines about the index")
+    detail = "the running service is healthy"
     if isinstance(stands_in, Mapping) and stands_in:
         detail += (
             f"; it stands in {format_list([_describe_takeover(*each, now) for each in stands_in.items()])}"
@@ -120,11 +122,11 @@ def _describe_takeover(channel: object, of: object, now: datetime) -> str:
     detail = f"for workspace {what.get('workspace')} on {channel}"
     try:
         return f"{detail}, since {moment_in_short(datetime.fromisoformat(str(what.get('since'))), now)}"
-    except ValueError:  # it does not know
+    except ValueError:  # unknown
         return detail
 
 
 def _local_host(host: str) -> str:
-    """Where this machine itself reaches what listens on `host`."""
+    """Return the host by which this machine reaches what listens on `host`."""
     plain = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - asked, not opened
     return f"[{plain}]" if ":" in plain else plain

@@ -1,4 +1,4 @@
-"""The settings: where they come from, who can read them, and what in them counts for nothing."""
+"""Checks the settings: where they come from, who can read them, and which have no effect."""
 
 import re
 import stat
@@ -20,48 +20,49 @@ TOPIC = Topic("settings")
 
 _SECRET = re.compile(
     r"""\b(?:token|api_keys?|webhook_secret)["']?\s*=\s*(?:\[(?:\s|#.*\n)*)?"""
-    r"""(?:"{3}|'{3}|["'])[^"'\s]"""  # a value that is not empty
-    r"""|://[^/\s"']+@"""  # a password in an address
+    r"""(?:"{3}|'{3}|["'])[^"'\s]"""  # not empty
+    r"""|://[^/\s"']+@"""  # a password in a URL
 )
 
 
 def check_file(file: Path | None, *, error: ConfigError | None = None) -> Iterator[Check]:
-    """Look at the file itself; `error`: why the settings cannot be used, in one line without secrets."""
+    """Check the settings file. `error`: why the settings cannot be used, in one line without secrets."""
     if error is not None:
-        yield TOPIC.fail("valid", str(error), "correct that; docs/settings.md has every key")
+        yield TOPIC.fail("valid", str(error), "correct that; docs/settings.md lists every key")
     if file is None:
         if error is None:
-            yield TOPIC.ok("file", "none: the defaults count (`commonplace init` writes a file)")
+            yield TOPIC.ok("file", "none, so the defaults apply (`commonplace init` writes a file)")
         return
     if error is None:
         yield TOPIC.ok("file", str(file))
     try:
         mode = file.stat().st_mode
         has_secrets = holds_secrets(file.read_bytes().decode("utf-8", "replace"))
-    except OSError:  # told as the error already
+    except OSError:  # reported as the error already
         return
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
-        yield TOPIC.warn("permissions", f"others can write to {file}", f"chmod 600 {file}")
+        yield TOPIC.warn("permissions", f"other users can write to {file}", f"run: chmod 600 {file}")
     elif mode & stat.S_IROTH and has_secrets:
         yield TOPIC.warn(
             "permissions",
-            f"everybody on this machine can read {file}, and there are secrets in it",
-            f"chmod 600 {file}, as the user who runs Commonplace; or put the secrets into the environment",
+            f"all users of this machine can read {file}, which holds secrets",
+            f"run as the user that runs Commonplace: chmod 600 {file}; or move the secrets to environment variables",
         )
     else:
         yield TOPIC.ok(
-            "permissions", "not for everybody" if not mode & stat.S_IROTH else "no secrets in the file"
+            "permissions",
+            "not readable for everybody" if not mode & stat.S_IROTH else "no secrets in the file",
         )
 
 
 def holds_secrets(text: str) -> bool:
-    """Whether a settings file has a token, a key, or a password in an address; not where it is commented out."""
+    """Return whether a settings file holds a token, key or password that is not commented out."""
     lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
     return _SECRET.search("\n".join(lines)) is not None
 
 
 def check_usage(settings: Settings, embedding: Embedding, environment: Mapping[str, str]) -> Iterator[Check]:
-    """Look at what is set: by variables, and in vain."""
+    """Check what environment variables set, and which settings have no effect."""
     variables = {name for name, value in environment.items() if value}
     variables |= read_secrets(folder).keys() if (folder := secrets_folder()) else set()
     ours = sorted(
@@ -70,18 +71,18 @@ def check_usage(settings: Settings, embedding: Embedding, environment: Mapping[s
         if name.upper().startswith(PREFIX) and name.upper() not in RESERVED_VARIABLES
     )
     if ours:
-        yield TOPIC.ok("environment", f"also set by {format_list(ours, most=8)}")
-    vain = list(unused_settings(settings, embedding, environment))
-    if vain:
+        yield TOPIC.ok("environment", f"settings also come from {format_list(ours, most=8)}")
+    unused = list(unused_settings(settings, embedding, environment))
+    if unused:
         yield TOPIC.warn(
-            "in vain", f"nothing comes of {format_list(vain, most=8)}", "remove it, or set what it is for"
+            "in vain", f"no effect: {format_list(unused, most=8)}", "remove these, or set what they depend on"
         )
 
 
 def unused_settings(
     settings: Settings, embedding: Embedding, environment: Mapping[str, str]
 ) -> Iterator[str]:
-    """Keys that are set and change nothing, each with why."""
+    """Yield keys that are set but have no effect, each with the reason."""
     yield from _unused_providers(settings, embedding, environment)
     models, memory = settings.models, settings.memory
     if not models.fallback and any(names for _, names in models.on_error):
@@ -98,12 +99,12 @@ def unused_settings(
     if settings.server.token.get_secret_value() and not settings.server.enabled:
         yield "server.token (server.enabled is false)"
     if memory.embedding.fallback != "none" and embedding.choice.provider == "none":
-        yield "memory.embedding.fallback (there is no provider to stand in for)"
+        yield "memory.embedding.fallback (there is no first provider)"
     if memory.embedding.fallback_model and memory.embedding.fallback == "none":
         yield "memory.embedding.fallback_model (memory.embedding.fallback is none)"
     chosen = (memory.embedding.provider, memory.embedding.fallback)
     if _changed_keys(memory.embedding.local) and not {"auto", "local"} & {*chosen}:
-        yield "memory.embedding.local (the provider is another one)"
+        yield "memory.embedding.local (another provider is used)"
     if "debounce_seconds" in _changed_keys(memory.watch) and not memory.watch.enabled:
         yield "memory.watch.debounce_seconds (memory.watch.enabled is false)"
     if "at" in _changed_keys(settings.backup) and not settings.backup.keep:
@@ -111,7 +112,7 @@ def unused_settings(
 
 
 def _changed_keys(section: Section) -> set[str]:
-    """The keys that are not as they come: what says the default, as in the file that `init` writes, is not set."""
+    """Return the keys whose value is not the default."""
     defaults = type(section)()
     return {name for name in section.model_fields_set if getattr(section, name) != getattr(defaults, name)}
 
@@ -130,4 +131,4 @@ def _unused_providers(
             is_section_for(each, name, section) for each in chosen if each not in ("none", "local")
         )
         if name not in used and not makes_vectors:
-            yield f"providers.{name} (no model of it is in models.chain)"
+            yield f"providers.{name} (models.chain has no model of it)"

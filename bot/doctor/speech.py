@@ -1,4 +1,4 @@
-"""Voice messages: whether somebody writes them down."""
+"""Checks the transcription of voice messages."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,11 +10,11 @@ TOPIC = Topic("speech")
 
 
 def check_speech(settings: Settings, environment: Mapping[str, str]) -> Iterator[Check]:
-    """Tell who it is; asks nobody."""
+    """Check which provider is used, without asking it."""
     provider = resolve_transcription_provider(settings.speech, settings.providers, environment)
     if provider is None:
-        yield TOPIC.ok("provider", "none: voice messages are not written down")
+        yield TOPIC.ok("provider", "none, so voice messages are not transcribed")
     elif fault := missing_key(settings, environment):
-        yield TOPIC.fail("provider", f"{provider.name} has no key", fault.partition(": ")[2])
+        yield TOPIC.fail("provider", f"{provider.name} has no API key", fault.partition(": ")[2])
     else:
         yield TOPIC.ok("provider", f"{provider.name}, {provider.model}")

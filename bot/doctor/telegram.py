@@ -1,4 +1,4 @@
-"""Telegram: whether it knows the bot, how updates come, and whether something may have been missed."""
+"""Checks Telegram: the token, how updates arrive, and whether messages may have been missed."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -14,22 +14,22 @@ from memory.http_responses import one_line
 
 TOPIC = Topic("telegram")
 UPDATE_RETENTION = timedelta(hours=24)
-"""For so long Telegram keeps what is written to a bot that does not fetch it."""
+"""How long Telegram keeps messages that the bot does not fetch."""
 
 
 async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> list[Check]:
-    """Ask Telegram who the bot is and whether a webhook is set."""
+    """Ask Telegram about the bot and its webhook."""
     telegram = settings.telegram
     token = telegram.token.get_secret_value()
     if not token:
         return [TOPIC.ok("token", "none: Telegram is not configured")]
     if fault := telegram.token_fault():
-        return [TOPIC.fail("token", f"{telegram.variable} can be none", f"it must be {fault}")]
+        return [TOPIC.fail("token", f"{telegram.variable} is invalid", f"it must be {fault}")]
     base = f"{telegram.api_base.rstrip('/')}/bot{token}"
     try:
         me, hook = await asyncio.gather(asking.get(f"{base}/getMe"), asking.get(f"{base}/getWebhookInfo"))
     except ProbeFailed as error:
-        fix = "check the network, a proxy and telegram.api_base; the service goes on trying by itself"
+        fix = "check the network, the proxy and telegram.api_base; the service keeps trying"
         return [TOPIC.fail("reached", str(error), fix)]
     about = me.fields.get("result")
     if not me.is_success or not isinstance(about, Mapping):
@@ -47,64 +47,74 @@ def _explain_refusal(answered: ProbeAnswer) -> Check:
     said = answered.fields.get("description")
     words = f"{answered.status} {one_line(said)}" if isinstance(said, str) else f"{answered.status}"
     if answered.status in (401, 404) and "ok" in answered.fields:
-        fix = "put the token that @BotFather shows (/mybots) into telegram.token: this one is mistyped or revoked"
-        return TOPIC.fail("token", f"Telegram does not know it ({words})", fix)
+        fix = (
+            "this token is mistyped or revoked: set telegram.token to the one that @BotFather shows (/mybots)"
+        )
+        return TOPIC.fail("token", f"Telegram rejects it ({words})", fix)
     if answered.status == 429 or answered.status >= 500:
         return TOPIC.warn("reached", f"Telegram answered {words}", "try again later")
-    return TOPIC.fail("reached", f"this is no Bot API: it answered {words}", "check telegram.api_base")
+    return TOPIC.fail("reached", f"not a Bot API: it answered {words}", "check telegram.api_base")
 
 
 def _check_groups(about: Mapping[str, object]) -> Iterator[Check]:
     if not about.get("can_join_groups"):
-        yield TOPIC.ok("groups", "it cannot be added to any (@BotFather: /setjoingroups)")
+        yield TOPIC.ok("groups", "the bot cannot be added to groups (@BotFather: /setjoingroups)")
     elif about.get("can_read_all_group_messages"):
         yield TOPIC.ok(
-            "groups", "privacy mode is off: it is told all that is said, and answers when it is mentioned"
+            "groups", "privacy mode is off: the bot sees every message, and answers those that mention it"
         )
     else:
-        yield TOPIC.ok("groups", "privacy mode is on: it is told what mentions it or replies to it")
+        yield TOPIC.ok(
+            "groups", "privacy mode is on: the bot sees only messages that mention it or reply to it"
+        )
 
 
 def _check_webhook(telegram: TelegramSettings, info: Mapping[str, object], *, alive: bool) -> Iterator[Check]:
     url, count = str(info.get("url") or ""), info.get("pending_update_count")
     waiting = count if isinstance(count, int) else 0
-    host = urlsplit(url).hostname or ""  # no more of it: whoever knows all of it can post there
+    host = urlsplit(url).hostname or ""  # only the host: the full URL lets anybody post there
     if telegram.mode == "polling":
         if url:
-            detail = f"a webhook is set, at {one_line(host)}: what is written goes there"
+            detail = f"a webhook is set at {one_line(host)}, so messages go there"
             yield TOPIC.warn(
                 "webhook",
                 detail,
-                "stop the other program, or give this one another token"
+                "stop the other program, or use another bot here"
                 if alive
-                else "the start of the service removes it; where another program set it, give this one another token",
+                else "the service removes it at its start; if another program set it, use another bot here",
             )
         else:
-            yield TOPIC.ok("mode", "polling, and no webhook is set")
+            yield TOPIC.ok("mode", "polling, no webhook set")
     else:
         ours = urlsplit(telegram.webhook_url).hostname or ""
         if host == ours:
-            yield TOPIC.ok("webhook", f"set, at {one_line(host)}")
+            yield TOPIC.ok("webhook", f"set at {one_line(host)}")
         elif alive:
-            detail = f"it is set at {one_line(host)}, not at {ours}" if host else "none is set"
-            yield TOPIC.warn("webhook", detail, "the service sets it again within minutes; else see the log")
+            detail = f"set at {one_line(host)}, not at {ours}" if host else "none is set"
+            yield TOPIC.warn(
+                "webhook", detail, "the service sets it again within minutes; if not, see the log"
+            )
         else:
-            yield TOPIC.ok("webhook", f"the start of the service sets it, at {ours}")
+            yield TOPIC.ok("webhook", f"the service sets it at its start, at {ours}")
         if waiting and (error := info.get("last_error_message")):
-            fix = "look after the proxy, its certificate and the name, or set telegram.mode to polling"
-            yield TOPIC.warn("delivery", f"Telegram does not get through to it: {one_line(str(error))}", fix)
+            fix = "check the proxy, its certificate and the host name, or set telegram.mode to polling"
+            yield TOPIC.warn("delivery", f"Telegram cannot reach it: {one_line(str(error))}", fix)
     if waiting and not alive:
-        detail = f"{waiting} updates wait at Telegram, which keeps them for 24 hours"
+        detail = f"{_count_updates(waiting)} waiting at Telegram, which keeps them for 24 hours"
         yield TOPIC.warn("waiting", detail, "start the service (commonplace run)")
     elif waiting:
-        yield TOPIC.ok("waiting", f"{waiting} updates on their way")
+        yield TOPIC.ok("waiting", f"{_count_updates(waiting)} on the way")
+
+
+def _count_updates(count: int) -> str:
+    return "1 update is" if count == 1 else f"{count} updates are"
 
 
 def _check_gap(*, alive: bool, last_sign: datetime | None, now: datetime) -> Iterator[Check]:
     if alive or last_sign is None or now - last_sign <= UPDATE_RETENTION:
         return
     detail = (
-        f"the service seems not to have run for {format_span((now - last_sign).total_seconds())}: of what was written "
-        "to the bot, Telegram has kept the last 24 hours only"
+        f"the service has not run for about {format_span((now - last_sign).total_seconds())}, but Telegram keeps "
+        "messages for only 24 hours"
     )
-    yield TOPIC.warn("gap", detail, "start it, and ask people to write again what has no answer")
+    yield TOPIC.warn("gap", detail, "start it, and ask people to send unanswered messages again")

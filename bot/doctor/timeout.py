@@ -1,4 +1,4 @@
-"""A time limit for each check, so that one slow service does not keep the others from being checked."""
+"""A timeout for each check, so that one slow service does not block the others."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -7,15 +7,15 @@ from bot.doctor.check import Check, Topic
 from memory.disk import reason
 
 NETWORK_SECONDS = 10.0
-"""For each service that is asked; all of them are asked at the same time."""
+"""Timeout for each service; all are asked at the same time."""
 
 
 async def run_with_timeout(
     topic: Topic, checks: Awaitable[list[Check]], *, name: str = "", seconds: float = NETWORK_SECONDS
 ) -> list[Check]:
-    """Return what the checks found within `seconds`; if they fail or take longer, one check that says so.
+    """Return the checks, or one check that says so if they raise or take more than `seconds`.
 
-    `name`: the service that is asked, for that check.
+    `name`: the name of that check, such as of the service that was asked.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -25,8 +25,8 @@ async def run_with_timeout(
         return [topic.warn(name or "time", detail, "try again; check the network, or the disk")]
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
-        fix = "mend that; see also the lines about folders"
+        fix = "fix that; see also the lines about folders"
         return [topic.fail(name or "disk", f"{reason(error)}{place}", fix)]
-    except Exception as error:  # noqa: BLE001 - the others are still worth telling
-        detail = f"this check broke: {type(error).__name__}: {error}"
+    except Exception as error:  # noqa: BLE001 - the other checks still matter
+        detail = f"this check crashed: {type(error).__name__}: {error}"
         return [topic.fail(name or "bug", detail, "please report it")]

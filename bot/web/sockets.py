@@ -21,7 +21,7 @@ def open_sockets(server: "ServerSettings") -> list[socket.socket]:
         )
     except OSError as error:
         raise CannotStart(
-            f"server.host is {server.host}, which is no address: {error.strerror or error}"
+            f"server.host is {server.host}, which is not an address: {error.strerror or error}"
         ) from error
     opened: list[socket.socket] = []
     absent: OSError | None = None
@@ -36,17 +36,17 @@ def open_sockets(server: "ServerSettings") -> list[socket.socket]:
                 each.close()
             taken = error.errno == errno.EADDRINUSE
             reason = (
-                "is taken, perhaps by another Commonplace (then commonplace chat talks beside it)"
+                "is in use, perhaps by another Commonplace (commonplace chat works beside it)"
                 if taken
                 else f"cannot be opened ({error.strerror})"
             )
             raise CannotStart(
-                f"port {server.port} of {server.host} {reason}: set server.port to another one, "
+                f"port {server.port} of {server.host} {reason}: set server.port to another port, "
                 "or server.enabled to false"
             ) from error
     if not opened:
         raise CannotStart(
-            f"server.host is {server.host}, which is no address of this machine; set it to one, such as 127.0.0.1"
+            f"server.host is {server.host}, which is not an address of this machine; set it to one, such as 127.0.0.1"
         ) from absent
     return opened
 

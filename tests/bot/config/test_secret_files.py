@@ -161,7 +161,7 @@ def test_the_doctor_names_what_is_set_by_files(secrets: Path) -> None:
     put(secrets, COMMONPLACE_SERVER__TOKEN="s3cret-and-long-enough", OPENAI_API_KEY="s3cret")
     settings = load_settings()
     [check] = check_usage(settings, open_embedding_from_settings(settings), {})
-    assert check.detail == "also set by COMMONPLACE_SERVER__TOKEN"
+    assert check.detail == "settings also come from COMMONPLACE_SERVER__TOKEN"
 
 
 @pytest.mark.thorough

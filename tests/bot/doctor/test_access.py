@@ -31,11 +31,11 @@ def test_with_an_owner_all_is_well() -> None:
         ("discord:123456789012345678", ""),
         ("discord:123456789012345678/@223456789012345678", ""),
         ("Telegram:42", "write telegram"),
-        ("telgram:42", "there are the channels"),
-        ("telegram:042", "begins with 0"),
+        ("telgram:42", "the channels are"),
+        ("telegram:042", "begin with 0"),
         ("telegram:123456", "the bot itself"),
         ("discord:9876", "too short"),
-        ("terminal:owner", "in any case"),
+        ("terminal:owner", "always the owner"),
     ],
 )
 def test_entries_that_match_nobody_are_told(entry: str, fault: str) -> None:
@@ -52,7 +52,7 @@ def test_entries_that_match_nobody_are_told(entry: str, fault: str) -> None:
             "no channel",
             "discord is not configured",
         ),
-        ({"owners": ["telegram:42", "telegram:-100"]}, "group", "all who may write in its name"),
+        ({"owners": ["telegram:42", "telegram:-100"]}, "group", "everybody who can post as the group"),
         ({"owners": ["telegram:42"], "allow": ["telegram:*"]}, "everybody", "telegram:*"),
         (
             {"owners": ["telegram:42"], "allow": ["telegram:7"], "guests": ["telegram:7"]},

@@ -26,7 +26,7 @@ def test_none_at_all_is_told_once_there_should_be_one(tmp_path: Path, begun: str
     settings = with_workspace(tmp_path)
     (settings.memory_folder / "a.md").write_text("x")
     check = find_check(check_backups(settings, begun=begun, now=NOW), "latest")
-    assert (check.status, check.detail.startswith("there is none")) == (status, True)
+    assert (check.status, check.detail.startswith("none")) == (status, True)
 
 
 def test_the_latest_is_told_by_its_age(tmp_path: Path) -> None:
@@ -61,4 +61,7 @@ def test_too_little_room_for_the_next_one_is_told(tmp_path: Path, monkeypatch: p
     assert find_check(check_backups(settings, begun="", now=NOW), "room").status == "ok"
     monkeypatch.setattr("bot.doctor.backups.shutil.disk_usage", lambda _: type("Usage", (), {"free": 1000}))
     check = find_check(check_backups(settings, begun="", now=NOW), "room")
-    assert (check.status, check.detail) == ("warn", "the next one may need 5.0 kB, and 1.0 kB are free")
+    assert (check.status, check.detail) == (
+        "warn",
+        "the next backup may need 5.0 kB, but only 1.0 kB are free",
+    )

@@ -114,7 +114,7 @@ async def test_a_state_of_an_older_version_is_brought_up_to_date_by_the_next_sta
     version(settings, 3)
     checks = checks_of(settings)
     assert statuses(checks) == {"ok"}
-    assert find_check(checks, "format").detail.startswith("format 3;")
+    assert find_check(checks, "format").detail.startswith("version 3;")
 
 
 def version(settings: Settings, number: int) -> None:
@@ -137,14 +137,14 @@ async def test_messages_that_wait_are_told_with_what_they_wait_for(tmp_path: Pat
     await filled(settings, message(1), message(2))
     check = find_check(checks_of(settings), "waiting")
     assert (check.status, "commonplace run" in check.fix) == ("warn", True)
-    assert "without an answer: terminal 2" in check.detail
+    assert "unanswered: terminal 2" in check.detail
     assert find_check(checks_of(settings, alive=True), "waiting").status == "ok"
     in_hours = datetime.now(UTC) + timedelta(hours=3, minutes=5)  # they came in just now, later than NOW
     later = find_check(checks_of(settings, alive=True, now=in_hours), "waiting")
-    assert (later.status, later.detail.endswith("the oldest for 3 hours")) == ("warn", True)
+    assert (later.status, later.detail.endswith("the oldest has waited 3 hours")) == ("warn", True)
     await filled(settings, message(3, "telegram"))
     check = find_check(checks_of(settings, alive=True), "waiting")
-    assert check.fix == "it waits for telegram: set telegram.token again, and it is delivered"
+    assert check.fix == "set telegram.token again to have these delivered on telegram"
     assert "private" not in everything(checks_of(settings))
 
 
@@ -156,7 +156,7 @@ async def test_what_could_not_be_read_is_told(tmp_path: Path) -> None:
         await state.change(lambda db: channels.save_unread(db, unread))
         await state.change(lambda db: db.execute("UPDATE inbox SET payload = '{'"))
     checks = checks_of(settings)
-    assert find_check(checks, "set aside").detail == "what came and could not be read was kept: telegram 1"
+    assert find_check(checks, "set aside").detail == "messages that could not be read were kept: telegram 1"
     assert find_check(checks, "unreadable").detail.startswith("1 message")
     assert {find_check(checks, name).status for name in ("set aside", "unreadable")} == {"warn"}
 
@@ -165,7 +165,7 @@ def test_a_restore_that_broke_off_fails(tmp_path: Path) -> None:
     settings = with_workspace(tmp_path)
     (settings.private_folder / "restore.json").write_text("{}")
     check = find_check(checks_of(settings), "restore")
-    assert (check.status, check.fix) == ("fail", "commonplace restore FILE")
+    assert (check.status, check.fix) == ("fail", "run: commonplace restore FILE")
 
 
 @pytest.mark.thorough

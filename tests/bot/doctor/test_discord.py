@@ -31,7 +31,7 @@ async def test_a_bot_that_is_known_is_told_with_its_servers() -> None:
         checks = await told(api.api_base, api.token)
         assert statuses(checks) == {"ok"}
         assert find_check(checks, "servers").detail == "1: Home"
-        assert "may read" in find_check(checks, "intents").detail
+        assert "can read" in find_check(checks, "intents").detail
         assert {call.method for call in api.calls} == {"GET"}
         assert api.token not in everything(checks)
 
@@ -55,12 +55,12 @@ async def test_a_missing_intent_is_told_with_the_mend() -> None:
 async def test_a_bot_in_no_server_or_not_in_the_one_that_is_meant_is_told() -> None:
     async with DiscordApi() as api:
         check = find_check(await told(api.api_base, api.token), "servers")
-        assert (check.status, "invite it" in check.fix) == ("warn", True)
+        assert (check.status, "invite the bot" in check.fix) == ("warn", True)
         home = api.guild("Home", api.person("anna"))
         checks = await told(api.api_base, api.token, servers=[str(home.id), "99"])
         assert [(check.status, check.detail) for check in checks if check.name == "servers"] == [
             ("ok", "1: Home"),
-            ("warn", "discord.servers has 99, where the bot is not"),
+            ("warn", "discord.servers has 99, but the bot is not there"),
         ]
 
 
@@ -68,7 +68,7 @@ async def test_sessions_that_are_nearly_used_up_are_told() -> None:
     async with DiscordApi() as api:
         api.bot.starts_left = 3
         check = find_check(await told(api.api_base, api.token), "gateway")
-    assert (check.status, "only 3 times more within 4 hours" in check.detail) == ("warn", True)
+    assert (check.status, "only 3 more times in the next 4 hours" in check.detail) == ("warn", True)
 
 
 async def test_a_gateway_that_a_firewall_keeps_away_fails() -> None:

@@ -44,7 +44,7 @@ async def test_a_provider_is_asked_for_the_vector_of_one_word_of_ours() -> None:
         section = {"provider": "openai", "base_url": server.base_url("openai"), "api_key": KEY}
         checks = await told(section, indexed())
         assert statuses(checks) == {"ok"}
-        assert find_check(checks, "answer").detail == "it answers, with vectors of 1536 numbers"
+        assert find_check(checks, "answer").detail == "answers with vectors of 1536 dimensions"
         assert [asked.texts for asked in server.requests] == [("commonplace",)]
 
 
@@ -54,7 +54,7 @@ async def test_a_key_that_is_refused_fails_where_the_provider_was_set() -> None:
         check = find_check(await told(section), "answer")
     assert check.status == "fail"
     assert "401" in check.detail
-    assert "by their words alone" in check.fix
+    assert "by words only" in check.fix
     assert "wrong-key-123" not in everything([check])
 
 
@@ -99,13 +99,13 @@ async def test_vectors_of_another_model_are_told_before_they_are_paid_for_again(
         before = ModelVectors("openai", "text-embedding-3-small", 1536, 12)
         check = find_check(await told(section, indexed(before)), "stored")
         assert check.status == "ok"
-        assert check.detail.startswith("12 of an earlier text-embedding-3-small: kept if")
+        assert check.detail.startswith("12 of an earlier text-embedding-3-small, kept if")
         shorter = ModelVectors("openai", "text-embedding-3-small", 512, 12)
         other = ModelVectors("gemini", "gemini-embedding-001", 768, 12)
         for stored in (shorter, other):
             check = find_check(await told(section, indexed(stored)), "stored")
             assert check.status == "warn"
-            assert f"({stored.dimensions} numbers)" in check.detail
+            assert f"({stored.dimensions} dimensions)" in check.detail
             assert "will be made again" in check.detail
 
 
@@ -127,7 +127,7 @@ async def test_a_local_model_is_never_fetched(
     monkeypatch.setattr("bot.doctor.embeddings.find_spec", lambda _: object())
     local = {"model_path": "hf:a/b/c.gguf", "cache_dir": str(tmp_path)}
     checks = await told({"provider": "local", "local": local}, alive=alive)
-    assert find_check(checks, "answer").detail.startswith("its model is not here yet")
+    assert find_check(checks, "answer").detail.startswith("the model will be downloaded")
     local["model_path"] = str(tmp_path / "gone.gguf")
     checks = await told({"provider": "local", "local": local}, alive=alive)
     assert find_check(checks, "answer").status == "fail"
@@ -141,7 +141,7 @@ async def test_beside_what_runs_no_second_model_is_loaded(
     file = tmp_path / "model.gguf"
     file.write_bytes(b"GGUF no more of it")
     checks = await told({"provider": "local", "local": {"model_path": str(file)}}, alive=True)
-    assert "not loaded a second time" in find_check(checks, "answer").detail
+    assert "not loaded again" in find_check(checks, "answer").detail
 
 
 async def test_without_the_library_the_mend_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

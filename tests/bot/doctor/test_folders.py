@@ -34,7 +34,7 @@ def test_a_workspace_that_is_well_is_left_as_it_is(tmp_path: Path) -> None:
 def test_what_is_not_there_yet_is_not_made(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     checks = [*check_folders(settings), *check_watching(settings)]
-    assert "made at the first start" in find_check(checks, "notes").detail
+    assert "the first start creates it" in find_check(checks, "notes").detail
     assert tree(tmp_path) == ["config.toml"]
 
 
@@ -43,7 +43,7 @@ def test_a_file_in_the_place_of_a_folder_fails(tmp_path: Path) -> None:
     settings.workspace.mkdir()
     settings.memory_folder.write_text("")
     check = find_check(check_folders(settings), "notes")
-    assert (check.status, check.detail) == ("fail", f"{settings.memory_folder} is no folder")
+    assert (check.status, check.detail) == ("fail", f"{settings.memory_folder} is not a folder")
 
 
 def test_folders_that_are_not_ours_fail_with_whose_they_are(open_folder: Path) -> None:
@@ -89,7 +89,7 @@ def test_conversations_that_others_can_read_are_told(tmp_path: Path) -> None:
     file.write_bytes(b"")
     file.chmod(0o644)
     check = find_check(check_folders(settings), "state.db")
-    assert (check.status, check.fix) == ("warn", f"chmod 600 {file}")
+    assert (check.status, check.fix) == ("warn", f"run: chmod 600 {file}")
 
 
 @pytest.mark.parametrize(("free", "status"), [(1_000_000, "fail"), (100_000_000, "warn"), (5e9, "ok")])
@@ -154,4 +154,4 @@ def test_notes_on_a_mount_without_events_are_looked_through(
     monkeypatch.setattr("bot.doctor.folders.find_file_system", lambda _: "virtiofs")
     assert "virtiofs" in find_check(check_watching(with_workspace(tmp_path)), "notes").detail
     off = with_workspace(tmp_path, "[memory.watch]\nenabled = false\n")
-    assert find_check(check_watching(off), "notes").detail.startswith("off")
+    assert find_check(check_watching(off), "notes").detail.startswith("not watched")

@@ -41,7 +41,7 @@ def test_a_server_that_is_well_is_told_before_and_after_it_is_filled(tmp_path: P
     found = checks(settings)
     assert statuses(found) == {"ok"}
     assert "PostgreSQL 18" in find_check(found, "server").detail
-    assert "to be switched on" in find_check(found, "pgvector").detail
+    assert "enabled at first use" in find_check(found, "pgvector").detail
     assert "none yet" in find_check(found, "tables").detail
     index(settings)
     found = checks(settings)
@@ -49,7 +49,7 @@ def test_a_server_that_is_well_is_told_before_and_after_it_is_filled(tmp_path: P
     assert find_check(found, "pgvector").detail.startswith("0.")
     assert find_check(found, "tables").detail.startswith("1 note in 1 chunk, 0 vectors")
     assert find_check(found, "used by").detail == "kitchen"
-    assert find_check(found, "encrypted").detail == "no, and the server is on this machine"
+    assert find_check(found, "encrypted").detail == "no, but the server is on this machine"
 
 
 def test_looking_changes_nothing(tmp_path: Path, database: str, postgres: PostgresServer) -> None:

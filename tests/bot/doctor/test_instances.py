@@ -37,7 +37,7 @@ async def test_it_tells_who_has_what_and_changes_nothing(tmp_path: Path, databas
     async with Leases(server, instance=load_instance(private, name="attic"), private=private) as held:
         await asyncio.wait_for(held.want("channel:telegram:3fa8b1c2").wait_until_held(), 10)
         await asyncio.wait_for(held.want("job:backup").wait_until_held(), 10)
-        assert await leases() == "2, of attic"
+        assert await leases() == "2, held by attic"
         first, second = await asyncio.to_thread(lines, tmp_path, database)
     server.close()
     assert re.fullmatch(
@@ -55,7 +55,7 @@ def lines(folder: Path, url: str) -> list[str]:
 def test_a_server_that_is_away_is_told_without_its_password(tmp_path: Path) -> None:
     check = find_check(examined(tmp_path, "postgresql://me:s3cret@127.0.0.1:9/db"), "leases")
     assert check.status == "fail"
-    assert check.detail == "not known while the index's server does not answer"
+    assert check.detail == "unknown: the index server does not answer"
     assert "s3cret" not in check.detail
 
 
@@ -83,9 +83,9 @@ def test_each_workspace_that_is_to_be_taken_over_is_looked_at(tmp_path: Path) ->
             examined(tmp_path, "postgresql://127.0.0.1:9/db", take_over=folders), f"take over {name}"
         )
 
-    assert (found("cellar").status, found("cellar").detail) == ("ok", f"{cellar} can be served from here")
-    assert "was never served" in found("new").detail
-    assert "is not there" in found("missing").detail
+    assert (found("cellar").status, found("cellar").detail) == ("ok", f"{cellar} can be taken over")
+    assert "was never used" in found("new").detail
+    assert "does not exist" in found("missing").detail
     (cellar / "memory").unlink()
     (cellar / "memory").mkdir()
     (tmp_path / "workspace" / "memory" / "MEMORY.md").write_text("# Memory\n")

@@ -56,8 +56,10 @@ def test_a_core_note_that_is_not_at_hand_whole_is_told_of_with_the_mend(tmp_path
     core.write_text("- A fact that everybody should know.\n" * 300)
     check = find_check(list(check_notes(settings)), "MEMORY.md")
     assert check.status == "warn"
-    assert check.detail == "11,099 characters, of which the first 6,000 are always at hand (up to line 162)"
-    assert "move what is not always needed into other notes" in check.fix
+    assert (
+        check.detail == "11,099 characters, but only the first 6,000 (to line 162) are in every conversation"
+    )
+    assert "move what is not always needed to other notes" in check.fix
     core.write_text("- A fact.\n")
     assert statuses(check_notes(settings)) == {"ok"}
 
@@ -84,7 +86,7 @@ def test_what_is_not_read_is_told_with_its_name_and_the_mend(tmp_path: Path) -> 
         ("out.md", "leads out of the memory folder"),
         ("nowhere.md", "leads nowhere"),
         ("aux.md", "Windows"),
-        ("huge.md", "more than 16 MB"),
+        ("huge.md", "above 16 MB"),
     ):
         assert f"{name}: " in told
         assert why in told
@@ -111,7 +113,7 @@ def test_an_index_is_looked_at_and_not_touched(tmp_path: Path) -> None:
     checks = index_checks(settings, now=NOW + timedelta(hours=1))
     assert statuses(checks) == {"ok"}
     assert find_check(checks, "file").detail.startswith("1 note in 1 chunk, ")
-    assert find_check(checks, "file").detail.endswith(", whole")
+    assert find_check(checks, "file").detail.endswith(", intact")
     assert {path: path.read_bytes() for path in settings.private_folder.glob("index.db*")} == before
 
 
@@ -129,7 +131,7 @@ def test_what_is_not_indexed_yet_is_well_until_a_service_should_have_seen_it(tmp
     assert "commonplace memory index" in check.fix
     index(settings)
     (settings.memory_folder / "house.md").unlink()
-    assert "gone 1" in find_check(index_checks(settings), "up to date").detail
+    assert "1 deleted" in find_check(index_checks(settings), "up to date").detail
 
 
 def test_a_damaged_index_is_told_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -150,7 +152,7 @@ def test_an_index_of_other_settings_is_said_to_be_built_anew(tmp_path: Path) -> 
     noted(tmp_path)
     settings = with_workspace(tmp_path, "[memory.chunk]\ntarget_tokens = 300\n")
     [check] = index_checks(settings)
-    assert (check.status, "built anew" in check.detail) == ("ok", True)
+    assert (check.status, "rebuilds it" in check.detail) == ("ok", True)
 
 
 def test_notes_in_a_foreign_encoding_are_told(tmp_path: Path) -> None:

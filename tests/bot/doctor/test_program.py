@@ -27,10 +27,10 @@ def test_every_library_that_this_version_needs_is_looked_for() -> None:
         ("no-such-library>=1", "no-such-library is not installed"),
         ("no-such-library>=1; extra == 'local'", ""),
         ("apsw>=3.50", ""),
-        ("apsw>=999", "apsw {} does not fit, it must be >=999"),
-        ("apsw>=3.50,<3.51", "apsw {} does not fit, it must be <3.51"),
+        ("apsw>=999", "apsw {} is incompatible, it must be >=999"),
+        ("apsw>=3.50,<3.51", "apsw {} is incompatible, it must be <3.51"),
         ("apsw (>=3.50,<4)", ""),
-        ("httpx[http2]==0.1", "httpx {} does not fit, it must be ==0.1"),
+        ("httpx[http2]==0.1", "httpx {} is incompatible, it must be ==0.1"),
         ("???", ""),
     ],
 )
@@ -53,4 +53,4 @@ def test_without_sqlite_vec_it_is_told_what_takes_its_place(monkeypatch: pytest.
     assert check.status == "warn"
     assert "not installed" in check.detail
     assert "numpy" in check.detail
-    assert check.fix.startswith("pip install")
+    assert check.fix.startswith("run: pip install")

@@ -24,7 +24,7 @@ async def test_a_check_that_breaks_or_takes_too_long_is_a_line_of_its_own() -> N
         return []
 
     [check] = await run_with_timeout(Topic("x"), broken(), seconds=5)
-    assert (check.topic, check.status, check.detail) == ("x", "fail", "this check broke: ValueError: a bug")
+    assert (check.topic, check.status, check.detail) == ("x", "fail", "this check crashed: ValueError: a bug")
     [check] = await run_with_timeout(Topic("x"), refused(), seconds=5)
     assert check.detail.startswith("permission denied")
     assert check.detail.endswith("(/x)")
@@ -72,7 +72,7 @@ async def test_who_has_the_workspace_open_is_seen_and_what_the_dead_have_left_st
     locks = settings.private_folder / "locks"
     with ProcessLock(locks):
         running = find_check(await run_checks(settings, {}), "running")
-        assert running.detail == "a process of ours has this workspace open"
+        assert running.detail == "Commonplace has this workspace open"
     dead = locks / "run-0123456789abcdef.lock"
     dead.write_bytes(b"")
     assert find_check(await run_checks(settings, {}), "running").detail == "not running"

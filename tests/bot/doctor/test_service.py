@@ -57,11 +57,11 @@ async def test_a_free_port_is_well_and_free_afterwards() -> None:
 
 async def test_our_own_service_is_asked_how_it_fares() -> None:
     async with listening(WELL) as port:
-        assert find_check(await told(port, alive=True), "health").detail == "the service that runs is well"
+        assert find_check(await told(port, alive=True), "health").detail == "the running service is healthy"
     async with listening(ILL, status=503) as port:
         check = find_check(await told(port, alive=True), "health")
     assert check.status == "warn"
-    assert check.detail == "the service that runs lacks: channel telegram (telegram down)"
+    assert check.detail == "the running service lacks: channel telegram (telegram down)"
 
 
 async def test_a_port_that_another_program_has_fails_with_the_key() -> None:
@@ -72,8 +72,8 @@ async def test_a_port_that_another_program_has_fails_with_the_key() -> None:
         assert (check.status, "server.port" in check.fix) == ("fail", True)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         check = find_check(await told(silent.getsockname()[1], seconds=0.2), "port")
-        assert (check.status, "is taken" in check.detail) == ("fail", True)
-        assert "no answer within 0.2 s" in check.detail
+        assert (check.status, "is in use" in check.detail) == ("fail", True)
+        assert "did not answer within 0.2 s" in check.detail
 
 
 async def test_an_address_of_another_machine_fails() -> None:
@@ -95,8 +95,8 @@ async def test_beyond_this_machine_encryption_and_a_long_token_are_asked_for(
 
 
 async def test_without_a_server_there_is_no_port() -> None:
-    assert find_check(await told(1, enabled=False), "port").detail.startswith("none")
-    assert find_check(await told(0), "port").detail.startswith("any that is free")
+    assert find_check(await told(1, enabled=False), "port").detail.startswith("off")
+    assert find_check(await told(0), "port").detail.startswith("any free one")
 
 
 async def test_a_standby_is_well_though_nobody_has_the_workspace_open_here() -> None:
@@ -116,7 +116,7 @@ async def test_who_stands_in_for_another_workspace_says_for_which_and_since_when
         check = find_check(await told(port, alive=True), "health")
     assert (check.status, check.detail) == (
         "ok",
-        "the service that runs is well; it stands in for workspace 3fa8 on telegram, since 2026-11-21 09:30, "
+        "the running service is healthy; it stands in for workspace 3fa8 on telegram, since 2026-11-21 09:30, "
         "for workspace 91bc on discord",
     )
 
@@ -124,7 +124,7 @@ async def test_who_stands_in_for_another_workspace_says_for_which_and_since_when
 async def test_a_service_that_cannot_ask_the_index_is_to_be_looked_at() -> None:
     async with listening({**WELL, "memory": {"status": "degraded"}}) as port:
         check = find_check(await told(port, alive=True), "health")
-    assert (check.status, "cannot ask the index" in check.detail) == ("warn", True)
+    assert (check.status, "cannot reach the index" in check.detail) == ("warn", True)
 
 
 @pytest.mark.parametrize("role", [{}, {"role": "standby"}])
@@ -134,7 +134,7 @@ async def test_background_tasks_that_failed_are_named(role: dict[str, str]) -> N
         check = find_check(await told(port, alive=True), "health")
     assert (check.status, check.detail) == (
         "warn",
-        "background tasks of the service failed: reminders (stopped), watcher (restarted)",
+        "background tasks failed: reminders (stopped), watcher (restarted)",
     )
 
 

@@ -37,7 +37,7 @@ def test_secrets_that_others_can_read_are_told_with_the_mend(
     check = find_check(check_file(file), "permissions")
     assert check.status == status
     if status == "warn":
-        assert check.fix.startswith(f"chmod 600 {file}")
+        assert f"chmod 600 {file}" in check.fix
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_settings_that_cannot_be_used_are_a_line_of_their_own(tmp_path: Path) ->
     file.chmod(0o644)
     checks = list(check_file(file, error=ConfigError("server.port is wrong")))
     assert find_check(checks, "valid") == Check(
-        "settings", "valid", "fail", "server.port is wrong", "correct that; docs/settings.md has every key"
+        "settings", "valid", "fail", "server.port is wrong", "correct that; docs/settings.md lists every key"
     )
     assert find_check(checks, "permissions").status == "warn"
 
@@ -125,5 +125,5 @@ def test_variables_of_the_environment_are_named_without_their_values(tmp_path: P
     settings = settings_in(tmp_path)
     environment = {"COMMONPLACE_TELEGRAM__TOKEN": "1:secret", "COMMONPLACE_CONFIG": "x", "HOME": "y"}
     [check] = check_usage(settings, open_embedding_from_settings(settings), environment)
-    assert check.detail == "also set by COMMONPLACE_TELEGRAM__TOKEN"
+    assert check.detail == "settings also come from COMMONPLACE_TELEGRAM__TOKEN"
     assert list(check_usage(settings, open_embedding_from_settings(settings), {"PATH": os.defpath})) == []

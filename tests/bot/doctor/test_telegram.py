@@ -62,7 +62,7 @@ async def test_a_token_of_the_environment_that_can_be_none_fails(
     monkeypatch.setenv("TELEGRAM_BOT_TOKEN", "not a token")
     async with HttpProbe() as asking:
         [found] = await check(with_workspace(tmp_path), asking, Liveness(False, None, NOW))
-    assert (found.status, found.detail) == ("fail", "TELEGRAM_BOT_TOKEN can be none")
+    assert (found.status, found.detail) == ("fail", "TELEGRAM_BOT_TOKEN is invalid")
 
 
 async def test_a_server_that_is_none_or_not_there_fails() -> None:
@@ -74,7 +74,7 @@ async def test_a_server_that_is_none_or_not_there_fails() -> None:
     async with BotApi() as api:
         api.fail("getMe", Fault.status(404))
         [check] = await told(api.url, api.token)
-        assert "no Bot API" in check.detail
+        assert "not a Bot API" in check.detail
         assert check.fix == "check telegram.api_base"
         api.fail("getMe", Fault.retry_after(7))
         [check] = await told(api.url, api.token)
@@ -87,15 +87,15 @@ async def test_a_webhook_that_is_in_the_way_of_polling_is_told_by_its_host_alone
         check = find_check(await told(api.url, api.token), "webhook")
         assert (check.status, "bot.example.org" in check.detail) == ("warn", True)
         assert "secret/path" not in everything([check])
-        assert "the start of the service removes it" in check.fix
-        assert "another token" in find_check(await told(api.url, api.token, alive=True), "webhook").fix
+        assert "the service removes it at its start" in check.fix
+        assert "another bot" in find_check(await told(api.url, api.token, alive=True), "webhook").fix
 
 
 async def test_in_mode_webhook_what_keeps_updates_from_coming_is_told() -> None:
     mode: dict[str, Any] = {"mode": "webhook", "webhook_url": "https://bot.example.org"}
     async with BotApi() as api:
         check = find_check(await told(api.url, api.token, **mode), "webhook")
-        assert (check.status, "the start of the service sets it" in check.detail) == ("ok", True)
+        assert (check.status, "the service sets it at its start" in check.detail) == ("ok", True)
         assert find_check(await told(api.url, api.token, alive=True, **mode), "webhook").status == "warn"
         await api.person(7, "Anna").say("hi")
         api.bot.inbox.webhook = Webhook(
@@ -110,14 +110,14 @@ async def test_what_waits_at_telegram_is_told() -> None:
     async with BotApi() as api:
         await api.person(7, "Anna").say("hi")
         check = find_check(await told(api.url, api.token), "waiting")
-    assert (check.status, check.detail.startswith("1 updates wait")) == ("warn", True)
+    assert (check.status, check.detail.startswith("1 update is waiting")) == ("warn", True)
 
 
 async def test_a_gap_of_more_than_a_day_is_told() -> None:
     async with BotApi() as api:
         long_ago = NOW - timedelta(days=3)
         check = find_check(await told(api.url, api.token, last_sign=long_ago), "gap")
-        assert (check.status, "for 3 days" in check.detail) == ("warn", True)
+        assert (check.status, "for about 3 days" in check.detail) == ("warn", True)
         for alive, sign in ((True, long_ago), (False, NOW - timedelta(hours=5)), (False, None)):
             checks = await told(api.url, api.token, alive=alive, last_sign=sign)
             assert "gap" not in {check.name for check in checks}
