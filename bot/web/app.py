@@ -1,4 +1,4 @@
-"""The HTTP server: its routes, and who may come in."""
+"""Builds the HTTP application: its routes and authentication."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -24,10 +24,10 @@ from bot.web.webhooks import WebhookRoute, add_webhooks
 from memory.memory import Memory
 
 SHUTDOWN_SECONDS = 1.0
-"""That answers on their way get when the service leaves."""
+"""How long responses may take to finish when the service stops."""
 
 QUEUED_REQUESTS = 1
-"""Read of a connection ahead of the one that is being answered; each may have a head of half a megabyte."""
+"""Pipelined requests to read while another is answered; the head of each may take half a megabyte."""
 HTTP_LOG = "bot.web.http"
 
 
@@ -39,10 +39,10 @@ def build_web_app(
     hooks: Iterable[WebhookRoute] = (),
     services: Services | None = None,
 ) -> web.Application:
-    """Build the application; `channels` tells how each configured channel fares, by its name.
+    """Build the application. `channels` returns the health of each configured channel by name.
 
-    A health check waits `patience` seconds for the memory. `hooks`: where platforms hand over what happened.
-    `services`: what else is served, to who may come in; None for nothing.
+    A health check waits `patience` seconds for the memory. `hooks`: webhooks of platforms.
+    `services`: for everything that needs authentication; None to serve only health check and webhooks.
     """
     hooks = tuple(hooks)
     open_paths = [HEALTH, SIGN_IN, *(hook.path for hook in hooks)]
@@ -68,15 +68,15 @@ def build_web_app(
 
 
 def web_runner(app: web.Application) -> web.AppRunner:
-    """Give what serves the application, to a `Listener`."""
-    # Answers to broken requests are made below the application and would tell versions in their Server header.
+    """Return a runner for the application, for use with `HttpListener`."""
+    # aiohttp answers invalid requests itself, and would reveal versions in their Server header.
     web_response.SERVER_SOFTWARE = "commonplace"  # type: ignore[attr-defined]
     web_protocol.MAX_MSG_QUEUE_SIZE = QUEUED_REQUESTS
     return web.AppRunner(app, handle_signals=False, shutdown_timeout=SHUTDOWN_SECONDS)
 
 
 def make_http_logger() -> logging.Logger:
-    """Give the log of errors in handlers: without those that a broken request brings about, each once a minute."""
+    """Return a logger for errors in handlers: without invalid requests, and each error only once a minute."""
     log, repeats = logging.getLogger(HTTP_LOG), Throttle()
 
     def is_news(record: logging.LogRecord) -> bool:

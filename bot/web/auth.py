@@ -1,4 +1,4 @@
-"""Who may come in: one check that every request passes, whatever it asks for."""
+"""Authentication: one check for every request."""
 
 import hmac
 import logging
@@ -21,45 +21,45 @@ log = logging.getLogger(__name__)
 
 SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
 MAX_WRONG_TOKENS = 10
-"""Wrong tokens from one address within `WRONG_TOKEN_SECONDS`, after which it has to wait."""
+"""Wrong tokens from one address within `WRONG_TOKEN_SECONDS` before it has to wait."""
 LONG_TOKEN_CHARS = 16
-"""Letters of a token that nobody guesses, however often: so many are looked at also of an address that has to wait.
-Else whoever shares it, behind a proxy or at home, could keep the owner out."""
+"""A token of this length cannot be guessed, so it is checked even if the address has to wait. Otherwise, others behind
+the same proxy could lock the owner out."""
 WRONG_TOKEN_SECONDS = 60.0
 MAX_ADDRESSES = 1000
-"""Of which wrong tokens are counted; more would only come of somebody who has many."""
+"""Addresses whose wrong tokens are counted; only an attacker with many addresses needs more."""
 FORWARDED_FOR: Final = "X-Forwarded-For"
 MAX_HOPS = 20
-"""Of X-Forwarded-For, the latest ones; no chain of proxies is longer."""
+"""Latest entries of X-Forwarded-For that are read; no chain of proxies is longer."""
 MAX_HOST_CHARS = 261
-"""Characters of a `Host` header: the longest name of DNS and a port."""
+"""Maximum length of a `Host` header: the longest DNS name and a port."""
 
 Network = IPv4Network | IPv6Network
 
 Refuse = Callable[[web.Request, int, str], web.StreamResponse]
-"""Make the answer for whoever may not come in: status and one sentence."""
+"""Makes the response to a rejected request from a status and a sentence."""
 
 
 class FailedLogins:
-    """How many wrong tokens each address has sent lately."""
+    """Counts the recent wrong tokens of each address."""
 
     def __init__(
         self, *, proxies: Sequence[Network] = (), clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`proxies`: networks of those that tell where a request comes from, and are believed."""
+        """`proxies`: networks of proxies whose X-Forwarded-For is trusted."""
         self._proxies = proxies
         self._clock = clock
         self._seen: OrderedDict[str, list[float]] = OrderedDict()
         self._warned: dict[str, float] = {}
-        """When the log was last told of an address; only of those in `_seen`."""
+        """When each address in `_seen` was last logged."""
 
     def client_key(self, request: web.Request) -> str:
-        """Whose tokens are counted together: where a request comes from, beyond all proxies that are believed."""
-        told = ",".join(request.headers.getall(FORWARDED_FOR, [])).rsplit(",", MAX_HOPS)[-MAX_HOPS:]
-        return rate_limit_key(client_address(request.remote or "", told, self._proxies))
+        """Return the key for counting: the address of a request's client, behind all trusted proxies."""
+        forwarded = ",".join(request.headers.getall(FORWARDED_FOR, [])).rsplit(",", MAX_HOPS)[-MAX_HOPS:]
+        return rate_limit_key(client_address(request.remote or "", forwarded, self._proxies))
 
     def refusal(self, request: web.Request, said: str, token: str) -> str:
-        """Why what somebody says does not let them in; "" where it is the token. Wrong ones are counted."""
+        """Return why a token is rejected, "" if it is correct. Counts wrong tokens."""
         sender = self.client_key(request)
         waits = self.must_wait(sender)
         if waits and len(token) < LONG_TOKEN_CHARS:
@@ -72,21 +72,21 @@ class FailedLogins:
         return phrases.WEB_WRONG
 
     def count_failure(self, address: str) -> None:
-        """Count one more; the log is told, once a minute, of an address that has to wait from now on."""
+        """Count a wrong token. Logs, at most once a minute, an address that has to wait from now on."""
         now = self._clock()
         self._seen[address] = [*self._recent_failures(address), now]
         self._seen.move_to_end(address)
         while len(self._seen) > MAX_ADDRESSES:
             forgotten, _ = self._seen.popitem(last=False)
             self._warned.pop(forgotten, None)
-        # Who goes on has a try again as each of his ten grows old: that is no news.
+        # An address that goes on gets another try whenever one of its ten expires; do not log that again.
         is_news = now - self._warned.get(address, -math.inf) >= WRONG_TOKEN_SECONDS
         if is_news and self.must_wait(address):
             self._warned[address] = now
             log.warning("ten wrong tokens from %s within a minute: its next ones have to wait", address)
 
     def must_wait(self, address: str) -> bool:
-        """Whether it has to wait."""
+        """Return whether an address has to wait."""
         return len(self._recent_failures(address)) >= MAX_WRONG_TOKENS
 
     def _recent_failures(self, address: str) -> list[float]:
@@ -97,18 +97,17 @@ wrong_key = web.AppKey("wrong", FailedLogins)
 
 
 def is_token(said: str, token: str) -> bool:
-    """Whether it is the token; takes as long for any."""
+    """Return whether a text is the token, in constant time."""
     return hmac.compare_digest(
         sha256(said.encode("utf-8", "replace")).digest(), sha256(token.encode()).digest()
     )
 
 
 def guard(token: str, *, open_paths: Iterable[str], refuse: Refuse) -> Middleware:
-    """Let in who knows the token; where there is none, who calls this machine by its own name.
+    """Return a middleware that requires the token or, if there is none, a `Host` header with this machine's name.
 
-    `open_paths` have a check of their own or nothing to hide. A browser must not be led here by another site: it
-    says so in `Sec-Fetch-Site` and `Origin`, and a name of another site that leads to this machine (DNS rebinding)
-    shows in `Host`.
+    `open_paths` are public or have a check of their own. Requests that another site makes a browser send are
+    rejected by `Sec-Fetch-Site` and `Origin`, and DNS rebinding by `Host`.
     """
     anybody = frozenset(open_paths)
 
@@ -116,7 +115,7 @@ def guard(token: str, *, open_paths: Iterable[str], refuse: Refuse) -> Middlewar
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.path in anybody:
             return await handler(request)
-        # A target such as http://other.example/ has a name too, and the library then hides that of the header.
+        # A target such as http://other.example/ names a host too, which then hides the header in request.host.
         hosts = (request.host, *request.headers.getall("Host", ()))
         if not token and not all(map(is_local_host, hosts)):
             return refuse(request, 403, phrases.WEB_FOREIGN_HOST)
@@ -133,22 +132,22 @@ def guard(token: str, *, open_paths: Iterable[str], refuse: Refuse) -> Middlewar
 
 
 def is_local_host(host: str) -> bool:
-    """Whether a `Host` header names this machine as seen from itself: `localhost`, 127.0.0.1, [::1], with any port."""
+    """Return whether a `Host` header is `localhost`, 127.0.0.1 or [::1], with any port."""
     if len(host) > MAX_HOST_CHARS or "@" in host:
         return False
     try:
         parts = urlsplit(f"//{host}")
         name = (parts.hostname or "").removesuffix(".")
-        _ = parts.port  # raises ValueError for what is no port
+        _ = parts.port  # raises ValueError for an invalid port
         return name == "localhost" or ip_address(name).is_loopback
     except ValueError:
         return False
 
 
 def is_cross_site(request: web.Request) -> bool:
-    """Whether another site has led a browser here, in a way that reads what is here or changes it.
+    """Return whether another site made a browser send this request, in a way that could read or change something.
 
-    To follow a link from elsewhere changes nothing, and the other site sees nothing of what comes.
+    Following a link from another site is harmless: it changes nothing, and that site cannot see the response.
     """
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
@@ -164,15 +163,15 @@ def is_cross_site(request: web.Request) -> bool:
 
 
 def _has_session(request: web.Request, token: str) -> bool:
-    """Whether a browser has signed in before; a cookie cannot be guessed, so no tries are counted.
+    """Return whether a browser has signed in; a cookie cannot be guessed, so no attempts are counted.
 
-    Who sends a token as well is judged by that alone. A password of a proxy in front of us is no token.
+    If the request has a token too, only the token counts. The password of a proxy in front of us is not a token.
     """
     return not _given_token(request) and is_session(_session_cookie(request), token, now=time.time())
 
 
 def _session_cookie(request: web.Request) -> str:
-    """Return the value of our cookie, "" for none; the library's parser takes 20 ms for 8 kB of others."""
+    """Return the value of our cookie, "" for none; aiohttp's parser takes 20 ms for 8 kB of other cookies."""
     for cookie in request.headers.get("Cookie", "").split(";"):
         name, _, value = cookie.partition("=")
         if name.strip() == SESSION:
@@ -185,29 +184,29 @@ def _given_token(request: web.Request) -> str:
     return said.strip() if scheme.lower() == "bearer" else ""
 
 
-def client_address(remote: str, told: Sequence[str], proxies: Sequence[Network]) -> str:
-    """Pure: the address from which a request came to the first proxy of ours.
+def client_address(remote: str, forwarded: Sequence[str], proxies: Sequence[Network]) -> str:
+    """Return the address of the client behind all trusted proxies.
 
-    `remote` has called us; `told` is what X-Forwarded-For says, the latest hop last. Each proxy adds who has called it:
-    what one of `proxies` says is believed, and nothing that stands further to the left than the first other address.
+    `remote` is the peer of the connection; `forwarded` has the entries of X-Forwarded-For, the latest hop last. Each
+    proxy appends its own peer, so entries count from the right until one is not in `proxies`.
     """
     sender = remote
-    for hop in reversed(told):
+    for hop in reversed(forwarded):
         if not is_in_networks(sender, proxies):
             break
         hop = hop.strip()
-        if hop.startswith("["):  # with a port, as some proxies write it
+        if hop.startswith("["):  # some proxies add the port
             hop = hop[1:].partition("]")[0]
         elif hop.count(":") == 1:
             hop = hop.partition(":")[0]
         if _parse_address(hop) is None:
-            break  # "unknown", or a name: then it is the proxy's
+            break  # "unknown", or a name: count the proxy instead
         sender = hop
     return sender
 
 
 def rate_limit_key(sender: str) -> str:
-    """An address; of IPv6 the network, in which anybody has more addresses than can be counted."""
+    """Return an address or, for IPv6, its /64 network, in which one client has countless addresses."""
     address = _parse_address(sender)
     if isinstance(address, IPv6Address):
         return str(ip_network((address, 64), strict=False))
@@ -220,7 +219,7 @@ def is_in_networks(sender: str, networks: Sequence[Network]) -> bool:
 
 
 def _parse_address(address: str) -> IPv4Address | IPv6Address | None:
-    """An address; IPv4 as such, however it is written."""
+    """Parse an address, mapped IPv4 as IPv4; None if it is invalid."""
     try:
         read = ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,7 +1,7 @@
-"""The open connections of the HTTP server: how many there may be, and which one is closed to make room for another.
+"""The open connections of the HTTP server: their limits, and which one is closed to make room for another.
 
-aiohttp bounds a head (its lines and fields) and the time for it. It bounds neither the number of connections, nor how
-much of them one address has, nor how long a client takes to read a response.
+aiohttp limits a request's head and the time for it. It limits neither the number of connections, in all or per address,
+nor the time that a client takes to read a response.
 """
 
 import asyncio
@@ -24,38 +24,38 @@ from bot.web.health import HEALTH
 log = logging.getLogger(__name__)
 
 MAX_CONNECTIONS = 128
-"""In all. A new one closes the oldest that has nothing to do; where all are at work, it waits."""
+"""A new connection closes the oldest idle one; if all are busy, it waits."""
 MAX_PER_ADDRESS = 32
-"""Of one address, of IPv6 one /64; not for this machine and trusted proxies, behind which there are many clients."""
+"""Limit per address (IPv6: per /64), except for this machine and trusted proxies, which have many clients."""
 GRACE_SECONDS = 0.1
-"""For a new connection to bring its request once it was read, before it may be closed for another one."""
+"""Time in which a new connection can send its request before it may be closed for another one."""
 SEND_SECONDS = 60.0
-"""For a client to read a response."""
+"""Time for a client to read a response."""
 MAX_UNSENT_BYTES = 32 * 1024 * 1024
-"""Of all responses together that clients have not read yet; beyond it those who have read least are cut off."""
+"""Limit for all unread responses together; beyond it, the clients with most unread data are cut off."""
 READ_BYTES = 64 * 1024
-"""Read of a connection at once, so that no flood on one of them holds up the others."""
+"""Maximum read from a connection at once, so that a flood on one does not delay the others."""
 CHECK_SECONDS = 2.0
-"""Between two looks for clients that do not read."""
+"""Interval between two checks for clients that do not read."""
 
 
 class ConnectionStage(IntEnum):
-    """What a connection waits for. In this order connections are closed to make room; the last is never closed."""
+    """What a connection waits for, in the order in which connections are closed; WORK is never closed."""
 
     REQUEST = 0
-    """The client to send a request, or the rest of its head."""
+    """A request, or the rest of its head."""
     BODY = 1
-    """The client to send the rest of a body."""
+    """The rest of a body."""
     READER = 2
-    """The client to read the response."""
+    """The client, to read the response."""
     TURN = 3
-    """Its turn: the request has come, and others are before it."""
+    """Its turn: the request is complete, but others come first."""
     WORK = 4
-    """Us."""
+    """Our response."""
 
 
 class HttpConnection(web.RequestHandler):
-    """One connection; it knows what it waits for, and since when."""
+    """A connection that knows what it waits for, and since when."""
 
     __slots__ = (
         "address",
@@ -75,26 +75,26 @@ class HttpConnection(web.RequestHandler):
         super().__init__(server, loop=loop, **options)
         self.connections = connections
         self.address = address
-        """The client's, as it is counted."""
+        """The client's key for counting, see `rate_limit_key`."""
         self.client: asyncio.Transport | None = None
-        """Kept until the connection is lost; the library forgets its own when it begins to close."""
+        """The transport, kept until the connection is lost; aiohttp drops its own when it starts to close."""
         self.request: web.BaseRequest | None = None
-        """The one that is being answered."""
+        """The request that is being answered."""
         self.is_queued = False
-        """Whether that one waits for its turn."""
+        """Whether that request waits for its turn."""
         self.answered = 0
-        """How many of its requests."""
+        """Number of answered requests."""
         self.since = math.inf
-        """When it began to wait for what it waits for; infinite until it was read for the first time."""
+        """When the current wait began; infinite until the first read."""
         self.unsent_since: float | None = None
-        """When it was first seen that not all of a response had been read."""
+        """When unread data was first noticed."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.client = cast(asyncio.Transport, transport)
-        if hasattr(transport, "max_size"):  # asyncio's own transports; those of others choose for themselves
+        if hasattr(transport, "max_size"):  # only asyncio's own transports have it
             transport.max_size = READ_BYTES
         super().connection_made(transport)
-        # What has been sent already is read in the next step of the event loop; this comes in the one behind that.
+        # Data that was already sent is read in the next step of the event loop; this runs in the one after.
         loop = asyncio.get_running_loop()
         loop.call_soon(loop.call_soon, self.begin_to_wait)
 
@@ -106,7 +106,7 @@ class HttpConnection(web.RequestHandler):
             self.answered += 1
 
     def begin_to_wait(self) -> None:
-        """Note that it waits from now on."""
+        """Start the current wait."""
         self.since = asyncio.get_running_loop().time()
 
     def connection_lost(self, exc: BaseException | None) -> None:
@@ -119,15 +119,15 @@ class HttpConnection(web.RequestHandler):
         self.fail_body_reader()
 
     def begin(self, request: web.BaseRequest) -> None:
-        """Note that this request is being answered from now on."""
+        """Start answering a request."""
         self.request = request
         self.fail_body_reader()
 
     def fail_body_reader(self) -> None:
-        """Raise in who reads a body that will not come whole.
+        """Raise an error in the handler that reads a body with an invalid chunk.
 
-        Where something is no chunk, aiohttp's parser queues an error behind the request and forgets its body: who
-        reads that would wait until the time for it is over. Nothing else is ever queued behind half a body.
+        aiohttp's parser queues an error after the request and forgets its body, so the reader would wait for its
+        timeout. Nothing else is ever queued after an incomplete body.
         """
         if self.request is not None and self._messages and not self.request.content.is_eof():
             self.request.content.set_exception(PayloadEncodingError("not what its Transfer-Encoding says"))
@@ -138,7 +138,7 @@ class HttpConnection(web.RequestHandler):
 
     @property
     def unsent(self) -> int:
-        """Bytes of responses that the client has not read, nor the system taken over."""
+        """Bytes of responses in our buffer that neither the client nor the system has taken."""
         return self.client.get_write_buffer_size() if self.client else 0
 
     @property
@@ -150,17 +150,17 @@ class HttpConnection(web.RequestHandler):
             return ConnectionStage.TURN if self.is_queued else ConnectionStage.WORK
         if self.unsent:
             return ConnectionStage.READER
-        # One that has come whole is begun in one of the next steps of the event loop.
+        # A complete request starts in one of the next steps of the event loop.
         return ConnectionStage.WORK if self._request_count > self.answered else ConnectionStage.REQUEST
 
     def abort(self) -> None:
-        """Close it at once, whatever is on its way."""
+        """Close the connection at once, dropping unsent data."""
         if self.client:
             self.client.abort()
 
 
 class HttpConnections:
-    """All that are open."""
+    """All open connections."""
 
     def __init__(
         self,
@@ -170,32 +170,31 @@ class HttpConnections:
         send_seconds: float = SEND_SECONDS,
         unsent_bytes: int = MAX_UNSENT_BYTES,
     ) -> None:
-        """`proxies`: networks of trusted proxies. The others are bounds."""
+        """`proxies`: networks of trusted proxies. The others are limits."""
         self._proxies = proxies
         self._most = most
         self._send_seconds = send_seconds
         self._unsent_bytes = unsent_bytes
         self._open: set[HttpConnection] = set()
         self._waiting: dict[HttpConnection, None] = {}
-        """Those without a request that is being answered, in the order since when; a flood has to be looked through
-        often."""
+        """Connections without a current request, oldest first; kept apart, since a flood makes this search frequent."""
         self._of_address: Counter[str] = Counter()
         self._repeats = Throttle()
         self.turnstile = asyncio.Lock()
-        """One request begins in each step of the event loop: many at once would make a step long for everybody."""
+        """Lets one request start in each step of the event loop: many at once would delay everybody."""
 
     def __len__(self) -> int:
         return len(self._open)
 
     @property
     def is_full(self) -> bool:
-        """Whether there are as many as there may be."""
+        """Whether the limit is reached."""
         return len(self._open) >= self._most
 
     def make_room(self, *, address: str = "") -> bool:
-        """Close a connection if there may not be one more; return False where all are at work, or too new.
+        """Close a connection if the limit is reached; return False if all are busy or too new.
 
-        With an `address` only its own ones count and are closed, and those of this machine and of proxies do not.
+        With an `address`, only its connections count and are closed; this machine and proxies have no such limit.
         """
         if address and self._has_many(address):
             return True
@@ -203,10 +202,9 @@ class HttpConnections:
         return not is_full or self.close_one(address=address, grace=0.0 if address else GRACE_SECONDS)
 
     def close_one(self, *, address: str = "", grace: float = 0.0) -> bool:
-        """Close the connection that is missed least; return False where all are at work.
+        """Close the least useful connection; return False if all are busy.
 
-        It is one that waits longest of the address that has most: who opens many closes his own. It has waited
-        for at least `grace` seconds.
+        It is the longest waiting one of the address with most connections, and has waited at least `grace` seconds.
         """
         count, counted = self._of_address, rate_limit_key(address) if address else ""
         before = asyncio.get_running_loop().time() - grace
@@ -215,7 +213,7 @@ class HttpConnections:
             is_asked_for = counted in ("", connection.address)
             return is_asked_for and connection.client is not None and connection.since <= before
 
-        # Of equals the first is taken, which is the oldest.
+        # max returns the first of equals, which is the oldest.
         waiting = (
             each for each in self._waiting if may_be_closed(each) and each.stage is ConnectionStage.REQUEST
         )
@@ -227,13 +225,13 @@ class HttpConnections:
             if not idle:
                 return False
             closed = min(idle, key=lambda each: (each.stage, -count[each.address], each.since))
-        self._warn("too many connections to the HTTP server: unfinished and idle ones are closed")
+        self._warn("too many HTTP connections: closing unfinished and idle ones")
         closed.abort()
         self.remove(closed)
         return True
 
     def accept(self, server: web.Server, address: str, options: dict[str, Any]) -> HttpConnection:
-        """Make a connection that counts from now on; raises nothing."""
+        """Create a connection and count it."""
         connection = HttpConnection(self, server, rate_limit_key(address), options)
         self._open.add(connection)
         self._waiting[connection] = None
@@ -241,7 +239,7 @@ class HttpConnections:
         return connection
 
     def remove(self, connection: HttpConnection) -> None:
-        """Count it no more."""
+        """Stop counting a connection."""
         if connection in self._open:
             self._open.remove(connection)
             self._waiting.pop(connection, None)
@@ -250,35 +248,35 @@ class HttpConnections:
                 del self._of_address[connection.address]
 
     def abort_all(self) -> None:
-        """Close all at once."""
+        """Close all connections at once."""
         for each in list(self._open):
             self._abort(each)
 
     def request_began(self, connection: HttpConnection, request: web.BaseRequest) -> None:
-        """Note that a request is being answered from now on."""
+        """Note that a connection starts to answer a request."""
         connection.begin(request)
         self._waiting.pop(connection, None)
 
     def request_ended(self, connection: HttpConnection) -> None:
-        """Note that nothing is being answered any more."""
+        """Note that a connection has answered its request."""
         connection.request = None
         connection.begin_to_wait()
         if connection in self._open:
             self._waiting[connection] = None
 
     def limit_unsent(self) -> None:
-        """Cut off those who read least while too much waits to be read."""
+        """Cut off the clients with most unread data while there is too much of it in all."""
         unsent = {each: each.unsent for each in self._open}
         too_much = sum(unsent.values()) - self._unsent_bytes
         for each, size in sorted(unsent.items(), key=lambda item: -item[1]):
             if too_much <= 0:
                 return
-            self._warn("too much waits to be read of the HTTP server: clients that do not read are cut off")
+            self._warn("too much unread HTTP data: cutting off clients that do not read")
             too_much -= size
             self._abort(each)
 
     def close_slow_readers(self) -> None:
-        """Cut off those who take too long to read a response."""
+        """Cut off clients that take too long to read a response."""
         now = asyncio.get_running_loop().time()
         for each in list(self._open):
             if not each.unsent:
@@ -296,7 +294,7 @@ class HttpConnections:
         try:
             return ip_address(address.partition("%")[0]).is_loopback or is_in_networks(address, self._proxies)
         except ValueError:
-            return True  # no address of a network
+            return True  # not an IP address
 
     def _warn(self, text: str) -> None:
         if (before := self._repeats.check(text)) is not None:
@@ -305,9 +303,9 @@ class HttpConnections:
 
 @web.middleware
 async def track_request(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Have the connection know that a request of it is being answered."""
+    """Tell the connection when one of its requests starts and ends."""
     connection = request.protocol
-    if not isinstance(connection, HttpConnection):  # another server of the library
+    if not isinstance(connection, HttpConnection):  # another aiohttp server
         return await handler(request)
     connection.connections.request_began(connection, request)
     try:
@@ -317,7 +315,7 @@ async def track_request(request: web.Request, handler: Handler) -> web.StreamRes
                 await asyncio.sleep(0)
             connection.is_queued = False
         response = await handler(request)
-        if connection.connections.is_full:  # somebody else's turn: what it sent ahead is asked again
+        if connection.connections.is_full:  # let others have a turn; the client repeats pipelined requests
             response.force_close()
         return response
     finally:

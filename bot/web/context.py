@@ -1,13 +1,13 @@
-"""What the HTTP server's handlers reach for, by the application's keys."""
+"""Application keys for the HTTP handlers."""
 
 from aiohttp import web
 
 from bot.services import Services
 
 services_key = web.AppKey("services", Services)
-"""Only where somebody may come in: the health check and the platforms' hooks do without."""
+"""Only set with authentication; health check and webhooks work without."""
 
 
 def token_of(services: Services) -> str:
-    """Return what whoever comes in must know; "" for none, on this machine alone."""
+    """Return server.token; "" for none, which only local requests may use."""
     return services.settings.server.token.get_secret_value().strip()

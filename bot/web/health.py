@@ -1,4 +1,4 @@
-"""Whether all is well, for whoever watches the service."""
+"""`/healthz`: the health check for monitoring."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -24,26 +24,26 @@ Role = Literal["active", "standby", "stand-in"]
 
 @dataclass(frozen=True, slots=True)
 class HealthSources:
-    """What the health check looks at."""
+    """What the health check reads."""
 
     channels: Callable[[], Mapping[str, ChannelHealth]]
     memory: Memory
     patience: float
     """Seconds that a health check waits for the memory."""
     instance: "Callable[[], InstanceStatus | None]" = lambda: None
-    """How this instance stands to others; None where it shares nothing with any."""
+    """Status among other instances; None without a shared index."""
     task_failures: "Callable[[], Sequence[TaskFailure]]" = tuple
-    """The long-lived tasks that have failed and have not recovered yet."""
+    """Background tasks that failed and have not recovered yet."""
 
 
 health_sources_key = web.AppKey("watched", HealthSources)
 
 
 async def healthz(request: web.Request) -> web.Response:
-    """200 once every channel is up and the memory can be read, 503 with the same shape before.
+    """Answer 200 if every channel is up and the memory can be read, else 503 with the same JSON shape.
 
     If a background task has failed, the status is "degraded", with 200: the service restarts the task itself.
-    It needs no token, and so it tells no more than that: owners hear in `/status` what is wrong.
+    This needs no token, so it gives no reasons; owners find those in `/status`.
     """
     health = request.app[health_sources_key].channels()
     channels = {name: each.state for name, each in health.items()}
@@ -65,7 +65,7 @@ async def healthz(request: web.Request) -> web.Response:
 
 
 def tasks_health(failures: "Sequence[TaskFailure]") -> dict[str, Any]:
-    """Return `{"tasks": {"reminders": "stopped"}}`, or an empty dict where all tasks are well.
+    """Return `{"tasks": {"reminders": "stopped"}}`, or an empty dict if all tasks are healthy.
 
     A task that runs again is "restarted" until it has run for a while.
     """
@@ -74,7 +74,7 @@ def tasks_health(failures: "Sequence[TaskFailure]") -> dict[str, Any]:
 
 
 def cluster_health(instance: "InstanceStatus", channels: Mapping[str, ChannelHealth]) -> dict[str, Any]:
-    """What an instance does among others, without anybody's name: its role, and for which workspaces it stands in."""
+    """Return an instance's role and the workspaces that it stands in for, without names of instances."""
     told: dict[str, Any] = {
         "role": cluster_role(channels),
         "leases": "unknown" if instance.problem else "ok",
@@ -91,7 +91,7 @@ def cluster_health(instance: "InstanceStatus", channels: Mapping[str, ChannelHea
 
 
 def cluster_role(channels: Mapping[str, ChannelHealth]) -> Role:
-    """A standby has channels and none of them now; of a stand-in, a second process has some, for another workspace."""
+    """Return the role: a standby has no active channel; a stand-in runs channels of another workspace."""
     states = {each.state for each in channels.values()}
     if not states or not states <= {"standby", "stand-in"}:
         return "active"
@@ -102,10 +102,12 @@ async def _memory_health(watched: HealthSources) -> dict[str, Any]:
     try:
         async with asyncio.timeout(watched.patience):
             status = await watched.memory.status()
-    except TimeoutError:  # a long re-index is no reason to restart the service, nor is a server that is away
+    except (
+        TimeoutError
+    ):  # neither a long re-index nor an unreachable server is a reason to restart the service
         return {"status": "degraded" if watched.memory.index_problem else "busy"}
     except MemoryFault:
-        return {"status": "unavailable"}  # why is told to the owner: it may hold a path
+        return {"status": "unavailable"}  # the reason may hold a path, and is only for the owner
     return {
         "status": "degraded" if status.index_problem else "ok",
         "files": status.files,
@@ -115,7 +117,7 @@ async def _memory_health(watched: HealthSources) -> dict[str, Any]:
 
 
 def _vectors_health(status: MemoryStatus) -> VectorsHealth:
-    """Failing only where vectors are missing and there is nobody to give them."""
+    """Return "failing" only if vectors are missing and no provider can make them."""
     if status.vector_search_enabled and status.missing_vectors is None:
         return "unknown"
     if not status.vector_search_enabled:

@@ -1,6 +1,6 @@
-"""Accepts connections of the HTTP server, as many as there may be and a few at a time.
+"""Accepts connections of the HTTP server, up to the limits and a few at a time.
 
-asyncio's own server accepts all that come. Without descriptors left it then logs 128 tracebacks for each attempt.
+asyncio's own server accepts all that come and, without file descriptors left, logs 128 tracebacks for each attempt.
 """
 
 import asyncio
@@ -20,21 +20,21 @@ from bot.web.connections import CHECK_SECONDS, HttpConnection, HttpConnections
 log = logging.getLogger(__name__)
 
 ACCEPTS_AT_ONCE = 8
-"""In one step of the event loop. More, and a flood would close a new connection before its request is read."""
+"""Per step of the event loop. With more, a flood would close a new connection before its request is read."""
 PAUSE_SECONDS = 0.02
-"""Without accepting, where all connections are at work or too new to be closed, or no descriptor is left."""
+"""Pause in accepting when all connections are busy or too new to be closed, or no descriptor is left."""
 SPARE_DESCRIPTORS = 96
-"""Kept free of connections, for notes, state.db and calls to models and platforms."""
+"""Descriptors reserved for notes, state.db and calls to models and platforms."""
 KEEP_ALIVE_SECONDS = 15.0
-"""For a request's head to come, from the connection's beginning or the last response on."""
+"""Time for a request's head, from the start of the connection or the last response."""
 LINGER_SECONDS = 2.0
-"""For the rest of a body that nobody wants; a client that sends it reads the refusal only then."""
+"""Time for the rest of a rejected body; many clients read the response only after sending all of it."""
 MAX_LINE_BYTES = 8190
-"""Bytes of a request's first line, and of each of its fields."""
+"""Limit for a request's first line, and for each header."""
 MAX_FIELDS = 64
-"""Of a request's head."""
+"""Limit for the headers of a request."""
 BUFFERED_BYTES = 32 * 1024
-"""Of a body, before the client has to wait."""
+"""Buffered bytes of a body before the client has to wait."""
 
 OPTIONS = MappingProxyType(
     {
@@ -45,15 +45,15 @@ OPTIONS = MappingProxyType(
         "max_field_size": MAX_LINE_BYTES,
         "max_headers": MAX_FIELDS,
         "read_bufsize": BUFFERED_BYTES,
-        # It would unpack what anybody sends, before it is known who that is.
+        # Decompressing would happen before authentication.
         "auto_decompress": False,
     }
 )
-"""Of aiohttp's handler of a connection."""
+"""Options of aiohttp's RequestHandler."""
 
 
 class HttpListener:
-    """Accepts on sockets that listen already, and does not close them."""
+    """Accepts connections on listening sockets, which it does not close."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class HttpListener:
         *,
         logger: logging.Logger,
     ) -> None:
-        """`logger`: told of errors in handlers."""
+        """`logger`: for errors in handlers."""
         self._server = server
         self._sockets = sockets
         self._connections = connections
@@ -76,12 +76,12 @@ class HttpListener:
         self._repeats = Throttle()
 
     def start(self) -> None:
-        """Accept from now on."""
+        """Start accepting."""
         self._listen()
         self._check()
 
     async def close(self) -> None:
-        """Accept no more; what is open stays."""
+        """Stop accepting; open connections stay."""
         for timer in self._timers.values():
             timer.cancel()
         self._stop_listening()
@@ -113,8 +113,8 @@ class HttpListener:
                 accepted, address = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
-            except OSError as error:  # no descriptor is left, or no memory
-                self._warn(f"the HTTP server cannot accept a connection just now: {error.strerror}")
+            except OSError as error:  # no descriptor or memory left
+                self._warn(f"cannot accept an HTTP connection: {error.strerror}")
                 self._connections.close_one()
                 self._pause()
                 return
@@ -125,9 +125,9 @@ class HttpListener:
                 accepted.close()
 
     def _is_admitted(self, accepted: socket.socket, address: str) -> bool:
-        # The system gives the lowest free number, so all below it are taken.
+        # The system assigns the lowest free number, so all lower ones are in use.
         if accepted.fileno() >= self._highest and not self._connections.close_one():
-            self._warn("the HTTP server turns connections away: too few file descriptors are left")
+            self._warn("rejecting HTTP connections: too few file descriptors left")
             return False
         return self._connections.make_room(address=address)
 
@@ -140,7 +140,7 @@ class HttpListener:
     async def _connect(self, connection: HttpConnection, accepted: socket.socket) -> None:
         try:
             await self._loop.connect_accepted_socket(lambda: connection, accepted)
-        except OSError:  # it is gone already
+        except OSError:  # already gone
             self._connections.remove(connection)
             accepted.close()
 

@@ -1,4 +1,4 @@
-"""`/metrics`: how the service fares, in numbers, for Prometheus and whoever reads its text."""
+"""`/metrics`: numbers of the service in Prometheus' text format."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -16,13 +16,13 @@ from memory.memory import MemoryStatus
 
 METRICS: Final = "/metrics"
 TIMEOUT_SECONDS: Final = 1.0
-"""Seconds that the memory and state.db get to answer; the rest is told all the same."""
+"""Seconds that memory and state.db have to answer; the other metrics do not depend on them."""
 
 Answer = TypeVar("Answer")
 
 
 class BoundedProbe(Generic[Answer]):
-    """Asks somebody who may be busy, waits for so long, and does not ask again while the answer is outstanding."""
+    """Asks with a timeout, and does not ask again while an answer is outstanding."""
 
     def __init__(self, ask: Callable[[], Coroutine[Any, Any, Answer]], *, patience: float) -> None:
         self._ask = ask
@@ -30,7 +30,7 @@ class BoundedProbe(Generic[Answer]):
         self._asked: asyncio.Task[Answer] | None = None
 
     async def ask(self) -> Answer | None:
-        """What was answered; None where that takes too long, or cannot be told. The asking itself is not cut off."""
+        """Return the answer; None if it takes too long or fails. The request itself goes on."""
         if self._asked is None or self._asked.done():
             self._asked = asyncio.create_task(self._ask())
             self._asked.add_done_callback(_retrieve_error)
@@ -42,14 +42,14 @@ class BoundedProbe(Generic[Answer]):
 
 
 def _retrieve_error(asked: "asyncio.Task[Any]") -> None:
-    """Nobody may be there any more to whom its error could be told."""
+    """Retrieve the error, for which nobody may be waiting any more."""
     if not asked.cancelled():
         asked.exception()
 
 
 @dataclass(frozen=True, slots=True)
 class MetricSources:
-    """Whom a scrape asks."""
+    """The probes of a scrape."""
 
     memory: BoundedProbe[MemoryStatus]
     queues: BoundedProbe[QueueStats]
@@ -59,10 +59,10 @@ sources_key = web.AppKey("metrics", MetricSources)
 
 
 def add_metrics(app: web.Application, *, patience: float = TIMEOUT_SECONDS) -> None:
-    """Serve them."""
+    """Add `/metrics` to the application."""
     services = app[services_key]
     app[sources_key] = MetricSources(
-        # The watcher sees to it that it is up to date: a scrape is no reason to look at every note.
+        # The watcher keeps the index up to date; a scrape need not scan all notes.
         BoundedProbe(lambda: services.memory.status(look=False), patience=patience),
         BoundedProbe(lambda: _queues(services), patience=patience),
     )
@@ -70,7 +70,7 @@ def add_metrics(app: web.Application, *, patience: float = TIMEOUT_SECONDS) -> N
 
 
 async def metrics(request: web.Request) -> web.Response:
-    """All numbers as of now; those that cannot be had are left out, and `…_up` is 0."""
+    """Answer with all current metrics; unavailable ones are left out, with `…_up` 0."""
     from bot.web.prometheus import (
         ServiceCollector,
         exposition,

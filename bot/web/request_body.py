@@ -1,4 +1,4 @@
-"""What comes with a request, read as a whole: bounded in bytes and in time, and refused where it is broken."""
+"""Reads request bodies, limited in size and time."""
 
 import asyncio
 from typing import Final
@@ -9,23 +9,22 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestPayloadError
 
 MAX_BODY_BYTES: Final = 1024 * 1024
-"""Bytes."""
 MAX_FORM_BYTES: Final = 64 * 1024
 MAX_FIELDS: Final = 20
 BODY_SECONDS = 30.0
-"""For a body to arrive."""
+"""Time for a body to arrive."""
 MAX_CONTENT_TYPE_CHARS: Final = 200
-"""Characters. Python's own parser of this header takes more than a second for 8 kB that are made for it."""
+"""Python's own parser of this header takes more than a second for a crafted one of 8 kB."""
 FORM: Final = "application/x-www-form-urlencoded"
 
 PROTOCOL_ERRORS: Final = (RequestPayloadError, HttpProcessingError)
-"""What the library raises where something else was sent: the sender's doing, and no fault of ours."""
+"""What aiohttp raises for an invalid request."""
 
 
 async def read_body(request: web.Request, *, most: int = MAX_BODY_BYTES) -> bytes:
-    """Read all of it; raise an HTTPException (400, 408, 413, 415) where there is more, or it does not come whole.
+    """Return the body. Raises an HTTPException (400, 408, 413, 415) if it is too large or incomplete.
 
-    A compressed body is refused: a few kilobytes of it may hold megabytes.
+    Compressed bodies are rejected: a few kilobytes could expand to megabytes.
     """
     if request.headers.get(hdrs.CONTENT_ENCODING, "identity").strip().lower() != "identity":
         raise web.HTTPUnsupportedMediaType(text="", headers={hdrs.ACCEPT_ENCODING: "identity"})
@@ -36,7 +35,7 @@ async def read_body(request: web.Request, *, most: int = MAX_BODY_BYTES) -> byte
         async with asyncio.timeout(BODY_SECONDS):
             if _expects_continue(request):
                 await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-                request.writer.output_size = 0  # of the response itself nothing has been sent
+                request.writer.output_size = 0  # nothing of the response itself has been sent
             async for piece in request.content.iter_any():
                 body += piece
                 if len(body) > most:
@@ -49,7 +48,7 @@ async def read_body(request: web.Request, *, most: int = MAX_BODY_BYTES) -> byte
 
 
 async def read_form(request: web.Request) -> dict[str, str]:
-    """Return the fields of a form such as our pages have, none where it is something else; raise as `read_body`."""
+    """Return the fields of an HTML form, none for any other content. Raises as `read_body`."""
     if content_type(request)[0] != FORM:
         return {}
     text = (await read_body(request, most=MAX_FORM_BYTES)).decode("utf-8", "replace")
@@ -77,9 +76,9 @@ def content_type(request: web.Request) -> tuple[str, str]:
 
 
 async def defer_expect(request: web.Request) -> None:
-    """Handle `Expect: 100-continue` for a route that reads its body: `read_body` asks for it, after all checks.
+    """Handle `Expect: 100-continue` for a route that reads its body: `read_body` sends the 100, after all checks.
 
-    By default aiohttp asks for the body before it is known who sends it.
+    By default, aiohttp would send it before authentication.
     """
     if request.version == HttpVersion11 and not _expects_continue(request):
         raise web.HTTPExpectationFailed(text="")

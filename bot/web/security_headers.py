@@ -1,4 +1,4 @@
-"""What each answer tells browsers to leave undone."""
+"""Security headers of every response."""
 
 from secrets import token_urlsafe
 
@@ -9,7 +9,7 @@ nonce_key = web.RequestKey("nonce", str)
 _COMMON_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not "no-referrer": a form would then name "null" as where it comes from.
+    # Not "no-referrer": forms would then send "null" as their Origin.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -24,14 +24,14 @@ _OTHER_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 
 def nonce_of(request: web.Request) -> str:
-    """What the styles and scripts of the page that answers this request are marked with: no others are run."""
+    """Return the nonce for the styles and scripts of this response; browsers run no others."""
     if nonce_key not in request:
         request[nonce_key] = token_urlsafe(16)
     return request[nonce_key]
 
 
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
-    """Add them to an answer that is about to be sent."""
+    """Add the security headers to a response that is about to be sent."""
     for name, value in _COMMON_HEADERS.items():
         response.headers.setdefault(name, value)
     policy = _PAGE_POLICY.format(nonce=request[nonce_key]) if nonce_key in request else _OTHER_POLICY

@@ -1,4 +1,4 @@
-"""The cookie of a browser that has signed in: until when, and a signature that only who knows the token can make."""
+"""The session cookie: its expiry, signed with the token."""
 
 import hmac
 from hashlib import sha256
@@ -8,13 +8,13 @@ SESSION_SECONDS = 30 * 24 * 3600
 
 
 def new_session(token: str, *, now: float) -> str:
-    """A cookie's value; `now` is in seconds since 1970. With another token it is worth nothing."""
+    """Return a cookie value that is valid until the token changes or 30 days are over; `now`: seconds since 1970."""
     until = str(int(now) + SESSION_SECONDS)
     return f"{until}.{_sign(until, token)}"
 
 
 def is_session(value: str, token: str, *, now: float) -> bool:
-    """Whether such a value is ours and not too old."""
+    """Return whether a cookie value is valid; `now`: seconds since 1970."""
     until, _, signature = value.partition(".")
     if not (until.isascii() and until.isdigit() and len(until) < 20 and signature.isascii()):
         return False

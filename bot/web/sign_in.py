@@ -1,4 +1,4 @@
-"""How a browser comes in: the token once, then a cookie."""
+"""Signs browsers in with the token, then by a cookie."""
 
 import time
 from urllib.parse import urlsplit
@@ -17,18 +17,18 @@ SIGN_OUT = "/sign-out"
 
 
 def add_sign_in(app: web.Application) -> None:
-    """Have the application answer to forms that sign in and out."""
+    """Add the forms that sign in and out to the application."""
     app.router.add_get(SIGN_IN, _show_form)
     app.router.add_post(SIGN_IN, _sign_in, expect_handler=defer_expect)
     app.router.add_post(SIGN_OUT, _sign_out)
 
 
 def refuse(request: web.Request, status: int, why: str) -> web.Response:
-    """Answer whoever may not come in: a browser is asked for the token, a program is told what is wrong."""
+    """Reject a request: a browser gets the sign-in form, a program a line of text."""
     reads_pages = request.method in ("GET", "POST") and "text/html" in request.headers.get("Accept", "")
     if status == 401 and reads_pages:
         asks = request.method == "GET"
-        if why == phrases.WEB_SIGN_IN_FIRST:  # no mistake yet: nobody has come, or has been away for a month
+        if why == phrases.WEB_SIGN_IN_FIRST:  # nothing wrong yet: a first visit, or the cookie has expired
             why = "" if asks else phrases.WEB_SIGNED_OUT
         answer = _form(request, status=401, then=request.path_qs if asks else "/", told=why)
     else:
@@ -61,7 +61,7 @@ async def _sign_in(request: web.Request) -> web.Response:
             path="/",
             httponly=True,
             samesite="Lax",
-            # A proxy in front of us has it by https and tells so.
+            # A proxy in front of us may have received it by HTTPS.
             secure=request.secure or request.headers.get("X-Forwarded-Proto", "").lower() == "https",
         )
     return answer
@@ -78,7 +78,7 @@ def _form(request: web.Request, *, status: int, then: str, told: str) -> web.Res
 
 
 def _local_path(address: str) -> str:
-    """An address of ours to go on to; never another site's."""
+    """Return a URL on this server to continue to; "/" for URLs elsewhere."""
     try:
         parts = urlsplit(address)
     except ValueError:

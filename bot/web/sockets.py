@@ -1,4 +1,4 @@
-"""The sockets that the HTTP server listens on, opened before anything else."""
+"""Opens the sockets of the HTTP server."""
 
 import errno
 import socket
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from bot.config.settings import ServerSettings
 
 QUEUED_CONNECTIONS = 2048
-"""Held by the system until they are accepted; beyond it a new one has to try again, after a second."""
+"""Connections that the system queues until they are accepted; further clients retry after a second."""
 
 
 def open_sockets(server: "ServerSettings") -> list[socket.socket]:
-    """Open the port before anything else is begun; raise CannotStart where it is taken or there is no such address."""
+    """Open the port. Raises CannotStart if it is in use or the address is not this machine's."""
     try:
         addresses = socket.getaddrinfo(
             server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -30,7 +30,7 @@ def open_sockets(server: "ServerSettings") -> list[socket.socket]:
             opened.append(_open_listener(family, address))
         except OSError as error:
             if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
-                absent = error  # such as the ::1 of "localhost" where IPv6 is switched off
+                absent = error  # such as the ::1 of "localhost" without IPv6
                 continue
             for each in opened:
                 each.close()

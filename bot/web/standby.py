@@ -1,4 +1,4 @@
-"""What a standby says over HTTP while another process serves its workspace: that it is well, and its few numbers."""
+"""The HTTP application of a standby, with only a health check and a few metrics."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,10 +26,10 @@ def build_standby_app(
     proxies: Sequence[Network] = (),
     task_failures: "Callable[[], Sequence[TaskFailure]]" = tuple,
 ) -> web.Application:
-    """Build it; `status` tells how this instance stands to the others, the rest is as in `Services`."""
+    """Build the application. `status` returns the state among other instances; the rest is as in `Services`."""
 
     async def healthz(request: web.Request) -> web.Response:
-        """The same shape as of who serves."""
+        """Answer in the same shape as the active instance."""
         del request
         missing = ["leases"] if status().problem else []
         tasks = tasks_health(task_failures())
@@ -55,7 +55,7 @@ def build_standby_app(
         return _unavailable(request, status())
 
     def refuse(request: web.Request, code: int, why: str) -> web.Response:
-        # Who may come in to all the rest is for the other to say.
+        # For everything else, the active instance decides about access.
         if request.path == METRICS:
             return web.Response(status=code, text=f"{why}\n")
         return _unavailable(request, status())

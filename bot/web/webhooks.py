@@ -1,4 +1,4 @@
-"""Addresses at which a platform hands over what happened there."""
+"""Webhooks: URLs that platforms call."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from bot.web.request_body import defer_expect, read_body
 
 @dataclass(frozen=True, slots=True)
 class WebhookRoute:
-    """One such address. It has no check but its own: whoever calls it knows none of our tokens."""
+    """A URL that a platform calls. It needs a check of its own, since the platform does not know our token."""
 
     path: str
     receive: Callable[[Mapping[str, str], bytes], Awaitable[int]]
-    """Given headers (their names in any case) and body, it returns the HTTP status to answer with."""
+    """Return the HTTP status for a request with these headers (names in any case) and this body."""
     admits: Callable[[Mapping[str, str]], bool] = lambda headers: True
-    """Given headers, it returns whether the body may be read at all; if not, the answer is 404."""
+    """Return whether the body of a request with these headers may be read; if not, the status is 404."""
 
 
 def add_webhooks(app: web.Application, hooks: Iterable[WebhookRoute]) -> None:
-    """Have each hook answer to POST at its path."""
+    """Add a POST route for each webhook."""
     for hook in hooks:
         app.router.add_post(hook.path, _make_receiver(hook), expect_handler=defer_expect)
 

@@ -1,1 +1,1 @@
-"""The status page, made here and read in a browser; nothing is loaded from elsewhere."""
+"""The status page and the notes in a browser; nothing is loaded from elsewhere."""

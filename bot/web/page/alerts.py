@@ -1,4 +1,4 @@
-"""Pure: what somebody should have a look at, in one line each; nothing where all is well."""
+"""Pure: what needs attention, in one line each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ RECENT = timedelta(hours=1)
 
 
 def channel_alerts(channels: Mapping[str, ChannelHealth]) -> Iterator[str]:
-    """Those that are not up, or are hampered; a standby is well, and so is who stands in."""
+    """Yield channels that are down or impaired; standbys and stand-ins are fine."""
     for name, health in channels.items():
         if health.state in ("standby", "stand-in"):
             continue
@@ -32,13 +32,13 @@ def channel_alerts(channels: Mapping[str, ChannelHealth]) -> Iterator[str]:
 
 
 def instance_alerts(instance: InstanceStatus | None) -> Iterator[str]:
-    """Where the server cannot be asked on which instances agree who does what."""
+    """Yield a line if the server that holds the leases is unreachable."""
     if instance and instance.problem:
         yield phrases.WEB_LEASES.format(problem=one_line(instance.problem))
 
 
 def memory_alerts(memory: Panel[MemoryStatus]) -> Iterator[str]:
-    """Whether it can be read, searched by meaning, and is watched."""
+    """Yield problems of the memory: of reading, semantic search, watching and single notes."""
     status = memory.shown
     if status is None:
         if not memory.is_busy:
@@ -56,26 +56,26 @@ def memory_alerts(memory: Panel[MemoryStatus]) -> Iterator[str]:
 
 
 def core_note_alerts(warning: Panel[str]) -> Iterator[str]:
-    """The warning that MEMORY.md is too long to be always at hand; another line says if it cannot be read."""
+    """Yield the warning that MEMORY.md is too long; `memory_alerts` reports if it cannot be read."""
     if warning.shown:
         yield warning.shown
 
 
 def task_alerts(failures: Sequence[TaskFailure], now: datetime) -> Iterator[str]:
-    """The long-lived tasks that failed."""
+    """Yield the background tasks that failed."""
     for failure in failures:
         yield format_failure(failure, now)
 
 
 def job_alerts(jobs: Sequence[JobStatus]) -> Iterator[str]:
-    """The jobs that failed the last time."""
+    """Yield the jobs whose last run failed."""
     for job in jobs:
         if job.last_outcome not in ("", "ok", "stopped"):
             yield phrases.WEB_JOB.format(job=job.name.capitalize(), outcome=job.last_outcome)
 
 
 def model_alerts(models: Sequence[ModelView], clock: PageClock) -> Iterator[str]:
-    """Those of the chain of which no key is ready."""
+    """Yield models of the chain that are paused with all keys."""
     for model in models:
         if model.in_chain and all(key.state == "resting" for key in model.keys):
             until = clock.unix(min(key.paused_until for key in model.keys))
@@ -83,7 +83,7 @@ def model_alerts(models: Sequence[ModelView], clock: PageClock) -> Iterator[str]
 
 
 def error_alerts(troubles: Sequence[RecentError], now: datetime) -> Iterator[str]:
-    """Errors, not warnings."""
+    """Yield the number of recent errors, without warnings."""
     count = sum(each.times for each in troubles if each.level != "warning" and now - each.at < RECENT)
     if count:
         yield phrases.WEB_ERRORS.format(count=count)

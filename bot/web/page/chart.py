@@ -1,4 +1,4 @@
-"""Pure: how a model fared in the last day, as two small drawings and the same in numbers."""
+"""Pure: two charts of a model's last 24 hours, and the same in numbers."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from bot.state.model_history import HOUR_SECONDS, ModelHour
 
 HOURS = 24
 SLOT = 10
-"""Width of an hour, in the drawing's own units, as are all lengths here."""
+"""Width of an hour, in SVG units like all lengths here."""
 WIDTH = HOURS * SLOT
 GAP = 2
 UP, DOWN = 36.0, 14.0
-"""How high calls stand above the line, and how far those in vain hang below it."""
+"""Maximum height of answered calls above the line, and of failed ones below it."""
 HEIGHT = UP + DOWN
 MIN_HEIGHT = 2.0
-"""What there is at all can be seen."""
+"""Minimum height of a bar, so that it is visible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One hour; `up` are the calls that were answered, `down` those that were not."""
+    """One hour; `up` is the height of answered calls, `down` of failed ones."""
 
     x: int
     up: float
@@ -28,7 +28,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class WaitMark:
-    """One hour's waits for the first words: how high the mean lies and how high the longest, from the top."""
+    """One hour's waits for the first words: mean and longest, as distances from the top."""
 
     x: float
     mean: float
@@ -37,31 +37,31 @@ class WaitMark:
 
 @dataclass(frozen=True, slots=True)
 class Charts:
-    """A day of one model."""
+    """The charts of one model's last 24 hours."""
 
     bars: tuple[Bar, ...]
     waits: tuple[WaitMark, ...]
     lines: tuple[str, ...]
-    """Through the means of hours that follow each other: the points of an SVG polyline each."""
+    """The means of consecutive hours, each line as the points of an SVG polyline."""
     calls: int
     failures: int
     mean_seconds: float
-    """Until the first words; 0 where none came."""
+    """Mean wait for the first words; 0 if there were none."""
     slowest_seconds: float
 
     @property
     def answered(self) -> float:
-        """0 to 1: the share of calls that were."""
+        """The share of answered calls, 0 to 1."""
         return 1 - self.failures / self.calls if self.calls else 0.0
 
 
 def first_hour(now: float) -> int:
-    """When the earliest of the hours begins that a chart shows; both in seconds since 1970."""
+    """Return when the first hour of a chart begins; both in seconds since 1970."""
     return (int(now // HOUR_SECONDS) - HOURS + 1) * HOUR_SECONDS
 
 
 def draw_charts(hours: Iterable[ModelHour], *, now: float) -> Charts:
-    """Draw the last day of one model, whatever more `hours` holds; `now` in seconds since 1970."""
+    """Draw the last 24 hours of one model; older `hours` are ignored. `now`: seconds since 1970."""
     first = first_hour(now)
     places = [(int(each.start - first) // HOUR_SECONDS, each) for each in hours]
     shown = sorted(

@@ -1,4 +1,4 @@
-"""Pure: where the words that were asked for stand in a passage."""
+"""Pure: highlights query words in a passage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from memory.tokenizer import Term, tokenize_with_offsets
 
 @dataclass(frozen=True, slots=True)
 class HighlightPiece:
-    """A stretch of text."""
+    """A piece of text that matches the query or does not."""
 
     text: str
     is_asked_for: bool
 
 
 def highlight(text: str, terms: Sequence[Term]) -> list[HighlightPiece]:
-    """Cut `text` into pieces, those that the terms ask for and those between; joined they are the text again."""
+    """Split `text` into pieces that match the terms and pieces between; joined, they are the text again."""
     singles = {term.tokens[0] for term in terms if len(term.tokens) == 1}
     pairs = {term.tokens for term in terms if len(term.tokens) == 2}
     tokens = tokenize_with_offsets(text)
@@ -38,7 +38,7 @@ def highlight(text: str, terms: Sequence[Term]) -> list[HighlightPiece]:
 
 
 def _merge_spans(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those that touch as one: characters of a script without spaces are marked as the words that they are."""
+    """Merge adjacent spans, so that words of scripts without spaces are highlighted as a whole."""
     joined: list[tuple[int, int]] = []
     for start, end in spans:
         if joined and joined[-1][1] >= start:

@@ -1,4 +1,4 @@
-"""What the page shows of the language models."""
+"""The panel of the language models."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ from bot.web.page.chart import Charts, draw_charts, first_hour
 
 @dataclass(frozen=True, slots=True)
 class ModelView:
-    """One model with all its keys, and how it fared in the last day."""
+    """One model with all its keys, and its last 24 hours."""
 
     name: str
     in_chain: bool
     keys: tuple[ModelStatus, ...]
-    """At least one; that of a model without keys has the number 0."""
+    """At least one; for a model without keys, its number is 0."""
     charts: Charts
 
 
 async def model_panel(services: Services) -> tuple[ModelView, ...]:
-    """All models of the settings, in their order."""
+    """Return all models of the settings, in their order."""
     await services.model.health.refresh()
     now = services.model.health.now()
     hours = await services.state.model_history(since=first_hour(now))
@@ -33,7 +33,7 @@ async def model_panel(services: Services) -> tuple[ModelView, ...]:
 def arrange_models(
     statuses: Sequence[ModelStatus], hours: Sequence[ModelHour], *, now: float
 ) -> tuple[ModelView, ...]:
-    """Pure: each model with its keys and its hours; `now` in seconds since 1970."""
+    """Group statuses and hours by model; `now`: seconds since 1970."""
     by_model: dict[str, list[ModelHour]] = defaultdict(list)
     for hour in hours:
         by_model[hour.model].append(hour)

@@ -1,4 +1,4 @@
-"""Pure: a note's Markdown as HTML, with an anchor for each line that says something."""
+"""Pure: renders a note's Markdown as HTML, with an anchor for each line."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 from bot.web.page.urls import note_url
 
 _FRONT_MATTER_LINES = 100
-"""How far the end of a block of properties at the beginning of a note is looked for."""
+"""Maximum length of a front matter block."""
 
 
 def render_note(text: str, *, path: str, first_line: int = 1) -> str:
-    """HTML of a note, or of its part that begins at `first_line` (1-based); nothing in it is loaded or run.
+    """Return the HTML of a note, or of its part from `first_line` (1-based); it loads and runs nothing.
 
-    Raw HTML is shown as text. Pictures are links, links to other notes lead to where they are shown, and addresses
-    that a browser would do something else with than to open a page are text. Line n has the anchor `Ln`.
+    Raw HTML is shown as text. Pictures become links, links to other notes lead to their pages, and URLs that would do
+    more than open a page become text. Line n has the anchor `Ln`.
     """
     if first_line == 1:
         text = _fence_properties(text)
@@ -32,7 +32,7 @@ def render_note(text: str, *, path: str, first_line: int = 1) -> str:
 
 
 def render_lines(text: str, *, first_line: int = 1) -> str:
-    """The same lines as they are written, with the same anchors."""
+    """Return the HTML of lines as plain text, with the same anchors."""
     env = {"offset": first_line, "anchored": first_line - 1}
     lines = enumerate(text.removesuffix("\n").split("\n"))
     shown = "\n".join(f"{_line_anchor(number, env)}{escape(line)}" for number, line in lines)
@@ -63,12 +63,12 @@ def _make_renderer() -> "MarkdownIt":
 
 
 def _with_line_numbers(rule: Callable[[Any, bool], bool]) -> Callable[[Any, bool], bool]:
-    """The same rule; a break that it makes tells how many of the block's lines are above it.
+    """Return a rule that also notes, in each line break, how many lines of the block are above it.
 
-    They cannot be counted afterwards: code, a link or a picture may itself go on in the next line.
+    They cannot be counted later: code, a link or a picture may itself span lines.
     """
 
-    def telling(state: Any, silent: bool) -> bool:
+    def with_numbers(state: Any, silent: bool) -> bool:
         start, before = state.pos, len(state.tokens)
         done = rule(state, silent)
         for token in state.tokens[before:]:
@@ -76,11 +76,11 @@ def _with_line_numbers(rule: Callable[[Any, bool], bool]) -> Callable[[Any, bool
                 token.meta = {"above": state.src.count("\n", 0, start) + 1}
         return done
 
-    return telling
+    return with_numbers
 
 
 def _restrict_links(state: Any) -> None:
-    """Make each line of running text begin with a token of its own, and each link lead only where it may."""
+    """Start each line of text with a token, and restrict links to safe targets."""
     from markdown_it.token import Token
 
     for block in state.tokens:
@@ -104,7 +104,7 @@ def _restrict_links(state: Any) -> None:
 
 
 def _link_target(target: str, path: str) -> str:
-    """Where a link in the note `path` leads; "" where it is to lead nowhere."""
+    """Return the target of a link in the note `path`, "" if it is not allowed."""
     try:
         parts = urlsplit(target)
     except ValueError:
@@ -131,7 +131,7 @@ def _link_target(target: str, path: str) -> str:
 
 
 def _line_anchor(line: int, env: dict[str, Any]) -> str:
-    """That of a line, counted from 0 in what is rendered, and of those before it that show nothing."""
+    """Return the anchor of a line, counted from 0, and those of the empty lines before it."""
     number = line + env["offset"]
     if number <= env["anchored"]:  # another cell of the same row
         return ""
@@ -155,7 +155,7 @@ def _render_line(
 def _render_line_break(
     renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
 ) -> str:
-    """A line of the note stays a line: that is how a daily log is written."""
+    """Render a line break of the note as one, since daily logs rely on them."""
     meta = tokens[index].meta
     return f"<br>\n{_line_anchor(meta['line'], env)}" if meta else "<br>\n"
 
@@ -193,7 +193,7 @@ def _render_image(
 def _render_table(
     renderer: Any, tokens: "Sequence[Token]", index: int, options: Any, env: dict[str, Any]
 ) -> str:
-    """A wide one is moved within its frame, by the keys too."""
+    """Open a frame in which a wide table scrolls, also by keyboard."""
     lines = tokens[index].map
     name = f"Table in line {lines[0] + env['offset']}" if lines else "Table"
     return f'<div class="table" role="region" aria-label="{name}" tabindex="0"><table>\n'
@@ -206,7 +206,7 @@ def _render_table_end(
 
 
 def _fence_properties(text: str) -> str:
-    """A block of properties between two lines of `---`, as many programs write it, becomes a block of code."""
+    """Turn front matter, between two lines of `---`, into a code block."""
     if not text.startswith("---\n"):
         return text
     lines = text.split("\n")

@@ -1,4 +1,4 @@
-"""The notes, to be looked through in a browser: a folder's list, a note's page."""
+"""The notes in a browser: folder pages and note pages."""
 
 import asyncio
 from collections.abc import Iterable
@@ -24,14 +24,14 @@ from memory.memory import CORE_NOTE
 NOTES_PER_PAGE: Final = 200
 MAX_PROBLEMS: Final = 50
 MAX_CHARACTERS: Final = 200_000
-"""Of a note that are laid out at once; more is shown as plain text, which costs little."""
+"""Limit for rendering Markdown; longer parts of a note are shown as plain text."""
 MAX_COLUMNS: Final = 100
-"""Of a table. One of thousands, which nobody reads, has its empty cells added: ten such take half a minute."""
+"""Limit for the columns of a table. The renderer adds missing cells: ten tables of thousands take half a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderLink:
-    """One folder below another."""
+    """A subfolder."""
 
     name: str
     address: str
@@ -40,25 +40,25 @@ class FolderLink:
 
 @dataclass(frozen=True, slots=True)
 class ListedNote:
-    """One note of a folder."""
+    """A note in a folder."""
 
     name: str
     address: str
     size: str
     changed: datetime | None
-    """None where no calendar has such a time: files may come with any."""
+    """None if the file's time is out of range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Breadcrumb:
-    """One folder on the way to where one is."""
+    """A parent folder."""
 
     name: str
     address: str
 
 
 def add_notes(app: web.Application) -> None:
-    """Have the application show the notes."""
+    """Add the notes to the application."""
     app.router.add_get(NOTES_URL.rstrip("/"), _redirect_to_notes)
     app.router.add_get(NOTES_URL + "{path:.*}", _show_note_or_folder)
 
@@ -85,10 +85,10 @@ async def _folder_page(request: web.Request, folder: str) -> web.Response:
     services = request.app[services_key]
     listing = await services.memory.listing()
     now = services.now()
-    # In a thread: to sort ten thousand takes a while.
+    # In a thread, since sorting ten thousand notes takes a while.
     folders, notes = await asyncio.to_thread(list_folder, listing.notes, folder, zone=now.tzinfo)
     if folder and not (folders or notes):
-        raise NoteMissing(f"There is no folder {folder} with notes in it.")
+        raise NoteMissing(f"There is no folder {folder} with notes.")
     problems = [each for each in listing.problems if not folder or each.path.startswith(f"{folder}/")]
     number, pages = _page_number(request, "page"), max(1, -(-len(notes) // NOTES_PER_PAGE))
     number = min(number, pages)
@@ -119,7 +119,7 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
     laid_out = len(note.text) <= MAX_CHARACTERS and all(
         line.count("|") <= MAX_COLUMNS for line in note.text.split("\n")
     )
-    # In a thread: a long one takes a tenth of a second, and messages wait for nobody who reads.
+    # In a thread: a long note takes a tenth of a second, which must not delay messages.
     html = await asyncio.to_thread(
         partial(render_note, note.text, path=note.path, first_line=first)
         if laid_out
@@ -145,7 +145,7 @@ async def _note_page(request: web.Request, path: str) -> web.Response:
 def list_folder(
     notes: Iterable[NoteStat], folder: str, *, zone: tzinfo | None
 ) -> tuple[list[FolderLink], list[ListedNote]]:
-    """What lies in a folder ("" for the memory's own): folders by name; the core note, the latest days, other notes."""
+    """List a folder ("" for the root): subfolders by name; the core note, daily logs from the latest, other notes."""
     start = f"{folder}/" if folder else ""
     inside = sorted((each.path[len(start) :], each) for each in notes if each.path.startswith(start))
     below = [name.partition("/")[0] for name, _ in inside if "/" in name]
@@ -177,7 +177,7 @@ def _sort_key(name: str) -> tuple[int, int, str]:
 
 
 def breadcrumbs(folder: str) -> list[Breadcrumb]:
-    """The way from the memory's own folder to this one, both with it."""
+    """Return the folders from the root to this one, including both."""
     names = folder.split("/") if folder else []
     below = [
         Breadcrumb(escape_path(name), folder_url("/".join(names[: number + 1])))

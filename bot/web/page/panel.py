@@ -1,4 +1,4 @@
-"""One part of the page: what it shows, or why it cannot. None keeps the others from being shown."""
+"""A panel of the page: its content, or why there is none. A failing panel does not affect the others."""
 
 import asyncio
 import logging
@@ -13,25 +13,25 @@ from memory.errors import MemoryFault
 log = logging.getLogger(__name__)
 
 TIMEOUT_SECONDS = 1.0
-"""Seconds that a page waits for each of its parts; all are waited for at once."""
+"""Seconds that a page waits for its panels, all at the same time."""
 
 Shown = TypeVar("Shown")
 
 
 @dataclass(frozen=True, slots=True)
 class Panel(Generic[Shown]):
-    """`shown` is None where `fault`, a sentence, says why."""
+    """The content, or None and a sentence in `fault` that says why."""
 
     shown: Shown | None
     fault: str = ""
     is_busy: bool = False
-    """Whether it only takes its time."""
+    """Whether it only took too long."""
 
 
 async def load_panel(
     work: Awaitable[Shown], *, patience: float = TIMEOUT_SECONDS, late: str = phrases.WEB_BUSY
 ) -> Panel[Shown]:
-    """Wait for a part, `patience` seconds at most; then it is `late`."""
+    """Wait up to `patience` seconds for a panel's content; after that, its fault is `late`."""
     task = asyncio.ensure_future(work)
     try:
         await asyncio.wait([task], timeout=patience)
@@ -40,14 +40,14 @@ async def load_panel(
         raise
     if not task.done():
         task.cancel()
-        task.add_done_callback(_ignore_result)  # what is to be done to its end goes on, and nobody waits
+        task.add_done_callback(_ignore_result)  # shielded work goes on, and nobody waits for it
         return Panel(None, late, is_busy=True)
     try:
         return Panel(task.result())
     except (MemoryFault, StateFault) as error:
         return Panel(None, str(error))
     except Exception:
-        log.exception("a part of the status page broke")
+        log.exception("a panel of the status page failed")
         return Panel(None, phrases.WEB_PART_BROKEN)
 
 

@@ -1,4 +1,4 @@
-"""What runs just now in the memory, and how the last rebuild went."""
+"""Running jobs of the memory, and the result of the last rebuild."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,47 +15,47 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JobView:
-    """One job as far as it is."""
+    """The progress of one job."""
 
     job: JobName
     done: int
     total: int
     rate: str
-    """How many a second; "" before the first is done."""
+    """Items per second; "" before the first is done."""
     left: str
-    """For how long at this rate; "" while that cannot be told."""
+    """Remaining time at this rate; "" if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadView:
-    """A model on its way to this machine; sizes in millions of bytes."""
+    """The download of a model; sizes in millions of bytes."""
 
     done: int
     total: int
-    """0 where that is not known."""
+    """0 if unknown."""
     left: str
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressView:
-    """All of it."""
+    """All progress that the page shows."""
 
     rebuilds: bool
-    """Whether the index is being built anew, be it that nothing can be told of it yet."""
+    """Whether the index is being rebuilt, even if there is no progress to show yet."""
     jobs: tuple[JobView, ...]
     fetching: DownloadView | None
     last: RebuildResult | None
-    """How the last rebuild ended."""
+    """The result of the last rebuild."""
     last_at: ShownTime | None
 
     @property
     def runs(self) -> bool:
-        """Whether anything does."""
+        """Whether anything is running."""
         return bool(self.rebuilds or self.jobs or self.fetching)
 
 
 def progress_view(services: Services) -> ProgressView:
-    """How far all is; costs nothing, so that it can be asked twice a second."""
+    """Return all progress; cheap, since the page asks twice a second."""
     fetching, last = services.memory.fetching(), services.rebuilding.last
     return ProgressView(
         rebuilds=services.rebuilding.is_running,

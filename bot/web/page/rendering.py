@@ -1,4 +1,4 @@
-"""Pages out of templates. What is put into one is escaped, unless it is `Markup` already."""
+"""Renders templates. Values are escaped, unless they are `Markup`."""
 
 import time
 from functools import cache
@@ -43,14 +43,14 @@ def _environment() -> "Environment":
 
 
 def render_template(template: str, **values: object) -> str:
-    """A template's text with `values` in it."""
+    """Return the text of a template with `values`."""
     return _environment().get_template(template).render(values)
 
 
 def page_response(
     request: web.Request, template: str, *, status: int = 200, **values: object
 ) -> web.Response:
-    """Answer with a page: besides `values`, it knows the assistant, and the nonce of its styles and its script."""
+    """Return a response with a page; besides `values`, it gets the assistant's name, the nonce and the like."""
     services = request.app[services_key]
     text = render_template(
         template,
@@ -62,6 +62,6 @@ def page_response(
         phrases=phrases,
         **values,
     )
-    # Names of files may hold what is no text: it is shown as a question mark.
+    # File names may hold invalid text, which becomes question marks.
     body = text.encode("utf-8", "replace")
     return web.Response(status=status, body=body, content_type="text/html", charset="utf-8")

@@ -1,4 +1,4 @@
-"""Where the status page is, and what its forms and its script ask for."""
+"""Routes of the status page, its forms and its script."""
 
 from aiohttp import web
 
@@ -16,11 +16,11 @@ PROGRESS = "/progress"
 REBUILD = "/rebuild"
 
 SEARCH_SECONDS = 30.0
-"""For a search: whoever makes vectors may be far away."""
+"""Timeout of a search, which may wait for a remote embedding provider."""
 
 
 def add_page(app: web.Application) -> None:
-    """Have the application answer with the page, its parts and what its forms do."""
+    """Add the status page to the application."""
     app.router.add_get(STATUS, _status)
     app.router.add_get(SEARCH, _search)
     app.router.add_get(PROGRESS, _progress)

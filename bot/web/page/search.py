@@ -1,4 +1,4 @@
-"""What the page shows of a search."""
+"""Search on the page."""
 
 from dataclasses import dataclass
 
@@ -12,48 +12,48 @@ from memory.search import SearchHit, SearchResults, Source
 from memory.tokenizer import Term, parse_query
 
 MAX_QUERY_CHARS = 1000
-"""Characters; of more the beginning is looked for."""
+"""A longer query is cut."""
 MAX_PASSAGES = 50
 
 
 @dataclass(frozen=True, slots=True)
 class PassageView:
-    """One hit."""
+    """One result."""
 
     place: str
     address: str
     heading: tuple[HighlightPiece, ...]
     pieces: tuple[HighlightPiece, ...]
     score: float
-    """0 to 1, as are the next two."""
+    """0 to 1, like the next two."""
     by_meaning: float | None
-    """None where that was not compared."""
+    """None if meaning was not compared."""
     by_words: float
     source: Source
 
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
-    """All of them, best first."""
+    """The results of a search, best first."""
 
     query: str
     passages: tuple[PassageView, ...]
     notice: str
-    """Why the search was less than whole."""
+    """Why the search was incomplete."""
 
     @property
     def by_words_alone(self) -> bool:
-        """Whether meaning was compared for none of them."""
+        """Whether no result was compared by meaning."""
         return all(each.by_meaning is None for each in self.passages)
 
 
 def read_query(request: web.Request) -> str:
-    """What is looked for; "" for nothing."""
+    """Return the query; "" for none."""
     return request.query.get("q", "").strip()[:MAX_QUERY_CHARS]
 
 
 def parse_limit(request: web.Request) -> int | None:
-    """How many passages are wanted; None where nothing sensible is said."""
+    """Return the wanted number of passages; None if missing or invalid."""
     said = request.query.get("limit", "")
     if not (said.isascii() and said.isdigit() and len(said) < 10 and int(said)):
         return None
@@ -61,7 +61,7 @@ def parse_limit(request: web.Request) -> int | None:
 
 
 async def run_search(request: web.Request) -> SearchView:
-    """Search for what is asked. Raises MemoryFault."""
+    """Run the search of a request. Raises MemoryFault."""
     query = read_query(request)
     if not query:
         return SearchView("", (), "")
@@ -70,7 +70,7 @@ async def run_search(request: web.Request) -> SearchView:
 
 
 def search_view(results: SearchResults) -> SearchView:
-    """Pure: hits with the words in them that were asked for."""
+    """Return the results with query words highlighted."""
     terms = parse_query(results.query)
     return SearchView(results.query, tuple(_passage_view(hit, terms) for hit in results.hits), results.notice)
 

@@ -1,4 +1,4 @@
-"""What the status page shows, gathered from all parts of the assistant."""
+"""Collects what the status page shows."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -26,21 +26,21 @@ MAX_ERRORS = 20
 
 @dataclass(frozen=True, slots=True)
 class LeaseView:
-    """Who does something that only one instance does."""
+    """A lease, and the instance that holds it."""
 
     what: str
     holder: str | None
-    """"" for nobody; None where that is not known."""
+    """"" for nobody; None if unknown."""
     ours: bool
     since: ShownTime | None
 
 
 @dataclass(frozen=True, slots=True)
 class StatusView:
-    """All that its template is given."""
+    """The values of the status template."""
 
     alerts: tuple[str, ...]
-    """What somebody should have a look at."""
+    """What needs attention."""
     memory: Panel[MemoryStatus]
     progress: ProgressView
     models: Panel[tuple[ModelView, ...]]
@@ -48,15 +48,15 @@ class StatusView:
     todo: Panel[tuple[QueueStats, ConversationStats]]
     jobs: Sequence[JobStatus]
     instance: InstanceStatus | None
-    """How this one stands to others; None where it shares nothing with any."""
+    """Status among other instances; None without a shared index."""
     leases: Sequence[LeaseView]
     troubles: Sequence[RecentError]
-    """The latest first."""
+    """Recent errors and warnings, the latest first."""
     clock: PageClock
 
 
 async def status_view(services: Services) -> StatusView:
-    """Ask all parts at once; whichever fails or takes long is a `Panel` that says so."""
+    """Ask all parts concurrently; one that fails or is slow becomes a `Panel` that says so."""
     memory, core_note, models, todo = await asyncio.gather(
         load_panel(services.memory.status()),
         load_panel(core_warning(services.memory)),

@@ -1,4 +1,4 @@
-"""Pure: moments as the page shows them, on the owner's clock."""
+"""Pure: times as the page shows them, in the owner's time zone."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ DAY_SECONDS = 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class ShownTime:
-    """One moment, for programs and for people."""
+    """A time, for programs and for people."""
 
     iso: str
     words: str
@@ -20,34 +20,34 @@ class ShownTime:
 
 @dataclass(frozen=True, slots=True)
 class PageClock:
-    """Tells moments as seen from now."""
+    """Formats times relative to `now`."""
 
     now: datetime
     """Aware."""
 
     def at(self, moment: datetime) -> ShownTime:
-        """An aware moment."""
+        """Format an aware time."""
         short = moment_in_short(moment, self.now)
         seconds = (moment - self.now).total_seconds()
         words = short if abs(seconds) >= DAY_SECONDS else f"{short}, {_format_distance(seconds)}"
         return ShownTime(self._local(moment), words)
 
     def iso(self, text: str) -> ShownTime | None:
-        """An ISO 8601 moment; None for ""."""
+        """Format an ISO 8601 time; None for ""."""
         return self.at(datetime.fromisoformat(text)) if text else None
 
     def unix(self, seconds: float) -> ShownTime | None:
-        """Seconds since 1970; None for 0, which is never."""
+        """Format seconds since 1970; None for 0, which means never."""
         return self.at(datetime.fromtimestamp(seconds, self.now.tzinfo)) if seconds else None
 
     @property
     def time(self) -> ShownTime:
-        """Now, by itself."""
+        """The current time."""
         return ShownTime(self._local(self.now), f"{self.now:%H:%M:%S}")
 
     @property
     def zone(self) -> str:
-        """`Europe/Berlin`, or what there is of a name."""
+        """The time zone's name, such as `Europe/Berlin`."""
         return str(getattr(self.now.tzinfo, "key", "") or self.now.tzname() or "")
 
     def _local(self, moment: datetime) -> str:
@@ -55,7 +55,7 @@ class PageClock:
 
 
 def format_coarse(seconds: float) -> str:
-    """`45 s`, `12 min`, `3 h`, `5 days`: as exact as anybody wants to know."""
+    """Return a rounded duration: `45 s`, `12 min`, `3 h`, `5 days`."""
     minutes = round(seconds / 60)
     if seconds < 59.5:
         return f"{round(seconds)} s"

@@ -1,14 +1,14 @@
-"""Pure: where things are shown."""
+"""Pure: URLs of the pages."""
 
 from urllib.parse import quote
 
 NOTES_URL = "/notes/"
 LINES_PER_PAGE = 1000
-"""Of a note that are shown at once."""
+"""Lines of a note on one page."""
 
 
 def note_url(path: str, line: int | None = None) -> str:
-    """Where a note of the memory is shown, at `line` (1-based) if one is given."""
+    """Return the URL of a note, at `line` (1-based) if given."""
     address = NOTES_URL + quote(path)
     if line is None:
         return address
@@ -17,6 +17,6 @@ def note_url(path: str, line: int | None = None) -> str:
 
 
 def folder_url(folder: str, page: int = 1) -> str:
-    """Where the notes of a folder are listed; "" for the memory's own."""
+    """Return the URL of a folder's page; "" is the root."""
     inside = f"{quote(folder)}/" if folder else ""
     return f"{NOTES_URL}{inside}{f'?page={page}' if page > 1 else ''}"

@@ -1,4 +1,4 @@
-"""What there is to call, as an OpenRPC document (https://spec.open-rpc.org)."""
+"""Describes the methods as an OpenRPC document (https://spec.open-rpc.org)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,11 +8,11 @@ from bot.models.protocol import ToolSpec
 DISCOVER = "rpc.discover"
 OPENRPC = "1.3.2"
 VERSION = "1.0.0"
-"""Of what the methods take and give."""
+"""Version of the methods' parameters and results."""
 
 
 def describe_methods(methods: Mapping[str, ToolSpec], *, title: str) -> dict[str, Any]:
-    """Every method with its parameters and their JSON Schemas."""
+    """Return every method with its parameters and their JSON Schemas."""
     return {
         "openrpc": OPENRPC,
         "info": {"title": title, "version": VERSION},

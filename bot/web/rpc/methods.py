@@ -1,4 +1,4 @@
-"""The methods of JSON-RPC: what each takes, and does. Parameters are described once, as those of the tools."""
+"""The JSON-RPC methods. Parameters that the model's tools have too are described only there."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -34,17 +34,18 @@ Methods = Mapping[str, Tool]
 
 
 def make_runner(methods: Methods) -> Run:
-    """Give what carries out one call of these."""
+    """Return the function that runs one call."""
 
     async def run(name: str, params: Params) -> object:
         method = methods.get(name)
         if method is None:
             known = ", ".join(methods)
             raise RpcError(
-                METHOD_NOT_FOUND, f"Method not found{did_you_mean(name, methods) or '.'} There are: {known}."
+                METHOD_NOT_FOUND,
+                f"Method not found{did_you_mean(name, methods) or '.'} The methods are: {known}.",
             )
         if isinstance(params, list):
-            raise RpcError(INVALID_PARAMS, f"Invalid params: they are given by name. {method.usage}")
+            raise RpcError(INVALID_PARAMS, f"Invalid params: give them by name. {method.usage}")
         with log_context(f"rpc/{token_hex(8)}"):
             try:
                 return await method.function(**method.validate(params, strict=True))
@@ -59,14 +60,14 @@ def make_runner(methods: Methods) -> Run:
 
 
 def rpc_methods(services: Services) -> Methods:
-    """Every method by its name."""
+    """Return every method by its name."""
     memory, state, rebuilding = services.memory, services.state, services.rebuilding
     journal = OnceWriter(memory, state)
     search_tool, get_tool, write_tool, _ = memory_tools(memory, journal)
 
     @tool
     async def status() -> dict[str, Any]:
-        """What the memory holds, how it can be searched, and what is being done to it."""
+        """Return the status of the memory: its content, its search, and running jobs."""
         last = rebuilding.last and {
             **asdict(rebuilding.last),
             "at": _format_iso(rebuilding.last.at.timestamp()),
@@ -77,10 +78,10 @@ def rpc_methods(services: Services) -> Methods:
     @tool
     async def rebuild(
         wait: Annotated[
-            bool, Field(description="Wait for the end; else memory.status shows how far it is.")
+            bool, Field(description="Whether to wait for the end; if not, memory.status shows the progress.")
         ] = True,
     ) -> dict[str, Any]:
-        """Build the index anew from the notes; one that runs already is joined."""
+        """Rebuild the index from the notes, or join a rebuild that is already running."""
         if not wait:
             rebuilding.start()
             return {"running": True}
@@ -95,7 +96,7 @@ def rpc_methods(services: Services) -> Methods:
         return {"running": False, **asdict(report), "vectors": vectors}
 
     async def search(query: str, limit: int | None) -> dict[str, Any]:
-        """Find passages in the notes, the best first."""
+        """Search the notes; the best passages come first."""
         return encode_search(await memory.search(query, limit=limit))
 
     async def get(path: str, line: int, limit: int | None) -> dict[str, Any]:
@@ -103,12 +104,12 @@ def rpc_methods(services: Services) -> Methods:
         return encode_note(await memory.get(path, line=line, limit=limit))
 
     async def write(content: str, target: WriteTarget) -> dict[str, Any]:
-        """Note something in today's log or in the core note; each call writes."""
+        """Write something to today's log or to the core note. A repeated call writes again."""
         return encode_write(await journal.write(content, key=f"rpc/{token_hex(16)}", target=target))
 
     @tool
     async def models() -> dict[str, Any]:
-        """How each model fares with each of its keys, in the order of the settings."""
+        """Return the state of each model with each of its keys, in the order of the settings."""
         await services.model.health.refresh()
         listed = models_status(services.model.plan, services.model.health)
         return {"models": [_encode_model(each) for each in listed]}
@@ -116,16 +117,16 @@ def rpc_methods(services: Services) -> Methods:
     @tool
     async def sessions(
         limit: Annotated[
-            int, Field(description="How many at most; the latest come first.", ge=1, le=1000)
+            int, Field(description="Maximum number; the latest come first.", ge=1, le=1000)
         ] = 100,
     ) -> dict[str, Any]:
-        """The latest conversation of each chat: where, when, how long; not what was said."""
+        """List the latest conversation of each chat: where, when and how long, not what was said."""
         listed = await state.read(lambda db: read_latest_conversations(db, most=limit))
         return {"sessions": [asdict(each) for each in listed]}
 
     @tool
     async def discover() -> dict[str, Any]:
-        """What there is to call, as an OpenRPC document."""
+        """Describe all methods as an OpenRPC document."""
         return describe_methods(
             {name: each.spec for name, each in methods.items()}, title=services.settings.agent.name
         )
@@ -147,7 +148,7 @@ def rpc_methods(services: Services) -> Methods:
 
 
 def _with_signature(known: Tool, function: Any) -> Tool:
-    """Another function behind the parameters of a tool."""
+    """Return a tool with the same parameters that runs another function."""
     spec = replace(known.spec, description=function.__doc__)
     return replace(known, spec=spec, function=function, wants_use="")
 
@@ -162,5 +163,5 @@ def _encode_model(status: ModelStatus) -> dict[str, Any]:
 
 
 def _format_iso(moment: float) -> str:
-    """Seconds since 1970 as ISO 8601 in UTC, as all times are told to programs."""
+    """Return seconds since 1970 as ISO 8601 in UTC, like all times in JSON."""
     return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")

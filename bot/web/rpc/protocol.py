@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0: what a program sent, call by call, and what it is answered. Knows neither HTTP nor the methods."""
+"""JSON-RPC 2.0 requests, batches and responses, independent of HTTP and of the methods."""
 
 import json
 import logging
@@ -18,29 +18,29 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 SERVER_ERROR: Final = -32000
-"""Ours: it was understood, and cannot be done now."""
+"""Our own code: the call is valid, but cannot be done now."""
 NOT_FOUND: Final = -32001
-"""Ours: there is no such note."""
+"""Our own code: there is no such note."""
 
 MAX_CALLS = 50
-"""In one batch."""
+"""Calls in one batch."""
 MAX_ANSWER_BYTES = 16 * 1024 * 1024
-"""Characters of all that is answered to one request."""
+"""Limit for the whole response to one request, in characters."""
 
-REQUEST_FORM_TEXT = (
-    'a request is an object with "jsonrpc": "2.0", "method", and "params" and "id" where there are any'
-)
+REQUEST_FORM_TEXT = 'a request is an object with "jsonrpc": "2.0", "method", and optionally "params" and "id"'
 BATCH_SIZE_TEXT = f"a batch holds 1 to {MAX_CALLS} requests"
-TOO_LONG_TEXT = "The answer is too long: ask for less, such as fewer lines of a note or fewer calls at once."
-INTERNAL_ERROR_TEXT = "Internal error: the fault is not in your call; the log of the service tells more."
+TOO_LONG_TEXT = (
+    "The response is too long. Ask for less, such as fewer lines of a note or fewer calls at once."
+)
+INTERNAL_ERROR_TEXT = "Internal error: your call is fine; see the log of the service."
 
 Params = Mapping[str, Any] | list[Any]
 Run = Callable[[str, Params], Awaitable[object]]
-"""Carry out one method; gives what JSON can hold, or raises Refused."""
+"""Runs a method; returns a value that JSON can hold, or raises RpcError."""
 
 
 class RpcError(Exception):
-    """An error that the caller is told: its code, and a sentence."""
+    """An error for the caller: a code and a sentence."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -48,12 +48,12 @@ class RpcError(Exception):
 
 
 async def answer_request(body: bytes, run: Run) -> str | None:
-    """Carry out one request or a batch, in order, and give the JSON to answer; None where nothing is to be.
+    """Run one request or a batch, in order, and return the JSON response; None if there is none.
 
-    A batch's calls may rely on those before them. Of two members with one name the last counts, as nearly everywhere.
+    Calls in a batch may rely on those before them. If an object has a key twice, the last one counts.
     """
     try:
-        # Stricter than `json`: no NaN, no half characters, nothing nested beyond 200 levels, no endless numbers.
+        # Stricter than `json`: no NaN, no lone surrogates, at most 200 levels, no huge numbers.
         said = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         return encode_error(PARSE_ERROR, f"Parse error: {error}")
@@ -71,12 +71,12 @@ async def answer_request(body: bytes, run: Run) -> str | None:
 
 
 def encode_error(code: int, message: str) -> str:
-    """The JSON to answer where there is no call that it could belong to."""
+    """Return the JSON response for an error without a call."""
     return _encode_response(None, {"error": {"code": code, "message": message}})
 
 
 async def _answer_call(said: object, run: Run, room: int) -> str | None:
-    """`room`: how many characters a result may have."""
+    """Run one call. `room`: maximum length of the response."""
     given = said.get("id") if isinstance(said, dict) else None
     call_id = given if _is_id(given) else None
     try:
@@ -90,20 +90,20 @@ async def _answer_call(said: object, run: Run, room: int) -> str | None:
     except RpcError as fault:
         told = _encode_response(call_id, _error_of(fault))
     except Exception:
-        log.exception("a method of JSON-RPC broke")
+        log.exception("a JSON-RPC method failed")
         told = _encode_response(call_id, _error_of(RpcError(INTERNAL_ERROR, INTERNAL_ERROR_TEXT)))
     return told if is_answered else None
 
 
 def _parse_call(said: object) -> tuple[str, Params, bool]:
-    """Method, parameters, and whether an answer is wanted. Raises Refused where it is no request."""
+    """Return method, parameters, and whether a response is wanted. Raises RpcError for an invalid request."""
     if not isinstance(said, dict) or said.get("jsonrpc") != "2.0" or not isinstance(said.get("method"), str):
         raise RpcError(INVALID_REQUEST, f"Invalid request: {REQUEST_FORM_TEXT}.")
     params = said.get("params")
     if not isinstance(params, dict | list | None):
-        raise RpcError(INVALID_REQUEST, 'Invalid request: "params" is an object.')
+        raise RpcError(INVALID_REQUEST, 'Invalid request: "params" must be an object.')
     if "id" in said and not _is_id(said["id"]):
-        raise RpcError(INVALID_REQUEST, 'Invalid request: "id" is a string, a number or null.')
+        raise RpcError(INVALID_REQUEST, 'Invalid request: "id" must be a string, a number or null.')
     return said["method"], params or {}, "id" in said
 
 
@@ -123,5 +123,5 @@ def _error_of(fault: RpcError) -> dict[str, object]:
 
 def _encode_response(call_id: object, outcome: Mapping[str, object]) -> str:
     document = {"jsonrpc": "2.0", "id": call_id, **outcome}
-    # Names of files may hold bytes that are no characters: they are told as escapes, which any program can read.
+    # File names may hold bytes that are not text; escapes keep the JSON valid.
     return escape_json_controls(json.dumps(document, ensure_ascii=False, allow_nan=False))

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 RPC = "/rpc"
 JSON_TYPES = ("application/json", "application/json-rpc", "application/jsonrequest")
-"""As JSON-RPC over HTTP has it. A form on another site can send none of them unasked."""
+"""The types of JSON-RPC over HTTP. A form on another site cannot send any of them."""
 
 
 def add_rpc(app: web.Application) -> None:
-    """Have the application answer to calls; what that takes is imported with the first one."""
+    """Add `/rpc` to the application; its modules are imported at the first call."""
     services = app[services_key]
 
     @cache
@@ -43,7 +43,7 @@ def add_rpc(app: web.Application) -> None:
 
 
 def rpc_error_response(status: int, why: str) -> web.Response:
-    """Say that no call can be answered just now, in the form of all other errors."""
+    """Return an error response for when no call can be answered."""
     from bot.web.rpc.protocol import SERVER_ERROR, encode_error
 
     return _json_response(encode_error(SERVER_ERROR, why), status=status)

@@ -18,7 +18,7 @@
 
   function lost() {
     if (!unreachable.hidden) return;
-    unreachable.textContent = "The service cannot be reached just now. What is shown here may be old; it is asked again.";
+    unreachable.textContent = "The service is not reachable right now, so this page may be out of date. Trying again…";
     unreachable.hidden = false;
   }
 
@@ -27,7 +27,7 @@
   }
 
   function parsed(text) {
-    // Without its styles, which are marked for another page than this one.
+    // Remove the styles: their nonce is another page's.
     return new DOMParser().parseFromString(text.replace(/<style[^]*?<\/style>/, ""), "text/html");
   }
 
@@ -95,7 +95,7 @@
       location.href = address;
     }
   });
-  // To go to an anchor tells of itself as well, and a page that is loaded anew would forget the focus.
+  // Going to an anchor fires this too; reloading then would lose the focus.
   addEventListener("popstate", () => {
     if (here() !== shown) location.reload();
   });
