@@ -83,7 +83,7 @@ class FailedLogins:
         is_news = now - self._warned.get(address, -math.inf) >= WRONG_TOKEN_SECONDS
         if is_news and self.must_wait(address):
             self._warned[address] = now
-            log.warning("ten wrong tokens from %s within a minute: its next ones have to wait", address)
+            log.warning("ten wrong tokens from %s within a minute: it has to wait now", address)
 
     def must_wait(self, address: str) -> bool:
         """Return whether an address has to wait."""

@@ -28,7 +28,7 @@ def test_a_page_that_is_open_tells_when_the_service_is_gone_and_when_it_is_back(
     assert not told.is_displayed()
     small.stop()
     browser.wait(told.is_displayed, "it tells by itself")
-    assert told.text.startswith("The service cannot be reached just now.")
+    assert told.text.startswith("The service is not reachable right now")
     assert told.get_attribute("role") == "alert"
     browser.one("[data-rebuild] button").click()
     assert browser.text("h1") == "All is well", "what was seen last stays"

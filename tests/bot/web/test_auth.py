@@ -175,7 +175,7 @@ def test_the_log_tells_of_an_address_that_has_to_wait_once_a_minute(caplog: pyte
             wrong.count_failure(address)
         return [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
 
-    told = ["ten wrong tokens from 10.0.0.1 within a minute: its next ones have to wait"]
+    told = ["ten wrong tokens from 10.0.0.1 within a minute: it has to wait now"]
     assert note(1) == []
     now = 5.0
     assert note(MAX_WRONG_TOKENS - 2) == []

@@ -102,8 +102,8 @@ async def test_the_page_shows_who_does_what(site: Site) -> None:
     text = await site.text("/")
     assert "cel&lt;b&gt;lar" in text
     shown = HtmlPage(text).by_id("instances").text
-    assert "This one is attic." in shown
-    assert "Telegram (3fa8) this one" in shown
+    assert "This instance is attic." in shown
+    assert "Telegram (3fa8) this instance" in shown
     assert "Backup of the notes cel<b>lar" in shown
     assert "Workspace 0123 nobody" in shown
     site.channels["telegram"] = ChannelHealth("standby", "held by cellar")
@@ -120,7 +120,7 @@ async def test_what_others_do_is_not_known_while_the_server_is_away(site: Site) 
         in page.by_id("attention").text
     )
     shown = page.by_id("instances").text
-    assert "Telegram (3fa8) this one" in shown, "our own leases end by our own clock"
+    assert "Telegram (3fa8) this instance" in shown, "our own leases end by our own clock"
     assert "Backup of the notes unknown" in shown
     assert "Workspace 0123 unknown" in shown
     assert "nobody" not in shown

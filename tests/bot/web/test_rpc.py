@@ -211,7 +211,7 @@ async def test_every_method_is_discovered_with_the_parameters_of_the_tools(rpc: 
 
 BAD_CALLS: list[tuple[str, object, int, str]] = [
     ("memory.serch", {}, METHOD_NOT_FOUND, 'did you mean "memory.search"?'),
-    ("m" * 100_000, {}, METHOD_NOT_FOUND, "There are: memory.status,"),
+    ("m" * 100_000, {}, METHOD_NOT_FOUND, "The methods are: memory.status,"),
     ("", {}, METHOD_NOT_FOUND, "memory.get"),
     ("memory.search", {}, INVALID_PARAMS, '"query" is missing'),
     ("memory.search", None, INVALID_PARAMS, '"query" is missing'),

@@ -60,7 +60,7 @@ async def test_a_rebuild_is_told_of_from_the_click_to_the_end(site: WebClient) -
     await rebuild(site)
     runs, shown = await progress(site)
     assert runs
-    assert shown.elements[0].text == "Rebuilding the index about to begin"
+    assert shown.elements[0].text == "Rebuilding the index starting"
     async with site.client.get("/") as answer:
         text = await answer.text()
     # Each time another address: to the same one with an anchor, browsers only scroll.
@@ -130,7 +130,7 @@ async def test_who_asks_in_a_chat_while_the_button_was_pressed_is_told_of_that_o
     runs = False
     while not runs:
         runs, shown = await progress(site)
-    assert shown.elements[0].text == "Rebuilding the index about to begin"
+    assert shown.elements[0].text == "Rebuilding the index starting"
     await rebuild(site)
     done.set()
     held.result()
@@ -158,7 +158,7 @@ async def test_a_job_has_a_bar_with_a_name_and_how_far_it_is(site: WebClient) ->
     (bar,), (label,) = shown.all("progress"), shown.all("label")
     assert (bar.attributes["value"], bar.attributes["max"]) == ("1250", "5000")
     assert (label.text, label.attributes["for"]) == ("Making vectors", bar.attributes["id"])
-    assert re.search(r"1,250 of 5,000, [\d,.]+ a second, \d+ s left", shown.elements[0].text)
+    assert re.search(r"1,250 of 5,000, [\d,.]+ per second, \d+ s left", shown.elements[0].text)
 
 
 async def test_a_rebuild_is_not_begun_from_another_site_or_by_looking(site: WebClient) -> None:

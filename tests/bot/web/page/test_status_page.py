@@ -75,11 +75,11 @@ async def test_all_is_well_with_a_memory_that_is_searched_by_words(site: WebClie
     assert heading.text == "All is well"
     told = facts(shown)
     assert (told["note"], told["chunk"], told["with vectors"], told["without"]) == ("1", "1", "0", "1")
-    assert told["Vector search"].startswith("off ")
+    assert told["Semantic search"].startswith("off ")
     assert re.fullmatch(r"\d\d:\d\d, (just now|\d+ s ago)", told["Last indexed"])
     assert told["Watcher"].startswith("off ")
     assert "Global memory, across all conversations" in shown.by_id("memory").text
-    assert shown.by_id("troubles").text == "None since the start."
+    assert shown.by_id("troubles").text == "None since the last start."
 
 
 async def test_it_tells_who_makes_vectors_and_how_many_there_are(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ async def test_it_tells_who_makes_vectors_and_how_many_there_are(tmp_path: Path)
             await site.services.memory.fill_vectors()
             told = facts(await page(site))
             assert (told["with vectors"], told["without"]) == ("1", "0")
-            assert told["Vector search"] == "on openai: set in memory.embedding.provider"
+            assert told["Semantic search"] == "on openai: set in memory.embedding.provider"
             assert told["Provider"] == "openai"
             assert told["Model"].startswith("text-embedding-3-small, ")
             assert told["Missing vectors"] == "none"
@@ -107,7 +107,7 @@ async def test_it_tells_why_vectors_fail_and_no_key(tmp_path: Path) -> None:
                 text = await answer.text()
             shown = HtmlPage(text)
             assert "openai answered 401" in shown.by_id("attention").text
-            assert facts(shown)["Vector search"].startswith("on, but not working ")
+            assert facts(shown)["Semantic search"].startswith("on, but not working ")
             assert not any(secret in text for secret in ("s3cret-key", TOKEN))
 
 
@@ -126,8 +126,8 @@ async def test_it_tells_who_makes_vectors_while_the_first_one_fails(tmp_path: Pa
             told = facts(shown)
             assert (told["with vectors"], told["Missing vectors"]) == ("1", "none")
             assert told["Provider"] == "openai, then voyage"
-            assert told["Vectors now made by"] == "voyage, voyage-3.5-lite"
-            assert told["Vector search"].startswith("on, by voyage openai answered 401")
+            assert told["Vectors currently from"] == "voyage, voyage-3.5-lite"
+            assert told["Semantic search"].startswith("on, by voyage openai answered 401")
             assert "using the fallback voyage" in shown.by_id("attention").text
             said = describe_search(await site.services.memory.status(), why=True)
             assert said == "by meaning and by words, for now with the fallback voyage-3.5-lite of voyage"
@@ -139,11 +139,11 @@ async def test_models_are_shown_with_their_keys_and_their_last_day(site: WebClie
     models = (await page(site)).by_id("models")
     assert "openai/gpt-test" in models.text
     assert "Key 1: ready" in models.text
-    assert re.search(r"Key 2: resting until (\S+ )?\d\d:\d\d, in (2\d|30) s", models.text)
+    assert re.search(r"Key 2: paused until (\S+ )?\d\d:\d\d, in (2\d|30) s", models.text)
     assert "busy there" in models.text
-    assert "60 % answered 5 calls, 2 in vain" in models.text
+    assert "60 % answered 5 calls, 2 failed" in models.text
     assert "0.5 s to the first words 0.5 s at most" in models.text
-    assert "builtin/notebook ready Not asked yet No calls in the last 24 hours." in models.text
+    assert "builtin/notebook ready Not called yet No calls in the last 24 hours." in models.text
 
 
 async def test_answers_that_nobody_waited_for_are_answers(site: WebClient) -> None:
@@ -152,9 +152,9 @@ async def test_answers_that_nobody_waited_for_are_answers(site: WebClient) -> No
     model.health.record([CallOutcome(name, model.health.now(), None, Usage(100, 50))])
     await model.health.write()
     models = (await page(site)).by_id("models").text
-    assert "100 % answered 1 call, 0 in vain" in models
-    assert "no waits measured" in models
-    assert "no answer came" not in models
+    assert "100 % answered 1 call, 0 failed" in models
+    assert "waits not measured" in models
+    assert "no answers" not in models
 
 
 async def test_a_model_of_which_no_key_is_ready_needs_a_look(site: WebClient) -> None:
@@ -177,10 +177,10 @@ async def test_channels_errors_and_counts_are_shown(site: WebClient) -> None:
     told = facts(shown)
     assert told["Telegram"] == "up"
     assert told["Discord"] == "down the token was refused"
-    assert told["Going on"] == "1"
+    assert told["Active"] == "1"
     assert re.fullmatch(r"error \d\d:\d\d, just now 2 times it broke bot\.x", shown.by_id("troubles").text)
     attention = shown.by_id("attention").text
-    assert attention.startswith("This needs a look")
+    assert attention.startswith("Needs attention")
     assert "Discord: down (the token was refused)" in attention
     assert "Errors in the last hour: 2" in attention
 
@@ -196,11 +196,11 @@ async def test_a_core_note_that_is_too_long_needs_a_look(site: WebClient, tmp_pa
 
 
 async def test_jobs_are_shown_with_their_last_and_next_time(site: WebClient) -> None:
-    assert (await page(site)).by_id("jobs").text == "Nothing is done regularly."
+    assert (await page(site)).by_id("jobs").text == "There are no regular jobs."
     async with site.services.upkeep:
         jobs = (await page(site)).by_id("jobs").text
-    assert re.search(r"Look at all notes waiting Last: .* Next: (\S+ )?\d\d:\d\d, in (60 min|1 h)", jobs)
-    assert "Backup waiting Last: never Next: " in jobs
+    assert re.search(r"Scan all notes waiting Last run: .* Next run: (\S+ )?\d\d:\d\d, in (60 min|1 h)", jobs)
+    assert "Backup waiting Last run: never Next run: " in jobs
     assert "Tidying up" in jobs
 
 
@@ -342,5 +342,5 @@ async def test_signing_out_is_offered_where_one_signs_in(site: WebClient, tmp_pa
 async def test_the_footer_tells_version_and_how_long_it_is_up(site: WebClient) -> None:
     (footer,) = (await page(site)).all("footer")
     assert re.match(
-        r"Commonplace( \d\S*)?, up for \d+ s, seen at \d\d:\d\d:\d\d \(Europe/Berlin\)", footer.text
+        r"Commonplace( \d\S*)?, up for \d+ s, as of \d\d:\d\d:\d\d \(Europe/Berlin\)", footer.text
     )
