@@ -34,6 +34,8 @@ CHECK_SECONDS = 15.0
 """Seconds between checks: the maximum delay after the machine has slept or its clock was set."""
 LATE_AFTER = timedelta(minutes=1)
 """A reminder this late also says when it was due."""
+LARGEST_NUMBER = (1 << 63) - 1
+"""The largest integer that SQLite takes."""
 BATCH_SIZE = 100
 """Reminders delivered in one transaction."""
 
@@ -145,11 +147,19 @@ class Reminders:
         """Return the pending reminders of a chat, the next one first."""
         return await self._state.read(lambda db: stored_reminders.read_active(db, str(chat)))
 
-    async def cancel(self, number: int, *, chat: ChatId, owner: bool, key: str) -> ReminderRow | None:
-        """Cancel a reminder of this chat, or, for an owner, any reminder or prompt; None if there is none pending."""
+    async def cancel(
+        self, number: int, *, chat: ChatId, owner: bool, key: str, elsewhere: bool = True
+    ) -> ReminderRow | None:
+        """Cancel a reminder of this chat, or, for an owner, any reminder or prompt; None if there is none pending.
+
+        `elsewhere`: whether an owner may mean one of another chat.
+        """
+        if number > LARGEST_NUMBER:
+            return None
+        where = None if owner and elsewhere else str(chat)
         return await self._state.change(
             lambda db: stored_reminders.cancel(
-                db, number, chat=None if owner else str(chat), prompts=owner, key=key, at=self._state.at()
+                db, number, chat=where, prompts=owner, key=key, at=self._state.at()
             )
         )
 

@@ -48,10 +48,8 @@ def reminder_list_tools(reminders: Reminders, access: Access) -> tuple[Tool, ...
     ) -> dict[str, Any]:
         """Cancel a reminder in this chat when the person asks for it; to move one, set the new one first."""
         owner = await access.standing_of(use.person) is Standing.OWNER
-        here = {
-            each.number for each in await reminders.list_active(use.chat)
-        }  # owners may cancel elsewhere by command
-        row = await reminders.cancel(number, chat=use.chat, owner=owner and number in here, key=use.key)
+        # Owners may cancel those of other chats by command.
+        row = await reminders.cancel(number, chat=use.chat, owner=owner, key=use.key, elsewhere=False)
         if row is None:
             raise BadCall(phrases.REMINDER_UNKNOWN.format(number=number))
         if not is_readable(row):

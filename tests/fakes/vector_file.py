@@ -33,8 +33,8 @@ def random_vectors(count: int, dimensions: int, *, seed: int = 0) -> Vectors:
 
 
 def clustered_vectors(count: int, dimensions: int, *, seed: int = 0) -> Vectors:
-    """Return vectors as models produce them: all biased to one side, dominated by a few directions, clustered by topic."""
     """Return vectors like those of models: biased to one side, a few dominant directions, clustered by topic."""
+    rng = np.random.default_rng(seed)
     spread = (np.arange(1, dimensions + 1) ** -0.4).astype(np.float32)
     topics = rng.standard_normal((max(1, count // 40), dimensions), dtype=np.float32) * spread
     lean = 0.8 * rng.standard_normal(dimensions, dtype=np.float32) * spread
