@@ -121,11 +121,11 @@ class EmbeddingBackfill:
         serving: ModelId | None = None
         if self._embedder and not self._lacks_model:
             state = self._embedder.state
-            well = (lane.model for lane in (state.primary, state.fallback) if lane and lane.ok)
+            well = (each.model for each in (state.primary, state.fallback) if each and each.ok)
             serving = next(well, None)
-            lanes = [lane for lane in (state.primary, state.fallback) if lane and not lane.ok]
-            problem = "; fallback: ".join(lane.error for lane in lanes) or problem
-            waits = [lane.next_try for lane in lanes if lane.next_try]
+            failing = [each for each in (state.primary, state.fallback) if each and not each.ok]
+            problem = "; fallback: ".join(each.error for each in failing) or problem
+            waits = [each.next_try for each in failing if each.next_try]
             next_try = min(waits).isoformat(timespec="seconds") if waits else ""
         return BackfillState(self.models, serving, self._reason, problem, next_try, self._embedding.fetching)
 

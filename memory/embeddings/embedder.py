@@ -90,7 +90,7 @@ class EmbedderState:
 class _ProviderSlot:
     provider: EmbeddingProvider
     limits: RequestLimits
-    recovery: CircuitBreaker
+    breaker: CircuitBreaker
     most_bytes: int
     """Maximum bytes per request; shrinks when the service rejects a request as too large."""
     has_fallback: bool
@@ -147,7 +147,7 @@ class Embedder:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._batch_size = batch_size
-        self._lanes = [
+        self._slots = [
             _ProviderSlot(
                 provider,
                 allowed := limits(provider.provider),
@@ -169,24 +169,24 @@ class Embedder:
     @property
     def models(self) -> tuple[ModelId, ...]:
         """Models of the first provider and of its fallback, if any; `dimensions` may still be 0."""
-        return tuple(lane.model for lane in self._lanes)
+        return tuple(slot.model for slot in self._slots)
 
     @property
     def state(self) -> EmbedderState:
         """The state of both providers, for status."""
-        return EmbedderState(*map(_provider_state, self._lanes))
+        return EmbedderState(*map(_provider_state, self._slots))
 
     async def close(self) -> None:
         """Close connections and free memory."""
-        for lane in self._lanes:
-            await lane.provider.close()
+        for slot in self._slots:
+            await slot.provider.close()
 
     async def embed_query(self, text: str) -> QueryVector:
         """Try each provider once, within `query_seconds`. Raises `EmbeddingError` with all causes."""
         causes: list[EmbeddingError] = []
-        for lane in self._lanes:
+        for slot in self._slots:
             try:
-                return await _request_query(lane, text)
+                return await _request_query(slot, text)
             except EmbeddingError as error:
                 causes.append(error)
         raise _combine_errors(causes)
@@ -196,16 +196,16 @@ class Embedder:
 
         Raises `EmbeddingError`.
         """
-        lane = self._lanes[by == "fallback"]
-        if not lane.model.is_known:
+        slot = self._slots[by == "fallback"]
+        if not slot.model.is_known:
             await self.embed_sample([PROBE_TEXT], by=by)
-        return lane.model
+        return slot.model
 
     async def embed_sample(self, texts: Sequence[str], *, by: ProviderSelection) -> list[Vector]:
         """Embed a few texts by a single request to one provider. Raises `EmbeddingError`."""
-        lane = self._lanes[by == "fallback"]
-        await _probe_service(lane)
-        return await _request(lane, texts)
+        slot = self._slots[by == "fallback"]
+        await _probe_service(slot)
+        return await _request(slot, texts)
 
     async def embed_documents(
         self,
@@ -220,50 +220,50 @@ class Embedder:
         before all is done; what was delivered remains valid. Cancelling stops at once, except for a running
         `on_done`.
         """
-        lanes = {"anyone": self._lanes, "primary": self._lanes[:1], "fallback": self._lanes[1:]}[by]
+        slots = {"anyone": self._slots, "primary": self._slots[:1], "fallback": self._slots[1:]}[by]
         run = _EmbeddingRun(
             texts, [len(text.encode("utf-8", "replace")) for text in texts], on_done, set(range(len(texts)))
         )
         blank = {index: BLANK_REASON for index, text in enumerate(texts) if not text.strip()}
         if blank:
-            await run.deliver(EmbeddedBatch(lanes[0].model, {}, blank))
+            await run.deliver(EmbeddedBatch(slots[0].model, {}, blank))
         causes: list[EmbeddingError] = []
-        for lane in lanes:
+        for slot in slots:
             if run.undone:
-                causes += await self._embed_all(lane, run)
+                causes += await self._embed_all(slot, run)
         if run.undone:
             raise _combine_errors(causes)
 
-    async def _embed_all(self, lane: _ProviderSlot, run: _EmbeddingRun) -> list[EmbeddingError]:
+    async def _embed_all(self, slot: _ProviderSlot, run: _EmbeddingRun) -> list[EmbeddingError]:
         """Embed what is missing as long as the provider works; return the errors that stopped it."""
         try:
-            await _probe_service(lane)
+            await _probe_service(slot)
         except EmbeddingError as error:
             return [error]
-        batches = deque(self._batches(lane, run))
+        batches = deque(self._batches(slot, run))
         deaths: list[EmbeddingError] = []
 
         async def work() -> None:
             while batches:
                 try:
-                    await _embed_batch(lane, run, batches.popleft())
+                    await _embed_batch(slot, run, batches.popleft())
                 except EmbeddingError as error:
                     deaths.append(error)
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(lane.limits.requests, len(batches))):
+                for _ in range(min(slot.limits.requests, len(batches))):
                     group.create_task(work())
         except BaseExceptionGroup as failures:  # `on_done` failed, or a bug
             raise failures.exceptions[0] from None
         return deaths[-1:]
 
-    def _batches(self, lane: _ProviderSlot, run: _EmbeddingRun) -> Iterator[list[int]]:
-        most_texts = min(self._batch_size, lane.limits.texts)
+    def _batches(self, slot: _ProviderSlot, run: _EmbeddingRun) -> Iterator[list[int]]:
+        most_texts = min(self._batch_size, slot.limits.texts)
         batch: list[int] = []
         size = 0
         for index in sorted(run.undone):
-            if batch and (len(batch) >= most_texts or size + run.sizes[index] > lane.most_bytes):
+            if batch and (len(batch) >= most_texts or size + run.sizes[index] > slot.most_bytes):
                 yield batch
                 batch, size = [], 0
             batch.append(index)
@@ -273,144 +273,144 @@ class Embedder:
 
 
 async def _embed_batch(
-    lane: _ProviderSlot, run: _EmbeddingRun, batch: Sequence[int], *, suspected: bool = False
+    slot: _ProviderSlot, run: _EmbeddingRun, batch: Sequence[int], *, suspected: bool = False
 ) -> None:
     """Embed and deliver a batch; if it fails because of its texts, find out which ones.
 
     With `suspected`, the provider is known to work, so one of these texts is the cause.
     """
     size = sum(run.sizes[index] for index in batch)
-    if size > lane.most_bytes and len(batch) > 1:
-        return await _embed_halves(lane, run, batch, suspected=suspected)
+    if size > slot.most_bytes and len(batch) > 1:
+        return await _embed_halves(slot, run, batch, suspected=suspected)
     tries = 0
     while True:
         try:
-            vectors = await _request(lane, [run.texts[index] for index in batch])
+            vectors = await _request(slot, [run.texts[index] for index in batch])
         except EmbeddingError as error:
             tries += 1
-            if not await _blame_texts(lane, error, tries=tries, alone=len(batch) == 1, suspected=suspected):
+            if not await _blame_texts(slot, error, tries=tries, alone=len(batch) == 1, suspected=suspected):
                 continue
             if len(batch) == 1:
-                return await run.deliver(EmbeddedBatch(lane.model, {}, {batch[0]: str(error)}))
+                return await run.deliver(EmbeddedBatch(slot.model, {}, {batch[0]: str(error)}))
             if isinstance(error, RequestTooLarge):
-                lane.most_bytes = min(lane.most_bytes, size // 2)
+                slot.most_bytes = min(slot.most_bytes, size // 2)
             else:
                 suspected = True
-            return await _embed_halves(lane, run, batch, suspected=suspected)
-        return await run.deliver(EmbeddedBatch(lane.model, dict(zip(batch, vectors, strict=True))))
+            return await _embed_halves(slot, run, batch, suspected=suspected)
+        return await run.deliver(EmbeddedBatch(slot.model, dict(zip(batch, vectors, strict=True))))
 
 
 async def _embed_halves(
-    lane: _ProviderSlot, run: _EmbeddingRun, batch: Sequence[int], *, suspected: bool
+    slot: _ProviderSlot, run: _EmbeddingRun, batch: Sequence[int], *, suspected: bool
 ) -> None:
     middle = len(batch) // 2
     for half in (batch[:middle], batch[middle:]):
-        await _embed_batch(lane, run, half, suspected=suspected)
+        await _embed_batch(slot, run, half, suspected=suspected)
 
 
 async def _blame_texts(
-    lane: _ProviderSlot, error: EmbeddingError, *, tries: int, alone: bool, suspected: bool
+    slot: _ProviderSlot, error: EmbeddingError, *, tries: int, alone: bool, suspected: bool
 ) -> bool:
     """Return whether the texts caused the error; False to try again. Raises the error if the provider did."""
     most_tries = 1 if suspected else SILENT_TRIES if isinstance(error, EmbeddingTimedOut) else TRIES
     match error:
         case RequestTooLarge() if not alone:
             return True
-        case ResponseUnusable() if alone and tries < TRIES and not lane.recovery.is_hopeless:
+        case ResponseUnusable() if alone and tries < TRIES and not slot.breaker.is_hopeless:
             # A proxy may have garbled the response; blaming the text would prevent a vector forever.
             return False
         case RequestRefused() | ResponseUnusable() | RequestTooLarge():
             if suspected:
                 return True
-        case ServiceFailed() | EmbeddingTimedOut() if tries >= most_tries and not lane.recovery.is_hopeless:
+        case ServiceFailed() | EmbeddingTimedOut() if tries >= most_tries and not slot.breaker.is_hopeless:
             pass  # some services crash on a text instead of refusing it
-        case _ if isinstance(error, TRANSIENT_ERRORS) and not lane.recovery.is_hopeless:
+        case _ if isinstance(error, TRANSIENT_ERRORS) and not slot.breaker.is_hopeless:
             return False
         case _:
             raise error
     try:
-        await _request(lane, [PROBE_TEXT], about_texts=())
+        await _request(slot, [PROBE_TEXT], about_texts=())
     except TRANSIENT_ERRORS:
-        if lane.recovery.is_hopeless:
+        if slot.breaker.is_hopeless:
             raise
         return False
     return True
 
 
-async def _probe_service(lane: _ProviderSlot) -> None:
+async def _probe_service(slot: _ProviderSlot) -> None:
     """Send one short text to a service that never answered, if there is a fallback.
 
     A full request may take a minute, so a dead service would be told from a slow one only then. Loading or
     downloading a model has its own limit.
     """
-    seconds = lane.limits.query_seconds
-    if not lane.has_fallback or lane.has_answered or seconds > STEP_OVER_SECONDS:
+    seconds = slot.limits.query_seconds
+    if not slot.has_fallback or slot.has_answered or seconds > STEP_OVER_SECONDS:
         return
     innocent = (*_ABOUT_TEXTS, ResponseUnusable)
-    while not lane.has_answered:
+    while not slot.has_answered:
         try:
-            async with lane.recovery.attempt(patient=True, innocent=innocent):
+            async with slot.breaker.attempt(patient=True, innocent=innocent):
                 try:
                     async with asyncio.timeout(seconds):
-                        await lane.provider.embed([PROBE_TEXT], purpose="document")
+                        await slot.provider.embed([PROBE_TEXT], purpose="document")
                 except TimeoutError as error:
                     raise EmbeddingTimedOut(
-                        f"{lane.provider.provider} gave no answer within {seconds:g} s"
+                        f"{slot.provider.provider} gave no answer within {seconds:g} s"
                     ) from error
         except innocent:
             pass  # it answers; the real texts will show more
         except TRANSIENT_ERRORS:
-            if lane.recovery.is_hopeless:
+            if slot.breaker.is_hopeless:
                 raise
             continue
-        lane.has_answered = True
+        slot.has_answered = True
 
 
 async def _request(
-    lane: _ProviderSlot,
+    slot: _ProviderSlot,
     texts: Sequence[str],
     *,
     about_texts: tuple[type[EmbeddingError], ...] = (*_ABOUT_TEXTS, ResponseUnusable),
 ) -> list[Vector]:
-    async with lane.recovery.attempt(patient=True, innocent=about_texts):
-        asking = lane.provider.embed(texts, purpose="document")
-        if lane.has_fallback and isinstance(lane.provider, PingableProvider):
+    async with slot.breaker.attempt(patient=True, innocent=about_texts):
+        asking = slot.provider.embed(texts, purpose="document")
+        if slot.has_fallback and isinstance(slot.provider, PingableProvider):
             asking = wait_while_alive(
                 asking,
-                lane.provider.ping,
-                seconds=lane.limits.silent_seconds,
-                name=lane.provider.provider,
+                slot.provider.ping,
+                seconds=slot.limits.silent_seconds,
+                name=slot.provider.provider,
             )
         vectors = await asking
-    lane.has_answered = True
+    slot.has_answered = True
     return vectors
 
 
-async def _request_query(lane: _ProviderSlot, text: str) -> QueryVector:
-    seconds = lane.query_seconds
+async def _request_query(slot: _ProviderSlot, text: str) -> QueryVector:
+    seconds = slot.query_seconds
     deadline = asyncio.get_running_loop().time() + seconds
-    late = f"{lane.provider.provider} gave no answer within {seconds:g} s"
+    late = f"{slot.provider.provider} gave no answer within {seconds:g} s"
     try:
         async with (
             asyncio.timeout_at(deadline) as waiting,
-            lane.recovery.attempt(patient=False, innocent=(*_ABOUT_TEXTS, ResponseUnusable)),
+            slot.breaker.attempt(patient=False, innocent=(*_ABOUT_TEXTS, ResponseUnusable)),
         ):
             waiting.reschedule(None)
             try:
                 async with asyncio.timeout_at(deadline):
-                    [vector] = await lane.provider.embed([text], purpose="query")
+                    [vector] = await slot.provider.embed([text], purpose="query")
             except TimeoutError as error:  # counts as a failure, unlike waiting for another caller's try
                 raise EmbeddingTimedOut(late) from error
     except TimeoutError as error:
         raise EmbeddingTimedOut(late) from error
-    lane.has_answered = True
-    return QueryVector(lane.model, vector)
+    slot.has_answered = True
+    return QueryVector(slot.model, vector)
 
 
-def _provider_state(lane: _ProviderSlot) -> ProviderState:
-    recovery = lane.recovery
+def _provider_state(slot: _ProviderSlot) -> ProviderState:
+    breaker = slot.breaker
     return ProviderState(
-        lane.model, recovery.error is None, str(recovery.error or ""), recovery.since, recovery.next_try
+        slot.model, breaker.error is None, str(breaker.error or ""), breaker.since, breaker.next_try
     )
 
 

@@ -63,18 +63,18 @@ class SqliteIndex:
 
     def version(self) -> str:
         """See `Index.version`. It changes with notes, not with vectors."""
-        with self._file.reading() as moment:
-            return self._version(moment)
+        with self._file.reading() as tx:
+            return self._version(tx)
 
     def stamps(self) -> tuple[Mapping[str, tuple[int, int, int]], Mapping[str, str]]:
         """See `Index.stamps`."""
-        with self._file.reading() as moment:
-            return read_stamps(self._tables(moment))
+        with self._file.reading() as tx:
+            return read_stamps(self._tables(tx))
 
     def known(self, paths: Collection[str] | None = None) -> Mapping[str, KnownNote]:
         """See `Index.known`."""
-        with self._file.reading() as moment:
-            return read_notes(self._tables(moment), paths)
+        with self._file.reading() as tx:
+            return read_notes(self._tables(tx), paths)
 
     def claim(self, paths: Sequence[str]) -> Collection[str]:
         """Return all paths: changes by other processes show in `version`."""
@@ -92,23 +92,23 @@ class SqliteIndex:
         version: str = "",
     ) -> None:
         """See `Index.write_batch`."""
-        with self._file.writing() as moment:
-            if version and version != self._version(moment):
+        with self._file.writing() as tx:
+            if version and version != self._version(tx):
                 raise IndexChanged
-            wanted = sqlite_vectors.find_model(moment.db, self._wanted) or 0 if self._wanted else None
+            wanted = sqlite_vectors.find_model(tx.db, self._wanted) or 0 if self._wanted else None
             asked = write_notes(
-                self._tables(moment),
+                self._tables(tx),
                 notes,
                 gone=gone,
                 restamped=restamped or {},
-                clock=moment.clock,
+                clock=tx.clock,
                 wanted=wanted,
                 counts_uses=self._is_live,
             )
-            moment.add("hits", asked.hits)
-            moment.add("misses", asked.misses)
+            tx.add("hits", asked.hits)
+            tx.add("misses", asked.misses)
             if self._is_live:
-                moment.count_note_change()
+                tx.count_note_change()
         self._own_changes = (self._file.openings, self._known_own_changes() + 1)
 
     def shadow(self) -> "SqliteShadow":
@@ -127,32 +127,32 @@ class SqliteIndex:
         """See `Index.candidates`."""
         if not terms and not likeness and not days:
             return SearchCandidates((), {}, 0)
-        with self._file.reading() as moment:
-            tables = self._tables(moment)
+        with self._file.reading() as tx:
+            tables = self._tables(tx)
             proposal = full_text.propose(tables, terms, most=most, today=today)
             frequencies, chunks = proposal.frequencies, proposal.total
             found = read_chunk_spans(tables, proposal.chunks) + read_day_spans(tables, days)
-            model = sqlite_vectors.find_model(moment.db, likeness.model) if likeness else None
+            model = sqlite_vectors.find_model(tx.db, likeness.model) if likeness else None
             if not likeness or model is None:
                 return SearchCandidates(tuple(read_runs(tables, found)), frequencies, chunks)
-            state = self._state(moment)
+            state = self._state(tx)
             found += sqlite_vectors.most_similar_segments(
                 tables, self._nearest, model, likeness, version=state, today=today
             )
             if self._typical[:2] != (state, model):
-                self._typical = (state, model, sqlite_vectors.read_mean_vector(moment.db, model))
+                self._typical = (state, model, sqlite_vectors.read_mean_vector(tx.db, model))
             compare = partial(
-                sqlite_vectors.read_similarities, moment.db, self._nearest, model, likeness, self._typical[2]
+                sqlite_vectors.read_similarities, tx.db, self._nearest, model, likeness, self._typical[2]
             )
             return SearchCandidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
 
     def list_unembedded(self, model: ModelId, *, most: int) -> list[UnembeddedText]:
         """See `Index.list_unembedded`."""
-        with self._file.reading() as moment:
-            state = self._state(moment)
+        with self._file.reading() as tx:
+            state = self._state(tx)
             if self._all_embedded == (state, model):
                 return []
-            found = sqlite_vectors.list_unembedded(self._tables(moment), model, most=most)
+            found = sqlite_vectors.list_unembedded(self._tables(tx), model, most=most)
         if not found and most > 0:
             self._all_embedded = (state, model)
         return found
@@ -161,82 +161,82 @@ class SqliteIndex:
         self, model: ModelId, vectors: Mapping[bytes, Vector], refused: Mapping[bytes, str] | None = None
     ) -> None:
         """See `Index.store_vectors`. Raises `ValueError` if a vector's length is not the model's."""
-        with self._file.writing() as moment:
-            sqlite_vectors.store_vectors(moment.db, model, vectors, refused or {}, clock=moment.clock)
+        with self._file.writing() as tx:
+            sqlite_vectors.store_vectors(tx.db, model, vectors, refused or {}, clock=tx.clock)
 
     def retry_refused(self, model: ModelId) -> None:
         """See `Index.retry_refused`."""
-        with self._file.writing() as moment:
-            sqlite_vectors.retry_refused(moment.db, model)
+        with self._file.writing() as tx:
+            sqlite_vectors.retry_refused(tx.db, model)
 
     def resolve_dimensions(self, model: ModelId) -> ModelId:
         """See `Index.resolve_dimensions`."""
         if model.dimensions and model.is_known:
             return model
-        with self._file.reading() as moment:
+        with self._file.reading() as tx:
             if not model.is_known:
-                return sqlite_model_versions.last_model(moment.db, model)
-            return replace(model, dimensions=sqlite_vectors.last_dimensions(moment.db, model))
+                return sqlite_model_versions.last_model(tx.db, model)
+            return replace(model, dimensions=sqlite_vectors.last_dimensions(tx.db, model))
 
     def other_versions(self, model: ModelId) -> list[ModelId]:
         """See `Index.other_versions`."""
-        with self._file.reading() as moment:
-            return sqlite_model_versions.other_versions(moment.db, model)
+        with self._file.reading() as tx:
+            return sqlite_model_versions.other_versions(tx.db, model)
 
     def sample_vectors(self, model: ModelId, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
         """See `Index.sample_vectors`."""
-        with self._file.reading() as moment:
-            model_id = sqlite_vectors.find_model(moment.db, model)
+        with self._file.reading() as tx:
+            model_id = sqlite_vectors.find_model(tx.db, model)
             return (
-                sqlite_model_versions.sample_vectors(self._tables(moment), model_id, most=most)
+                sqlite_model_versions.sample_vectors(self._tables(tx), model_id, most=most)
                 if model_id
                 else []
             )
 
     def adopt_vectors(self, other: ModelId, model: ModelId) -> None:
         """See `Index.adopt_vectors`."""
-        with self._file.writing() as moment:
-            other_id = sqlite_vectors.find_model(moment.db, other)
-            if other_id and sqlite_vectors.find_model(moment.db, model) is None:
-                sqlite_model_versions.adopt_vectors(moment.db, other_id, model)
+        with self._file.writing() as tx:
+            other_id = sqlite_vectors.find_model(tx.db, other)
+            if other_id and sqlite_vectors.find_model(tx.db, model) is None:
+                sqlite_model_versions.adopt_vectors(tx.db, other_id, model)
 
     def count_vectors(self, model: ModelId) -> VectorCounts:
         """See `Index.count_vectors`."""
-        with self._file.reading() as moment:
-            state = self._state(moment)
+        with self._file.reading() as tx:
+            state = self._state(tx)
             if self._numbers and self._numbers[:2] == (state, model):
                 return self._numbers[2]
             numbers = sqlite_vectors.count_vectors(
-                self._tables(moment), model, hits=moment.count("hits"), misses=moment.count("misses")
+                self._tables(tx), model, hits=tx.count("hits"), misses=tx.count("misses")
             )
         self._numbers = (state, model, numbers)
         return numbers
 
     def evict_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
         """See `Index.evict_unused`."""
-        with self._file.writing() as moment:
+        with self._file.writing() as tx:
             # A shadow holds texts that no note uses yet.
-            if self._file.is_rebuilt(moment):
+            if self._file.is_rebuilt(tx):
                 return 0
-            return sqlite_vectors.evict_unused(moment.db, most=most, wanted=wanted)
+            return sqlite_vectors.evict_unused(tx.db, most=most, wanted=wanted)
 
     def purge(self) -> None:
         """See `Index.purge`."""
-        with self._file.writing() as moment:
-            if self._file.is_rebuilt(moment):
+        with self._file.writing() as tx:
+            if self._file.is_rebuilt(tx):
                 raise IndexUnavailable("the index is being built anew just now")
-            sqlite_vectors.delete_all_unused(moment.db)
-            full_text.merge_deleted(self._tables(moment))
+            sqlite_vectors.delete_all_unused(tx.db)
+            full_text.merge_deleted(self._tables(tx))
         self._file.vacuum()
 
     def numbers(self) -> IndexCounts:
         """See `Index.numbers`."""
-        with self._file.reading() as moment:
-            tables = self._tables(moment)
+        with self._file.reading() as tx:
+            tables = self._tables(tx)
             return IndexCounts(
                 notes=tables.count("SELECT count(*) FROM notes@"),
                 chunks=tables.count("SELECT count(*) FROM chunks@"),
-                last_indexed_at=check_text(moment.about.get("last_indexed_at", "")),
+                last_indexed_at=check_text(tx.about.get("last_indexed_at", "")),
             )
 
     def reset(self) -> None:
@@ -247,19 +247,19 @@ class SqliteIndex:
         """See `Index.close`."""
         self._file.close()
 
-    def _tables(self, moment: FileTransaction) -> SqliteTables:
-        return SqliteTables(moment.db, moment.generation)
+    def _tables(self, tx: FileTransaction) -> SqliteTables:
+        return SqliteTables(tx.db, tx.generation)
 
-    def _version(self, moment: FileTransaction) -> str:
-        return f"{self._file.openings}:{moment.count('changes') - self._known_own_changes()}"
+    def _version(self, tx: FileTransaction) -> str:
+        return f"{self._file.openings}:{tx.count('changes') - self._known_own_changes()}"
 
     def _known_own_changes(self) -> int:
         opening, changes = self._own_changes
         return changes if opening == self._file.openings else 0
 
-    def _state(self, moment: FileTransaction) -> str:
+    def _state(self, tx: FileTransaction) -> str:
         """Return an id of the file's state; it changes with every change by anyone."""
-        return f"{self._file.identity}/{moment.clock}"
+        return f"{self._file.identity}/{tx.clock}"
 
 
 class SqliteShadow(SqliteIndex):
@@ -278,11 +278,11 @@ class SqliteShadow(SqliteIndex):
         self._identity = ""
         self._lock = self._file.lock_rebuild()
         try:
-            with self._file.writing() as moment:
-                if "shadow" in moment.about:
-                    moment.drop_shadow()
-                SqliteTables(moment.db, moment.other_generation).create()
-                moment.put("shadow", moment.clock)
+            with self._file.writing() as tx:
+                if "shadow" in tx.about:
+                    tx.drop_shadow()
+                SqliteTables(tx.db, tx.other_generation).create()
+                tx.put("shadow", tx.clock)
             self._identity = self._file.identity
         except BaseException:
             self.close()
@@ -290,20 +290,20 @@ class SqliteShadow(SqliteIndex):
 
     def promote(self) -> None:
         """See `Shadow.promote`."""
-        with self._file.writing() as moment:
-            mine = self._tables(moment).generation
-            SqliteTables(moment.db, moment.generation).drop()
-            moment.put("generation", mine)
-            moment.db.execute("DELETE FROM about WHERE key = 'shadow'")
-            count_uses(moment.db, mine, clock=moment.clock)
-            moment.count_note_change()
+        with self._file.writing() as tx:
+            mine = self._tables(tx).generation
+            SqliteTables(tx.db, tx.generation).drop()
+            tx.put("generation", mine)
+            tx.db.execute("DELETE FROM about WHERE key = 'shadow'")
+            count_uses(tx.db, mine, clock=tx.clock)
+            tx.count_note_change()
         self._identity = ""
         self.close()
 
     def reset(self) -> None:
         """Start empty again."""
-        with self._file.writing() as moment:
-            tables = self._tables(moment)
+        with self._file.writing() as tx:
+            tables = self._tables(tx)
             tables.drop()
             tables.create()
 
@@ -311,17 +311,17 @@ class SqliteShadow(SqliteIndex):
         """Close the shadow; its tables are removed unless it was promoted."""
         if self._identity:
             # The next opening removes what cannot be removed now.
-            with contextlib.suppress(IndexCorrupted, IndexUnavailable), self._file.writing() as moment:
-                self._tables(moment)
-                moment.drop_shadow()
+            with contextlib.suppress(IndexCorrupted, IndexUnavailable), self._file.writing() as tx:
+                self._tables(tx)
+                tx.drop_shadow()
             self._identity = ""
         super().close()
         self._lock.release()
 
-    def _tables(self, moment: FileTransaction) -> SqliteTables:
-        if self._file.identity != self._identity or "shadow" not in moment.about:
+    def _tables(self, tx: FileTransaction) -> SqliteTables:
+        if self._file.identity != self._identity or "shadow" not in tx.about:
             raise IndexUnavailable("the index was begun anew while it was being built again")
-        return SqliteTables(moment.db, moment.other_generation)
+        return SqliteTables(tx.db, tx.other_generation)
 
-    def _version(self, moment: FileTransaction) -> str:
+    def _version(self, tx: FileTransaction) -> str:
         return "shadow"  # no other process can change it

@@ -120,10 +120,10 @@ class IndexFile:
     def reading(self) -> Iterator[FileTransaction]:
         """Read one consistent state of the file. Raises `IndexCorrupted`, `IndexUnavailable`."""
         with _translate_errors(), self._close_on_fault():
-            moment = self._begin("BEGIN")
+            tx = self._begin("BEGIN")
             try:
-                with _commit_or_roll_back(moment.db):
-                    yield moment
+                with _commit_or_roll_back(tx.db):
+                    yield tx
             except _FOREIGN_VALUE_ERRORS as error:
                 raise IndexCorrupted(f"the index is damaged ({error})") from error
 
@@ -132,10 +132,10 @@ class IndexFile:
         """Change the file, all or nothing. Raises `IndexCorrupted`, `IndexUnavailable`."""
         with _translate_errors(), self._close_on_fault():
             # A deferred transaction that reads first would fail at once if somebody else writes.
-            moment = self._begin("BEGIN IMMEDIATE")
-            with _commit_or_roll_back(moment.db):
-                moment.add("clock", 1)
-                yield moment
+            tx = self._begin("BEGIN IMMEDIATE")
+            with _commit_or_roll_back(tx.db):
+                tx.add("clock", 1)
+                yield tx
 
     def lock_rebuild(self) -> "BaseFileLock":
         """Take the lock for building a shadow; the system releases it if the process dies.
@@ -152,15 +152,15 @@ class IndexFile:
                 raise IndexUnavailable("another process is rebuilding the index") from None
             return lock
 
-    def is_rebuilt(self, moment: FileTransaction) -> bool:
+    def is_rebuilt(self, tx: FileTransaction) -> bool:
         """Return whether a rebuild is running. Within `writing`, remove what a dead process left."""
-        if "shadow" not in moment.about:
+        if "shadow" not in tx.about:
             return False
         from filelock import Timeout
 
         try:
             with self._make_rebuild_lock():
-                moment.drop_shadow()
+                tx.drop_shadow()
         except Timeout:
             return True
         return False
@@ -254,10 +254,10 @@ class IndexFile:
                 self._make_rebuild_lock(),
                 _transaction(db, "BEGIN IMMEDIATE"),
             ):
-                moment = FileTransaction(db, dict(db.execute("SELECT key, value FROM about")))
-                if "shadow" in moment.about:
-                    moment.add("clock", 1)
-                    moment.drop_shadow()
+                tx = FileTransaction(db, dict(db.execute("SELECT key, value FROM about")))
+                if "shadow" in tx.about:
+                    tx.add("clock", 1)
+                    tx.drop_shadow()
         finally:
             db.set_busy_timeout(BUSY_TIMEOUT_MS)
 
@@ -349,10 +349,10 @@ class IndexFile:
             db.execute("PRAGMA journal_mode = WAL")
             with _transaction(db, "BEGIN IMMEDIATE"):
                 create_common(db)
-                moment = FileTransaction(db, {})
-                moment.put("vectors", VECTORS_VERSION)
-                moment.put("clock", 1)
-                self._begin_notes(moment)
+                tx = FileTransaction(db, {})
+                tx.put("vectors", VECTORS_VERSION)
+                tx.put("clock", 1)
+                self._begin_notes(tx)
             rescue_vectors(db, self._file)
             with _transaction(db, "BEGIN IMMEDIATE"):
                 # From here on the file is complete, and any process may move it into place.
@@ -368,26 +368,26 @@ class IndexFile:
         try:
             _configure(db)
             with _transaction(db, "BEGIN IMMEDIATE"):
-                moment = FileTransaction(db, dict(db.execute("SELECT key, value FROM about")))
-                if moment.about.get("vectors") != VECTORS_VERSION:
+                tx = FileTransaction(db, dict(db.execute("SELECT key, value FROM about")))
+                if tx.about.get("vectors") != VECTORS_VERSION:
                     return False
-                moment.add("clock", 1)
+                tx.add("clock", 1)
                 for generation in GENERATIONS:
                     SqliteTables(db, generation).drop()
                 db.execute("DELETE FROM about WHERE key IN ('shadow', 'last_indexed_at')")
-                db.execute("UPDATE texts SET uses = 0, unused_since = ? WHERE uses > 0", (moment.clock,))
-                self._begin_notes(moment)
+                db.execute("UPDATE texts SET uses = 0, unused_since = ? WHERE uses > 0", (tx.clock,))
+                self._begin_notes(tx)
             return True
         except (*_DAMAGE_ERRORS, *_FOREIGN_VALUE_ERRORS):
             return False
         finally:
             db.close()
 
-    def _begin_notes(self, moment: FileTransaction) -> None:
-        SqliteTables(moment.db, GENERATIONS[0]).create()
-        moment.put("generation", GENERATIONS[0])
-        moment.put("fingerprint", self._fingerprint)
-        moment.put("identity", os.urandom(8).hex())
+    def _begin_notes(self, tx: FileTransaction) -> None:
+        SqliteTables(tx.db, GENERATIONS[0]).create()
+        tx.put("generation", GENERATIONS[0])
+        tx.put("fingerprint", self._fingerprint)
+        tx.put("identity", os.urandom(8).hex())
 
 
 def _configure(db: apsw.Connection) -> None:

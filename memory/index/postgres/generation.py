@@ -122,30 +122,26 @@ class GenerationIndex:
     def stamps(self) -> tuple[Mapping[str, tuple[int, int, int]], Mapping[str, str]]:
         """See `Index.stamps`."""
         self._record_use()
-        stamps, faults, self._newest_seen = self._run_read(lambda moment: read_stamps(moment.tables))
+        stamps, faults, self._newest_seen = self._run_read(lambda tx: read_stamps(tx.tables))
         return stamps, faults
 
     def known(self, paths: Collection[str] | None = None) -> Mapping[str, KnownNote]:
         """See `Index.known`."""
-        return self._run_read(lambda moment: read_notes(moment.tables, paths))
+        return self._run_read(lambda tx: read_notes(tx.tables, paths))
 
     def claim(self, paths: Sequence[str]) -> Collection[str]:
         """See `Index.claim`."""
         self._ensure_visible()
-        ours = self._run_write(
-            lambda moment: claims.claim_notes(moment.db, paths, self._holder), counts=False
-        )
+        ours = self._run_write(lambda tx: claims.claim_notes(tx.db, paths, self._holder), counts=False)
         if (rest := set(paths) - ours) and self._end_dead_claims():
-            ours |= self._run_write(
-                lambda moment: claims.claim_notes(moment.db, rest, self._holder), counts=False
-            )
+            ours |= self._run_write(lambda tx: claims.claim_notes(tx.db, rest, self._holder), counts=False)
         self._claimed |= ours
         return ours
 
     def release(self, paths: Collection[str]) -> None:
         """See `Index.release`."""
         self._claimed.difference_update(paths)
-        self._run_write(lambda moment: claims.release_notes(moment.db, paths, self._holder), counts=False)
+        self._run_write(lambda tx: claims.release_notes(tx.db, paths, self._holder), counts=False)
 
     def write_batch(
         self,
@@ -157,15 +153,15 @@ class GenerationIndex:
     ) -> None:
         """See `Index.write_batch`."""
 
-        def change(moment: ServerTransaction) -> None:
-            if version and version != f"{moment.state.identity}:{moment.state.renewals}":
+        def change(tx: ServerTransaction) -> None:
+            if version and version != f"{tx.state.identity}:{tx.state.renewals}":
                 raise IndexChanged
             # Lock all claims first, in the same order as everybody else.
             done = [*(note.path for note in notes), *(restamped or ())]
-            ours = self._filter_claimed(moment.db, done)
-            wanted = stored.find_model(moment.db, self._wanted) or 0 if self._wanted else None
+            ours = self._filter_claimed(tx.db, done)
+            wanted = stored.find_model(tx.db, self._wanted) or 0 if self._wanted else None
             changed = write_notes(
-                moment.tables,
+                tx.tables,
                 list({note.path: note for note in notes if note.path in ours}.values()),
                 gone=gone,
                 restamped={path: stamp for path, stamp in (restamped or {}).items() if path in ours},
@@ -173,8 +169,8 @@ class GenerationIndex:
                 wanted=wanted,
                 counts_uses=self._is_live,
             )
-            claims.release_notes(moment.db, done, self._holder)
-            moment.db.execute(
+            claims.release_notes(tx.db, done, self._holder)
+            tx.db.execute(
                 "UPDATE commonplace.index_state SET hits = hits + %s, misses = misses + %s,"
                 " last_indexed_at = CASE WHEN %s THEN now() ELSE last_indexed_at END",
                 (changed.hits, changed.misses, self._is_live),
@@ -197,22 +193,22 @@ class GenerationIndex:
         if not terms and not likeness and not days:
             return SearchCandidates((), {}, 0)
 
-        def look(moment: ServerTransaction) -> SearchCandidates:
-            tables = moment.tables
+        def look(tx: ServerTransaction) -> SearchCandidates:
+            tables = tx.tables
             proposal = full_text.propose(tables, terms, most=most, today=today)
             frequencies, chunks = proposal.frequencies, proposal.total
             found = read_chunk_spans(tables, proposal.chunks) + read_day_spans(tables, days)
-            model = stored.find_model(moment.db, likeness.model) if likeness else None
+            model = stored.find_model(tx.db, likeness.model) if likeness else None
             if not likeness or model is None:
                 return SearchCandidates(tuple(read_runs(tables, found)), frequencies, chunks)
             found += stored.most_similar_segments(
-                tables, self._nearest, model, likeness, state=moment.version, today=today
+                tables, self._nearest, model, likeness, state=tx.version, today=today
             )
-            if self._typical[:2] != (moment.version, model):
-                common = stored.read_mean_vector(moment.db, model, size=len(likeness.vector))
-                self._typical = (moment.version, model, common)
+            if self._typical[:2] != (tx.version, model):
+                common = stored.read_mean_vector(tx.db, model, size=len(likeness.vector))
+                self._typical = (tx.version, model, common)
             compare = partial(
-                stored.read_similarities, moment.db, self._nearest, model, likeness, self._typical[2]
+                stored.read_similarities, tx.db, self._nearest, model, likeness, self._typical[2]
             )
             return SearchCandidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
 
@@ -221,13 +217,13 @@ class GenerationIndex:
     def list_unembedded(self, model: ModelId, *, most: int) -> list[UnembeddedText]:
         """See `Index.list_unembedded`. Leaves out texts that other instances are embedding now."""
 
-        def look(moment: ServerTransaction) -> tuple[list[UnembeddedText], bool]:
-            if self._all_embedded == (moment.version, model):
+        def look(tx: ServerTransaction) -> tuple[list[UnembeddedText], bool]:
+            if self._all_embedded == (tx.version, model):
                 return [], False
-            others = claims.texts_claimed_by_others(moment.db, model, self._holder)
-            found = stored.list_unembedded(moment.tables, model, most=most, without=others)
+            others = claims.texts_claimed_by_others(tx.db, model, self._holder)
+            found = stored.list_unembedded(tx.tables, model, most=most, without=others)
             if not found and most > 0 and not others:
-                self._all_embedded = (moment.version, model)
+                self._all_embedded = (tx.version, model)
             return found, bool(others)
 
         while True:
@@ -239,7 +235,7 @@ class GenerationIndex:
             self._ensure_visible()
             digests = [text.digest for text in found]
             ours = self._run_write(
-                lambda moment, digests=digests: claims.claim_texts(moment.db, model, digests, self._holder),  # type: ignore[misc]
+                lambda tx, digests=digests: claims.claim_texts(tx.db, model, digests, self._holder),  # type: ignore[misc]
                 counts=False,
             )
             if ours:
@@ -250,56 +246,54 @@ class GenerationIndex:
     ) -> None:
         """See `Index.store_vectors`. Raises `ValueError` if a vector's length is not the model's."""
 
-        def keep(moment: ServerTransaction) -> bool:
-            kept = stored.store_vectors(moment.db, model, vectors, refused or {})
-            claims.release_texts(moment.db, model, [*vectors, *(refused or ())], self._holder)
+        def keep(tx: ServerTransaction) -> bool:
+            kept = stored.store_vectors(tx.db, model, vectors, refused or {})
+            claims.release_texts(tx.db, model, [*vectors, *(refused or ())], self._holder)
             return kept
 
         self._run_write(keep)
 
     def retry_refused(self, model: ModelId) -> None:
         """See `Index.retry_refused`."""
-        self._run_write(lambda moment: stored.retry_refused(moment.db, model))
+        self._run_write(lambda tx: stored.retry_refused(tx.db, model))
 
     def resolve_dimensions(self, model: ModelId) -> ModelId:
         """See `Index.resolve_dimensions`."""
         if not model.is_known:
-            return self._run_read(lambda moment: model_versions.last_model(moment.db, model))
+            return self._run_read(lambda tx: model_versions.last_model(tx.db, model))
         if model.dimensions:
             return model
-        dimensions = self._run_read(lambda moment: stored.last_dimensions(moment.db, model))
+        dimensions = self._run_read(lambda tx: stored.last_dimensions(tx.db, model))
         return replace(model, dimensions=dimensions)
 
     def other_versions(self, model: ModelId) -> list[ModelId]:
         """See `Index.other_versions`."""
-        return self._run_read(lambda moment: model_versions.other_versions(moment.db, model))
+        return self._run_read(lambda tx: model_versions.other_versions(tx.db, model))
 
     def sample_vectors(self, model: ModelId, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
         """See `Index.sample_vectors`."""
 
-        def look(moment: ServerTransaction) -> list[tuple[UnembeddedText, Vector]]:
-            model_id = stored.find_model(moment.db, model)
+        def look(tx: ServerTransaction) -> list[tuple[UnembeddedText, Vector]]:
+            model_id = stored.find_model(tx.db, model)
             return (
-                model_versions.sample_vectors(moment.tables, model_id, most=most)
-                if model_id is not None
-                else []
+                model_versions.sample_vectors(tx.tables, model_id, most=most) if model_id is not None else []
             )
 
         return self._run_read(look)
 
     def adopt_vectors(self, other: ModelId, model: ModelId) -> None:
         """See `Index.adopt_vectors`."""
-        self._run_write(lambda moment: model_versions.adopt_vectors(moment.db, other, model))
+        self._run_write(lambda tx: model_versions.adopt_vectors(tx.db, other, model))
 
     def count_vectors(self, model: ModelId) -> VectorCounts:
         """See `Index.count_vectors`."""
 
-        def look(moment: ServerTransaction) -> VectorCounts:
-            if self._numbers and self._numbers[:2] == (moment.version, model):
+        def look(tx: ServerTransaction) -> VectorCounts:
+            if self._numbers and self._numbers[:2] == (tx.version, model):
                 return self._numbers[2]
-            state = moment.state
-            numbers = stored.count_vectors(moment.tables, model, hits=state.hits, misses=state.misses)
-            self._numbers = (moment.version, model, numbers)
+            state = tx.state
+            numbers = stored.count_vectors(tx.tables, model, hits=state.hits, misses=state.misses)
+            self._numbers = (tx.version, model, numbers)
             return numbers
 
         return self._run_read(look)
@@ -307,24 +301,24 @@ class GenerationIndex:
     def evict_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
         """See `Index.evict_unused`."""
 
-        def forget(moment: ServerTransaction) -> int:
+        def forget(tx: ServerTransaction) -> int:
             # A shadow holds texts that no note uses yet.
-            if not _is_without_shadow(moment.db):
+            if not _is_without_shadow(tx.db):
                 return 0
-            return stored.evict_unused(moment.db, most=most, wanted=wanted)
+            return stored.evict_unused(tx.db, most=most, wanted=wanted)
 
         return self._run_write(forget)
 
     def purge(self) -> None:
         """See `Index.purge`. The server's write-ahead log and backups are its administrator's responsibility."""
 
-        def forget(moment: ServerTransaction) -> tuple[str, str]:
-            if not _is_without_shadow(moment.db):
+        def forget(tx: ServerTransaction) -> tuple[str, str]:
+            if not _is_without_shadow(tx.db):
                 raise IndexUnavailable("the index is being built anew just now")
-            stored.delete_all_unused(moment.db)
-            PostgresTables(moment.db, _other_generation(moment.state.generation)).empty()
-            merge_lexemes(moment.tables)
-            return moment.state.generation, transaction_id(moment.db)
+            stored.delete_all_unused(tx.db)
+            PostgresTables(tx.db, _other_generation(tx.state.generation)).empty()
+            merge_lexemes(tx.tables)
+            return tx.state.generation, transaction_id(tx.db)
 
         generation, forgotten_in = self._run_write(forget)
         rewrite_tables(self._server, generation, forgotten_in=forgotten_in)
@@ -332,12 +326,12 @@ class GenerationIndex:
     def numbers(self) -> IndexCounts:
         """See `Index.numbers`."""
 
-        def look(moment: ServerTransaction) -> IndexCounts:
-            row = moment.db.execute(
+        def look(tx: ServerTransaction) -> IndexCounts:
+            row = tx.db.execute(
                 "SELECT notes, chunks FROM commonplace.index_sums WHERE generation = %s",
-                [moment.tables.generation],
+                [tx.tables.generation],
             ).fetchone() or (0, 0)
-            return IndexCounts(notes=row[0], chunks=row[1], last_indexed_at=moment.state.last_indexed_at)
+            return IndexCounts(notes=row[0], chunks=row[1], last_indexed_at=tx.state.last_indexed_at)
 
         return self._run_read(look)
 
@@ -374,8 +368,8 @@ class GenerationIndex:
         """Run `look` in one snapshot of the index. Raises `IndexCorrupted`, `IndexUnavailable`."""
 
         def ask() -> _Result:
-            with self._open_read() as moment:
-                return look(moment)
+            with self._open_read() as tx:
+                return look(tx)
 
         return self._with_schema(ask)
 
@@ -387,13 +381,13 @@ class GenerationIndex:
         """
 
         def ask() -> _Result:
-            with self._open_write() as moment:
-                result = change(moment)
+            with self._open_write() as tx:
+                result = change(tx)
                 if counts and (result is None or bool(result)):
                     # Last, since the next writer waits for this row until the transaction ends.
-                    moment.db.execute("UPDATE commonplace.index_state SET changes = changes + 1")
+                    tx.db.execute("UPDATE commonplace.index_state SET changes = changes + 1")
                     if self._is_live:
-                        notify_change(moment.db, self._member)
+                        notify_change(tx.db, self._member)
                 return result
 
         return self._with_schema(ask)
@@ -434,10 +428,10 @@ class GenerationIndex:
     def _record_use(self) -> None:
         if time.monotonic() - self._seen_at >= active_instances.SEEN_EVERY:
             self._run_write(
-                lambda moment: active_instances.record_use(moment.db, self._user, self._fingerprint),
+                lambda tx: active_instances.record_use(tx.db, self._user, self._fingerprint),
                 counts=False,
             )
-            self._run_write(lambda moment: claims.delete_expired(moment.db), counts=False)
+            self._run_write(lambda tx: claims.delete_expired(tx.db), counts=False)
             self._seen_at = time.monotonic()
 
     def _ensure_visible(self) -> None:
@@ -446,7 +440,7 @@ class GenerationIndex:
         self._presence.show()
 
     def _end_dead_claims(self) -> int:
-        return self._run_write(lambda moment: claims.release_claims_of_dead(moment.db), counts=False)
+        return self._run_write(lambda tx: claims.release_claims_of_dead(tx.db), counts=False)
 
     def _filter_claimed(self, db: "Db", paths: Sequence[str]) -> set[str]:
         """Return the notes that nobody else has claimed; of our own, those whose claim has not been lost."""

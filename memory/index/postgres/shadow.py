@@ -95,15 +95,15 @@ class PostgresShadow(GenerationIndex):
 
     def reset(self) -> None:
         """Start empty again."""
-        with self._open_write() as moment:
-            moment.tables.empty()
+        with self._open_write() as tx:
+            tx.tables.empty()
 
     def close(self) -> None:
         """Close the shadow; its tables are emptied unless it was promoted."""
         if self._identity:
             # The next shadow removes what cannot be removed now.
-            with contextlib.suppress(IndexUnavailable), self._open_write() as moment:
-                moment.tables.empty()
+            with contextlib.suppress(IndexUnavailable), self._open_write() as tx:
+                tx.tables.empty()
             self._identity = ""
         super().close()
         with contextlib.suppress(Exception):  # the server may end a session and its locks a little later
