@@ -43,11 +43,11 @@ PROBE_TEXT = "commonplace"
 FAILING_LONG = 60.0
 """Seconds of failure after which the fallback embeds all texts, even those with vectors of the first provider."""
 
-SHORTEST_REST = 1.0
-LONGEST_REST = 300.0
+SHORTEST_PAUSE = 1.0
+LONGEST_PAUSE = 300.0
 """Maximum seconds until a failed provider is tried again, whatever it says itself."""
 
-OTHERS_REST = 10.0
+OTHERS_PAUSE = 10.0
 """Seconds between checks whether other instances have embedded the texts that they claimed."""
 
 ProviderRole = Literal["primary", "fallback"]
@@ -97,8 +97,8 @@ class EmbeddingBackfill:
         self._search = search
         self._jobs = jobs
         self._is_left_to_others = False
-        self._wanting = asyncio.Event()
-        self._filling = asyncio.Lock()
+        self._wake_event = asyncio.Event()
+        self._fill_lock = asyncio.Lock()
 
     def renew(self, search: SearchSettings) -> None:
         """Use these settings for all searches that start from now on."""
@@ -136,7 +136,7 @@ class EmbeddingBackfill:
 
     def wake(self) -> None:
         """Make `run_forever` look for texts without a vector at once."""
-        self._wanting.set()
+        self._wake_event.set()
 
     async def make_query(self, query: str, *, most: int) -> tuple[VectorQuery | None, str]:
         """Return the query's vector, or None and the reason; "" if semantic search is off."""
@@ -199,7 +199,7 @@ class EmbeddingBackfill:
         if self._embedder is None:
             return 0
         await self._embedder.embed_query(PROBE_TEXT)
-        async with self._filling:
+        async with self._fill_lock:
             return await on_index(lambda index: index.evict_unused(most=0, wanted=()))
 
     async def probe(self) -> None:
@@ -222,7 +222,7 @@ class EmbeddingBackfill:
         """
         if not self.enabled:  # existing vectors, which were paid for, are kept
             return False
-        async with self._filling:
+        async with self._fill_lock:
             causes: list[EmbeddingError] = []
             for who in _PROVIDER_ROLES[: len(self.models)]:
                 try:
@@ -250,7 +250,7 @@ class EmbeddingBackfill:
         Texts claimed by other instances are checked again, since those may die.
         """
         while self._embedder is not None:
-            self._wanting.clear()
+            self._wake_event.clear()
             rest: float | None = None
             try:
                 if self._lacks_model:
@@ -260,15 +260,15 @@ class EmbeddingBackfill:
                 if self._lacks_model:
                     rest = self._seconds_until_retry()
                 if rest is None and self._is_left_to_others:
-                    rest = OTHERS_REST
+                    rest = OTHERS_PAUSE
             except EmbeddingError:
-                rest = self._seconds_until_retry() or SHORTEST_REST
+                rest = self._seconds_until_retry() or SHORTEST_PAUSE
             except (IndexCorrupted, IndexUnavailable) as error:
                 log.warning("vectors are not filled in: %s", error)
-                rest = LONGEST_REST
+                rest = LONGEST_PAUSE
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(rest):
-                    await self._wanting.wait()
+                    await self._wake_event.wait()
 
     def _is_failing_long(self) -> bool:
         """Return whether queries go to the fallback for long enough that it needs vectors of the notes."""
@@ -281,7 +281,7 @@ class EmbeddingBackfill:
         if state is None or state.ok:
             return None
         next_try = state.next_try or datetime.now(UTC)
-        return min(LONGEST_REST, max(SHORTEST_REST, (next_try - datetime.now(UTC)).total_seconds()))
+        return min(LONGEST_PAUSE, max(SHORTEST_PAUSE, (next_try - datetime.now(UTC)).total_seconds()))
 
     async def _adopt_earlier_version(self, who: ProviderRole, on_index: RunOnIndex) -> None:
         """Adopt the vectors of another version of the same model, if both make the same vectors.
@@ -336,10 +336,10 @@ class EmbeddingBackfill:
     async def _evict_unused(self, on_index: RunOnIndex) -> None:
         models, most = self.models, self._settings.cache.max_entries
 
-        def tidy(index: Index) -> int:
+        def evict(index: Index) -> int:
             return index.evict_unused(most=most, wanted=[index.resolve_dimensions(model) for model in models])
 
-        await on_index(tidy)
+        await on_index(evict)
 
     def _disable_if_unable(self, error: EmbeddingError) -> None:
         """Disable a chat provider that nobody chose by name, if the error says that it makes no embeddings.

@@ -223,23 +223,23 @@ class Memory:
         self._now = now
         self._folder = workspace / settings.path
         self._member = uuid4().hex
-        self._place: IndexLocation
+        self._location: IndexLocation
         self._locks: SharedNoteLocks | None = None
         fingerprint = compute_fingerprint(settings.chunk)
         if server:
             from memory.postgres.note_locks import NoteLocks
 
             self._locks = NoteLocks(server)
-            self._place = IndexServerLocation(
+            self._location = IndexServerLocation(
                 server, fingerprint=fingerprint, user=instance, member=self._member
             )
         else:
-            self._place = IndexFileLocation(private, fingerprint=fingerprint)
+            self._location = IndexFileLocation(private, fingerprint=fingerprint)
         self._notes = Notes(self._folder, private=private, shared=self._locks)
         self._lasting = lasting
-        self._search_index: Index = self._place.open()
-        self._sync_index: Index = self._place.open()
-        self._rebuild_index: Index = self._place.open()
+        self._search_index: Index = self._location.open()
+        self._sync_index: Index = self._location.open()
+        self._rebuild_index: Index = self._location.open()
         self._searching = ThreadPoolExecutor(1, "memory-search")
         self._indexing = ThreadPoolExecutor(1, "memory-index")
         self._rebuilding = ThreadPoolExecutor(1, "memory-rebuild")
@@ -253,7 +253,7 @@ class Memory:
             search=settings.search,
             jobs=self._jobs,
         )
-        self._comparison: BackendChoice | None = None
+        self._backend: BackendChoice | None = None
         self._watcher: Watcher | None = None
         self._writes = 0
         self._synced = _LastSync(at=float("-inf"), writes=0, index="")
@@ -262,21 +262,21 @@ class Memory:
     @property
     def index_file(self) -> Path | None:
         """The index file; None if the index is on a server."""
-        return self._place.file
+        return self._location.file
 
     @property
     def index_problem(self) -> str:
         """Why the index server was unreachable when last used; "" while it works. Makes no request."""
-        return self._place.problem
+        return self._location.problem
 
     def redact_server_address(self, text: str) -> str:
         """Return `text` without the index server's address, which must not appear in a chat.
 
         The server's own message, in parentheses after it, is removed too, since it may name the host.
         """
-        if self.index_file or self._place.shown not in text:
+        if self.index_file or self._location.shown not in text:
             return text
-        return re.sub(r" \(.*\)", "", text.replace(self._place.shown, "the index's server"))
+        return re.sub(r" \(.*\)", "", text.replace(self._location.shown, "the index's server"))
 
     def renew(self, search: SearchSettings) -> None:
         """Use these settings for all searches that start from now on."""
@@ -317,7 +317,7 @@ class Memory:
         again.
         """
         tasks: dict[str, Callable[[], Awaitable[None]]] = {"vectors": self._run_backfill}
-        if self._place.file is None:
+        if self._location.file is None:
             tasks["index news"] = self._follow_notifications
         if self._settings.watch.enabled:
             tasks["watcher"] = self._watch
@@ -601,8 +601,8 @@ class Memory:
             missing_vectors=have.missing if have else None,
             vector_backend=compared.name if compared else "none",
             vector_backend_reason=compared.reason if compared else "",
-            fts=self._place.words,
-            index=self._place.shown,
+            fts=self._location.words,
+            index=self._location.shown,
             index_on_server=self.index_file is None,
             index_problem=index_problem,
             last_indexed_at=numbers.last_indexed_at if numbers else None,
@@ -617,20 +617,20 @@ class Memory:
         """Return the query's vector, or None and a notice if vectors were expected."""
         if not self._vectors.enabled:
             return None, ""
-        if self._comparison is None:
+        if self._backend is None:
             await self._run(self._searching, self._choose_backend)
         return await self._vectors.make_query(query, most=most)
 
     def _choose_backend(self) -> BackendChoice:
         """Choose the vector backend once; loads numpy if needed."""
-        if self._comparison is None:
+        if self._backend is None:
             self._search_index.close()
-            self._search_index, self._comparison = self._place.open_with_backend(lasting=self._lasting)
-        return self._comparison
+            self._search_index, self._backend = self._location.open_with_backend(lasting=self._lasting)
+        return self._backend
 
     async def _follow_notifications(self) -> None:
         """Wake the backfill when another instance has indexed notes, since it may not embed them."""
-        news = self._place.news()
+        news = self._location.news()
         if news is None:
             return
         async with contextlib.aclosing(news.changes()) as changes:

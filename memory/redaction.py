@@ -65,19 +65,19 @@ class Redaction:
         return text
 
 
-_in_use: Callable[[str], str] = Redaction()
+_current: Callable[[str], str] = Redaction()
 
 
 def set_redaction(redaction: Callable[[str], str]) -> Callable[[str], str]:
     """Make `redact` use this redaction in the whole process; return the previous one."""
-    global _in_use
-    before, _in_use = _in_use, redaction
+    global _current
+    before, _current = _current, redaction
     return before
 
 
 def redact(text: str) -> str:
     """Return the text without the secrets of this process's settings and environment."""
-    return _in_use(text)
+    return _current(text)
 
 
 def remove_secrets(text: str, secrets: Iterable[str]) -> str:

@@ -282,7 +282,7 @@ class _ScoredPassage:
     """BM25 in units of the query's total weight; 1 if each word occurs once in a passage of average length."""
     meaning: float | None
     """Similarity by angle: 1 for the same direction, 0 from a right angle on; None if it was not compared."""
-    is_alike: bool
+    is_similar: bool
     is_timely: bool
     """True if it is from the time that the query names, or the query names none."""
     own: float
@@ -324,18 +324,18 @@ def _score_candidates(
             passage,
             words=score / whole,
             meaning=_angle_similarity(passage.similarity),
-            is_alike=_is_alike(passage),
+            is_similar=_is_similar(passage),
             is_timely=not times or (day is not None and any(time.is_near(day) for time in times)),
             own=own,
             is_exact=is_exact,
         )
         for run, day, scores in zip(candidates.runs, days, scored, strict=True)
         for passage, (score, own, is_exact) in zip(run.passages, scores, strict=True)
-        if score > 0 or _is_alike(passage)
+        if score > 0 or _is_similar(passage)
     ]
 
 
-def _is_alike(passage: CandidatePassage) -> bool:
+def _is_similar(passage: CandidatePassage) -> bool:
     return passage.similarity is not None and passage.similarity.is_enough
 
 
@@ -377,22 +377,22 @@ def _time_factor(one: _ScoredPassage) -> float:
 def _sort_hits(found: Sequence[_ScoredPassage], *, today: date, as_of: date) -> list[_ScoredPassage]:
     """Return the passages best first, and the newest first among nearly equal scores."""
 
-    def settle_equals(one: _ScoredPassage) -> tuple[object, ...]:
+    def age_order(one: _ScoredPassage) -> tuple[object, ...]:
         age = newest_first(one.passage.day, one.mtime_ns, today=today, as_of=as_of)
         return age, -one.score, one.path, one.passage.line_start, one.passage.text
 
     def by_words(one: _ScoredPassage) -> tuple[object, ...]:
-        return -score_band(one.score), -one.own, settle_equals(one)
+        return -score_band(one.score), -one.own, age_order(one)
 
     ordered = sorted(found, key=by_words)
     # Passages found by meaning keep their place; among the others, exact matches go before their neighbours.
-    places = [place for place, one in enumerate(ordered) if one.is_exact or not one.is_alike]
+    places = [place for place, one in enumerate(ordered) if one.is_exact or not one.is_similar]
     settled = sorted(
         (ordered[place] for place in places),
         key=lambda one: (
             -score_band(one.score, EXACT_TIE),
             not one.is_exact,
-            settle_equals(one) if one.is_exact else by_words(one),
+            age_order(one) if one.is_exact else by_words(one),
         ),
     )
     for place, one in zip(places, settled, strict=True):
@@ -444,7 +444,7 @@ def _in_one_section(first: _ScoredPassage, second: _ScoredPassage) -> bool:
 
 def _hit_source(group: Sequence[_ScoredPassage], words: Source) -> Source:
     by_words = any(one.words > 0 for one in group)
-    by_meaning = any(one.is_alike for one in group)
+    by_meaning = any(one.is_similar for one in group)
     return "hybrid" if by_words and by_meaning else "vector" if by_meaning else words
 
 

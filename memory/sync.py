@@ -27,10 +27,10 @@ RACY_NS = 100_000_000
 COARSE_RACY_NS = 2_000_000_000
 """The same for file systems that count in steps of one or two seconds, and for other hosts' clocks."""
 
-FEW_NOTES = 8
+MAX_AWAITED_NOTES = 8
 """Wait for notes that another instance is indexing only if there are at most this many."""
 
-PATIENCE_SECONDS = 2.0
+MAX_WAIT_SECONDS = 2.0
 """Seconds to wait for them, so that a search finds what has just changed."""
 
 EMPTIED_NOTES = 20
@@ -162,8 +162,8 @@ class _FolderDiff:
             left += self._index_batch(portion, gone=self._gone if number == len(portions) else ())
         if self._gone and not portions:
             self._apply([], {}, {}, gone=self._gone)
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while 0 < len(left) <= FEW_NOTES and time.monotonic() < deadline:
+        deadline = time.monotonic() + MAX_WAIT_SECONDS
+        while 0 < len(left) <= MAX_AWAITED_NOTES and time.monotonic() < deadline:
             time.sleep(_LOOK_AGAIN_SECONDS)
             left = self._index_batch(left)
         return len(left)

@@ -62,9 +62,9 @@ _CLUSTER = re.compile(
 _APOSTROPHE = re.compile("['’].*")
 # Soft hyphens, joiners, direction marks and variant selectors: invisible inside words and emoji, and never
 # typed.
-_UNSEEN = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
+_INVISIBLE = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]")
 # Letters that Unicode does not decompose, and letters of Arabic and Persian that are typed for each other.
-_ALIKE = str.maketrans(
+_EQUIVALENT_LETTERS = str.maketrans(
     {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
     | {"ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ـ": ""}
 )
@@ -125,7 +125,7 @@ def _keeps_offsets(text: str, plain: str) -> bool:
     """Return whether each character of `text` corresponds to one of `plain`, its `_normalize_text` form."""
     if text.isascii():
         return True
-    return len(plain) == len(text) and is_normalized("NFKC", text) and not _UNSEEN.search(text)
+    return len(plain) == len(text) and is_normalized("NFKC", text) and not _INVISIBLE.search(text)
 
 
 def is_lookup(query: str, terms: Sequence[Term]) -> bool:
@@ -183,7 +183,7 @@ def _token_pattern() -> re.Pattern[str]:
 
 def _normalize_text(text: str) -> str:
     """Return the text in lower case and one normal form, without invisible characters."""
-    return _UNSEEN.sub("", normalize("NFKC", text).lower()).replace("ʼ", "’")
+    return _INVISIBLE.sub("", normalize("NFKC", text).lower()).replace("ʼ", "’")
 
 
 def _fold_word(word: str) -> str:
@@ -210,7 +210,7 @@ def _strip_accents(word: str) -> str:
         plain = "".join(str(unicodedata.decimal(c, c)) for c in plain)
     # Only from letters that stay the same without them: elsewhere a mark makes another letter.
     if not plain.isascii() and any("\u00c0" <= c <= "\u06ff" or "\u1e00" <= c <= "\u1fff" for c in plain):
-        decomposed = normalize("NFD", plain.translate(_ALIKE))
+        decomposed = normalize("NFD", plain.translate(_EQUIVALENT_LETTERS))
         plain = normalize("NFC", _ACCENT.sub("", decomposed))
     return plain
 

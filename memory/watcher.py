@@ -117,7 +117,7 @@ class _Snapshot:
     """Minimum seconds until the next scan, from the cost of this one."""
 
     @property
-    def place(self) -> tuple[str, dict[str, _Identity], str]:
+    def watch_key(self) -> tuple[str, dict[str, _Identity], str]:
         """What is watched; if it changes, watching begins again."""
         return self.root, self.folders, self.fault
 
@@ -194,7 +194,7 @@ class Watcher:
         self._last_event_at = ""
         self._last_restart_at = ""
         self._last_look_at = ""
-        self._told: tuple[_Mode, str] = ("off", "")
+        self._logged_mode: tuple[_Mode, str] = ("off", "")
         self._reset()
 
     def _reset(self) -> None:
@@ -206,7 +206,7 @@ class Watcher:
         self._announced: set[str] = set()
         self._suspects: set[str] = set()
         self._settling = True
-        self._judge_at = self._distrusted_until = self._retry_at = self._walked_at = float("-inf")
+        self._check_at = self._distrusted_until = self._retry_at = self._walked_at = float("-inf")
         self._walk_at = self._check_root_at = float("-inf")
 
     @property
@@ -275,7 +275,7 @@ class Watcher:
         now = time.monotonic()
         next_at = min(self._burst.due, self._walk_at, self._check_root_at)
         if self._suspects:
-            next_at = min(next_at, self._judge_at)
+            next_at = min(next_at, self._check_at)
         if self._events is not None:
             next_at = min(next_at, now + self._pace.events)
         return max(next_at - now, 0.01)
@@ -294,7 +294,7 @@ class Watcher:
             self._announced = set()
             self._seen, changed = await run(lambda: _compare_folder(self._folder, before))
             self._walked_at, self._last_look_at = time.monotonic(), _format_now()
-            stirred = self._seen.place != before.place
+            stirred = self._seen.watch_key != before.watch_key
             anew = stirred or (self._events is None and now >= self._retry_at)
             if anew:
                 self._close_events()
@@ -303,7 +303,7 @@ class Watcher:
             self._compare_snapshots(changed - announced, stirred=stirred, polling=polling)
             self._settling = anew
             self._walk_at = time.monotonic() + self._seconds_until_walk()
-        if self._suspects and time.monotonic() >= self._judge_at:
+        if self._suspects and time.monotonic() >= self._check_at:
             self._check_unannounced()
         self._log_mode()
 
@@ -374,7 +374,7 @@ class Watcher:
                 self._distrusted_until = time.monotonic() + self._pace.distrust
         else:
             self._suspects |= unannounced
-            self._judge_at = time.monotonic() + self._pace.settle
+            self._check_at = time.monotonic() + self._pace.settle
 
     def _seconds_until_walk(self) -> float:
         if "" not in self._seen.folders:
@@ -401,9 +401,9 @@ class Watcher:
         self._last_event_at = _format_now()
 
     def _log_mode(self) -> None:
-        if self._told == (now := self._mode()):
+        if self._logged_mode == (now := self._mode()):
             return
-        self._told = now
+        self._logged_mode = now
         mode, why = now
         if mode == "polling":
             log.warning("Notes are looked through every few seconds: %s", why)

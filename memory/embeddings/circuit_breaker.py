@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 TRANSIENT_ERRORS = (LimitReached, ServiceFailed, EmbeddingTimedOut, EmbeddingUnreachable)
 """Errors that may pass by themselves; the others need somebody to fix something."""
 
-FIRST_REST = 1.0
-LONGEST_REST = 300.0
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 300.0
 LONGEST_RETRY_AFTER = 3600.0
 JITTER = 0.25
 MAX_WAITED_FAILURES = 6
@@ -150,7 +150,7 @@ class CircuitBreaker:
         if not isinstance(error, TRANSIENT_ERRORS):
             self._failures = max(self._failures, MAX_WAITED_FAILURES)
         if rest is None:
-            rest = min(LONGEST_REST, FIRST_REST * 2 ** min(self._failures - 1, 30))
+            rest = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(self._failures - 1, 30))
         if self._error is None:
             self._since = self._now()
             self._failing_from = began

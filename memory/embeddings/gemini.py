@@ -30,7 +30,7 @@ class GeminiEmbeddingDialect:
     name: str
     key: str = field(repr=False)
     dimensions: int
-    mends: Mapping[type[EmbeddingError], str]
+    fixes: Mapping[type[EmbeddingError], str]
     provider: str = "gemini"
     offers_base64: bool = False
 
@@ -100,7 +100,7 @@ def open_gemini(options: ProviderOptions) -> HttpProvider:
         name=options.model,
         key=options.api_key,
         dimensions=dimensions,
-        mends=options.mends,
+        fixes=options.fixes,
     )
     return HttpProvider(
         dialect,

@@ -40,7 +40,7 @@ CONNECTIONS = 8
 RESPONSE_BYTES = 1 << 20
 RESPONSE_BYTES_PER_TEXT = 1 << 18  # 8,192 numbers as text
 ERROR_BYTES = 1 << 16
-VALUES_A_TEXT = 1 << 14
+VALUES_PER_TEXT = 1 << 14
 """Maximum JSON values per text: twice the longest known vectors.
 
 A body of nothing but brackets takes twenty times as long to parse as one of numbers, and blocks the event
@@ -88,7 +88,7 @@ class EmbeddingDialect(Protocol):
         ...
 
     @property
-    def mends(self) -> Mapping[type[EmbeddingError], str]:
+    def fixes(self) -> Mapping[type[EmbeddingError], str]:
         """What a person can do about an error, if the service has its own way."""
         ...
 
@@ -195,7 +195,7 @@ class HttpProvider:
         request = self._dialect.body(texts, purpose, base64=base64)
         content = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
         most_bytes = RESPONSE_BYTES + len(texts) * RESPONSE_BYTES_PER_TEXT
-        most_values = (1 + len(texts)) * VALUES_A_TEXT
+        most_values = (1 + len(texts)) * VALUES_PER_TEXT
         answer = await self._request_json(
             "POST", self._dialect.url, content, most_bytes=most_bytes, most_values=most_values
         )
@@ -290,8 +290,8 @@ class HttpProvider:
         *,
         retry_after: float | None = None,
     ) -> EmbeddingError:
-        mend = self._dialect.mends.get(kind, "")
-        text = one_line(f"{self.provider} {words}", secrets=self._secrets) + (f": {mend}" if mend else "")
+        fix = self._dialect.fixes.get(kind, "")
+        text = one_line(f"{self.provider} {words}", secrets=self._secrets) + (f": {fix}" if fix else "")
         if issubclass(kind, LimitReached | ServiceFailed):
             return kind(text, retry_after=retry_after)
         return kind(text)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from memory.embeddings.errors import EmbeddingError
-from memory.embeddings.options import USUAL_ADDRESSES
+from memory.embeddings.options import DEFAULT_ADDRESSES
 from memory.embeddings.protocol import Purpose, digest_version
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class OllamaEmbeddingDialect:
     model: str
     key: str = field(repr=False)
     dimensions: int
-    mends: Mapping[type[EmbeddingError], str]
+    fixes: Mapping[type[EmbeddingError], str]
     provider: str = "ollama"
     offers_base64: bool = False
 
@@ -45,7 +45,7 @@ class OllamaEmbeddingDialect:
         """A digest of the address, unless it is the default, and of the prefixes."""
         root = ollama_root(self.base_url)
         prefixes = _PREFIXES.get(_base_name(self.model), {})
-        return digest_version("" if root == USUAL_ADDRESSES["ollama"] else root, *prefixes.values())
+        return digest_version("" if root == DEFAULT_ADDRESSES["ollama"] else root, *prefixes.values())
 
     @property
     def headers(self) -> Mapping[str, str]:

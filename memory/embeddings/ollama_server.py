@@ -119,5 +119,5 @@ def make_dialect(options: ProviderOptions) -> OllamaEmbeddingDialect:
         model=options.model,
         key=options.api_key,
         dimensions=options.dimensions,
-        mends={**options.mends, ModelUnknown: pull, NoModelInstalled: pull},
+        fixes={**options.fixes, ModelUnknown: pull, NoModelInstalled: pull},
     )

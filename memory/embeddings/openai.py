@@ -42,7 +42,7 @@ class OpenAIEmbeddingDialect:
     model: str
     key: str = field(repr=False)
     dimensions: int
-    mends: Mapping[type[EmbeddingError], str]
+    fixes: Mapping[type[EmbeddingError], str]
     offers_base64: bool = True
 
     @property
@@ -109,7 +109,7 @@ def open_openai(options: ProviderOptions) -> HttpProvider:
         model=options.model,
         key=options.api_key,
         dimensions=dimensions_to_request(options, model=options.model),
-        mends=options.mends,
+        fixes=options.fixes,
     )
     return HttpProvider(
         dialect,

@@ -40,12 +40,12 @@ class ProviderOptions:
     dimensions: int = 0
     needs_key: bool = False
     model_is_default: bool = False
-    mends: Mapping[type[EmbeddingError], str] = field(default_factory=dict, repr=False)
+    fixes: Mapping[type[EmbeddingError], str] = field(default_factory=dict, repr=False)
     model_path: str = ""
     cache_dir: str = ""
 
 
-USUAL_ADDRESSES: Mapping[str, str] = {
+DEFAULT_ADDRESSES: Mapping[str, str] = {
     "openai": "https://api.openai.com/v1",
     "gemini": "https://generativelanguage.googleapis.com",
     "voyage": "https://api.voyageai.com/v1",
@@ -60,4 +60,4 @@ def vector_source_address(options: ProviderOptions) -> str:
 
     The same model name may mean another model at another address.
     """
-    return "" if options.base_url == USUAL_ADDRESSES.get(options.provider) else options.base_url
+    return "" if options.base_url == DEFAULT_ADDRESSES.get(options.provider) else options.base_url

@@ -227,7 +227,7 @@ def _options(
         dimensions=settings.dimensions if own else 0,
         needs_key=bool(row.key_variables) and base_url == row.base_url,
         model_is_default=not wanted,
-        mends=error_fixes(name),
+        fixes=error_fixes(name),
         model_path=wanted if is_fallback_file else settings.local.model_path,
         cache_dir=settings.local.cache_dir,
     )

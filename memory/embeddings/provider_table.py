@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from memory.embeddings.errors import EmbeddingError, KeyRejected, ModelUnknown
-from memory.embeddings.options import USUAL_ADDRESSES, ProviderOptions, RequestLimits
+from memory.embeddings.options import DEFAULT_ADDRESSES, ProviderOptions, RequestLimits
 from memory.embeddings.protocol import EmbeddingProvider
 
 
@@ -68,14 +68,14 @@ PROVIDERS: Mapping[str, ProviderDefinition] = {
         _open_openai,
         model="text-embedding-3-small",
         dimensions=1536,
-        base_url=USUAL_ADDRESSES["openai"],
+        base_url=DEFAULT_ADDRESSES["openai"],
         key_variables=("OPENAI_API_KEY",),
     ),
     "gemini": ProviderDefinition(
         _open_gemini,
         model="gemini-embedding-001",
         dimensions=768,
-        base_url=USUAL_ADDRESSES["gemini"],
+        base_url=DEFAULT_ADDRESSES["gemini"],
         key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         limits=RequestLimits(texts=100),
     ),
@@ -83,14 +83,14 @@ PROVIDERS: Mapping[str, ProviderDefinition] = {
         _open_voyage,
         model="voyage-4-large",
         dimensions=1024,
-        base_url=USUAL_ADDRESSES["voyage"],
+        base_url=DEFAULT_ADDRESSES["voyage"],
         key_variables=("VOYAGE_API_KEY",),
         limits=RequestLimits(texts=1000, tokens=120_000),
     ),
     "ollama": ProviderDefinition(
         _open_ollama,
         model="nomic-embed-text",
-        base_url=USUAL_ADDRESSES["ollama"],
+        base_url=DEFAULT_ADDRESSES["ollama"],
         limits=RequestLimits(
             requests=1, query_seconds=15
         ),  # parallel requests would only queue while their timeouts run
@@ -99,7 +99,7 @@ PROVIDERS: Mapping[str, ProviderDefinition] = {
         _open_zhipu,
         model="embedding-3",
         dimensions=2048,
-        base_url=USUAL_ADDRESSES["zhipu"],
+        base_url=DEFAULT_ADDRESSES["zhipu"],
         key_variables=("ZHIPU_API_KEY",),
         limits=RequestLimits(texts=64, tokens=64 * 3072),
     ),

@@ -30,7 +30,7 @@ class VoyageEmbeddingDialect:
     model: str
     key: str = field(repr=False)
     dimensions: int
-    mends: Mapping[type[EmbeddingError], str]
+    fixes: Mapping[type[EmbeddingError], str]
     provider: str = "voyage"
     offers_base64: bool = True
 
@@ -72,7 +72,7 @@ def open_voyage(options: ProviderOptions) -> HttpProvider:
         model=options.model,
         key=options.api_key,
         dimensions=options.dimensions,
-        mends=options.mends,
+        fixes=options.fixes,
     )
     return HttpProvider(
         dialect,

@@ -48,7 +48,7 @@ def open_zhipu(options: ProviderOptions) -> HttpProvider:
         model=options.model,
         key=options.api_key,
         dimensions=0 if options.model == "embedding-2" else options.dimensions,
-        mends=options.mends,
+        fixes=options.fixes,
     )
     return HttpProvider(
         dialect,

@@ -50,7 +50,7 @@ class SqliteIndex:
         self._own_changes = (0, 0)
         self._numbers: tuple[str, ModelId, VectorCounts] | None = None
         self._all_embedded: tuple[str, ModelId] | None = None
-        self._typical: tuple[str, int, MeanVector | None] = ("", 0, None)
+        self._mean_vectors: tuple[str, int, MeanVector | None] = ("", 0, None)
 
     def track_model(self, model: ModelId | None) -> None:
         """See `Index.track_model`."""
@@ -139,10 +139,10 @@ class SqliteIndex:
             found += sqlite_vectors.most_similar_segments(
                 tables, self._nearest, model, likeness, version=state, today=today
             )
-            if self._typical[:2] != (state, model):
-                self._typical = (state, model, sqlite_vectors.read_mean_vector(tx.db, model))
+            if self._mean_vectors[:2] != (state, model):
+                self._mean_vectors = (state, model, sqlite_vectors.read_mean_vector(tx.db, model))
             compare = partial(
-                sqlite_vectors.read_similarities, tx.db, self._nearest, model, likeness, self._typical[2]
+                sqlite_vectors.read_similarities, tx.db, self._nearest, model, likeness, self._mean_vectors[2]
             )
             return SearchCandidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
 

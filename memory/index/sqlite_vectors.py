@@ -238,9 +238,9 @@ def read_similarities(
     cosines = nearest.similarities(db, model_id, likeness.vector, texts)
     if mean_vector is None:
         return compute_similarities(likeness, None, {text_id: (found,) for text_id, found in cosines.items()})
-    to_typical = nearest.similarities(db, model_id, mean_vector.direction, list(cosines))
+    to_mean = nearest.similarities(db, model_id, mean_vector.direction, list(cosines))
     return compute_similarities(
-        likeness, mean_vector, {text_id: (found, to_typical[text_id]) for text_id, found in cosines.items()}
+        likeness, mean_vector, {text_id: (found, to_mean[text_id]) for text_id, found in cosines.items()}
     )
 
 

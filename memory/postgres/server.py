@@ -65,7 +65,7 @@ class Server:
         self._processes: WeakKeyDictionary[Connection[tuple[Any, ...]], int] = WeakKeyDictionary()
         """The server's process id of each connection."""
         self._opening = threading.Lock()
-        self._away: tuple[float, str] = (0.0, "")
+        self._failure: tuple[float, str] = (0.0, "")
         self._closed = False
 
     @property
@@ -76,7 +76,7 @@ class Server:
     @property
     def problem(self) -> str:
         """Why the server is unusable, as last seen; "" while it works, or before its first use."""
-        return self._away[1]
+        return self._failure[1]
 
     @contextmanager
     def transaction(self) -> "Iterator[Connection[tuple[Any, ...]]]":
@@ -109,7 +109,7 @@ class Server:
         with self._opening:
             if self._closed:
                 raise ServerClosed
-            if self._pool and not self._away[1]:
+            if self._pool and not self._failure[1]:
                 return self._pool
             # A direct connection first: a pool only says that it timed out, and not why.
             with self._track_health():
@@ -195,7 +195,7 @@ class Server:
     def _check(self) -> None:
         if self._closed:
             raise ServerClosed
-        until, why = self._away
+        until, why = self._failure
         if time.monotonic() < until:
             raise ServerUnreachable(why)
 
@@ -206,11 +206,11 @@ class Server:
             with translate_errors(self.shown):
                 yield
         except ServerUnreachable as error:
-            self._away = (time.monotonic() + REST_SECONDS, str(error))
+            self._failure = (time.monotonic() + REST_SECONDS, str(error))
             raise
         else:
-            if self._away[1]:
-                self._away = (0.0, "")
+            if self._failure[1]:
+                self._failure = (0.0, "")
 
 
 def check_library() -> None:

@@ -18,17 +18,17 @@ RECHECK_FACTOR = 3
 
 
 def make_watched_connection(
-    still_at_it: "Callable[[Connection[tuple[Any, ...]]], bool]", *, after: float = SILENT_SECONDS
+    is_working: "Callable[[Connection[tuple[Any, ...]]], bool]", *, after: float = SILENT_SECONDS
 ) -> "type[Connection[tuple[Any, ...]]]":
     """Return a connection class that gives up on a hanging server; long statements, even of minutes, may run.
 
-    `still_at_it` returns whether the server is working on a connection. If it is not, or the check fails
+    `is_working` returns whether the server is working on a connection. If it is not, or the check fails
     (OperationalError), twice in a row, the connection is closed and the statement raises OperationalError.
     Twice, since an answer may be on its way, and a busy server may refuse a connection for a moment.
     """
     import psycopg
 
-    class LookedAfter(psycopg.Connection[tuple[Any, ...]]):
+    class WatchedConnection(psycopg.Connection[tuple[Any, ...]]):
         def wait(self, gen: Generator[Any, Any, Any], *how: Any, **named: Any) -> Any:
             return super().wait(self._watched(gen), *how, **named)
 
@@ -41,7 +41,7 @@ def make_watched_connection(
                 while True:
                     came = yield wish
                     if not came and time.monotonic() >= look_at:
-                        doubt, rest = self._look()
+                        doubt, rest = self._check()
                         if doubt and is_doubted:
                             self.close()
                             silent = time.monotonic() - began
@@ -51,14 +51,14 @@ def make_watched_connection(
             except StopIteration as end:
                 return end.value
 
-        def _look(self) -> tuple[str, float]:
+        def _check(self) -> tuple[str, float]:
             """Return why an answer is unlikely, "" if it is not, and when to check again."""
             try:
-                return ("" if still_at_it(self) else "it is at nothing", after)
+                return ("" if is_working(self) else "it is at nothing", after)
             except psycopg.OperationalError:
                 return "it answers nobody", after / RECHECK_FACTOR
 
-    return LookedAfter
+    return WatchedConnection
 
 
 @contextmanager

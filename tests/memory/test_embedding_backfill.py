@@ -88,9 +88,9 @@ async def server() -> AsyncIterator[EmbeddingServer]:
 @pytest.fixture
 def short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make waiting for a provider take only moments."""
-    monkeypatch.setattr(circuit_breaker, "FIRST_REST", 0.01)
-    monkeypatch.setattr(circuit_breaker, "LONGEST_REST", 0.05)
-    monkeypatch.setattr(embedding_backfill, "SHORTEST_REST", 0.02)
+    monkeypatch.setattr(circuit_breaker, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(circuit_breaker, "LONGEST_PAUSE", 0.05)
+    monkeypatch.setattr(embedding_backfill, "SHORTEST_PAUSE", 0.02)
 
 
 @pytest.fixture
@@ -1274,8 +1274,8 @@ async def test_if_both_fail_both_causes_are_reported(
 async def test_a_wrong_key_is_not_retried_all_the_time(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(circuit_breaker, "FIRST_REST", 0.1)
-    monkeypatch.setattr(embedding_backfill, "SHORTEST_REST", 0.1)
+    monkeypatch.setattr(circuit_breaker, "FIRST_PAUSE", 0.1)
+    monkeypatch.setattr(embedding_backfill, "SHORTEST_PAUSE", 0.1)
     put(tmp_path, "a.md", "The kitten sleeps.\n")
     server.always(fails(401))
     memory = open_memory()
@@ -1319,7 +1319,7 @@ async def test_a_chat_provider_without_embeddings_is_tried_once(
 
 async def _knows(memory: Memory, notes: int) -> bool:
     """Return whether the index holds that many notes, without syncing it."""
-    return await asyncio.to_thread(lambda: len(memory._place.open().known())) == notes
+    return await asyncio.to_thread(lambda: len(memory._location.open().known())) == notes
 
 
 async def test_a_chat_provider_with_embeddings_is_used(
@@ -1483,7 +1483,7 @@ async def test_a_search_does_not_wait_for_a_chat_provider_that_hangs(
 async def test_a_chat_provider_that_is_down_is_not_retried_at_every_search(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(circuit_breaker, "FIRST_REST", 30)  # however long ten searches take
+    monkeypatch.setattr(circuit_breaker, "FIRST_PAUSE", 30)  # however long ten searches take
     put(tmp_path, "a.md", "The kitten sleeps.\n")
     server.always(fails(503))
     memory = open_memory(provider="auto", api_key="", dimensions=0, chat=chat(server))

@@ -93,8 +93,8 @@ class GenerationIndex:
         self._user = active_instances.instance_name(user)
         self._is_nameless = not user
         self._nearest: ServerSearcher = nearest or ExactServerSearcher()
-        self._presence = LivenessLock(server)
-        self._holder = self._presence.name
+        self._liveness = LivenessLock(server)
+        self._holder = self._liveness.name
         self._member = member or self._holder
         self._claimed: set[str] = set()
         self._has_claims = False
@@ -104,7 +104,7 @@ class GenerationIndex:
         self._wanted: ModelId | None = None
         self._numbers: tuple[str, ModelId, VectorCounts] | None = None
         self._all_embedded: tuple[str, ModelId] | None = None
-        self._typical: tuple[str, int, MeanVector | None] = ("", 0, None)
+        self._mean_vectors: tuple[str, int, MeanVector | None] = ("", 0, None)
 
     def track_model(self, model: ModelId | None) -> None:
         """See `Index.track_model`."""
@@ -204,11 +204,11 @@ class GenerationIndex:
             found += stored.most_similar_segments(
                 tables, self._nearest, model, likeness, state=tx.version, today=today
             )
-            if self._typical[:2] != (tx.version, model):
+            if self._mean_vectors[:2] != (tx.version, model):
                 common = stored.read_mean_vector(tx.db, model, size=len(likeness.vector))
-                self._typical = (tx.version, model, common)
+                self._mean_vectors = (tx.version, model, common)
             compare = partial(
-                stored.read_similarities, tx.db, self._nearest, model, likeness, self._typical[2]
+                stored.read_similarities, tx.db, self._nearest, model, likeness, self._mean_vectors[2]
             )
             return SearchCandidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
 
@@ -349,7 +349,7 @@ class GenerationIndex:
             self._claimed.clear()
             with suppress(IndexUnavailable, IndexCorrupted), self._server.transaction() as db:
                 claims.release_all(db, self._holder)  # otherwise they expire
-            self._presence.end()
+            self._liveness.end()
         if self._is_nameless and self._is_prepared:
             # Otherwise the next process, perhaps with other settings, would take this one to be running.
             with suppress(IndexUnavailable, IndexCorrupted), self._server.transaction() as db:
@@ -437,7 +437,7 @@ class GenerationIndex:
     def _ensure_visible(self) -> None:
         """Hold the liveness lock; without it, our claims would be treated as those of a dead process."""
         self._has_claims = True
-        self._presence.show()
+        self._liveness.show()
 
     def _end_dead_claims(self) -> int:
         return self._run_write(lambda tx: claims.release_claims_of_dead(tx.db), counts=False)

@@ -198,10 +198,10 @@ class BinaryVectors:
         self._kept: NDArray[np.float32] | None = np.empty((0, dimensions), "<f4")
         self._newest = 0
         self._unused: NDArray[np.intp] = np.empty(0, np.intp)
-        self._absent = np.empty((2, 0), np.int64)
+        self._dropped = np.empty((2, 0), np.int64)
         """int64, (2, n): ids and texts of vectors that are not held, since no note uses them."""
         ids = stored.ids(model)
-        self._mean_of = len(ids)
+        self._mean_count = len(ids)
         sample = ids[np.unique(np.linspace(0, len(ids) - 1, MEAN_SAMPLE).astype(np.intp))]
         self._mean: NDArray[np.float32] = stored.read(sample, dimensions=dimensions).mean(axis=0)
 
@@ -210,7 +210,7 @@ class BinaryVectors:
         newest = stored.newest()
         self._append_batches(stored.read_between(self._model, self._newest, newest, mean=self._mean))
         self._newest = newest
-        if stored.count(self._model) != self._filled + self._absent.shape[1]:
+        if stored.count(self._model) != self._filled + self._dropped.shape[1]:
             self._drop_deleted(stored)
         self._update_unused(stored)
 
@@ -236,26 +236,26 @@ class BinaryVectors:
         import numpy as np
 
         unused = stored.unused()
-        back = ~np.isin(self._absent[1], unused)
+        back = ~np.isin(self._dropped[1], unused)
         if back.any():
-            rows, self._absent = self._absent[:, back], self._absent[:, ~back]
+            rows, self._dropped = self._dropped[:, back], self._dropped[:, ~back]
             self._append_batches(stored.reread(rows[0], rows[1], mean=self._mean))
         self._unused = np.flatnonzero(np.isin(self.texts, unused))
         if len(self._unused) > max(MIN_UNUSED_TO_DROP, self._filled // 4):
             leaving = np.stack((self.ids[self._unused], self.texts[self._unused]))
-            self._absent = np.concatenate((self._absent, leaving), axis=1)
+            self._dropped = np.concatenate((self._dropped, leaving), axis=1)
             self._keep_only(~np.isin(np.arange(self._filled), self._unused))
             self._unused = np.empty(0, np.intp)
 
     def is_outdated(self) -> bool:
         """Return whether the mean was computed from too few vectors."""
-        return self._filled > MEAN_REFRESH_FACTOR * self._mean_of
+        return self._filled > MEAN_REFRESH_FACTOR * self._mean_count
 
     def _drop_deleted(self, stored: VectorRows) -> None:
         import numpy as np
 
         there = stored.ids(self._model)
-        self._absent = self._absent[:, np.isin(self._absent[0], there)]
+        self._dropped = self._dropped[:, np.isin(self._dropped[0], there)]
         self._keep_only(np.isin(self.ids, there))
 
     def _keep_only(self, staying: "NDArray[np.bool_]") -> None:
@@ -301,7 +301,7 @@ class BinaryVectors:
     def memory_bytes(self) -> int:
         """Return the bytes held between searches."""
         others = self.ids.nbytes + self.texts.nbytes + self._unused.nbytes + self._mean.nbytes
-        others += self._absent.nbytes
+        others += self._dropped.nbytes
         kept = 0 if self._kept is None else self._kept.nbytes
         return sum(block.nbytes for block in self._blocks) + others + kept
 

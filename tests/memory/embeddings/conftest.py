@@ -39,7 +39,7 @@ async def open_at(server: EmbeddingServer) -> AsyncIterator[Open]:
             dimensions=dimensions,
             needs_key=bool(row.key_variables),
             model_is_default=not model,
-            mends=error_fixes(name),
+            fixes=error_fixes(name),
         )
         opened.append(row.open(options))
         return opened[-1]

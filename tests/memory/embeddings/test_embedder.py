@@ -709,7 +709,7 @@ async def test_an_ollama_that_never_answers_is_skipped(
             "ollama",
             model="nomic-embed-text",
             base_url=silent.base_url("ollama"),
-            mends=error_fixes("ollama"),
+            fixes=error_fixes("ollama"),
         )
         embedder = make(open_ollama(ollama), "gemini", query_seconds=15, silent_seconds=0.5)
         if has_answered:

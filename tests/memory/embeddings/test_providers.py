@@ -239,7 +239,7 @@ async def test_an_invalid_key_is_reported(key: str, server: EmbeddingServer, ope
 @pytest.mark.parametrize("end", ["", "/", "/v1", "/v1/", "/api", "/api/"])
 async def test_ollama_s_address_may_have_a_path(end: str, server: EmbeddingServer) -> None:
     at = server.base_url("ollama") + end
-    options = ProviderOptions("ollama", model="nomic-embed-text", base_url=at, mends=error_fixes("ollama"))
+    options = ProviderOptions("ollama", model="nomic-embed-text", base_url=at, fixes=error_fixes("ollama"))
     async with closing(open_ollama(options)) as provider:
         await provider.embed(["a"], purpose="query")
 
@@ -345,7 +345,7 @@ def installed(server: EmbeddingServer) -> EmbeddedOllama:
     """Ollama at the fake server, with whichever model is installed."""
     return lambda: open_ollama(
         ProviderOptions(
-            "ollama", model="", base_url=server.base_url("ollama") + "/v1", mends=error_fixes("ollama")
+            "ollama", model="", base_url=server.base_url("ollama") + "/v1", fixes=error_fixes("ollama")
         )
     )
 

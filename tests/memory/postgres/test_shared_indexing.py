@@ -161,7 +161,7 @@ def test_notes_indexed_by_one_instance_are_found_by_the_other(here: Desk, there:
 def test_a_search_waits_for_a_note_that_another_instance_is_indexing(
     here: Desk, there: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.sync.PATIENCE_SECONDS", 20.0)
+    monkeypatch.setattr("memory.sync.MAX_WAIT_SECONDS", 20.0)
     old_note = here.folder / "a.md"
     old_note.write_text("- umbrella")
     old(old_note)
@@ -188,7 +188,7 @@ def test_a_search_waits_for_a_note_that_another_instance_is_indexing(
 def test_a_search_does_not_wait_for_many_notes_claimed_by_others(
     here: Desk, there: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.sync.PATIENCE_SECONDS", 20.0)
+    monkeypatch.setattr("memory.sync.MAX_WAIT_SECONDS", 20.0)
     write_notes(here.folder, 30)
     there.index.identity()
     claimed = there.index.claim([f"note-{number:05}.md" for number in range(20)])

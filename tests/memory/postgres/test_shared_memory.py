@@ -155,7 +155,7 @@ async def test_each_text_is_embedded_by_one_memory_only(
 async def test_texts_claimed_by_a_dead_instance_are_embedded_by_another(
     open_memory: Open, embeddings: EmbeddingServer, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.embedding_backfill.OTHERS_REST", 0.2)
+    monkeypatch.setattr("memory.embedding_backfill.OTHERS_PAUSE", 0.2)
     here, there = open_memory("here", embeds=True), open_memory("there", embeds=True)
     await there.write("the umbrella is on the shelf")
     await there.sync()
