@@ -64,7 +64,7 @@ class GeminiEmbeddingDialect:
         }
 
     def items(self, answer: object) -> Sequence[object]:
-        """Return the vectors in the order of the requests; shortened ones are not of length 1."""
+        """Return the vectors in the order of the requests; shortened ones are not of length 1. Raises LookupError."""
         match answer:
             case {"embeddings": list(embeddings)}:
                 return [embedding["values"] for embedding in embeddings]

@@ -65,7 +65,7 @@ class OllamaEmbeddingDialect:
         return body
 
     def items(self, answer: object) -> Sequence[object]:
-        """Return the vectors in the order of the texts."""
+        """Return the vectors in the order of the texts. Raises LookupError."""
         match answer:
             case {"embeddings": list(embeddings)}:
                 return embeddings

@@ -82,7 +82,10 @@ class OpenAIEmbeddingDialect:
 
 
 def parse_data_items(answer: object) -> Sequence[object]:
-    """Return the vectors of `{"data": [{"index": 0, "embedding": …}]}` in the order of their texts."""
+    """Return the vectors of `{"data": [{"index": 0, "embedding": …}]}` in the order of their texts.
+
+    Raises LookupError.
+    """
     match answer:
         case {"data": list(data)}:
             indices = [entry.get("index", place) for place, entry in enumerate(data)]

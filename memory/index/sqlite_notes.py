@@ -23,7 +23,7 @@ class CacheLookups:
 
 
 def read_stamps(tables: SqliteTables) -> tuple[dict[str, tuple[int, int, int]], dict[str, str]]:
-    """Return stamps and faults by path. Plain tuples, since there may be ten thousand."""
+    """Return stamps and faults by path. Plain tuples, since there may be ten thousand. Raises `UnexpectedType`."""
     rows: list[Any] = tables.run("SELECT path, size, mtime_ns, ctime_ns FROM notes@").fetchall()
     stamps = {path: (size, mtime_ns, ctime_ns) for path, size, mtime_ns, ctime_ns in rows}
     if not {*map(type, stamps)} <= {str}:

@@ -87,7 +87,7 @@ class Server:
 
     @contextmanager
     def session(self) -> "Iterator[Connection[tuple[Any, ...]]]":
-        """Open a separate connection in autocommit mode, for LISTEN and advisory locks."""
+        """Open a separate connection in autocommit mode, for LISTEN and advisory locks. Raises `ServerClosed`."""
         self._check()
         with self._track_health(), self._connect() as connection:
             if self._closed:
