@@ -177,14 +177,14 @@ class Access:
             return ""
         if self._rules.pairing:
             turned_away: list[datetime] = []
-            told = await self._state.change(lambda db: self._issue_code(db, message, turned_away))
-            if turned_away:  # only now: a transaction that failed has told nobody
+            text = await self._state.change(lambda db: self._issue_code(db, message, turned_away))
+            if turned_away:  # only after the commit: a failed transaction has told nobody
                 self._turned_away_at = turned_away[-1]
                 log.info("the list of people waiting for approval is full; /pair clear empties it")
-            if told:
+            if text:
                 self._wake()
-            if told is not None:
-                return told
+            if text is not None:
+                return text
         return phrases.STRANGER if self._should_refuse(message.sender) else ""
 
     def _issue_code(
@@ -262,7 +262,7 @@ class Access:
         )
         if len(before) >= MAX_ANNOUNCEMENTS:
             return
-        told = phrases.ASKS.format(
+        text = phrases.ASKS.format(
             who=format_stranger(stranger),
             code=stranger.code,
             person=stranger.person,
@@ -270,12 +270,12 @@ class Access:
         )
         if len(before) == MAX_ANNOUNCEMENTS - 1:
             again = datetime.fromisoformat(before[0]) + ANNOUNCEMENT_PERIOD
-            told = f"{told}\n\n{phrases.ASKS_NO_MORE.format(time=moment_in_short(again, now))}"
+            text = f"{text}\n\n{phrases.ASKS_NO_MORE.format(time=moment_in_short(again, now))}"
         choices = pairing_choices(stranger)
         inbox.add_notice(
             db,
             str(home),
-            told,
+            text,
             key=f"{key}{stranger.code}",
             owner="",
             at=format_timestamp(now),
@@ -287,13 +287,13 @@ class Access:
         last = self._turned_away_at
         if last is not None and now - ANNOUNCEMENT_PERIOD < last <= now:
             return False
-        told = phrases.ASKS_TURNED_AWAY.format(count=MAX_PENDING_CODES)
+        text = phrases.ASKS_TURNED_AWAY.format(count=MAX_PENDING_CODES)
         choices = buttons_for((Choice(phrases.CHOICE_CLEAR, "/pair clear"),))
         since, at = format_timestamp(now - ANNOUNCEMENT_PERIOD), format_timestamp(now)
         for owner, home in self._owner_homes(db).items():
             key = f"{_TURNED_AWAY_KEY}{owner} "
             if not inbox.read_notice_times(db, key, since=since, until=at):
-                inbox.add_notice(db, str(home), told, key=f"{key}{at}", owner="", at=at, choices=choices)
+                inbox.add_notice(db, str(home), text, key=f"{key}{at}", owner="", at=at, choices=choices)
         return True
 
     def _hint(self, db: "Connection", person: PersonId, code: str) -> str:
@@ -304,14 +304,14 @@ class Access:
         return f'; if that is you, become the owner with: commonplace chat -m "/pair {code} owner"'
 
     def _should_refuse(self, person: PersonId) -> bool:
-        """Return whether to tell a stranger that they cannot talk here: three times in ten minutes, not in a flood."""
-        now, told = self._now(), self._refused
-        while told and not now - REFUSAL_PERIOD < next(iter(told.values()))[0] <= now:
-            told.popitem(last=False)
-        since, count = told.get(person, (now, 0))
-        if count >= REFUSALS_PER_PERIOD or (not count and len(told) >= MAX_REFUSED_STRANGERS):
+        """Return whether to tell a stranger that they cannot talk here: at most three times in ten minutes."""
+        now, refused = self._now(), self._refused
+        while refused and not now - REFUSAL_PERIOD < next(iter(refused.values()))[0] <= now:
+            refused.popitem(last=False)
+        since, count = refused.get(person, (now, 0))
+        if count >= REFUSALS_PER_PERIOD or (not count and len(refused) >= MAX_REFUSED_STRANGERS):
             return False
-        told[person] = since, count + 1
+        refused[person] = since, count + 1
         return True
 
     # -- what owners decide: each once under its key, which is the same when it is run again after a crash ----
@@ -379,8 +379,8 @@ class Access:
                 return before
             waiting = self._list_strangers(db, self._now())
             for each in waiting:
-                told = phrases.PAIR_WAS_CLEARED.format(who=format_stranger(each), person=each.person)
-                self._record_answer(db, each, told, by=by)
+                text = phrases.PAIR_WAS_CLEARED.format(who=format_stranger(each), person=each.person)
+                self._record_answer(db, each, text, by=by)
             access.clear_pairing_requests(db, at=format_timestamp(self._now()))
             answer = phrases.PAIR_CLEARED.format(count=len(waiting)) if waiting else phrases.PAIR_NOBODY
             self._record(db, key, answer, by=by)
@@ -437,8 +437,8 @@ class Access:
             access.save_decision(
                 db, str(person), "denied", name=stranger.name, by=str(by), at=format_timestamp(self._now())
             )
-            told = phrases.KEPT_OUT if standing is Standing.STRANGER else phrases.DENIED
-            answer = told.format(who=_format_person(stranger), person=person)
+            phrase = phrases.KEPT_OUT if standing is Standing.STRANGER else phrases.DENIED
+            answer = phrase.format(who=_format_person(stranger), person=person)
             self._record(db, key, answer, by=by)
             kept_out = phrases.PAIR_KEPT_OUT.format(who=format_stranger(stranger), person=person)
             self._record_answer(db, stranger, kept_out, by=by)
@@ -457,8 +457,8 @@ class Access:
         at = format_timestamp(self._now())
         access.save_decision(db, stranger.person, decision, name=stranger.name, by=str(by), at=at)
         if stranger.chat:
-            told = phrases.LET_IN_AS_OWNER if decision == "owner" else phrases.LET_IN
-            inbox.add_notice(db, stranger.chat, told, key=f"let-in-{key}", owner="", at=at)
+            text = phrases.LET_IN_AS_OWNER if decision == "owner" else phrases.LET_IN
+            inbox.add_notice(db, stranger.chat, text, key=f"let-in-{key}", owner="", at=at)
         answer = _LET_IN_PHRASES[decision].format(who=_format_person(stranger), person=stranger.person)
         self._record(db, key, answer, by=by)
         self._record_answer(db, stranger, phrases.PAIR_USED.format(who=format_stranger(stranger)), by=by)

@@ -24,9 +24,9 @@ class _Sender:
 
     sent: deque[float]
     """When the latest counted messages were sent, in seconds since 1970."""
-    seen: float = field(default=-math.inf)
-    told: float = field(default=-math.inf)
-    """When the person was last told to wait; on our clock, like `seen`."""
+    seen_at: float = field(default=-math.inf)
+    notified_at: float = field(default=-math.inf)
+    """When the person was last told to wait; on our clock, like `seen_at`."""
 
 
 class MessageRate:
@@ -63,9 +63,9 @@ class MessageRate:
     def should_notify(self, person: PersonId) -> bool:
         """Return whether to tell a person to wait: once a minute."""
         sender, now = self._sender(person), self._clock()
-        if now - sender.told < WINDOW:
+        if now - sender.notified_at < WINDOW:
             return False
-        sender.told = now
+        sender.notified_at = now
         return True
 
     def __len__(self) -> int:
@@ -74,12 +74,12 @@ class MessageRate:
 
     def _sender(self, person: PersonId) -> _Sender:
         now = self._clock()
-        while self._senders and now - next(iter(self._senders.values())).seen >= WINDOW:
+        while self._senders and now - next(iter(self._senders.values())).seen_at >= WINDOW:
             self._senders.popitem(last=False)
         sender = self._senders.get(person)
         if sender is None:
             sender = self._senders[person] = _Sender(deque(maxlen=self._per_minute))
-        sender.seen = now
+        sender.seen_at = now
         self._senders.move_to_end(person)
         return sender
 

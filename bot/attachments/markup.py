@@ -32,23 +32,23 @@ def display_name(name: str) -> str:
 
 
 def heading(
-    what: str, *, name: str = "", number: int | None = None, facts: Sequence[str] = (), told: str = ""
+    what: str, *, name: str = "", number: int | None = None, facts: Sequence[str] = (), remark: str = ""
 ) -> str:
-    """Return `[Attached document 12: report.pdf (PDF, 1.2 MB). …]`; `told` is a remark about it."""
+    """Return `[Attached document 12: report.pdf (PDF, 1.2 MB). …]`; `remark` says more about it."""
     named = f"{what} {number}" if number is not None else what
     if name := display_name(name):
         named = f"{named}: {name}"
     if known := ", ".join(filter(None, facts)):
         named = f"{named} ({known})"
-    told = one_line(told, limit=DETAIL_CHARS).translate({ord("["): "(", ord("]"): ")"})
-    return f"[Attached {named}. {told}]" if told else f"[Attached {named}]"
+    remark = one_line(remark, limit=DETAIL_CHARS).translate({ord("["): "(", ord("]"): ")"})
+    return f"[Attached {named}. {remark}]" if remark else f"[Attached {named}]"
 
 
 def format_unreadable(attachment: Attachment, why: str) -> str:
     """Return the heading of an attachment whose content is not shown."""
     what = {"voice": "voice message", "other": "file"}.get(attachment.kind, attachment.kind)
     size = format_size(attachment.size) if attachment.size else ""
-    return heading(what, name=attachment.name, facts=[format_duration(attachment.seconds), size], told=why)
+    return heading(what, name=attachment.name, facts=[format_duration(attachment.seconds), size], remark=why)
 
 
 def format_content(heading: str, content: str, *, mark: Callable[[], str] = lambda: token_hex(6)) -> str:

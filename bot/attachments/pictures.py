@@ -58,10 +58,10 @@ async def prepare_in_child(file: BinaryIO, *, seconds: float) -> Image:
     head, _, data = bytes(written).partition(b"\n")
     if not ended_well or not head:
         raise PictureUnreadable(phrases.PICTURE_TOO_MUCH)
-    told = json.loads(head)
-    if "problem" in told:
-        raise PictureUnreadable(str(told["problem"]))
-    return Image(str(told["media_type"]), data)
+    header = json.loads(head)
+    if "problem" in header:
+        raise PictureUnreadable(str(header["problem"]))
+    return Image(str(header["media_type"]), data)
 
 
 def prepare(file: BinaryIO) -> Image:
@@ -151,10 +151,10 @@ def main() -> None:
     try:
         image = prepare(sys.stdin.buffer)
     except PictureUnreadable as error:
-        told, data = {"problem": str(error)}, b""
+        header, data = {"problem": str(error)}, b""
     else:
-        told, data = {"media_type": image.media_type}, image.data
-    sys.stdout.buffer.write(json.dumps(told).encode() + b"\n" + data)
+        header, data = {"media_type": image.media_type}, image.data
+    sys.stdout.buffer.write(json.dumps(header).encode() + b"\n" + data)
 
 
 if __name__ == "__main__":

@@ -139,7 +139,7 @@ class AttachmentReader:
         for attachment in message.attachments[:MAX_ATTACHMENTS]:
             await self._read(attachment, found)
         if (left := len(message.attachments) - MAX_ATTACHMENTS) > 0:
-            found.texts.append(heading("things", facts=[f"{left} more"], told=phrases.TOO_MANY_ATTACHED))
+            found.texts.append(heading("things", facts=[f"{left} more"], remark=phrases.TOO_MANY_ATTACHED))
         if message.attachments:
             self._measures.record_stage("attachments", since=began)
         return UserMessage(
@@ -275,7 +275,9 @@ class AttachmentReader:
         cut = f"only the first {len(shown):,} of {len(words):,} characters" if len(shown) < len(words) else ""
         facts = [format_duration(attachment.seconds), cut]
         if attachment.quoted or found.message.forwarded_from:  # somebody else may be speaking
-            found.texts.append(format_content(heading("voice message", facts=facts, told=IS_CONTENT), shown))
+            found.texts.append(
+                format_content(heading("voice message", facts=facts, remark=IS_CONTENT), shown)
+            )
         else:
             found.texts.append(format_heard(shown, facts=facts))
 
@@ -361,10 +363,10 @@ def _format_document(found: _ReadDocument, shown: str) -> str:
     kind = "" if document.kind == "other" else document.kind
     facts = [kind, format_size(found.size), _format_pages(document.pages)]
     if document.problem:
-        return heading("document", name=name, facts=facts, told=document.problem)
+        return heading("document", name=name, facts=facts, remark=document.problem)
     whole = document.is_whole and len(shown) == len(document.text)
-    told = IS_CONTENT if whole else f"{_cut_notice(document, shown, found.number)} {IS_CONTENT}"
-    head = heading("document", name=name, number=found.number, facts=facts, told=told)
+    remark = IS_CONTENT if whole else f"{_cut_notice(document, shown, found.number)} {IS_CONTENT}"
+    head = heading("document", name=name, number=found.number, facts=facts, remark=remark)
     return format_content(head, shown.strip("\n"))
 
 

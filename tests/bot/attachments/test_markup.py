@@ -20,7 +20,7 @@ from bot.attachments.markup import (
 
 def test_a_heading_says_what_it_is_and_what_is_known_of_it() -> None:
     assert heading("picture") == "[Attached picture]"
-    told = heading("document", name="a.pdf", number=3, facts=["PDF", "", "2 pages"], told="It is empty.")
+    told = heading("document", name="a.pdf", number=3, facts=["PDF", "", "2 pages"], remark="It is empty.")
     assert told == "[Attached document 3: a.pdf (PDF, 2 pages). It is empty.]"
 
 
