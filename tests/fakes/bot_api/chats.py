@@ -1,4 +1,4 @@
-"""What Telegram keeps: bots, chats, topics, messages. What tests look at."""
+"""Telegram's data that tests inspect: bots, chats, topics, messages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 ChatKind = Literal["private", "group", "supergroup"]
 GENERAL_TOPIC = 1
 DRAFT_SECONDS = 30.0
-"""So long a draft is shown."""
+"""How long a draft is shown."""
 
 Json: TypeAlias = dict[str, Any]
 
 
 class Watch(Protocol):
-    """How one waits for what a bot does."""
+    """Waits for what a bot does."""
 
     async def __call__(
         self, condition: Callable[[], Any], *, within: float = ..., what: str = ...
@@ -30,7 +30,7 @@ class Watch(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Bot:
-    """One bot, as BotFather and its owner have set it up."""
+    """One bot, as configured with BotFather and by its owner."""
 
     token: str
     username: str
@@ -38,7 +38,7 @@ class Bot:
     inbox: Inbox = field(repr=False)
     meter: Meter = field(repr=False)
     privacy: bool = True
-    """In groups it is told only what is meant for it."""
+    """Whether in groups it only gets messages addressed to it."""
     commands: dict[tuple[str, str], list[Json]] = field(default_factory=dict, repr=False)
     """By scope (as `chat:-100123`) and language."""
     descriptions: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
@@ -63,7 +63,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What a message was changed to."""
+    """The new content of an edited message."""
 
     time: float
     text: str
@@ -73,7 +73,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a bot has shown while it was still writing."""
+    """Text that a bot showed while still writing."""
 
     time: float
     id: int
@@ -84,7 +84,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a bot was seen doing, such as `typing`."""
+    """A chat action of a bot, such as `typing`."""
 
     time: float
     kind: str
@@ -93,7 +93,7 @@ class Action:
 
 @dataclass(slots=True, eq=False)
 class Press:
-    """A button that somebody has pressed."""
+    """A press of a button."""
 
     id: str
     time: float
@@ -122,32 +122,32 @@ class Message:
     sender: "Person | Bot"
     time: float
     text: str = ""
-    """Or a caption."""
+    """The text, or a caption."""
     entities: list[Entity] = field(default_factory=list)
-    """As its sender has marked it, so far as Telegram shows it."""
+    """The sender's entities that Telegram shows."""
     found: list[Entity] = field(default_factory=list)
-    """What Telegram has marked by itself."""
+    """Entities that Telegram found by itself."""
     dropped: list[Entity] = field(default_factory=list)
-    """What the sender had marked and nobody sees."""
+    """The sender's entities that Telegram dropped."""
     reply_to: int | None = None
     quote: str = ""
     quote_position: int = 0
     buttons: tuple[tuple[Button, ...], ...] = ()
     thread: int | None = None
-    """The id of its topic."""
+    """Id of its topic."""
     silent: bool = False
     preview: Json = field(default_factory=dict)
-    """Its link_preview_options."""
+    """Its `link_preview_options`."""
     document: "File | None" = None
     media: bool = False
-    """Whether its text is the caption of something."""
+    """Whether its text is a caption."""
     service: bool = False
     content: Json = field(default_factory=dict)
-    """What else its JSON has."""
+    """Further fields of its JSON."""
     edits: list[Edit] = field(default_factory=list)
     deleted: bool = False
     reactions: dict[int, list[str]] = field(default_factory=dict)
-    """By the id of the person or bot."""
+    """By id of the person or bot."""
     first_text: str = ""
     """As it was sent, before any edit."""
 
@@ -162,39 +162,39 @@ class Message:
 
     @property
     def labels(self) -> list[str]:
-        """What stands on its buttons."""
+        """Return the labels of its buttons."""
         return [button.text for row in self.buttons for button in row]
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Chat:
-    """One chat, with all that was ever written in it."""
+    """One chat, with all messages ever written in it."""
 
     id: int
     kind: ChatKind
     watch: Watch
     title: str = ""
     person: "Person | None" = None
-    """Whose private chat it is."""
+    """The person of a private chat."""
     bot: Bot | None = None
-    """With which bot, where it is private."""
+    """The bot of a private chat."""
     forum: bool = False
     topics: dict[int, Topic] = field(default_factory=dict)
     members: dict[int, "Person | Bot"] = field(default_factory=dict)
     kicked: set[int] = field(default_factory=set)
-    """Ids of bots that were thrown out."""
+    """Ids of removed bots."""
     admins: set[int] = field(default_factory=set)
     may_write: bool = True
     """Whether members may send text; administrators always may."""
     started: bool = False
-    """Private: whether the person has ever written to the bot."""
+    """Private chats: whether the person has ever written to the bot."""
     blocked: bool = False
-    """Private: whether the person has blocked the bot."""
+    """Private chats: whether the person has blocked the bot."""
     migrated_to: "Chat | None" = None
     messages: list[Message] = field(default_factory=list)
-    """All, in order, also those that were deleted."""
+    """All messages in order, including deleted ones."""
     drafts: list[Draft] = field(default_factory=list)
-    """All that were ever shown, in order."""
+    """All drafts ever shown, in order."""
     actions: list[Action] = field(default_factory=list)
     by_id: dict[int, Message] = field(default_factory=dict)
 
@@ -207,26 +207,26 @@ class Chat:
 
     @property
     def visible(self) -> list[Message]:
-        """What a person who opens the chat sees."""
+        """Return the messages that a person who opens the chat sees."""
         return [message for message in self.messages if not message.deleted]
 
     @property
     def replies(self) -> list[Message]:
-        """The bots' messages that are still there, without service messages."""
+        """Return the bots' messages that still exist, without service messages."""
         return [message for message in self.visible if message.from_bot and not message.service]
 
     @property
     def texts(self) -> list[str]:
-        """What the bots' messages say now."""
+        """Return the current texts of the bots' messages."""
         return [message.text for message in self.replies]
 
     def message(self, number: int) -> Message | None:
-        """By its id; None where it is not there or no longer."""
+        """Return the message with this id; None if it does not exist or was deleted."""
         found = self.by_id.get(number)
         return None if found is None or found.deleted else found
 
     def draft(self, now: float) -> Draft | None:
-        """What is shown as being written just now."""
+        """Return the draft that is shown at `now`."""
         if not self.drafts:
             return None
         last = self.drafts[-1]
@@ -241,7 +241,7 @@ class Chat:
         thread: int | None = None,
         within: float = 15.0,
     ) -> Message:
-        """Wait for a bot's first message after one (else after the last that a person has written)."""
+        """Wait for a bot's first message after `after`, by default after the last message of a person."""
         if after is None:
             after = next((one for one in reversed(self.messages) if not one.from_bot), None)
         start = self.messages.index(after) + 1 if after else 0

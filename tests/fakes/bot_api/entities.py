@@ -1,6 +1,7 @@
-"""Text as Telegram counts, cleans and marks it: UTF-16 units, entities, what it finds by itself.
+"""How Telegram counts, cleans and marks up text: UTF-16 units, entities, automatic entities.
 
-After tdlib's fix_formatted_text: what is out of bounds is refused, what only overlaps is mended or dropped.
+Follows tdlib's fix_formatted_text: out-of-bounds entities are rejected, overlapping ones corrected or
+dropped.
 """
 
 import itertools
@@ -12,18 +13,18 @@ from typing import Any
 from tests.fakes.bot_api.refusals import bad_request
 
 Entity = dict[str, Any]
-"""A MessageEntity, as in JSON."""
+"""A MessageEntity as JSON."""
 
 MOST_UNITS = 4096
 MOST_CAPTION_UNITS = 1024
 MOST_ENTITIES = 100
-"""Of those that follow Telegram shows nothing; known from practice, not from its documentation."""
+"""Telegram ignores further entities; known from practice, not documented."""
 
 SPLITTABLE = ("bold", "italic", "underline", "strikethrough", "spoiler")
 QUOTES = ("blockquote", "expandable_blockquote")
 CONTINUOUS = ("code", "pre", "text_link", "text_mention", "custom_emoji", "date_time")
 FOUND = ("mention", "hashtag", "cashtag", "bot_command", "url", "email", "phone_number", "bank_card_number")
-"""Telegram finds these by itself and takes no notice of them where a bot sends them."""
+"""Types that Telegram finds by itself and ignores in requests."""
 PRIORITY = (*QUOTES, "text_link", "text_mention", "custom_emoji", "pre", "code", "date_time", *SPLITTABLE)
 NEEDS = {
     "text_link": "url",
@@ -51,35 +52,35 @@ _PATTERNS = (
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A text as it is shown."""
+    """A text as shown."""
 
     text: str
     entities: list[Entity] = field(default_factory=list)
-    """What the bot had marked, as far as it came through."""
+    """The bot's entities that are shown."""
     found: list[Entity] = field(default_factory=list)
-    """What Telegram has marked by itself, such as a file's name that looks like a link."""
+    """Entities that Telegram found by itself, such as a file name that looks like a link."""
     dropped: list[Entity] = field(default_factory=list)
-    """What the bot had marked and nobody will see."""
+    """The bot's entities that are dropped."""
 
     @property
     def all(self) -> list[Entity]:
-        """In the order in which Telegram tells of them."""
+        """Return all shown entities in Telegram's order."""
         return _sort_entities([*self.entities, *self.found])
 
 
 def utf16_length(text: str) -> int:
-    """How long a text is for Telegram."""
+    """Return a text's length as Telegram counts it."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def entity_text(text: str, entity: Mapping[str, Any]) -> str:
-    """What an entity covers."""
+    """Return the text of an entity."""
     start, length = entity["offset"], entity["length"]
     return text.encode("utf-16-le")[2 * start : 2 * (start + length)].decode("utf-16-le")
 
 
 def find_entities(text: str) -> list[Entity]:
-    """Commands, mentions, links, addresses and tags that stand in a text."""
+    """Return the commands, mentions, links, addresses and tags in a text."""
     taken: list[tuple[int, int]] = []
     entities: list[Entity] = []
     for kind, pattern in _PATTERNS:
@@ -98,7 +99,7 @@ def find_entities(text: str) -> list[Entity]:
 
 
 def parse_entities(text: str, given: Sequence[Mapping[str, Any]] | None = None) -> MarkedText:
-    """Read what a bot sends; raise Refusal where the server would not have it. The text may turn out empty."""
+    """Parse a bot's text and entities. Raises Refusal if the server would. The text may end up empty."""
     if len(text.encode("utf-8", "surrogatepass")) > 1 << 15:
         raise bad_request("text is too long")
     try:
@@ -142,7 +143,7 @@ def _read(entity: Mapping[str, Any]) -> Entity:
 
 
 def check_link(url: str, what: str) -> None:
-    """What has no host with a dot in it is no link for Telegram, nor what is not http."""
+    """Reject a link that is not http or whose host has no dot."""
     scheme, colon, rest = url.partition("://")
     if not colon:
         scheme, rest = "http", url
@@ -154,7 +155,7 @@ def check_link(url: str, what: str) -> None:
 
 
 def _check_bounds(text: str, entities: Iterable[Entity]) -> None:
-    """No entity begins or ends in the middle of a character, or beyond the text."""
+    """Reject entities that begin or end inside a character or beyond the text."""
     borders = {0}
     at = 0
     for character in text:
@@ -179,10 +180,10 @@ def _check_bounds(text: str, entities: Iterable[Entity]) -> None:
 
 
 def _clean(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
-    """Control characters become spaces; carriage returns, direction marks and some bars go."""
+    """Replace control characters with spaces; drop carriage returns, direction marks and some bars."""
     kept: list[str] = []
     before = [0]
-    """For each UTF-16 offset of the old text, the offset in the new one."""
+    """New offset for each UTF-16 offset of the old text."""
     for character in text:
         size = 1 + (ord(character) > 0xFFFF)
         gone = character == "\r" or "\u2028" <= character <= "\u202e" or character in "\u0333\u033f\u030a"
@@ -202,7 +203,7 @@ def _clean(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
 
 
 def _trim(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
-    """White space at the end goes, at the beginning as far as nothing is marked in it."""
+    """Strip trailing whitespace, and leading whitespace outside entities."""
     text = text.rstrip(" \n")
     end = utf16_length(text)
     shorter = [
@@ -214,7 +215,7 @@ def _trim(text: str, entities: list[Entity]) -> tuple[str, list[Entity]]:
 
 
 def _nest(entities: list[Entity]) -> tuple[list[Entity], list[Entity]]:
-    """Entities that lie within one another or apart, and those that had to go for it."""
+    """Return nested or disjoint entities, and those dropped to achieve that."""
     kept: list[Entity] = []
     dropped: list[Entity] = []
     ordered = _sort_entities(entities)
@@ -241,7 +242,7 @@ def _place(one: Entity, kept: list[Entity], dropped: list[Entity], *, allowed: A
 
 
 def _merge(piece: Entity, kept: list[Entity]) -> None:
-    """Two of one type that overlap are one."""
+    """Merge overlapping entities of one type."""
     for other in kept:
         if other["type"] == piece["type"] and _overlap(piece, other):
             start = min(piece["offset"], other["offset"])
@@ -252,7 +253,7 @@ def _merge(piece: Entity, kept: list[Entity]) -> None:
 
 
 def _untangle(entities: list[Entity]) -> list[Entity]:
-    """Of two styles that overlap, the first is cut where the second begins."""
+    """Of two overlapping styles, cut the first where the second begins."""
     done: list[Entity] = []
     for one in reversed(_sort_entities(entities)):
         cuts = {
@@ -272,7 +273,7 @@ def _cut(one: Entity, cuts: set[int]) -> list[Entity]:
 
 
 def _pieces(one: Entity, frames: Sequence[Entity]) -> list[Entity]:
-    """An entity cut where others begin or end within it, unless it holds them whole."""
+    """Cut an entity where others begin or end within it, unless it contains them."""
     cuts: set[int] = set()
     for frame in frames:
         if (

@@ -1,4 +1,4 @@
-"""What may go wrong between a bot and Telegram, on demand."""
+"""Failures between a bot and Telegram, on demand."""
 
 import asyncio
 import socket
@@ -18,7 +18,7 @@ Kind = Literal["answer", "reset_before", "reset_after", "hang", "drip", "delay"]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One way to fail."""
+    """One kind of failure."""
 
     kind: Kind
     code: int = 0
@@ -27,16 +27,16 @@ class Fault:
     refusal: Refusal | None = None
     seconds: float = 0.0
     done: bool = False
-    """Whether what was asked for is done all the same."""
+    """Whether the request takes effect nevertheless."""
 
     @classmethod
     def status(cls, code: int, body: str | bytes = PROXY_PAGE, content_type: str = "text/html") -> Self:
-        """What a proxy in between says; nothing is done."""
+        """A proxy's error page; the request has no effect."""
         return cls("answer", code, body, content_type)
 
     @classmethod
     def refuse(cls, code: int, description: str) -> Self:
-        """A refusal in the Bot API's own shape, such as `refuse(400, "Bad Request: chat not found")`."""
+        """An error in the Bot API's format, such as `refuse(400, "Bad Request: chat not found")`."""
         return cls("answer", code, refusal=Refusal(code, description))
 
     @classmethod
@@ -45,12 +45,12 @@ class Fault:
 
     @classmethod
     def reset_before(cls) -> Self:
-        """The connection is reset, and nothing done."""
+        """The connection is reset; the request has no effect."""
         return cls("reset_before")
 
     @classmethod
     def reset_after(cls) -> Self:
-        """It is done, but the answer is lost."""
+        """The request takes effect, but the connection is reset before the answer."""
         return cls("reset_after", done=True)
 
     @classmethod
@@ -60,12 +60,12 @@ class Fault:
 
     @classmethod
     def drip(cls, seconds: float = 0.02) -> Self:
-        """A body that never ends, a blank every so many seconds; nothing is done."""
+        """An endless body, one space every `seconds`; the request has no effect."""
         return cls("drip", seconds=seconds)
 
     @classmethod
     def delay(cls, seconds: float) -> Self:
-        """It is done, and answered later."""
+        """The request takes effect; the answer is delayed."""
         return cls("delay", seconds=seconds, done=True)
 
 
@@ -76,13 +76,13 @@ class Planned:
     method: str
     fault: Fault
     times: int | None
-    """How often still; None for always."""
+    """Remaining uses; None for unlimited."""
     chat: int | None
     after: int
-    """So many calls that fit come through first."""
+    """Number of matching calls to let through first."""
 
     def fits(self, method: str, parameters: Mapping[str, Any]) -> bool:
-        """Whether it is this call's turn to fail; counts those that it lets through."""
+        """Return whether this call fails; counts the calls that are let through."""
         if self.times == 0 or self.method not in ("*", method.lower()):
             return False
         if self.chat is not None and str(parameters.get("chat_id", "")) != str(self.chat):
@@ -96,7 +96,7 @@ class Planned:
 
 
 def reset(request: web.BaseRequest) -> web.Response:
-    """Have the peer see a reset, not an end."""
+    """Reset the connection instead of closing it."""
     if transport := request.transport:
         if (sock := transport.get_extra_info("socket")) is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

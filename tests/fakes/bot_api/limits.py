@@ -1,4 +1,4 @@
-"""How many messages Telegram takes from a bot, as it publishes it."""
+"""Telegram's published rate limits for bots."""
 
 import math
 import time
@@ -12,22 +12,22 @@ Scope = Literal["all", "chat", "group"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The numbers of Telegram's FAQ for bots."""
+    """Figures from Telegram's FAQ for bots."""
 
     per_second: int = 30
     """Messages to all chats together."""
     chat_seconds: float = 1.0
-    """Between two messages to one chat, in the long run."""
+    """Seconds between two messages to one chat, on average."""
     chat_burst: int = 3
-    """So many come through at once before that."""
+    """Messages to one chat that may be sent at once."""
     group_per_minute: int = 20
     worse: float = 1.0
-    """Seconds more for each call that comes before the wait is over."""
+    """Extra seconds for each call before the wait is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flood:
-    """A message that was too much."""
+    """A message beyond the limits."""
 
     time: float
     method: str
@@ -39,26 +39,26 @@ class Flood:
 
 @dataclass(slots=True)
 class Meter:
-    """Counts one bot's messages. Time in seconds, from any clock that only goes forward."""
+    """Counts one bot's messages. Times in seconds, from any monotonic clock."""
 
     limits: Limits = field(default_factory=Limits)
     enforced: bool = True
-    """Whether what is too much is refused; else it is only told."""
+    """Whether messages beyond the limits are rejected, or only recorded."""
     clock: Callable[[], float] = time.monotonic
     sent: deque[float] = field(default_factory=deque)
     sent_to_group: defaultdict[int, deque[float]] = field(default_factory=lambda: defaultdict(deque))
     due: dict[int, float] = field(default_factory=dict)
-    """For each chat, when its messages so far would have been due one by one."""
+    """By chat: when its messages so far would have been due at the average rate."""
     closed_until: dict[tuple[Scope, int], float] = field(default_factory=dict)
 
     def take(self, method: str, chat: int, *, group: bool) -> Flood | None:
-        """Count one message, or tell why it is too much, which is not counted."""
+        """Count a message; return why it is beyond the limits, in which case it is not counted."""
         now = self.clock()
         scopes: tuple[Scope, ...] = ("all", "chat", "group") if group else ("all", "chat")
         for scope in scopes:
             key = (scope, 0 if scope == "all" else chat)
             if now < (until := self.closed_until.get(key, 0.0)):
-                # Who goes on is kept out for longer.
+                # Calls during the wait prolong it.
                 until += self.limits.worse
             elif wait := self._wait(scope, chat, now):
                 until = now + math.ceil(wait)
@@ -74,7 +74,7 @@ class Meter:
         return None
 
     def _wait(self, scope: Scope, chat: int, now: float) -> float:
-        """Seconds until one more would be taken; 0 for now."""
+        """Return the seconds until a message would be accepted; 0 for now."""
         if scope == "all":
             return _window(self.sent, now, self.limits.per_second, 1.0)
         if scope == "group":

@@ -1,4 +1,4 @@
-"""Files, and the JSON of what is sent along with messages."""
+"""Files, and the JSON of media in messages."""
 
 import hashlib
 from dataclasses import dataclass
@@ -7,22 +7,22 @@ from typing import Any
 Json = dict[str, Any]
 
 MOST_DOWNLOAD = 20 << 20
-"""Bytes that getFile hands out at most."""
+"""Maximum bytes that getFile serves."""
 MOST_UPLOAD = 50 << 20
 PHOTO_SIZES = ((90, 67), (320, 240), (800, 600), (1280, 960))
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """Something that Telegram stores."""
+    """A file stored by Telegram."""
 
     id: str
     unique_id: str
     data: bytes
     size: int
-    """What Telegram says that it has; more than `data` where a test wants no 21 megabytes."""
+    """Size as reported by Telegram; may exceed `data`, so that tests need no 21 MB."""
     path: str
-    """As getFile tells it."""
+    """As returned by getFile."""
     name: str = ""
     media_type: str = ""
 
@@ -40,7 +40,7 @@ class Upload:
 
 
 class Files:
-    """All that was ever sent."""
+    """All files ever sent."""
 
     def __init__(self) -> None:
         self.by_id: dict[str, File] = {}
@@ -74,7 +74,7 @@ class Files:
 
 
 def photo(files: Files, data: bytes, sizes: tuple[tuple[int, int], ...], size: int | None) -> Json:
-    """All sizes hold the same bytes; the largest comes last, as there."""
+    """All sizes hold the same bytes; the largest comes last, as in Telegram."""
     versions = []
     for at, (width, height) in enumerate(sizes):
         share = None if size is None else max(1, size * (at + 1) // len(sizes))
@@ -125,7 +125,7 @@ def video_note(files: Files, data: bytes, *, seconds: int) -> Json:
 
 
 def animation(files: Files, data: bytes, *, name: str) -> Json:
-    """A GIF: it comes as a document as well, as there."""
+    """A GIF, sent as a document as well, as in Telegram."""
     file = files.add("animations", data, name=name, ending=".mp4", media_type="video/mp4")
     named = {"file_name": name, "mime_type": "video/mp4"}
     shape = {"duration": 2, "width": 320, "height": 240}

@@ -1,4 +1,4 @@
-"""The Bot API's methods. Each checks what it is given as the server does, then changes the world."""
+"""The Bot API's methods. Each validates its parameters as the server does, then changes the world."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -23,7 +23,7 @@ from tests.fakes.bot_api.world import World
 Method = Callable[[World, Bot, Parameters], Any | Awaitable[Any]]
 
 METHODS: dict[str, Method] = {}
-"""By name in lower case."""
+"""By lower-case name."""
 
 ACTIONS = {
     "typing", "upload_photo", "record_video", "upload_video", "record_voice", "upload_voice", "upload_document",
@@ -35,9 +35,9 @@ _REACTIONS = (
     "🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡 "
 )
 REACTIONS = frozenset(_REACTIONS.split())
-"""Written without the selector that asks for a picture."""
+"""Without the variation selector for emoji."""
 QUERY_SECONDS = 15 * 60.0
-"""So long a pressed button may be answered; the real time is not published."""
+"""How long a button press may be answered; the real time is not published."""
 DELETE_SECONDS = 48 * 3600.0
 COMMAND = re.compile(r"[a-z0-9_]{1,32}")
 NOT_MODIFIED = (
@@ -315,7 +315,7 @@ def delete_my_commands(world: World, bot: Bot, given: Parameters) -> Any:
 
 
 def _describes(name: str, kind: str, field: str, most: int, error: str) -> None:
-    """Two methods for one of the texts in a bot's profile."""
+    """Register the two methods for one of the texts in a bot's profile."""
 
     @method(f"setMy{name}")
     def change(world: World, bot: Bot, given: Parameters) -> Any:
@@ -438,17 +438,18 @@ def leave_chat(world: World, bot: Bot, given: Parameters) -> Any:
     return True
 
 
-# -- what several of them need ---------------------------------------------------------------------------------
+# -- shared by several methods
+# ---------------------------------------------------------------------------------
 
 
 def _number(given: Parameters, name: str) -> int:
-    """0 where it is missing or no number, as the server reads it."""
+    """Return an integer parameter; 0 if it is missing or not a number, as the server reads it."""
     value = given.get(name, 0)
     return value if isinstance(value, int) else 0
 
 
 def _chat(world: World, bot: Bot, given: Parameters, *, to: str = "write") -> Chat:
-    """The chat that is meant, if the bot may do there what it wants to: `read` or `write`."""
+    """Return the requested chat if the bot may `read` or `write` there."""
     if given.get("chat_id") in (None, ""):
         raise bad_request("chat_id is empty")
     chat = world.find_chat(bot, _number(given, "chat_id"))
@@ -467,7 +468,7 @@ def _chat(world: World, bot: Bot, given: Parameters, *, to: str = "write") -> Ch
 
 
 def _reachable(chat: Chat) -> None:
-    """What only the server behind the Bot API knows of a private chat."""
+    """Reject a private chat for reasons that only the server behind the Bot API knows."""
     if chat.person is None:
         return
     if chat.person.gone:
@@ -495,7 +496,7 @@ def _thread(chat: Chat, given: Parameters) -> int | None:
             raise bad_request("message thread not found")
         return None
     if not chat.forum:
-        # A supergroup's chains of replies have such ids too; nothing is made of them.
+        # Reply chains in supergroups have such ids too; they have no effect.
         return None
     if wanted and wanted not in chat.topics:
         raise bad_request("message thread not found")
@@ -537,10 +538,10 @@ def _text(given: Parameters) -> MarkedText:
 
 def _marked(text: str, given: Parameters, field: str) -> MarkedText:
     if str(given.get("parse_mode", "none")).lower() not in ("", "none"):
-        # Ours to notice: the bot is to send entities.
+        # The bot is expected to send entities.
         raise bad_request("unsupported parse_mode")
     entities = given.get(field)
-    # What is no list the server takes for none at all.
+    # The server treats anything but a list as none.
     return parse_entities(text, entities if isinstance(entities, list) else None)
 
 

@@ -1,4 +1,4 @@
-"""A person with Telegram in their hand."""
+"""A person who uses Telegram."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 @dataclass(eq=False)
 class Person:
-    """What they do goes to their private chat with the first bot, unless `chat` says where."""
+    """Acts in the private chat with the first bot unless `chat` is given."""
 
     world: "World" = field(repr=False)
     id: int
@@ -26,7 +26,7 @@ class Person:
     username: str = ""
     language: str = ""
     gone: bool = False
-    """Whether they have deleted their account."""
+    """Whether the account was deleted."""
 
     def as_json(self) -> Json:
         told: Json = {"id": self.id, "is_bot": False, "first_name": self.first_name}
@@ -49,7 +49,7 @@ class Person:
     # -- words -----------------------------------------------------------------------------------------------
 
     async def start(self, payload: str = "") -> Message:
-        """Press the button that every bot has before the first message."""
+        """Press the start button that every bot shows before the first message."""
         return await self.say(f"/start {payload}".rstrip())
 
     async def say(
@@ -63,7 +63,7 @@ class Person:
         entities: Sequence[Entity] = (),
         forwarded: Json | None = None,
     ) -> Message:
-        """Send a text; `entities` are those beyond what Telegram finds by itself, such as bold."""
+        """Send a text; `entities` in addition to those that Telegram finds by itself, such as bold."""
         if utf16_length(text) > MOST_UNITS:
             raise ValueError("a client splits this: use paste()")
         marked = MarkedText(text, list(entities), find_entities(text))
@@ -79,13 +79,13 @@ class Person:
     async def paste(
         self, text: str, chat: Chat | None = None, *, topic: Topic | None = None
     ) -> list[Message]:
-        """Send a text of any length; a client cuts it at a space or line where it is too long."""
+        """Send a text of any length; a client splits long text at spaces or lines."""
         return [await self.say(piece, chat, topic=topic) for piece in _cut(text)]
 
     async def forward(
         self, text: str, origin: Json, chat: Chat | None = None, *, topic: Topic | None = None
     ) -> Message:
-        """Pass on what somebody else has written; `origin` from `from_user()` and the like below."""
+        """Forward another person's text; `origin` from `from_user()` and the like below."""
         return await self.say(text, chat, topic=topic, forwarded=origin)
 
     async def edit(self, message: Message, text: str) -> None:
@@ -95,7 +95,7 @@ class Person:
         self.world.notify_waiters()
 
     async def delete(self, message: Message) -> None:
-        """Bots are not told, as there."""
+        """Delete a message; as in Telegram, bots are not told."""
         message.deleted = True
         self.world.notify_waiters()
 
@@ -117,7 +117,7 @@ class Person:
         self.world.notify_waiters()
 
     async def press(self, message: Message, button: str, *, forged: bool = False) -> Press:
-        """Press the button with this label or data; `forged`: send this data, whatever the buttons are."""
+        """Press the button with this label or data; `forged`: send this data even if no button has it."""
         data = button
         if not forged:
             here = [one for row in message.buttons for one in row if button in (one.text, one.data)]
@@ -128,7 +128,7 @@ class Person:
         shown = None if message.deleted else message
         return self.world.press(self, message.chat, message.id, data, shown, bot)
 
-    # -- all else that can be sent ---------------------------------------------------------------------------
+    # -- other content ---------------------------------------------------------------------------------------
 
     async def photo(
         self,
@@ -140,7 +140,7 @@ class Person:
         size: int | None = None,
         **where: Any,
     ) -> Message:
-        """`size`: bytes that Telegram claims for the largest version; `where` as in `say`."""
+        """Send a photo. `size`: bytes that Telegram reports for the largest version; `where` as in `say`."""
         content = media.photo(self.world.files, data, sizes, size)
         return self._post(chat, _captioned(caption), content=content, media=True, **where)
 
@@ -257,7 +257,7 @@ class Person:
         size: int | None = None,
         **where: Any,
     ) -> list[Message]:
-        """Photos (bytes) and documents (bytes, name) as one; each is a message, the first has the caption."""
+        """Send photos (bytes) and documents (bytes, name) as an album; each is a message, the first has the caption."""
         group = str(13_000_000_000_000_000 + self.world.next_number(chat or self.chat))
         messages = []
         for at, item in enumerate(items):
@@ -305,7 +305,7 @@ class Person:
             media=media,
         )
 
-    # -- what they do with the bot itself --------------------------------------------------------------------
+    # -- managing the bot ------------------------------------------------------------------------------------
 
     async def block(self, bot: Bot | None = None) -> None:
         chat = self.chat_with(bot or self.world.bot)
@@ -342,13 +342,13 @@ class Person:
         chat.kicked.add(bot.id)
 
     async def promote_bot(self, chat: Chat, bot: Bot | None = None) -> None:
-        """As an administrator it hears everything, and writes where members may not."""
+        """Make a bot administrator: it gets all messages, and may write where members may not."""
         bot = bot or self.world.bot
         chat.admins.add(bot.id)
         self.world.tell_membership(bot, chat, self, "member", "administrator")
 
     def menu(self, chat: Chat | None = None, bot: Bot | None = None) -> list[tuple[str, str]]:
-        """The commands, with their descriptions, that their client offers in a chat."""
+        """Return the commands with descriptions that the client offers in a chat."""
         chat, bot = chat or self.chat, bot or self.world.bot
         scopes = ["default"]
         if chat.kind == "private":
@@ -366,7 +366,7 @@ class Person:
 
 
 def from_user(person: Person, date: int = 1_760_000_000) -> Json:
-    """The origin of a forward: somebody whose account may be seen."""
+    """Return the origin of a message forwarded from a visible account."""
     user = person.as_json()
     origin = {"type": "user", "sender_user": user, "date": date}
     return {"forward_origin": origin, "forward_from": user, "forward_date": date}
@@ -378,7 +378,7 @@ def from_hidden_user(name: str, date: int = 1_760_000_000) -> Json:
 
 
 def from_chat(chat: Chat, signature: str = "", date: int = 1_760_000_000) -> Json:
-    """What an anonymous administrator of a group has written."""
+    """Return the origin of a message forwarded from an anonymous group administrator."""
     told = wire.chat_json(chat)
     signed = {"author_signature": signature} if signature else {}
     flat = {"forward_signature": signature} if signature else {}

@@ -1,4 +1,4 @@
-"""A bot's updates: kept until it has confirmed them, fetched by getUpdates or brought to its webhook."""
+"""A bot's updates: kept until confirmed, fetched by getUpdates or delivered to its webhook."""
 
 import asyncio
 import time
@@ -20,9 +20,9 @@ KINDS = (
 )  # fmt: skip
 DEFAULT_KINDS = frozenset(KINDS) - {"chat_member", "message_reaction", "message_reaction_count"}
 LONGEST_POLL = 50
-"""Seconds; a longer one is shortened to it."""
+"""Maximum seconds of a long poll."""
 LONGEST_PAUSE = 1.0
-"""Seconds between two tries at a webhook; over there they grow to minutes."""
+"""Maximum seconds between two webhook attempts; in Telegram they grow to minutes."""
 FIRST_UPDATE = 700_000_001
 
 WEBHOOK_ACTIVE = (
@@ -38,7 +38,7 @@ Update = dict[str, Any]
 
 @dataclass(slots=True)
 class Webhook:
-    """Where updates are brought to."""
+    """Where updates are delivered."""
 
     url: str
     secret: str = ""
@@ -49,7 +49,7 @@ class Webhook:
 
 @dataclass(slots=True)
 class Inbox:
-    """Updates in order, the confirmed ones gone."""
+    """Unconfirmed updates, in order."""
 
     clock: Callable[[], float] = time.time
     pending: deque[Update] = field(default_factory=deque)
@@ -57,25 +57,25 @@ class Inbox:
     kinds: frozenset[str] = DEFAULT_KINDS
     webhook: Webhook | None = None
     delivered: list[int] = field(default_factory=list)
-    """The ids of all updates that were handed out, each time that they were."""
+    """Ids of all updates handed out, once per delivery."""
     poll: asyncio.Future[None] | None = None
-    """The request that waits."""
+    """The waiting request."""
     slow: bool = False
-    """Whether a bot that asks twice with one offset is held back, as there."""
+    """Whether to slow down a bot that asks twice with one offset, as Telegram does."""
     conflict_pause: float = 3.0
-    """Seconds for which a second conflict in a row waits for its answer."""
+    """Seconds for which the answer to a second consecutive conflict is delayed."""
     _next_conflict: float = 0.0
     _last_poll: tuple[int, float] = (-1, 0.0)
     _arrived: asyncio.Event = field(default_factory=asyncio.Event)
 
     def put(self, kind: str, content: Any) -> int | None:
-        """Add one, if the bot wants this kind; its id."""
+        """Add an update if the bot wants this kind; return its id."""
         if kind not in self.kinds:
             return None
         return self.put_raw({kind: content})
 
     def put_raw(self, update: Update) -> int:
-        """Add anything, wanted or not, with an id unless it brings one."""
+        """Add any update, wanted or not, with a new id unless it has one; return its id."""
         number = update.get("update_id", self.next_id)
         if isinstance(number, int):
             self.next_id = max(self.next_id, number + 1)
@@ -89,7 +89,7 @@ class Inbox:
         self.pending.clear()
 
     def allow(self, kinds: Sequence[str] | None) -> None:
-        """Remember what the bot wants; None for as before, nothing for the usual."""
+        """Store which kinds the bot wants; None for no change, empty for the default."""
         if isinstance(kinds, list | tuple):
             self.kinds = frozenset(kind for kind in kinds if kind in KINDS) or DEFAULT_KINDS
 
@@ -124,7 +124,7 @@ class Inbox:
         try:
             async with asyncio.timeout(seconds):
                 await mine
-            # What comes at the same time goes into the same answer.
+            # Updates that arrive together go into one answer.
             await asyncio.sleep(0.001)
         except TimeoutError:
             pass
@@ -135,7 +135,7 @@ class Inbox:
                 self.poll = None
 
     def end_poll(self, why: str) -> None:
-        """Refuse the request that waits, if there is one."""
+        """Reject the waiting request, if any."""
         if self.poll and not self.poll.done():
             self.poll.set_exception(Refusal(409, why))
 
@@ -171,7 +171,7 @@ class Inbox:
         return info
 
     async def deliver_to_webhook(self, *, pause: float) -> None:
-        """Post what is pending to the webhook, for ever: one chat's in order, several chats at once."""
+        """Post pending updates to the webhook forever: one chat's in order, several chats concurrently."""
         while True:
             await self._news()
             if self.webhook is None:
@@ -191,7 +191,7 @@ class Inbox:
     async def _deliver_one(
         self, session: aiohttp.ClientSession, hook: Webhook, update: Update, pause: float
     ) -> None:
-        """Post one update until it is taken."""
+        """Post one update until it is accepted."""
         while self.webhook is hook and update in self.pending:
             self.delivered.append(_number(update))
             if wrong := await _post(session, hook, update):
@@ -208,7 +208,7 @@ def _number(update: Update) -> int:
 
 
 def _lane(update: Update) -> str:
-    """What is brought one after the other: the updates of one chat."""
+    """Return the queue of an update: updates of one chat are delivered in order."""
     for content in update.values():
         if isinstance(content, dict):
             where = content.get("chat") or (content.get("message") or {}).get("chat") or content.get("from")
@@ -217,7 +217,7 @@ def _lane(update: Update) -> str:
 
 
 async def _post(session: aiohttp.ClientSession, hook: Webhook, update: Update) -> str:
-    """Hand one over; what went wrong, or nothing."""
+    """Post an update; return what went wrong, or ""."""
     headers = {"X-Telegram-Bot-Api-Secret-Token": hook.secret} if hook.secret else {}
     try:
         async with session.post(
@@ -239,7 +239,7 @@ async def _post(session: aiohttp.ClientSession, hook: Webhook, update: Update) -
 
 
 class _Lanes:
-    """Tasks by name, one of each at a time; `then` is called when one has ended."""
+    """Tasks by name, one of each at a time; calls `then` when one has ended."""
 
     def __init__(self, *, then: Callable[[], None]) -> None:
         self.busy: dict[str, asyncio.Task[None]] = {}

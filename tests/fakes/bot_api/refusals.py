@@ -1,4 +1,4 @@
-"""How the Bot API says no."""
+"""Errors of the Bot API."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ class Refusal(Exception):
     retry_after: int = 0
     """Seconds."""
     migrate_to: int = 0
-    """The chat that has taken the place of the one that was asked for."""
+    """The chat that replaces the requested one."""
 
     def as_json(self) -> dict[str, Any]:
         answer: dict[str, Any] = {"ok": False, "error_code": self.status, "description": self.description}
@@ -28,7 +28,7 @@ NOT_FOUND = Refusal(404, "Not Found")
 
 
 def bad_request(what: str) -> Refusal:
-    """400, in the words that the server has for it."""
+    """Return error 400 with the server's wording."""
     return Refusal(400, f"Bad Request: {what}")
 
 

@@ -1,4 +1,4 @@
-"""What a bot asks for: query, form, multipart and JSON read into one shape."""
+"""Parse a bot's request: query, form, multipart and JSON in one form."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ FLAGS = {
 
 
 async def read_parameters(request: web.BaseRequest) -> Parameters:
-    """Numbers, flags and nested JSON are read; what cannot be read stays the text that it was."""
+    """Return the parameters with numbers, flags and nested JSON parsed; what cannot be parsed stays text."""
     given: Parameters = dict(request.query)
     kind = request.content_type
     if kind == "application/json":

@@ -36,24 +36,24 @@ class Call:
     """One request of a bot."""
 
     method: str
-    """In its usual spelling, as the bot has sent it; `file` for a download; the path where nothing is served."""
+    """In its usual spelling, as sent by the bot; `file` for a download; the path if nothing is served there."""
     parameters: Parameters
     time: float
-    """Of `time.monotonic`, when it came in."""
+    """`time.monotonic` at arrival."""
     bot: Bot | None = None
     status: int = 0
-    """What it was answered; 0 while it is not, or never was."""
+    """Status of the response; 0 if there is none."""
     description: str = ""
-    """Why it was refused."""
+    """Why it was rejected."""
     result: Any = None
     faulty: bool = False
     """Whether it failed on demand."""
     seconds: float = 0.0
-    """Until the answer."""
+    """Until the response."""
 
 
 class BotApi(World):
-    """Start with `async with`, or `start` and `stop`; what was said stays over a stop."""
+    """Start with `async with`, or `start` and `stop`; data survives a stop."""
 
     _runner: web.ServerRunner | None = None
 
@@ -65,9 +65,9 @@ class BotApi(World):
         drafts: bool = True,
         webhook_pause: float = 0.05,
     ) -> None:
-        """`drafts`: whether it knows sendMessageDraft.
+        """`drafts`: whether sendMessageDraft exists.
 
-        `webhook_pause`: seconds before an update that the webhook did not take is brought again.
+        `webhook_pause`: seconds before an update is offered to a failed webhook again.
         """
         super().__init__(limits=limits, clock=clock)
         self.knows_drafts = drafts
@@ -83,7 +83,7 @@ class BotApi(World):
 
     @property
     def token(self) -> str:
-        """The first bot's."""
+        """Token of the first bot."""
         return self.bot.token
 
     # -- start, stop, outages --------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class BotApi(World):
             self._bring(bot)
 
     async def stop(self) -> None:
-        """Refuse connections from now on, and cut those that are open; `start` goes on at the same port."""
+        """Close all connections and refuse new ones; `start` uses the same port again."""
         self._stopping.set()
         for task in self._bringing:
             task.cancel()
@@ -118,7 +118,7 @@ class BotApi(World):
 
     @asynccontextmanager
     async def outage(self) -> AsyncIterator[None]:
-        """Nobody is there for a while. What people say meanwhile waits."""
+        """Stop the server for a while. Messages sent meanwhile wait."""
         await self.stop()
         try:
             yield
@@ -139,25 +139,25 @@ class BotApi(World):
     # -- for tests -------------------------------------------------------------------------------------------
 
     def do(self, work: Coroutine[Any, Any, T], *, within: float = 20.0) -> T:
-        """From another thread than the server's: have this done there."""
+        """Run a coroutine in the server's thread, called from another thread."""
         assert self._loop
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(within)
 
     def fail(
         self, method: str, fault: Fault, *, times: int | None = 1, chat: int | None = None, after: int = 0
     ) -> None:
-        """Have the next calls fail; `*` for any method, `file` for downloads, times=None until `clear_faults`.
+        """Make the next calls fail; `*` for any method, `file` for downloads, times=None until `clear_faults`.
 
-        `chat`: only those for it. `after`: so many come through first.
+        `chat`: only calls for it. `after`: number of calls to let through first.
         """
         self._planned.append(Planned(method.lower(), fault, times, chat, after))
 
     def clear_faults(self) -> None:
-        """Forget all faults that were asked for."""
+        """Cancel all requested faults."""
         self._planned.clear()
 
     def calls_of(self, *methods: str, chat: int | None = None) -> list[Call]:
-        """What was asked for, in order."""
+        """Return the calls of these methods, in order."""
         wanted = {one.lower() for one in methods}
         return [
             call
@@ -167,13 +167,13 @@ class BotApi(World):
 
     @property
     def refusals(self) -> list[Call]:
-        """Calls that were refused for what they asked, other than on demand or as too many."""
+        """Return the calls that were rejected for their content, not on demand or for rate limits."""
         return [
             call for call in self.calls if 400 <= call.status < 500 and call.status != 429 and not call.faulty
         ]
 
     async def wait_until_polling(self, *, within: float = 15.0) -> None:
-        """Wait until a bot waits for updates."""
+        """Wait until a bot polls for updates."""
         await self.wait_until(
             lambda: any(bot.inbox.poll for bot in self.bots.values()), within=within, what="a poll"
         )
@@ -189,7 +189,7 @@ class BotApi(World):
     async def wait_until_unchanged(
         self, message: Message, *, quiet: float = 0.3, within: float = 10.0
     ) -> Message:
-        """Wait until a message has not been changed for so many seconds."""
+        """Wait until a message has not changed for `quiet` seconds."""
 
         def still() -> bool:
             changed = message.edits[-1].time if message.edits else message.time
@@ -213,7 +213,7 @@ class BotApi(World):
             return web.Response(status=405)
         if request.path.startswith("/file/bot"):
             return await self._download(request, began)
-        # All behind the token is the method, slashes too, as there.
+        # Everything after the token is the method, including slashes, as in Telegram.
         token, slash, name = request.path.removeprefix("/bot").partition("/")
         if not request.path.startswith("/bot") or not slash:
             self.calls.append(Call(request.path, {}, began, status=404, description=NOT_FOUND.description))
@@ -233,7 +233,7 @@ class BotApi(World):
     async def _respond(
         self, request: web.BaseRequest, call: Call, work: Callable[[], Awaitable[web.Response]]
     ) -> web.StreamResponse:
-        """Answer, or fail as it was asked for."""
+        """Respond, or fail on demand."""
         planned = next((one for one in self._planned if one.fits(call.method, call.parameters)), None)
         if planned is None:
             return await work()

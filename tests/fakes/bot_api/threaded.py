@@ -1,4 +1,4 @@
-"""The server in a thread of its own, for tests and benchmarks that are not asynchronous themselves."""
+"""The server in its own thread, for tests and benchmarks that are not asynchronous."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ from tests.fakes.bot_api.server import BotApi
 
 @contextmanager
 def run_in_thread(api: BotApi) -> Iterator[BotApi]:
-    """Have it run; what people do there goes through `api.do(anna.say("hi"))`."""
+    """Run the server; act there with `api.do(anna.say("hi"))`."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="fake Bot API", daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""What bots are told, as JSON."""
+"""JSON that bots receive."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ def chat_json(chat: Chat) -> Json:
 
 
 def message_json(message: Message, *, with_reply: bool = True) -> Json:
-    """One message; what it replies to comes along once, without what that replied to."""
+    """Return a message with the one it replies to, but without what that replied to."""
     chat = message.chat
     told: Json = {
         "message_id": message.id,
@@ -48,7 +48,7 @@ def message_json(message: Message, *, with_reply: bool = True) -> Json:
     if thread:
         told["message_thread_id"] = thread
     if with_reply:
-        # In a topic everything that replies to nothing replies to the message that opened the topic.
+        # In a topic, messages that reply to nothing reply to the message that opened the topic.
         root = message.reply_to or (message.thread if is_in_topic(message) else None)
         original = chat.message(root) if root and root != message.id else None
         if original:
@@ -74,7 +74,7 @@ def message_json(message: Message, *, with_reply: bool = True) -> Json:
 
 
 def thread_of(message: Message) -> int | None:
-    """A forum's topic; elsewhere in a supergroup, the message at the root of a chain of replies."""
+    """Return a forum's topic; in other supergroups, the root message of a reply chain."""
     if is_in_topic(message):
         return message.thread
     if message.chat.kind != "supergroup" or message.chat.forum:

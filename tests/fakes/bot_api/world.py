@@ -1,4 +1,4 @@
-"""Telegram behind its Bot API: who and what there is, and how word of it gets to the bots."""
+"""Telegram behind its Bot API: bots, people and chats, and the updates that bots receive."""
 
 import asyncio
 import itertools
@@ -20,10 +20,10 @@ SUPERGROUPS = -1_000_000_000_000
 
 
 class World:
-    """Make people and chats with `person`, `group`, `supergroup`, `forum`; everything else they do themselves."""
+    """Create people and chats with `person`, `group`, `supergroup`, `forum`; they do everything else themselves."""
 
     def __init__(self, *, limits: Limits | None = None, clock: Callable[[], float] = time.time) -> None:
-        """Without limits nothing is refused for being too much; `floods` tells what would have been.
+        """Without limits nothing is rejected; `floods` lists what would have been.
 
         `clock`: seconds since 1970, for the dates that bots see.
         """
@@ -43,7 +43,7 @@ class World:
         self._waiting: set[asyncio.Event] = set()
         self.bot = self.add_bot(TOKEN, USERNAME)
 
-    # -- who there is ----------------------------------------------------------------------------------------
+    # -- people, bots and chats ------------------------------------------------------------------------------
 
     def add_bot(self, token: str, username: str, *, name: str = "Commonplace", privacy: bool = True) -> Bot:
         meter = Meter(self.limits, self.enforces_limits)
@@ -61,7 +61,7 @@ class World:
         language: str = "",
         started: bool = False,
     ) -> Person:
-        """One by id; made where there is none yet. `started`: has written to the bot before."""
+        """Return the person with this id, created if necessary. `started`: has written to the bot before."""
         if number not in self.people:
             name = first_name or f"Person {number}"
             self.people[number] = Person(self, number, name, last_name, username, language)
@@ -113,7 +113,7 @@ class World:
         return [*self._private.values(), *self._groups.values()]
 
     def find_chat(self, bot: Bot, number: int) -> Chat | None:
-        """The chat that a bot means by an id."""
+        """Return the chat that a bot addresses by an id."""
         if number > 0:
             known = self.people.get(number)
             return self.private(known, bot) if known else None
@@ -122,7 +122,7 @@ class World:
     # -- messages --------------------------------------------------------------------------------------------
 
     def next_number(self, chat: Chat) -> int:
-        """A supergroup counts its messages by itself, from the one that made it; all others share one count."""
+        """Return the next message id: supergroups count their own, all other chats share one count."""
         if chat.kind == "supergroup":
             return next(self._supergroup_numbers.setdefault(chat.id, itertools.count(2)))
         return next(self._numbers)
@@ -136,7 +136,7 @@ class World:
         opens_topic: bool = False,
         **details: Any,
     ) -> Message:
-        """Write a message into a chat, and tell the bots that are to hear of it."""
+        """Post a message and notify the bots that receive it."""
         marked = marked or MarkedText("")
         message = Message(
             self.next_number(chat),
@@ -160,7 +160,7 @@ class World:
         return message
 
     def service(self, chat: Chat, sender: Person | Bot, content: dict[str, Any], **details: Any) -> Message:
-        """A service message, such as that a topic was opened."""
+        """Post a service message, such as for a new topic."""
         message = self.post(chat, sender, content=content, service=True, **details)
         if isinstance(sender, Bot):
             self.tell("message", message)
@@ -175,7 +175,7 @@ class World:
         return [member for member in chat.members.values() if isinstance(member, Bot)]
 
     def tell_membership(self, bot: Bot, chat: Chat, by: Person, old: str, new: str) -> None:
-        """Tell a bot that it may now do more, or less."""
+        """Tell a bot about a change of its rights."""
         bot.inbox.put(
             "my_chat_member",
             {
@@ -208,7 +208,7 @@ class World:
         return press
 
     async def push_raw(self, update: Update, bot: Bot | None = None) -> int:
-        """Send a bot any JSON as an update, malformed or not; its update_id."""
+        """Send a bot any JSON as an update, even malformed; return its update_id."""
         number = (bot or self.bot).inbox.put_raw(update)
         self.notify_waiters()
         return number
@@ -231,14 +231,14 @@ class World:
         self.service(forum, by, {"forum_topic_reopened": {}}, thread=topic.id)
 
     async def delete_topic(self, forum: Chat, topic: Topic) -> None:
-        """Nobody is told of it, as there."""
+        """Delete a topic; as in Telegram, nobody is told."""
         del forum.topics[topic.id]
         for message in forum.messages:
             message.deleted |= message.thread == topic.id
         self.notify_waiters()
 
     async def migrate(self, group: Chat, by: Person) -> Chat:
-        """Make a supergroup of a group: a new id, and a message on either side."""
+        """Turn a group into a supergroup: a new id, and a message in both chats."""
         people = [member for member in group.members.values() if isinstance(member, Person)]
         chat = self._make_group("supergroup", group.title, people, None, with_bot=False)
         chat.members, chat.admins, chat.may_write = dict(group.members), set(group.admins), group.may_write
@@ -250,14 +250,14 @@ class World:
     # -- for tests -------------------------------------------------------------------------------------------
 
     def notify_waiters(self) -> None:
-        """Something happened: whoever waits looks again."""
+        """Wake those who wait for a condition."""
         for event in self._waiting:
             event.set()
 
     async def wait_until(
         self, condition: Callable[[], Any], *, within: float = 15.0, what: str = "what was waited for"
     ) -> Any:
-        """Wait until this is true, and give its value; else say what happened instead."""
+        """Wait until `condition` is true and return its value; else fail with a report of what happened."""
         event = asyncio.Event()
         self._waiting.add(event)
         try:
@@ -265,7 +265,7 @@ class World:
                 while not (value := condition()):
                     event.clear()
                     try:
-                        # Also a look now and then: what is waited for may be elsewhere.
+                        # Check regularly too, since the condition may depend on something else.
                         async with asyncio.timeout(0.05):
                             await event.wait()
                     except TimeoutError:
@@ -277,7 +277,7 @@ class World:
             self._waiting.discard(event)
 
     def report(self) -> str:
-        """What happened, for whoever reads a failed test."""
+        """Describe what happened, for readers of a failed test."""
         lines: list[str] = []
         for chat in self.chats:
             lines.append(repr(chat))
@@ -289,7 +289,7 @@ class World:
 
 
 def receives(bot: Bot, message: Message) -> bool:
-    """Whether a bot is told of a message: in groups with privacy, only of what is meant for it."""
+    """Return whether a bot receives a message: in groups with privacy only messages addressed to it."""
     chat = message.chat
     if chat.kind == "private" or message.service or not bot.privacy or bot.id in chat.admins:
         return True
@@ -311,7 +311,7 @@ def receives(bot: Bot, message: Message) -> bool:
 
 
 def _spoke_last(bot: Bot, chat: Chat) -> bool:
-    """A command that names no bot is for the one that wrote last."""
+    """Return whether this bot wrote last, so that a command without a bot's name is for it."""
     for message in reversed(chat.messages):
         if isinstance(message.sender, Bot) and not message.service:
             return message.sender is bot

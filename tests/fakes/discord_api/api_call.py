@@ -1,4 +1,4 @@
-"""One call of a bot, and what several of them check."""
+"""One API call of a bot, and checks that several of them share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ApiRequest:
-    """Who asks for what."""
+    """The caller and its request."""
 
     bot: Bot
     ids: dict[str, Any]
-    """From the path: numbers, and the text of tokens and emoji."""
+    """Values from the path: numbers, and the text of tokens and emoji."""
     query: Mapping[str, str]
     body: Body
 
@@ -30,14 +30,14 @@ class ApiRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApiResponse:
-    """One with another status than 200, or 204 where there is nothing to tell."""
+    """A response with a status other than 200, or 204 without a body."""
 
     given: Any
     status: int = 201
 
 
 def find_channel(world: "World", ask: ApiRequest, *names: str) -> Channel:
-    """The channel in the path, if the bot sees it and may do all of this there."""
+    """Return the channel in the path if the bot sees it and has all these permissions."""
     channel = world.channels.get(ask.ids["channel"])
     if channel is None:
         raise make_refusal(10003)
@@ -50,7 +50,7 @@ def find_channel(world: "World", ask: ApiRequest, *names: str) -> Channel:
 
 
 def find_message(channel: Channel, number: int) -> Message:
-    """What one person alone sees is not there for this."""
+    """Return a message, unless only one person sees it."""
     message = channel.message(number)
     if message is None or message.ephemeral:
         raise make_refusal(10008)

@@ -1,4 +1,4 @@
-"""What Discord keeps: bots, guilds, channels, messages, interactions. What tests look at."""
+"""Discord's data that tests inspect: bots, guilds, channels, messages, interactions."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ LINK = re.compile(r"(?<!<)https?://[^\s<>]+")
 
 
 class Watch(Protocol):
-    """How one waits for what a bot does."""
+    """Waits for what a bot does."""
 
     async def __call__(
         self, condition: Callable[[], Any], *, within: float = ..., what: str = ...
@@ -38,33 +38,33 @@ class Watch(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Bot:
-    """One bot, as the developers' site has it set up. Its application has the same id."""
+    """One bot, as configured in the developer portal. Its application has the same id."""
 
     id: int
     token: str
     name: str
     granted: int
-    """The privileged intents that are switched on."""
+    """The privileged intents that are enabled."""
     commands: dict[int, list[Json]] = field(default_factory=dict, repr=False)
     """By guild; 0 for the global ones."""
     commands_written: int = field(default=0, repr=False)
-    """How often commands were put or changed."""
+    """Number of command updates."""
     commands_created: int = field(default=0, repr=False)
-    """Of 200 a day."""
+    """Number of created commands; Discord allows 200 a day."""
     shards: int = 1
-    """How many the gateway wants; with more than one it refuses a connection without."""
+    """Shards that the gateway requires; with more than one it rejects connections without sharding."""
     starts_left: int = 1000
-    """IDENTIFY of 1000 a day."""
+    """Remaining IDENTIFY calls of 1000 a day."""
     sessions: list["Session"] = field(default_factory=list, repr=False)
     opened: set[int] = field(default_factory=set, repr=False)
-    """Ids of the people whose direct messages it has asked for."""
+    """Ids of the people whose direct messages it has opened."""
 
     @property
     def mention(self) -> str:
         return f"<@{self.id}>"
 
     def command(self, name: str, guild: "Guild | None" = None) -> Json | None:
-        """As it was registered; a guild's own one comes before the global one."""
+        """Return a registered command; a guild's own takes precedence over the global one."""
         for place in [guild.id, 0] if guild else [0]:
             for one in self.commands.get(place, []):
                 if one["name"] == name:
@@ -74,7 +74,7 @@ class Bot:
 
 @dataclass(slots=True, eq=False)
 class Role:
-    """Everybody has the one whose id is the guild's."""
+    """A role; every member has the one whose id is the guild's."""
 
     id: int
     name: str
@@ -82,7 +82,7 @@ class Role:
     mentionable: bool = False
     position: int = 1
     bot: Bot | None = None
-    """Whose own role it is."""
+    """The bot that this role belongs to."""
 
     @property
     def mention(self) -> str:
@@ -101,7 +101,7 @@ class Member:
 
 @dataclass(slots=True)
 class Overwrite:
-    """What a channel gives or takes from a role, a person or a bot."""
+    """Permissions that a channel grants to or denies a role, a person or a bot."""
 
     id: int
     kind: int
@@ -112,7 +112,7 @@ class Overwrite:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Guild:
-    """A server, as people say. What changes it tells the bots."""
+    """A guild ("server"). Bots are told of its changes."""
 
     world: "World"
     id: int
@@ -121,7 +121,7 @@ class Guild:
     roles: dict[int, Role] = field(default_factory=dict)
     members: dict[int, Member] = field(default_factory=dict)
     channels: dict[int, "Channel"] = field(default_factory=dict)
-    """Threads too, the archived ones as well."""
+    """Including threads and archived threads."""
     available: bool = True
     kicked: set[int] = field(default_factory=set)
 
@@ -157,11 +157,11 @@ class Guild:
         self.world.change_roles(self, user, [one for one in self.members[user.id].roles if one not in roles])
 
     def kick(self, user: User) -> None:
-        """Also what a bot's leaving looks like."""
+        """Remove a user; also simulates a bot that leaves."""
         self.world.leave(self, user)
 
     def lose(self) -> None:
-        """An outage of this guild: it becomes unavailable."""
+        """Simulate an outage of this guild: it becomes unavailable."""
         self.world.set_available(self, available=False)
 
     def recover(self) -> None:
@@ -170,7 +170,7 @@ class Guild:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file with a message."""
+    """A file attached to a message."""
 
     id: int
     channel_id: int
@@ -178,10 +178,10 @@ class Attachment:
     media_type: str
     data: bytes = field(repr=False)
     size: int
-    """Bytes, as Discord claims."""
+    """Bytes as reported by Discord."""
     description: str = ""
     seconds: float = 0.0
-    """Of a voice message."""
+    """Length of a voice message."""
     waveform: str = ""
     ephemeral: bool = False
 
@@ -192,14 +192,14 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What a message was changed to."""
+    """The new content of an edited message."""
 
     time: float
     content: str
     components: list[Json]
     flags: int
     mentions: Mentions
-    """As its new text would mention; nobody is woken by an edit."""
+    """Mentions of the new text; edits notify nobody."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -217,16 +217,16 @@ class Message:
     embeds: list[Json] = field(default_factory=list)
     flags: int = 0
     reference: "Message | None" = None
-    """What it replies to."""
+    """The message that it replies to."""
     allowed_mentions: Json | None = None
-    """As it was sent."""
+    """As sent."""
     mentions: Mentions = field(default_factory=Mentions)
-    """As it stands now."""
+    """Current mentions."""
     pinged: list[User] = field(default_factory=list)
-    """Who was notified of it, ever."""
+    """Everyone who was ever notified of it."""
     nonce: str | int | None = None
     interaction: "Interaction | None" = None
-    """What it answers."""
+    """The interaction that it answers."""
     thread: "Channel | None" = None
     edits: list[Edit] = field(default_factory=list)
     deleted: bool = False
@@ -244,12 +244,12 @@ class Message:
 
     @property
     def ephemeral(self) -> bool:
-        """Whether only one person sees it."""
+        """Return whether only one person sees it."""
         return bool(self.flags & EPHEMERAL)
 
     @property
     def loading(self) -> bool:
-        """Whether it only says that the bot thinks."""
+        """Return whether it only says that the bot is thinking."""
         return bool(self.flags & LOADING)
 
     @property
@@ -258,17 +258,17 @@ class Message:
 
     @property
     def previews(self) -> list[str]:
-        """The addresses that are shown with a picture of what is there."""
+        """Return the URLs shown with a preview."""
         return [] if self.embeds_suppressed else LINK.findall(self.content)
 
     @property
     def buttons(self) -> list[Json]:
-        """All that can be pressed or picked from, with those within other components."""
+        """Return all buttons and select menus, including nested ones."""
         return list(_inner(self.components))
 
     @property
     def labels(self) -> list[str]:
-        """What stands on its buttons."""
+        """Return the labels of its buttons."""
         return [one.get("label", "") for one in self.buttons if one["type"] == 2]
 
     def __repr__(self) -> str:
@@ -279,7 +279,7 @@ class Message:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Channel:
-    """One channel or thread, with all that was ever written in it."""
+    """One channel or thread, with all messages ever written in it."""
 
     id: int
     kind: int
@@ -288,27 +288,27 @@ class Channel:
     name: str = ""
     position: int = 0
     person: "Person | None" = None
-    """Whose direct messages these are."""
+    """The person of a direct message channel."""
     bot: Bot | None = None
-    """With which bot."""
+    """The bot of a direct message channel."""
     overwrites: dict[int, Overwrite] = field(default_factory=dict)
     parent: "Channel | None" = None
     owner: User | None = None
-    """Who has opened a thread."""
+    """Creator of a thread."""
     thread_members: set[int] = field(default_factory=set)
     archived: bool = False
     locked: bool = False
     archive_minutes: int = 4320
     created: float = 0.0
     tags: dict[int, str] = field(default_factory=dict)
-    """Of a forum; of a post those that it has."""
+    """Available tags of a forum; those of a post."""
     needs_tag: bool = False
     deleted: bool = False
     messages: list[Message] = field(default_factory=list)
-    """All, in order, also those that were deleted or are for one person only."""
+    """All messages in order, including deleted ones and those for one person only."""
     by_id: dict[int, Message] = field(default_factory=dict)
     typing: list[float] = field(default_factory=list)
-    """When a bot was seen typing; it shows for 10 s."""
+    """When a bot showed that it was typing, which is visible for 10 s."""
     last_message_id: int | None = None
 
     def __repr__(self) -> str:
@@ -329,29 +329,29 @@ class Channel:
 
     @property
     def participants(self) -> list[User]:
-        """Of direct messages."""
+        """Return the two users of a direct message channel."""
         return [one for one in (self.person, self.bot) if one is not None]
 
     @property
     def people(self) -> dict[int, User]:
-        """Who could be mentioned here, by id."""
+        """Return the users who can be mentioned here, by id."""
         if self.guild is not None:
             return {member.user.id: member.user for member in self.guild.members.values()}
         return {one.id: one for one in self.participants}
 
     @property
     def visible(self) -> list[Message]:
-        """What everybody sees."""
+        """Return the messages that everybody sees."""
         return [one for one in self.messages if not one.deleted and not one.ephemeral]
 
     @property
     def replies(self) -> list[Message]:
-        """The bots' messages that everybody sees."""
+        """Return the bots' messages that everybody sees."""
         return [one for one in self.visible if one.from_bot and not one.loading]
 
     @property
     def texts(self) -> list[str]:
-        """What the bots' messages say now."""
+        """Return the current texts of the bots' messages."""
         return [one.content for one in self.replies]
 
     @property
@@ -360,20 +360,20 @@ class Channel:
         return [one for one in there if one.parent is self and one.is_thread]
 
     def message(self, number: int) -> Message | None:
-        """By its id; None where it is not there or no longer."""
+        """Return the message with this id; None if it does not exist or was deleted."""
         found = self.by_id.get(number)
         return None if found is None or found.deleted else found
 
     def allow(self, who: Role | User, *names: str) -> None:
-        """Give permissions here, by their names."""
+        """Grant permissions here, by name."""
         self._overwrite(who, allow=_bits(names))
 
     def deny(self, who: Role | User, *names: str) -> None:
-        """Take permissions here, as `deny(api.bot, "send_messages")`."""
+        """Deny permissions here, as in `deny(api.bot, "send_messages")`."""
         self._overwrite(who, deny=_bits(names))
 
     def reset(self, who: Role | User) -> None:
-        """As elsewhere in the guild."""
+        """Remove the overwrite, so that the guild's permissions count."""
         self.overwrites.pop(who.id, None)
         self._tell()
 
@@ -390,7 +390,7 @@ class Channel:
     async def answer(
         self, after: Message | None = None, *, containing: str = "", within: float = 15.0
     ) -> Message:
-        """Wait for a bot's first message after one (else after the last that a person has written)."""
+        """Wait for a bot's first message after `after`, by default after the last message of a person."""
         if after is None:
             after = next((one for one in reversed(self.messages) if not one.from_bot), None)
         start = self.messages.index(after) + 1 if after in self.messages else 0
@@ -407,7 +407,7 @@ class Channel:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Interaction:
-    """A command, a button, a choice or a form that a person has sent to a bot."""
+    """A command, button press, choice or form that a person sent to a bot."""
 
     id: int
     token: str
@@ -421,26 +421,26 @@ class Interaction:
     watch: Watch
     data: Json
     message: Message | None = None
-    """Whose button was pressed."""
+    """The message whose button was pressed."""
     name: str = ""
-    """Of the command."""
+    """Name of the command."""
     acknowledged: float | None = None
-    """When it was answered or deferred; None while it is not."""
+    """When it was answered or deferred; None if it was not."""
     callback: int = 0
-    """4 message, 5 message later, 6 edit later, 7 edit, 8 choices, 9 form."""
+    """4 message, 5 deferred message, 6 deferred edit, 7 edit, 8 choices, 9 form."""
     ephemeral: bool = False
     original: Message | None = None
-    """Its first answer, which for a button's edit is the button's message."""
+    """Its first answer; for a button's edit, the button's message."""
     messages: list[Message] = field(default_factory=list)
-    """Its answers, with the first one."""
+    """All its answers."""
     choices: list[Json] = field(default_factory=list)
-    """Of autocomplete."""
+    """Autocomplete choices."""
     form: Json = field(default_factory=dict)
-    """The modal that it was answered with."""
+    """The modal sent as an answer."""
 
     @property
     def seconds(self) -> float:
-        """From sending to acknowledgement."""
+        """Return the seconds from sending to acknowledgement."""
         assert self.acknowledged is not None, "not acknowledged"
         return self.acknowledged - self.time
 
@@ -456,7 +456,7 @@ class Interaction:
         await self.watch(lambda: self.callback, within=within, what=f"an acknowledgement of {self!r}")
 
     async def answer(self, *, containing: str = "", within: float = 15.0) -> Message:
-        """Wait for the first message that is there to be read, for all or for this person only."""
+        """Wait for the first visible message, whether for all or for this person only."""
 
         def answered() -> Message | None:
             for one in self.messages:

@@ -1,4 +1,4 @@
-"""Calls about application commands: what a bot offers after a slash."""
+"""API calls about application commands."""
 
 import unicodedata
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ def list_commands(world: "World", ask: ApiRequest) -> list[Json]:
 
 
 def put_commands(world: "World", ask: ApiRequest) -> list[Json]:
-    """All at once: what is not among them is gone. Those that stay keep their id."""
+    """Replace all commands; those that stay keep their id."""
     place = _place(world, ask)
     given = ask.body.given if isinstance(ask.body.given, list) else []
     if sum(one.get("type", 1) == 1 for one in given) > MOST_COMMANDS:
@@ -46,7 +46,7 @@ def put_commands(world: "World", ask: ApiRequest) -> list[Json]:
 
 
 def create_command(world: "World", ask: ApiRequest) -> ApiResponse:
-    """One with the same name is replaced."""
+    """Create a command, replacing one with the same name."""
     place = _place(world, ask)
     given = ask.fields
     form = Form()
@@ -88,7 +88,7 @@ def delete_command(world: "World", ask: ApiRequest) -> None:
 
 
 def _place(world: "World", ask: ApiRequest) -> int:
-    """The guild, or 0 for everywhere."""
+    """Return the guild's id, or 0 for global commands."""
     if ask.ids["application"] != ask.bot.id:
         raise make_refusal(20012)
     number: int = ask.ids.get("guild", 0)
@@ -112,7 +112,7 @@ def _count_created(ask: ApiRequest, fresh: int) -> None:
 
 
 def _complete_command(world: "World", ask: ApiRequest, place: int, given: Json, old: Json | None) -> Json:
-    """In the full form; what was left out has its default."""
+    """Return a command with defaults for omitted fields."""
     told: Json = {
         "id": old["id"] if old else str(world.new_id()),
         "application_id": str(ask.bot.id),
@@ -140,7 +140,7 @@ def _complete_command(world: "World", ask: ApiRequest, place: int, given: Json, 
 
 
 def _complete_option(given: Json) -> Json:
-    """False and empty are left out, as there."""
+    """Return an option without false and empty fields, as Discord does."""
     told = {
         name: value
         for name, value in given.items()
@@ -229,7 +229,7 @@ def _check_choices(form: Form, path: str, option: Json) -> None:
 
 
 def _size(command: Json) -> int:
-    """Names, descriptions and values of it all."""
+    """Return the total length of names, descriptions and values."""
     total = len(str(command.get("name") or "")) + len(str(command.get("description") or ""))
     for one in command.get("options") or []:
         total += _size(one)

@@ -1,4 +1,4 @@
-"""What may go wrong between a bot and Discord, on demand."""
+"""Failures between a bot and Discord, on demand."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ BAN_PAGE = "error code: 1015"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One way to fail."""
+    """One kind of failure."""
 
     kind: Kind
     code: int = 0
@@ -26,20 +26,20 @@ class Fault:
     refusal: Refusal | None = None
     seconds: float = 0.0
     done: bool = False
-    """Whether what was asked for is done all the same."""
+    """Whether the request takes effect nevertheless."""
     scope: Scope | None = None
-    """Of a rate limit."""
+    """Scope of a rate limit."""
     banned: bool = False
-    """Whether Cloudflare says it instead of Discord."""
+    """Whether Cloudflare sends it instead of Discord."""
 
     @classmethod
     def status(cls, code: int, body: str | bytes = PROXY_PAGE, content_type: str = "text/html") -> Self:
-        """What a proxy in between says, such as 500, 502, 503; nothing is done."""
+        """A proxy's error page, such as 500, 502, 503; the request has no effect."""
         return cls("answer", code, body, content_type)
 
     @classmethod
     def refuse(cls, code: int) -> Self:
-        """A refusal with one of Discord's own codes, such as 50013."""
+        """An error with one of Discord's own codes, such as 50013."""
         refusal = make_refusal(code)
         return cls("answer", refusal.status, refusal=refusal)
 
@@ -54,12 +54,12 @@ class Fault:
 
     @classmethod
     def reset_before(cls) -> Self:
-        """The connection is reset, and nothing done."""
+        """The connection is reset; the request has no effect."""
         return cls("reset_before")
 
     @classmethod
     def reset_after(cls) -> Self:
-        """It is done, but the answer is lost."""
+        """The request takes effect, but the connection is reset before the answer."""
         return cls("reset_after", done=True)
 
     @classmethod
@@ -69,12 +69,12 @@ class Fault:
 
     @classmethod
     def drip(cls, seconds: float = 0.02) -> Self:
-        """A body that never ends, a blank every so many seconds; nothing is done."""
+        """An endless body, one space every `seconds`; the request has no effect."""
         return cls("drip", seconds=seconds)
 
     @classmethod
     def delay(cls, seconds: float) -> Self:
-        """It is done, and answered later."""
+        """The request takes effect; the answer is delayed."""
         return cls("delay", seconds=seconds, done=True)
 
 
@@ -85,13 +85,13 @@ class Planned:
     name: str
     fault: Fault
     times: int | None
-    """How often still; None for always."""
+    """Remaining uses; None for unlimited."""
     channel: int | None
     after: int
-    """So many calls that fit come through first."""
+    """Number of matching calls to let through first."""
 
     def fits(self, name: str, ids: Mapping[str, Any]) -> bool:
-        """Whether it is this call's turn to fail; counts those that it lets through."""
+        """Return whether this call fails; counts the calls that are let through."""
         if self.times == 0 or self.name not in ("*", name):
             return False
         if self.channel is not None and ids.get("channel") != self.channel:

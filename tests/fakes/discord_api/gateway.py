@@ -1,4 +1,4 @@
-"""The gateway: websockets over which a bot hears what happens, and the sessions behind them."""
+"""The gateway: websockets that send events to bots, and their sessions."""
 
 import asyncio
 import contextlib
@@ -43,7 +43,7 @@ MOST_BYTES = 4096
 
 @dataclass(eq=False)
 class Session:
-    """What a bot has begun with IDENTIFY; it outlives its connections for a while."""
+    """A session begun with IDENTIFY; it outlives its connections for a while."""
 
     id: str
     bot: Bot
@@ -52,7 +52,7 @@ class Session:
     connection: "Connection | None" = None
     seq: int = 0
     events: deque[Json] = field(default_factory=lambda: deque(maxlen=5000), repr=False)
-    """The last ones, for whoever resumes."""
+    """The latest events, for resuming."""
     left: float = 0.0
     """When its connection was lost."""
     replaying: bool = False
@@ -76,9 +76,9 @@ class Begun:
     """An IDENTIFY or RESUME."""
 
     time: float
-    """Of `time.monotonic`."""
+    """`time.monotonic`."""
     path: str
-    """Of the address that was asked."""
+    """Path of the requested URL."""
     given: Json
     accepted: bool
 
@@ -92,7 +92,7 @@ class Connection:
         self.socket = web.WebSocketResponse(heartbeat=None, autoping=True, max_msg_size=0, compress=False)
         self.session: Session | None = None
         self.close_code: int | None = None
-        """How the bot has closed it."""
+        """Close code sent by the bot."""
         self.heartbeats = 0
         self._pack: Callable[[bytes], bytes] | None = None
         self._queue: asyncio.Queue[Json] = asyncio.Queue()
@@ -131,14 +131,14 @@ class Connection:
         return self.socket
 
     async def end(self, code: int) -> None:
-        """Close with this code; 1006 is a connection that breaks without a word."""
+        """Close with this code; 1006 breaks the connection without a close frame."""
         self._ending = True
         if code == WSCloseCode.ABNORMAL_CLOSURE:
             self.abort()
             return
         with contextlib.suppress(ConnectionError, TimeoutError):
             async with asyncio.timeout(1):
-                # What was sent before comes through before.
+                # Deliver everything sent before.
                 await self._queue.join()
                 await self.socket.close(code=code)
 
@@ -233,28 +233,28 @@ class Connection:
 
 
 class Gateway:
-    """All connections of all bots, and what tests make of them."""
+    """All connections of all bots, with controls for tests."""
 
     def __init__(self, world: "World") -> None:
         self.world = world
         self.connections: list[Connection] = []
-        """All that there ever were."""
+        """All connections ever made."""
         self.identified: list[Begun] = []
         self.resumed: list[Begun] = []
         self.heartbeat_interval = 41.25
         """Seconds."""
         self.acknowledges = True
-        """Whether heartbeats are."""
+        """Whether heartbeats are acknowledged."""
         self.silent = False
-        """A zombie: connections are open, and nothing comes; what was missed is there for whoever resumes."""
+        """Simulates a zombie: connections stay open but nothing arrives; resuming delivers what was missed."""
         self.hangs_up = False
-        """Whether it closes each new connection before its first word."""
+        """Whether to close each new connection before sending anything."""
         self.begins_none = False
-        """Whether it closes each new connection once a session is to begin over it, or to go on."""
+        """Whether to close each connection on IDENTIFY or RESUME."""
         self.session_seconds = 180.0
-        """So long a session can be resumed."""
+        """How long a session can be resumed."""
         self.enforces_starts = False
-        """Whether a second IDENTIFY within 5 s is refused by an invalid session."""
+        """Whether a second IDENTIFY within 5 s gets an invalid session."""
         self._numbers = itertools.count(1)
 
     @property
@@ -263,7 +263,7 @@ class Gateway:
 
     @property
     def open(self) -> list[Connection]:
-        """Those with a session."""
+        """Return the connections with a session."""
         return [one for one in self.connections if one.session is not None]
 
     @property
@@ -273,7 +273,7 @@ class Gateway:
     # -- for tests -------------------------------------------------------------------------------------------
 
     async def close(self, code: int, *, forget: bool | None = None) -> None:
-        """Close all connections with a code; `forget`: whether the sessions end, else as the code has it."""
+        """Close all connections with a code; `forget`: whether to end the sessions, by default as the code implies."""
         forget = code in ENDS_SESSION if forget is None else forget
         for connection in self.open:
             if forget and connection.session:
@@ -282,7 +282,7 @@ class Gateway:
         await self.world.wait_until(lambda: not self.open, what="the end of all connections")
 
     async def reconnect(self) -> None:
-        """Ask bots to connect anew and to resume."""
+        """Ask bots to reconnect and resume."""
         self._tell({"op": RECONNECT, "t": None, "s": None, "d": None})
 
     async def invalidate(self, *, resumable: bool = False) -> None:
@@ -296,11 +296,11 @@ class Gateway:
         self._tell({"op": HEARTBEAT, "t": None, "s": None, "d": None})
 
     async def send_raw(self, payload: Json) -> None:
-        """Any payload, sensible or not, over all connections; without a number of its own."""
+        """Send any payload over all connections, without a sequence number."""
         self._tell(payload)
 
     def forget(self) -> None:
-        """No session can be resumed from now on; connections stay."""
+        """Invalidate all sessions without closing connections."""
         for session in self.sessions:
             if session.connection is None:
                 self.drop(session)
@@ -314,7 +314,7 @@ class Gateway:
     # -- bots ------------------------------------------------------------------------------------------------
 
     def identify(self, data: Json, path: str) -> "Session | int | None":
-        """A new session, a code to close with, or None for a start too soon."""
+        """Return a new session, a close code, or None if it came too soon."""
         bot = next((one for one in self.world.bots.values() if one.token == data.get("token")), None)
         code = self._objection(bot, data)
         now = time.monotonic()
@@ -347,7 +347,7 @@ class Gateway:
         return 4011 if count < bot.shards else None
 
     def resume(self, data: Json, path: str) -> "Session | int | None":
-        """The session, a code to close with, or None for one that is no more."""
+        """Return the session, a close code, or None if it no longer exists."""
         bot = next((one for one in self.world.bots.values() if one.token == data.get("token")), None)
         session = None
         if bot is not None:
@@ -395,7 +395,7 @@ class Gateway:
                     session.send("GUILD_DELETE", {"id": str(guild.id), "unavailable": True})
 
     def on_disconnect(self, connection: Connection) -> None:
-        """A bot that closes with 1000 or 1001 means it; otherwise its session waits for it."""
+        """Handle a bot's disconnect: codes 1000 and 1001 end the session, otherwise it can be resumed."""
         session, connection.session = connection.session, None
         if session is not None and session.connection is connection:
             session.connection, session.left = None, self.world.clock()
@@ -409,12 +409,12 @@ class Gateway:
 
 
 def packer(kind: str) -> Callable[[bytes], bytes] | None:
-    """What compresses all that goes over one connection; None where nothing does."""
+    """Return a compressor for one connection; None without compression."""
     if kind == "zlib-stream":
         stream = zlib.compressobj()
         return lambda data: stream.compress(data) + stream.flush(zlib.Z_SYNC_FLUSH)
     if kind == "zstd-stream":
-        # Only a bot that has it asks for it, and then it is here too: as a package, or from Python 3.14 on.
+        # Only a bot with zstd asks for it, and then it is here too: as a package, or from Python 3.14 on.
         if importlib.util.find_spec("zstandard"):
             package: Any = importlib.import_module("zstandard")
             other, flush = package.ZstdCompressor().compressobj(), package.COMPRESSOBJ_FLUSH_BLOCK

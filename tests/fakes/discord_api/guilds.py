@@ -1,4 +1,4 @@
-"""Calls about who and where: the bot itself, people, guilds, channels, threads."""
+"""API calls about the bot itself, people, guilds, channels, threads."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,7 @@ def user(world: "World", ask: ApiRequest) -> Json:
 
 
 def create_dm(world: "World", ask: ApiRequest) -> Json:
-    """The same channel each time; that nobody takes messages there shows only when one is sent."""
+    """Return the direct message channel; whether the person accepts messages only shows when one is sent."""
     found = world.user(int(ask.fields.get("recipient_id") or 0))
     if not isinstance(found, Person):
         raise make_refusal(50033)
@@ -97,7 +97,7 @@ def roles(world: "World", ask: ApiRequest) -> list[Json]:
 
 
 def member(world: "World", ask: ApiRequest) -> Json:
-    """One by id: this needs no intent."""
+    """Return one member by id, which needs no intent."""
     found = find_guild(world, ask).members.get(ask.ids["user"])
     if found is None:
         raise make_refusal(10007 if world.user(ask.ids["user"]) else 10013)
@@ -116,7 +116,7 @@ def get_channel(world: "World", ask: ApiRequest) -> Json:
 
 
 def edit_channel(world: "World", ask: ApiRequest) -> Json:
-    """Of threads only: name, archived, locked."""
+    """Edit a thread: name, archived, locked."""
     channel = find_channel(world, ask)
     if not channel.is_thread:
         raise make_refusal(50013)
@@ -175,7 +175,7 @@ def thread_from_message(world: "World", ask: ApiRequest) -> ApiResponse:
 
 
 def start_thread(world: "World", ask: ApiRequest) -> ApiResponse:
-    """Also a forum's post, which comes with its first message."""
+    """Start a thread, or a forum post with its first message."""
     channel = find_channel(world, ask)
     given = ask.fields
     check_name(given.get("name"))

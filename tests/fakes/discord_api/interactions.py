@@ -1,4 +1,4 @@
-"""Calls that answer an interaction: its callback, and the messages behind its token."""
+"""API calls that answer interactions: the callback, and messages through the token."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ ALLOWED = {
     SUBMITTED: (MESSAGE, MESSAGE_LATER, EDIT_LATER, EDIT),
 }
 ONLY_USERS = {"users"}
-"""What is mentioned by default in answers: no roles, not everybody."""
+"""Default mentions in answers: no roles, not everyone."""
 MOST_CHOICES = 25
 
 
@@ -35,7 +35,7 @@ def callback(world: "World", ask: ApiRequest) -> Json | None:
     if interaction.callback:
         raise make_refusal(40060)
     if world.clock() - interaction.time > world.acknowledge_seconds:
-        # Whoever was asked has been told by now that the bot did not respond.
+        # By now Discord has told the person that the bot did not respond.
         raise make_refusal(10062)
     given = ask.fields
     kind, data = given.get("type"), given.get("data") or {}
@@ -159,7 +159,8 @@ def _form(data: Json) -> Json:
     return data
 
 
-# -- behind the token ------------------------------------------------------------------------------------------
+# -- through the token
+# -----------------------------------------------------------------------------------------
 
 
 def _interaction(world: "World", ask: ApiRequest) -> Interaction:
@@ -178,7 +179,7 @@ def _message_response(world: "World", message: Message, ask: ApiRequest) -> Json
 
 
 def _message(world: "World", ask: ApiRequest) -> tuple[Interaction, Message]:
-    """The first answer, or the one with the id in the path."""
+    """Return the first answer, or the one with the id in the path."""
     interaction = _interaction(world, ask)
     message = interaction.original
     if "message" in ask.ids:
@@ -203,7 +204,7 @@ def delete_answer(world: "World", ask: ApiRequest) -> None:
 
 
 def followup(world: "World", ask: ApiRequest) -> Json:
-    """One more message; after a deferral it is the first answer, as hidden or open as that was announced."""
+    """Add a message; after a deferral it becomes the first answer, hidden or visible as announced."""
     interaction = _interaction(world, ask)
     if interaction.original is not None and interaction.original.loading:
         _change(world, interaction, interaction.original, ask, ask.body)

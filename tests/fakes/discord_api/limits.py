@@ -1,4 +1,4 @@
-"""How much Discord takes from a bot, as it publishes it or as its headers say."""
+"""Discord's rate limits, as published or as seen in its headers."""
 
 import hashlib
 import math
@@ -13,15 +13,15 @@ NAMES_OF_ONE_BUCKET = {"edit_original": "webhook", "edit_followup": "webhook", "
 NOT_GLOBAL = {"callback", "original", "edit_original", "delete_original"} | {
     "followup", "get_followup", "edit_followup", "delete_followup",
 }  # fmt: skip
-"""Calls about interactions do not count towards the limit for all calls."""
+"""Calls about interactions do not count towards the global limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Only those for all calls and for invalid ones are published; the others are as bots have seen them in headers."""
+    """Only the limits for all calls and invalid calls are published; the others were observed in headers."""
 
     per_second: int = 50
-    """Of all calls together."""
+    """All calls together."""
     routes: Mapping[str, tuple[int, float]] = field(
         default_factory=lambda: {
             "create_message": (5, 5.0),
@@ -34,16 +34,16 @@ class Limits:
             "webhook": (5, 2.0),
         }
     )
-    """By call and, where it is in the path, channel or webhook."""
+    """By call and, if it is in the path, channel or webhook."""
     invalid: int = 10_000
-    """401, 403 and 429 (but shared) in ten minutes; beyond that an address is banned for a while."""
+    """401, 403 and 429 (except shared) in ten minutes; beyond that the address is banned for a while."""
     worse: float = 0.0
-    """Seconds more for each call that comes before the wait is over."""
+    """Extra seconds for each call before the wait is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flood:
-    """A call that was too much."""
+    """A call beyond the limits."""
 
     time: float
     name: str
@@ -55,7 +55,7 @@ class Flood:
 
 @dataclass(slots=True)
 class Window:
-    """So many calls in so many seconds, counted from the first."""
+    """A limit of calls per period, which starts with the first call."""
 
     limit: int
     seconds: float
@@ -63,7 +63,7 @@ class Window:
     ends: float = 0.0
 
     def wait(self, now: float) -> float:
-        """Seconds until one more would be taken; 0 for now."""
+        """Return the seconds until a call would be accepted; 0 for now."""
         if now >= self.ends:
             self.used, self.ends = 0, now + self.seconds
         return max(self.ends - now, 0.001) if self.used >= self.limit else 0.0
@@ -71,21 +71,21 @@ class Window:
 
 @dataclass(slots=True)
 class Meter:
-    """Counts one bot's calls. Time in seconds, from a clock that only goes forward."""
+    """Counts one bot's calls. Times in seconds, from a monotonic clock."""
 
     limits: Limits
     enforced: bool
-    """Whether what is too much is refused; else it is only told."""
+    """Whether calls beyond the limits are rejected, or only recorded."""
     clock: Callable[[], float] = time.monotonic
     calls: deque[float] = field(default_factory=deque)
     windows: dict[tuple[str, int], Window] = field(default_factory=dict)
     invalid: deque[float] = field(default_factory=deque)
-    """When calls were answered with 401, 403 or 429."""
+    """Times of responses with 401, 403 or 429."""
     counts: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
-    """Of invalid answers, by status."""
+    """Number of invalid calls, by status."""
 
     def take(self, name: str, place: int) -> Flood | None:
-        """Count one call, or tell why it is too much, which is not counted."""
+        """Count a call; return why it is beyond the limits, in which case it is not counted."""
         now = self.clock()
         if name not in NOT_GLOBAL:
             while self.calls and self.calls[0] <= now - 1.0:
@@ -103,7 +103,7 @@ class Meter:
         return None
 
     def headers(self, name: str, place: int) -> dict[str, str]:
-        """What a bot is told of its bucket; generous where nothing is refused anyway."""
+        """Return the rate limit headers; generous ones if nothing is rejected."""
         bucket = NAMES_OF_ONE_BUCKET.get(name, name)
         limit, remaining, after = 1000, 999, 1.0
         if self.enforced:
@@ -136,7 +136,7 @@ class Meter:
 
     @property
     def banned(self) -> bool:
-        """Whether Cloudflare answers instead of Discord."""
+        """Return whether Cloudflare answers instead of Discord."""
         now = self.clock()
         while self.invalid and self.invalid[0] <= now - 600:
             self.invalid.popleft()
@@ -144,7 +144,7 @@ class Meter:
 
 
 def too_many(flood: Flood) -> tuple[dict[str, object], dict[str, str]]:
-    """Body and headers of a 429."""
+    """Return body and headers of a 429."""
     everywhere = flood.scope == "global"
     words = (
         "The resource is being rate limited." if flood.scope == "shared" else "You are being rate limited."

@@ -1,4 +1,4 @@
-"""Whom a text mentions, and whom Discord wakes for it."""
+"""Mentions in a text, and whom Discord notifies."""
 
 import re
 from dataclasses import dataclass, field
@@ -18,13 +18,13 @@ ALL = {"users", "roles", "everyone"}
 
 @dataclass(slots=True)
 class Mentions:
-    """What a message's arrays of mentions hold, and who hears a sound."""
+    """A message's mentions, and who is notified."""
 
     users: list["User"] = field(default_factory=list)
     roles: list["Role"] = field(default_factory=list)
     everyone: bool = False
     pinged: list["User"] = field(default_factory=list)
-    """Everybody who is notified, by name, by role or as everybody."""
+    """Everyone who is notified by name, by role or by @everyone."""
 
 
 def find_mentions(
@@ -37,7 +37,10 @@ def find_mentions(
     reply_to: "Message | None" = None,
     ping_reply: bool = True,
 ) -> Mentions:
-    """`default`: the kinds that count where nothing is said; `ping_reply`: the same for the replied author."""
+    """Return the mentions of a text.
+
+    `default`: kinds that count if `allowed` is None; `ping_reply`: the same for the author replied to.
+    """
     kinds = ALL if default is None else default
     chosen: dict[str, set[int]] = {}
     if allowed is not None:

@@ -1,4 +1,4 @@
-"""What a bot may put into a message, and how it is refused."""
+"""Validation of messages that bots send."""
 
 import mimetypes
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 MOST_CHARACTERS = 2000
 MOST_OF_ANYBODY = 4000
-"""With a subscription; what is beyond this is refused in other words."""
+"""Limit for people with a subscription; longer texts get another error."""
 MOST_FILES = 10
 EMBED_LIMITS = {"title": 256, "description": 4096}
 SETTABLE = chats.SUPPRESS_EMBEDS | chats.SILENT | chats.VOICE_MESSAGE | chats.COMPONENTS_V2
@@ -25,7 +25,7 @@ SETTABLE = chats.SUPPRESS_EMBEDS | chats.SILENT | chats.VOICE_MESSAGE | chats.CO
 
 @dataclass(slots=True)
 class Draft:
-    """A body that was read and found good; None is what it does not mention."""
+    """A validated body; None for fields that it does not mention."""
 
     content: str | None = None
     embeds: list[Json] | None = None
@@ -50,7 +50,7 @@ def read_draft(
     edited: Message | None = None,
     hidden: bool = False,
 ) -> Draft:
-    """`edited`: what it will change; `hidden`: for one person only."""
+    """Validate a body. `edited`: the message to change; `hidden`: for one person only."""
     given = body.fields
     form = Form()
     draft = Draft(given=given)
@@ -70,13 +70,13 @@ def read_draft(
     if not edited and draft.flags and draft.flags & chats.VOICE_MESSAGE:
         _check_voice(draft)
     if draft.embeds and channel.guild and not may(channel, bot, "embed_links"):
-        # Without the permission they are left out, and nobody is told.
+        # Without the permission they are silently dropped.
         draft.embeds = []
     return draft
 
 
 def _content(form: Form, content: Any) -> str:
-    """Without blanks around it, in characters of Unicode."""
+    """Return the text without surrounding whitespace, measured in Unicode characters."""
     if content is None:
         return ""
     if not isinstance(content, (str, int, float)):
@@ -174,7 +174,7 @@ def _allowed_mentions(form: Form, given: Any) -> Json | None:
 def _files(
     world: "World", channel: Channel, body: Body, edited: Message | None, *, hidden: bool
 ) -> list[Attachment] | None:
-    """What is kept, and what is new; None where nothing was said of files."""
+    """Return kept and new files; None if the body does not mention files."""
     told = body.fields.get("attachments")
     if told is None and not body.files:
         return None
@@ -219,7 +219,7 @@ def _check_voice(draft: Draft) -> None:
 
 
 def _media_type(name: str, given: str) -> str:
-    """Discord tells by the name; what a client says of a file, it does not believe."""
+    """Return the media type by file name; Discord ignores the client's."""
     known, _ = mimetypes.guess_type(name)
     if known is None:
         return given

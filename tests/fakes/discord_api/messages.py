@@ -1,4 +1,4 @@
-"""Calls about messages: writing, changing, reading them, reactions and typing."""
+"""API calls about messages: sending, editing, reading, reactions and typing."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 NONCE_SECONDS = 300.0
-"""So long the same nonce gives the same message."""
+"""How long the same nonce returns the same message."""
 MOST_REACTIONS = 20
 EDITABLE = chats.SUPPRESS_EMBEDS | chats.COMPONENTS_V2
 
 
 def message_response(world: "World", message: Message, ask: ApiRequest) -> Json:
-    """Over HTTP the setting of the application counts, not what was asked of the gateway."""
+    """Return a message over HTTP, where the application's setting counts, not the gateway's intents."""
     return wire.message_json(world, message, ask.bot, has_intent=bool(ask.bot.granted & wire.CONTENT))
 
 
@@ -126,7 +126,7 @@ def change(
     *,
     default_mentions: set[str] | None = None,
 ) -> None:
-    """Change what the draft speaks of; the rest stays."""
+    """Apply the fields of the draft; the rest stays."""
     if message.flags & chats.VOICE_MESSAGE:
         raise make_refusal(50162)
     details: Json = {}
@@ -173,7 +173,7 @@ def get_message(world: "World", ask: ApiRequest) -> Json:
 
 
 def history(world: "World", ask: ApiRequest) -> list[Json]:
-    """Always the newest first, whichever way was asked."""
+    """Return messages, always the newest first."""
     channel = find_channel(world, ask)
     try:
         limit = int(ask.query.get("limit", 50))

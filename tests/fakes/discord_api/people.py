@@ -1,4 +1,4 @@
-"""A person with Discord in their hand."""
+"""A person who uses Discord."""
 
 import base64
 import math
@@ -23,7 +23,7 @@ STRING, INTEGER, BOOLEAN, USER, CHANNEL, ROLE, MENTIONABLE, NUMBER, FILE = range
 
 @dataclass(eq=False)
 class Person:
-    """What they do goes to their direct messages with the first bot, unless `channel` says where."""
+    """Acts in the direct messages with the first bot unless `channel` is given."""
 
     world: "World" = field(repr=False)
     id: int
@@ -31,7 +31,7 @@ class Person:
     display_name: str = ""
     locale: str = "en-US"
     refuses: int = 0
-    """The code with which messages of bots are refused: 50007 (closed), 50278 (no common guild); 0 for not."""
+    """Code with which bots' messages are rejected: 50007 (closed), 50278 (no common guild); 0 for none."""
 
     @property
     def mention(self) -> str:
@@ -57,7 +57,7 @@ class Person:
         files: Sequence[Upload] = (),
         embeds: Sequence[Json] = (),
     ) -> "Message":
-        """Send a text; `ping`: whether a reply also mentions whom it answers."""
+        """Send a text; `ping`: whether a reply mentions the author replied to."""
         if len(text) > MOST_CHARACTERS:
             raise ValueError("a client makes a file of this: use files=")
         channel = channel or (reply_to.channel if reply_to else self.dm)
@@ -67,7 +67,7 @@ class Person:
         )
 
     async def ask(self, text: str, channel: "Channel", *, bot: "Bot | None" = None, **more: Any) -> "Message":
-        """Say it with a mention of the bot before it; `more` as for `say`."""
+        """Mention the bot and send a text; `more` as for `say`."""
         return await self.say(f"{(bot or self.world.bot).mention} {text}".rstrip(), channel, **more)
 
     async def voice(
@@ -78,7 +78,7 @@ class Person:
         seconds: float = 3.0,
         media_type: str = "audio/ogg",
     ) -> "Message":
-        """A voice message: no text, one recording."""
+        """Send a voice message: no text, one recording."""
         channel = channel or self.dm
         wave = base64.b64encode(bytes(range(0, 250, 10))).decode()
         file = self.world.add_file(
@@ -109,11 +109,11 @@ class Person:
     async def start_thread(
         self, channel: "Channel", name: str, *, private: bool = False, members: Sequence["User"] = ()
     ) -> "Channel":
-        """One without a message; `members` are asked into it."""
+        """Start a thread without a message; `members` are added."""
         thread = self.world.open_thread(channel, name, self, private=private)
         thread.thread_members |= {one.id for one in members}
         if members and private:
-            # Whoever is new in a private thread hears of it now.
+            # New members of a private thread are told of it now.
             self.world.tell_channel("THREAD_CREATE", thread)
         return thread
 
@@ -126,7 +126,7 @@ class Person:
         files: Sequence[Upload] = (),
         tags: Sequence[int] = (),
     ) -> "Message":
-        """Begin a post in a forum; it is a thread, and its first message has the thread's id."""
+        """Create a forum post: a thread whose first message has the thread's id."""
         thread = self.world.open_thread(forum, title, self)
         thread.tags = {number: forum.tags[number] for number in tags}
         attachments = [self._attach(thread, one) for one in files]
@@ -138,7 +138,7 @@ class Person:
     # -- interactions ----------------------------------------------------------------------------------------
 
     async def press(self, message: "Message", button: str, *, forged: bool = False) -> "Interaction":
-        """Press the button with this label or custom_id; `forged`: send this custom_id, whatever there is."""
+        """Press the button with this label or custom_id; `forged`: send this custom_id even if no button has it."""
         custom_id = button
         if not forged:
             here = [
@@ -155,7 +155,7 @@ class Person:
         return self._interact(message.channel, 3, data, message)
 
     async def pick(self, message: "Message", *values: str, custom_id: str = "") -> "Interaction":
-        """Pick from the message's select menu, by label or value; `custom_id` where it has several."""
+        """Choose from the message's select menu, by label or value; `custom_id` if it has several."""
         menus = [one for one in message.buttons if one["type"] == 3]
         menu = next((one for one in menus if custom_id in ("", one["custom_id"])), None)
         if menu is None:
@@ -168,7 +168,7 @@ class Person:
         return self._interact(message.channel, 3, data, message)
 
     def menu(self, channel: "Channel | None" = None, bot: "Bot | None" = None) -> list[str]:
-        """The names of the commands that their client offers them in a channel."""
+        """Return the names of the commands that the client offers in a channel."""
         channel, bot = channel or self.dm, bot or self.world.bot
         names: list[str] = []
         for place in [channel.guild.id, 0] if channel.guild else [0]:
@@ -186,9 +186,10 @@ class Person:
         forged: bool = False,
         **options: Any,
     ) -> "Interaction":
-        """Use a command, as `use("memory search", query="tea")`; a person, role, channel or Upload may be a value.
+        """Use a command, as in `use("memory search", query="tea")`.
 
-        `forged`: although their client does not offer it to them. Discord itself still checks the options.
+        A person, role, channel or Upload may be a value. `forged`: although the client does not offer it.
+        Discord still checks the options.
         """
         channel = channel or self.dm
         data = self._command_data(command, channel, bot, options, forged=forged, focused="")
@@ -205,7 +206,7 @@ class Person:
         forged: bool = False,
         **options: Any,
     ) -> "Interaction":
-        """Type into an option that completes; what is offered is the interaction's `choices`."""
+        """Type into an autocomplete option; the interaction's `choices` are what is offered."""
         channel = channel or self.dm
         given = {**options, option: typed}
         data = self._command_data(command, channel, bot, given, forged=forged, focused=option)

@@ -1,4 +1,4 @@
-"""Discord behind its API: who and what there is, and how word of it gets to the bots."""
+"""Discord behind its API: bots, people and guilds, and the events that bots receive."""
 
 import asyncio
 import hashlib
@@ -39,18 +39,18 @@ from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.permissions import USUAL, Permission, channel_permissions
 
 EPOCH = 1_420_070_400_000
-"""Milliseconds of Discord's first second of 2015."""
+"""Milliseconds from 1970 to Discord's epoch, the start of 2015."""
 RESUME_PATH = "/resume"
 TOKEN = "MTIzNDU2Nzg5MDEyMzQ1Njc4.GtEsTx.fake-token-of-the-fake-discord-api-x"
 LINK_SECONDS = 24 * 3600
-"""So long the address of an attachment is good."""
+"""How long an attachment's URL is valid."""
 
 
 class World:
-    """Make people and guilds with `person` and `guild`; everything else they do themselves."""
+    """Create people and guilds with `person` and `guild`; they do everything else themselves."""
 
     def __init__(self, *, limits: Limits | None = None, clock: Callable[[], float] = time.time) -> None:
-        """Without limits nothing is refused for being too much; `floods` tells what would have been.
+        """Without limits nothing is rejected; `floods` lists what would have been.
 
         `clock`: seconds since 1970, for ids, dates, deadlines.
         """
@@ -62,15 +62,15 @@ class World:
         self.people: dict[str, Person] = {}
         self.guilds: dict[int, Guild] = {}
         self.channels: dict[int, Channel] = {}
-        """All, direct messages and threads too."""
+        """All channels, including direct messages and threads."""
         self.files: dict[int, Attachment] = {}
         self.interactions: dict[str, Interaction] = {}
         """By token."""
         self.floods: list[Flood] = []
         self.acknowledge_seconds = 3.0
-        """So long an interaction waits for its first answer."""
+        """How long an interaction waits for its first answer."""
         self.token_seconds = 900.0
-        """So long an interaction can be answered at all."""
+        """How long an interaction can be answered at all."""
         self.gateway = Gateway(self)
         self._last_id = 0
         self._direct: dict[tuple[int, int], Channel] = {}
@@ -79,24 +79,24 @@ class World:
 
     @property
     def resume_url(self) -> str:
-        """What READY gives, another address than the first."""
+        """The URL in READY for resuming, different from the first."""
         return f"{self.url.replace('http', 'ws', 1)}{RESUME_PATH}"
 
     def new_id(self) -> int:
-        """A snowflake: later ones are higher."""
+        """Return a snowflake: later ones are higher."""
         self._last_id = max(self._last_id + 1, (int(self.clock() * 1000) - EPOCH) << 22)
         return self._last_id
 
-    # -- who there is ----------------------------------------------------------------------------------------
+    # -- people, bots and guilds -----------------------------------------------------------------------------
 
     def add_bot(self, name: str, token: str = "", *, granted: int = wire.CONTENT) -> Bot:
-        """`granted`: the privileged intents that are switched on."""
+        """Add a bot; `granted`: the privileged intents that are enabled."""
         bot = Bot(self.new_id(), token or f"token-of-{name}-{secrets.token_hex(8)}", name, granted)
         self.bots[bot.id] = bot
         return bot
 
     def person(self, name: str, *, display_name: str = "", locale: str = "en-US") -> Person:
-        """One by name; made where there is none yet."""
+        """Return the person with this name, created if necessary."""
         if name not in self.people:
             self.people[name] = Person(self, self.new_id(), name, display_name, locale)
         return self.people[name]
@@ -107,7 +107,7 @@ class World:
         return next((one for one in self.people.values() if one.id == number), None)
 
     def guild(self, name: str, owner: Person, *members: User, permissions: int = USUAL) -> Guild:
-        """With the first bot in it, unless bots are among its members; `permissions`: what everybody may."""
+        """Create a guild with the first bot, unless `members` contains bots; `permissions`: of everyone."""
         guild = Guild(self, self.new_id(), name, owner)
         guild.roles[guild.id] = Role(guild.id, "@everyone", permissions, position=0)
         self.guilds[guild.id] = guild
@@ -128,7 +128,7 @@ class World:
         guild.kicked.discard(user.id)
         member = Member(user, list(roles), self.clock())
         if isinstance(user, Bot):
-            # Each bot brings a role of its own, named as it is.
+            # Each bot brings a role of its own with its name.
             own = Role(self.new_id(), user.name, 0, position=len(guild.roles), bot=user)
             guild.roles[own.id] = own
             member.roles.append(own)
@@ -161,7 +161,7 @@ class World:
         member = guild.members[user.id]
         member.roles = list(roles)
         data = {**wire.member_json(member), "guild_id": str(guild.id)}
-        # A bot hears of itself without the intent too.
+        # A bot gets events about itself even without the intent.
         intent = 0 if isinstance(user, Bot) else GUILD_MEMBERS
         only = user if isinstance(user, Bot) else None
         self.dispatch("GUILD_MEMBER_UPDATE", data, intent=intent, guild=guild, only=only)
@@ -214,7 +214,7 @@ class World:
         private: bool = False,
         minutes: int = 4320,
     ) -> Channel:
-        """From a message it has that message's id."""
+        """Open a thread; if it starts from a message it has that message's id."""
         kind = chats.ANNOUNCEMENT_THREAD if parent.kind == chats.ANNOUNCEMENT else chats.PUBLIC_THREAD
         thread = Channel(
             message.id if message else self.new_id(),
@@ -274,7 +274,7 @@ class World:
         number: int | None = None,
         **details: Any,
     ) -> Message:
-        """Write a message, and tell the bots; `number`: its id, where that is not a new one."""
+        """Post a message and notify the bots; `number`: its id, if not a new one."""
         reply = details.get("type", chats.DEFAULT) == chats.REPLY
         mentions = find_mentions(
             content,
@@ -317,14 +317,14 @@ class World:
         mentions: Mentions | None = None,
         **details: Any,
     ) -> None:
-        """Edit; what is not given stays."""
+        """Edit a message; fields not given stay."""
         if content is not None:
             message.content = content
             message.mentions = mentions or find_mentions(content, message.channel, message.author)
         for name, value in details.items():
             setattr(message, name, value)
         if message.loading:
-            # The first text of an answer that was deferred is sent rather than edited.
+            # The first text of a deferred answer counts as sent, not as edited.
             message.flags &= ~chats.LOADING
             message.first_content = message.content
             message.pinged = [] if message.flags & chats.SILENT else message.mentions.pinged
@@ -335,7 +335,7 @@ class World:
         self.notify_waiters()
 
     def unfurl(self, message: Message) -> None:
-        """Show previews of its links: for bots an update that is no edit, which comes a moment later."""
+        """Show previews of its links, which bots see a moment later as an update without an edit time."""
         for url in message.previews:
             message.embeds.append({"type": "link", "url": url, "title": "A page"})
         if message.previews:
@@ -354,7 +354,7 @@ class World:
         self.notify_waiters()
 
     def delete_messages(self, *messages: Message) -> None:
-        """As a moderator does who clears a channel: all of one channel at once."""
+        """Delete messages of one channel in bulk, as a moderator does."""
         channel = messages[0].channel
         for message in messages:
             message.deleted = True
@@ -366,7 +366,7 @@ class World:
         self.notify_waiters()
 
     def tell_message(self, event: str, message: Message) -> None:
-        """What only one person sees is told to its bot as if it were a direct message."""
+        """Send an event for a message; what only one person sees is sent to its bot like a direct message."""
         channel = message.channel
         private = channel.guild is None or message.ephemeral
 
@@ -449,7 +449,7 @@ class World:
         return file
 
     def signature(self, file: Attachment, until: int | None = None) -> str:
-        """The query of an attachment's address: until when it is good, and a proof of that."""
+        """Return the query of an attachment's URL: its expiry and a signature."""
         until = until if until is not None else int(self.clock() + LINK_SECONDS)
         proof = hashlib.sha256(f"{file.id} {until}".encode()).hexdigest()
         return f"ex={until:x}&is={until - LINK_SECONDS:x}&hm={proof}&"
@@ -487,7 +487,7 @@ class World:
         self.notify_waiters()
         return interaction
 
-    # -- telling ---------------------------------------------------------------------------------------------
+    # -- events ----------------------------------------------------------------------------------------------
 
     def dispatch(
         self,
@@ -499,7 +499,7 @@ class World:
         channel: Channel | None = None,
         only: User | None = None,
     ) -> None:
-        """Tell those sessions that want it and may know it; `channel`: only bots that see that one."""
+        """Send an event to the sessions that want it and may get it; `channel`: only bots that see it."""
         for bot in self._listeners(guild, channel, only):
             for session in bot.sessions:
                 if session.wants(intent, guild):
@@ -516,7 +516,7 @@ class World:
             yield bot
 
     def tell_members(self, session: Session, data: Json) -> None:
-        """What REQUEST_GUILD_MEMBERS asks for; by name or id, as bots without the intent may."""
+        """Answer REQUEST_GUILD_MEMBERS by name or id, as allowed to bots without the intent."""
         guild = self.guilds.get(int(data.get("guild_id", 0)))
         if guild is None or session.bot.id not in guild.members:
             return
@@ -542,14 +542,14 @@ class World:
     # -- for tests -------------------------------------------------------------------------------------------
 
     def notify_waiters(self) -> None:
-        """Something happened: whoever waits looks again."""
+        """Wake those who wait for a condition."""
         for event in self._waiting:
             event.set()
 
     async def wait_until(
         self, condition: Callable[[], Any], *, within: float = 15.0, what: str = "what was waited for"
     ) -> Any:
-        """Wait until this is true, and give its value; else say what happened instead."""
+        """Wait until `condition` is true and return its value; else fail with a report of what happened."""
         event = asyncio.Event()
         self._waiting.add(event)
         try:
@@ -557,7 +557,7 @@ class World:
                 while not (value := condition()):
                     event.clear()
                     try:
-                        # Also a look now and then: what is waited for may be elsewhere.
+                        # Check regularly too, since the condition may depend on something else.
                         async with asyncio.timeout(0.01):
                             await event.wait()
                     except TimeoutError:
@@ -569,7 +569,7 @@ class World:
             self._waiting.discard(event)
 
     def report(self) -> str:
-        """What happened, for whoever reads a failed test."""
+        """Describe what happened, for readers of a failed test."""
         lines: list[str] = []
         for channel in self.channels.values():
             lines.append(repr(channel))
