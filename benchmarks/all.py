@@ -1,7 +1,7 @@
-"""All benchmarks, one after the other: `make bench`, and `make bench ARGS="watch two_writers"` for some.
+"""Run all benchmarks: `make bench`, or `make bench ARGS="watch two_writers"` for some.
 
-EVAL_FOLDER, with questions and notes (see README.md), and MODEL_FILE, an embedding model in GGUF, name what is
-not part of the project. A benchmark that wants one of them is skipped, and says so, where it is not given.
+EVAL_FOLDER, with questions and notes (see README.md), and MODEL_FILE, an embedding model in GGUF, name data
+that is not part of the project. A benchmark whose data is not given is skipped with a message.
 """
 
 import argparse
@@ -17,9 +17,9 @@ from workspaces import ENVIRONMENT, ROOT
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A script beside this one, how long it takes on two cores, and what it is called with.
+    """A script beside this one, its duration on two cores, and its arguments.
 
-    `{EVAL_FOLDER}` and `{MODEL_FILE}` in an argument stand for the data; `*` for all files that are found there.
+    `{EVAL_FOLDER}` and `{MODEL_FILE}` in an argument stand for the data; `*` for all files found there.
     """
 
     script: str
@@ -56,7 +56,7 @@ BENCHMARKS = (
 
 
 def missing_data(argument: str) -> str | None:
-    """Why there is no data for this argument, if so."""
+    """Return why the data for this argument is missing; None if it is there."""
     for variable in (field for _, field, _, _ in Formatter().parse(argument) if field):
         if not (place := os.environ.get(variable)):
             return f"{variable} is not set"
@@ -66,7 +66,7 @@ def missing_data(argument: str) -> str | None:
 
 
 def fill_in(argument: str) -> list[str]:
-    """The argument with its data, one for each file that a pattern matches."""
+    """Return the argument with its data, one for each file that a pattern matches."""
     text = argument.format_map({name: str(Path(value).resolve()) for name, value in os.environ.items()})
     if "*" not in argument:
         return [text]
@@ -74,7 +74,7 @@ def fill_in(argument: str) -> list[str]:
 
 
 def main() -> None:
-    """Run those that are named, or all; exit 1 where one fails, after the others."""
+    """Run the named benchmarks, or all; exit with 1 after all have run if one failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     names = list(dict.fromkeys(benchmark.script for benchmark in BENCHMARKS))
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of: {', '.join(names)}")

@@ -1,4 +1,4 @@
-"""The bot as benchmarks of conversations start it: a process of its own, its settings, what it costs."""
+"""The bot process of conversation benchmarks: its settings, its start and stop, and its cost."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from workspaces import COMMAND, ENVIRONMENT, ROOT, make_workspace, write_config
 BOT = str(ROOT / "benchmarks" / "platform_bot.py")
 STOP_SECONDS = 10.0
 IDLE_SECONDS = 0.03
-"""Without any processor time for so long, it has nothing more to do."""
+"""Seconds without CPU time after which the process counts as idle."""
 
 
 def bot_settings(
@@ -28,9 +28,9 @@ def bot_settings(
     timezone: str = "UTC",
     token_threshold: int = 6000,
 ) -> Path:
-    """Write a settings file: everybody on the platform may talk, whatever model is named answers, no vectors.
+    """Write a settings file: everybody on the platform may talk, the named models answer, no embeddings.
 
-    `addresses` and `chain` are by protocol: where a server is, and `provider/model`.
+    `addresses` and `chain` are by protocol: a server's URL, and `provider/model`.
     """
     tables: dict[str, dict[str, object]] = {
         "access": {"allow": ["fake:*"]},
@@ -49,14 +49,14 @@ def bot_settings(
 
 
 class BotProcess:
-    """One run of it. What it logs goes to a file that all runs share."""
+    """One run of the bot. All runs share a log file."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
 
     @classmethod
     async def run(cls, command: Sequence[str], folder: Path, log: Path) -> "BotProcess":
-        """Any command that ends at SIGTERM, in a folder; what it says goes to the log."""
+        """Start any command that ends on SIGTERM, in a folder; its output goes to the log."""
         with log.open("ab") as file:
             return cls(
                 await asyncio.create_subprocess_exec(
@@ -73,7 +73,7 @@ class BotProcess:
     async def start(
         cls, config: Path, platform: Path, log: Path, *, clock: str = "", profile: Path | None = None
     ) -> "BotProcess":
-        """On the fake platform."""
+        """Start it on the fake platform."""
         profiler = ["-m", "cProfile", "-o", str(profile)] if profile else []
         command = [sys.executable, *profiler, BOT, str(config), str(platform), *([clock] if clock else [])]
         return await cls.run(command, config.parent, log)
@@ -92,7 +92,7 @@ class BotProcess:
         await self._process.wait()
 
     async def stop(self) -> tuple[int, float]:
-        """Tell it to leave; its exit code, and how long it took. Who does not leave is killed."""
+        """Send SIGTERM; return the exit code and the seconds it took. Kills it if it does not exit."""
         began = time.monotonic()
         if not self.has_ended:
             self._process.send_signal(signal.SIGTERM)
@@ -103,26 +103,27 @@ class BotProcess:
             code = -9
         return code, time.monotonic() - began
 
-    # -- what it costs; Linux alone tells -------------------------------------------------------------------
+    # -- cost, on Linux only --------------------------------------------------------------------------------
 
     def cpu_seconds(self) -> float:
-        """Processor time of all its threads so far, to the microsecond."""
-        return time.clock_gettime((~self.pid << 3) | 2)  # the kernel's number for the clock of a process
+        """Return the CPU time of all its threads so far, to the microsecond."""
+        return time.clock_gettime((~self.pid << 3) | 2)  # the kernel's id for a process's CPU clock
 
     def megabytes(self, field: str = "VmRSS") -> float:
-        """Its memory now; `VmHWM`: at most so far."""
+        """Return its current memory; `VmHWM` for the maximum so far."""
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
             if line.startswith(f"{field}:"):
                 return int(line.split()[1]) * 1024 / 1e6
         raise LookupError(field)
 
 
-# -- as people run it -----------------------------------------------------------------------------------------
+# -- as people run it
+# -----------------------------------------------------------------------------------------
 
 
 @asynccontextmanager
 async def service(config: Path, log: Path) -> AsyncIterator[BotProcess]:
-    """`commonplace run`, just begun; it is told to leave in the end."""
+    """Start `commonplace run`, and stop it on exit."""
     bot = await BotProcess.run([*COMMAND, "run", "--config", str(config)], config.parent, log)
     try:
         yield bot
@@ -134,7 +135,7 @@ async def service(config: Path, log: Path) -> AsyncIterator[BotProcess]:
 async def service_on(
     channel: str, api: Mapping[str, object], folder: Path, addresses: Mapping[str, str]
 ) -> AsyncIterator[BotProcess]:
-    """The same in a new workspace, on one channel alone, for everybody there.
+    """Start `commonplace run` in a new workspace with one channel, open to everybody there.
 
     `api`: the channel's table of the settings; `addresses`: of models, by protocol.
     """
@@ -155,14 +156,14 @@ async def service_on(
 
 
 def free_port() -> int:
-    """One on which nobody listens just now."""
+    """Return a port that is currently free."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
         return port
 
 
 async def wait_until_idle(bot: BotProcess) -> float:
-    """Processor time once nothing is done any more."""
+    """Return its CPU time once it is idle."""
     before = bot.cpu_seconds()
     while True:
         await asyncio.sleep(IDLE_SECONDS)
@@ -172,7 +173,7 @@ async def wait_until_idle(bot: BotProcess) -> float:
 
 
 def find_faults(folder: Path) -> list[str]:
-    """What the logs tell of that should not be."""
+    """Return the problems that the logs contain."""
     faults = []
     for log in folder.glob("*.log"):
         lines = log.read_text("utf-8").splitlines()

@@ -1,8 +1,8 @@
-"""What one search costs when nothing has changed: `python benchmarks/cold_search.py FOLDER…`.
+"""Cost of one search when nothing has changed: `python benchmarks/cold_search.py FOLDER…`.
 
-Each FOLDER of notes becomes a memory. The processor time (user + system) of `commonplace memory search` is
-compared with that of `python -c "import pydantic_settings, apsw"`; the two run by turns, so that the ratio
-holds on a busy machine too.
+Each FOLDER of notes becomes a memory. The CPU time (user + system) of `commonplace memory search` is compared
+with that of `python -c "import pydantic_settings, apsw"`; the two alternate, so that the ratio is valid on a
+busy machine too.
 """
 
 import argparse
@@ -18,23 +18,23 @@ FLOOR = [sys.executable, "-c", "import pydantic_settings, apsw"]
 HEAVY = {"aiohttp", "discord", "httpx", "numpy", "prompt_toolkit", "rich", "telegram"}
 MOST_TIMES, MOST_MEGABYTES = 1.6, 60
 WITHOUT_VECTORS = ENVIRONMENT | {"COMMONPLACE_MEMORY__EMBEDDING__PROVIDER": "none"}
-"""Words alone: a model that is at hand would be loaded, and be measured as well."""
+"""Full text only: an available model would be loaded and measured as well."""
 
 
 def cost(command: list[str], folder: Path) -> Cost:
-    """What one run of `command` takes."""
+    """Return the cost of one run of `command`."""
     return run_measured(command, folder, environment=WITHOUT_VECTORS)
 
 
 def heavy_imports(command: list[str], folder: Path) -> set[str]:
-    """Which heavy packages a run of `command` imports."""
+    """Return the heavy packages that a run of `command` imports."""
     environment = WITHOUT_VECTORS | {"PYTHONPROFILEIMPORTTIME": "1"}
     run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
     return {line.rpartition("|")[2].strip().split(".")[0] for line in run.stderr.splitlines()} & HEAVY
 
 
 def main() -> None:
-    """Print a line for each folder; exit 1 where one costs too much."""
+    """Print a line for each folder; exit with 1 if one costs too much."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
     parser.add_argument("--query", default="When did we go to the support group?")

@@ -1,18 +1,19 @@
-"""The service killed at random moments while people talk to it: is every message answered, once, and nothing lost?
+"""Kill the service at random moments while people talk to it: every message must be answered once, nothing lost.
 
-`python benchmarks/conversations.py [--kills 300] [--messages 1000] [--seed 1] [--signal TERM] [--full-disk] [--clock]`
+`python benchmarks/conversations.py [--kills 300] [--messages 1000] [--seed 1] [--signal TERM] [--full-disk]
+[--clock]`
 
-A fake platform delivers messages of thirty chats to the service, a real process with its usual parts, and keeps what
-the service sends and edits. Models of three protocols, in a process of their own, do what the messages say, and refuse
-what the strictest of their kind refuse. When all is quiet, everything is counted: each message has its one answer, in
-order, and none was sent twice unless a kill fell between the platform's acceptance and our commit (those are counted
-too); each fact, edit and reminder is there once; the notes are whole; every model takes every chat's history; nothing
-is left over.
+A fake platform delivers messages of thirty chats to the service, a real process with its usual parts, and
+stores what the service sends and edits. Models of three protocols, in a process of their own, do what the
+messages say, and reject what the strictest of their kind reject. Once all is idle, everything is counted:
+each message has exactly one answer, in order, and none was sent twice unless a kill fell between the
+platform's acceptance and our commit (those are counted too); each fact, edit and reminder exists once; the
+notes are intact; every model accepts every chat's history; nothing is left over.
 
-`--signal TERM`: the service is told to leave in the middle of its turns, and must within ten seconds. `--full-disk`:
-the workspace is a small disk that fills up now and then (needs root on Linux). `--clock`: the service's clock runs
-fast, over midnights and the end of daylight saving time, and is put back an hour again and again. `--nonces`: the
-platform recognises a reply that is sent twice, as Discord does.
+`--signal TERM`: the service gets SIGTERM during its turns, and must exit within ten seconds. `--full-disk`:
+the workspace is a small disk that fills up now and then (needs root on Linux). `--clock`: the service's clock
+runs fast, across midnights and the end of daylight saving time, and is repeatedly set back an hour.
+`--nonces`: the platform recognises a reply that is sent twice, as Discord does.
 """
 
 import argparse
@@ -52,13 +53,13 @@ from tests.fakes.chat_platform import Platform, Post, Shown
 CHATS = 30
 ITEMS = 400
 UP_SECONDS = (0.05, 0.6)
-"""How long the service is up before it is killed."""
+"""Range of seconds that the service is up before it is killed."""
 KILLED_AT_START = 0.15
-"""How often it is killed before it is up."""
+"""Probability that it is killed before it is up."""
 DROPPED = 0.05
-"""How often the connection is lost while it is up."""
+"""Probability that the connection is lost while it is up."""
 QUIET_SECONDS = 90.0
-"""Without any progress for so long, what is missing is taken for lost."""
+"""Seconds without any progress after which missing answers count as lost."""
 DISK_MEGABYTES = 24
 CLOCK_STARTS = "2026-10-24T22:30:00+02:00"
 CLOCK_CHANGES = datetime(2026, 10, 25, 1, tzinfo=UTC)
@@ -82,23 +83,23 @@ KINDS = {
     "/model": 3,
 }
 NOTED = {"write": "{}", "both": "{}a {}b", "three": "{}", "/remember": "{}"}
-"""The parcels that a message has noted."""
+"""The facts that a message notes."""
 
 
 @dataclass(slots=True)
 class Said:
-    """A message, and what it is to come to."""
+    """A message and its expected result."""
 
     id: str
     chat: str
     number: int
-    """In the order in which all were posted."""
+    """In the order of posting."""
     kind: str
     token: str
     argument: str = ""
     instead_of: str = ""
     stopped: bool = False
-    """Somebody wanted it stopped: it may have come to anything, but once."""
+    """Whether it was stopped: then its result is open, but must occur at most once."""
     at: float = field(default_factory=time.monotonic)
 
     @property
@@ -107,12 +108,12 @@ class Said:
 
 
 class People:
-    """Who posts, and what they have posted."""
+    """The people, and what they have posted."""
 
     def __init__(
         self, platform: Platform, chance: random.Random, *, soon: str, now: Callable[[], datetime]
     ) -> None:
-        """`soon`: when reminders are wanted, as it is written."""
+        """`soon`: the wanted time of reminders, as written."""
         self.said: dict[str, Said] = {}
         """By id."""
         self._platform = platform
@@ -127,7 +128,7 @@ class People:
         return [f"c{number:02}" for number in range(CHATS)]
 
     async def talk(self, messages: int, seconds: float) -> None:
-        """Post about so many within so many seconds."""
+        """Post about this many messages within this many seconds."""
         moments = sorted(self._chance.uniform(0, seconds) for _ in range(messages))
         began = time.monotonic()
         left = messages
@@ -137,7 +138,7 @@ class People:
                 left -= await self._post_something(left)
 
     async def _post_something(self, most: int) -> int:
-        """A message, or three in a row; how many there were."""
+        """Post a message, or three in a row; return how many."""
         chat = self._chance.choice(self.chats)
         count = 3 if most >= 3 and self._chance.random() < 0.15 else 1
         posted = 0
@@ -151,7 +152,7 @@ class People:
                 said = self.post(chat, "slow")
                 await asyncio.sleep(self._chance.uniform(0, 0.2))
                 said.stopped = True
-                for other in self.said.values():  # those that it is answered with, or that wait before it
+                for other in self.said.values():  # those answered together with it, or waiting before it
                     if other.chat == chat and not self._is_answered(other):
                         other.stopped = True
                 self.post(chat, "/stop")
@@ -192,12 +193,13 @@ class People:
         return said
 
 
-# -- what must be so -----------------------------------------------------------------------------------------
+# -- checks
+# ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Findings:
-    """What was counted, and what is not as it must be."""
+    """Counts, and violations."""
 
     counted: dict[str, object] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
@@ -222,7 +224,7 @@ def tokens_in(text: str) -> list[str]:
 
 
 def unanswered(people: People, platform: Platform) -> list[Said]:
-    """Messages without a reply; one that was put in the place of another shares its answer."""
+    """Return messages without a reply; one that replaced another shares its answer."""
     answered = {each for shown in platform.final() for each in shown.answers}
     edits = {said.instead_of: said.id for said in people.said.values() if said.instead_of}
     return [
@@ -233,7 +235,7 @@ def unanswered(people: People, platform: Platform) -> list[Said]:
 
 
 def missing_reminders(people: People, platform: Platform) -> list[Said]:
-    """Reminders that were promised, and have not come."""
+    """Return reminders that were promised but have not come."""
     came = {token for shown in platform.final() if not shown.answers for token in tokens_in(shown.text)}
     return [
         said
@@ -243,7 +245,7 @@ def missing_reminders(people: People, platform: Platform) -> list[Said]:
 
 
 def check_answers(found: Findings, people: People, platform: Platform) -> None:
-    """Each message has one answer, which speaks of it; the answers of a chat come in order."""
+    """Check that each message has one answer that mentions it, and that a chat's answers come in order."""
     found.fault("messages without an answer", (said.id for said in unanswered(people, platform)))
     texts = whole_texts(platform)
     by_message: dict[str, list[Shown]] = defaultdict(list)
@@ -262,9 +264,7 @@ def check_answers(found: Findings, people: People, platform: Platform) -> None:
             off.append(f"{name} was never said")
         elif not (said.stopped or said.kind.startswith("/") or name in edited):
             text = texts[replies[-1].key]
-            if (
-                STOPPED in text
-            ):  # for the edit of a message in the same turn: the next reply answers all of it
+            if STOPPED in text:  # edited in the same turn: the next reply answers everything
                 text += "".join(texts[each.key] for each in platform.final() if each.chat == said.chat)
             if said.token not in text:
                 off.append(f"{name} ({said.kind}): {text[:90]!r}")
@@ -281,13 +281,13 @@ def check_answers(found: Findings, people: People, platform: Platform) -> None:
 
 
 def out_of_order(people: People, platform: Platform) -> Iterator[str]:
-    """Messages whose answer was complete before that of an earlier message of the chat."""
+    """Yield messages whose answer was complete before that of an earlier message of the chat."""
     latest: dict[str, int] = {}
     complete = sorted(platform.final(), key=lambda shown: shown.final_at or 0)
     last_of = {shown.key: shown for shown in complete}
     for shown in complete:
         if last_of[shown.key] is not shown:
-            continue  # it was sent once more
+            continue  # it was sent again
         for each in shown.answers:
             said = people.said.get(each)
             if said is None or said.kind == "/stop" or said.stopped or said.instead_of:
@@ -298,7 +298,7 @@ def out_of_order(people: People, platform: Platform) -> Iterator[str]:
 
 
 def whole_texts(platform: Platform) -> dict[str, str]:
-    """What stands in the chat of each reply, by its key: its latest messages, joined."""
+    """Return the text shown for each reply, by its key: its latest messages, joined."""
     texts = {}
     for key, shown in platform.replies().items():
         pages = {each.place: each.text for each in shown}
@@ -307,7 +307,7 @@ def whole_texts(platform: Platform) -> dict[str, str]:
 
 
 def check_doubles(found: Findings, platform: Platform, *, killed: bool) -> None:
-    """A reply stands there once, but where a kill or a lost connection kept us from knowing that it did."""
+    """Check that a reply is shown once, unless a kill or a lost connection hid its acceptance from us."""
     excused: list[str] = []
     unexcused: list[str] = []
     for key, shown in platform.replies().items():
@@ -330,7 +330,7 @@ def check_doubles(found: Findings, platform: Platform, *, killed: bool) -> None:
 
 
 def check_notes(found: Findings, people: People, notes: Path, *, excused: set[str]) -> None:
-    """Every fact once, every line whole."""
+    """Check that every fact is noted once and every line is intact."""
     lines: list[tuple[str, str]] = []
     torn: list[str] = []
     for path in sorted(notes.rglob("*")):
@@ -387,7 +387,7 @@ def check_notes(found: Findings, people: People, notes: Path, *, excused: set[st
 
 
 def check_reminders(found: Findings, people: People, platform: Platform, *, excused: set[str]) -> None:
-    """Each came once; one that was sent again for a kill bears the same key."""
+    """Check that each reminder came once; one sent again after a kill has the same key."""
     keys: dict[str, set[str]] = defaultdict(set)
     for shown in platform.final():
         if not shown.answers:
@@ -400,7 +400,7 @@ def check_reminders(found: Findings, people: People, platform: Platform, *, excu
 
 
 def check_models(found: Findings, told: ServerLog, *, stopped: bool) -> None:
-    """No model was shown a history that it does not take."""
+    """Check that no model was sent a history that it rejects."""
     found.counted["requests to models"] = told.requests
     found.counted["of these, flushes and summaries"] = told.notes_asked
     found.fault("histories refused", told.refused)
@@ -412,7 +412,7 @@ def check_models(found: Findings, told: ServerLog, *, stopped: bool) -> None:
 
 
 def check_left_over(found: Findings, workspace: Path) -> None:
-    """Nothing waits any more, nobody holds a lock, no file is forgotten."""
+    """Check that nothing is waiting, no lock is held, and no file is left over."""
     private = workspace / ".commonplace"
     db = apsw.Connection(str(private / "state.db"), flags=apsw.SQLITE_OPEN_READONLY)
     try:
@@ -452,7 +452,7 @@ def held_locks(private: Path) -> Iterator[str]:
 
 
 def check_log(found: Findings, log: Path) -> None:
-    """Tracebacks are for our own faults."""
+    """Check that the log has no tracebacks, which only our own bugs cause."""
     text = log.read_text("utf-8", "replace")
     ends = re.findall(r"^(\w[\w.]*(?:Error|Exception|Fault|Refused|Exit)\b.*)$", text, re.MULTILINE)
     found.counted["lines of log"] = text.count("\n")
@@ -463,7 +463,7 @@ def check_log(found: Findings, log: Path) -> None:
 
 
 class Trial:
-    """One workspace, and a service in it that is ended again and again."""
+    """One workspace, with a service that is stopped again and again."""
 
     def __init__(
         self, folder: Path, config: Path, platform: Platform, people: People, chance: random.Random
@@ -499,7 +499,7 @@ class Trial:
         return bot
 
     async def killed(self, messages: int) -> None:
-        """One run that ends with SIGKILL, now and then before it is up."""
+        """Do one run that ends with SIGKILL, sometimes before it is up."""
         bot = await self.start()
         at_start = bool(self.starts) and self.chance.random() < KILLED_AT_START
         if at_start:
@@ -520,7 +520,7 @@ class Trial:
         await self._gone()
 
     async def told_to_leave(self, messages: int) -> None:
-        """One run that ends with SIGTERM, in the middle of turns."""
+        """Do one run that ends with SIGTERM during turns."""
         bot = await self.up()
         seconds = self.chance.uniform(0.2, 1.5)
         await self.people.talk(messages, seconds)
@@ -534,7 +534,7 @@ class Trial:
         await self.platform.down.wait()
 
     async def quiet(self) -> None:
-        """Wait until every message is answered and every reminder has come, or nothing happens any more."""
+        """Wait until every message is answered and every reminder has come, or until there is no more progress."""
         latest = time.monotonic()
 
         def progress() -> None:
@@ -549,7 +549,7 @@ class Trial:
         await asyncio.sleep(1.0)
 
     async def finish(self) -> None:
-        """The last run: all that is left, then each chat's history for each model."""
+        """Do the last run: everything remaining, then each chat's history with each model."""
         bot = await self.up()
         await self.quiet()
         for model in MODELS.values():
@@ -691,7 +691,7 @@ async def trial(arguments: argparse.Namespace, folder: Path, workspace: Path) ->
 
 
 async def full_disk_round(run: Trial, messages: int) -> None:
-    """A run of some seconds, through which the disk fills up; started again where there was no room to start."""
+    """Do a run of some seconds while the disk fills up; restart if there was no space to start."""
     began = time.monotonic()
     bot = await run.start()
     while not run.platform.up.is_set():
@@ -709,7 +709,7 @@ async def full_disk_round(run: Trial, messages: int) -> None:
 
 
 def main() -> None:
-    """Print the table; exit 1 where something is not as it must be."""
+    """Print the table; exit with 1 on any violation."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kills", type=int, default=300, help="how often the service is ended")
     parser.add_argument("--messages", type=int, default=1000, help="how many messages are posted")

@@ -1,12 +1,13 @@
-"""Processes killed at random moments: is the index whole after the next command, and is every line there once?
+"""Kill processes at random moments: is the index intact after the next command, and does every line exist once?
 
 `python benchmarks/crash.py [--kills 100] [--seed 1]`
 
-Notes are edited and indexed, the index is built anew, lines are written and corrected, vectors are made. Whoever does
-it is killed with SIGKILL at a random moment of the work, and the next command goes on. After each kill the index's file
-must be sound (SQLite's and FTS5's integrity-check, no row without its owner, uses of texts exact), and every line that
-was said to be written must be there once and whole; one whose writer was killed before it said so may be missing. After
-every ten kills, and at the end, the index must hold what one does that is begun from nothing.
+Notes are edited and indexed, the index is rebuilt, lines are written and corrected, embeddings are computed.
+The process doing so is killed with SIGKILL at a random moment, and the next command continues. After each
+kill the index file must be sound (SQLite's and FTS5's integrity-check, no orphaned rows, exact use counts of
+texts), and every line that was reported as written must exist once and intact; a line whose writer was killed
+before reporting it may be missing. After every ten kills, and at the end, the index must equal one that is
+built from scratch.
 """
 
 import argparse
@@ -44,7 +45,7 @@ CHANGED_AT_A_TIME = 40
 ITEMS = 60
 COMPARE_EVERY = 10
 ANSWER_SECONDS = 0.03
-"""What the embedding server takes for an answer: so that there is time to be killed in."""
+"""Delay of the embedding server's answers, to leave time for kills."""
 
 WRITER = """
 import asyncio, sys
@@ -65,42 +66,42 @@ async def write() -> None:
             print(text, flush=True)
 asyncio.run(write())
 """
-"""Many writes in one process, each said to be done when it is: `memory write` spends most of its time in starting."""
+"""Many writes in one process, each reported when done: `memory write` spends most of its time starting."""
 
 
 class CheckFailed(Exception):
-    """What is not as it must be, in one line."""
+    """A violation, in one line."""
 
 
 @dataclass(slots=True)
 class WrittenLines:
-    """What was to be written, and what of it was said to be done."""
+    """Lines to write, and those reported as written."""
 
     asked: set[str] = field(default_factory=set)
     done: set[str] = field(default_factory=set)
     items: list[tuple[str, str]] = field(default_factory=list)
-    """Of each line that is corrected again and again: as it is known to stand, and as it may."""
+    """For each line that is corrected repeatedly: its confirmed text, and the text it may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """A kind of work to be killed in."""
+    """A kind of work to interrupt."""
 
     name: str
     begin: Callable[[], "Running"]
-    """Makes the next piece of work and starts it."""
+    """Starts the next piece of work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A process at work. What it says is read once it is dead."""
+    """A working process. Its output is read after it has ended."""
 
     process: "subprocess.Popen[str]"
     said: Callable[[str], None] = lambda line: None
 
 
 class Trial:
-    """One workspace, worked in by processes of which many are killed."""
+    """One workspace whose processes are often killed."""
 
     def __init__(self, folder: Path, service: EmbeddingService, seed: int) -> None:
         self._folder = folder
@@ -131,10 +132,10 @@ class Trial:
             Phase("editing", self._edit_many),
         )
 
-    # -- what is killed -------------------------------------------------------------------------------------
+    # -- work to interrupt ----------------------------------------------------------------------------------
 
     def _index(self, config: Path, *more: str) -> Running:
-        """Somebody changes notes, and a command indexes them."""
+        """Change notes and start a command that indexes them."""
         notes = sorted(self._notes.glob("*/*.md"))
         for note in self._chance.sample(notes, CHANGED_AT_A_TIME):
             self._change(note)
@@ -159,7 +160,7 @@ class Trial:
                 note.write_text("".join(lines), "utf-8")
 
     def _write_once(self) -> Running:
-        """`memory write`, as people call it."""
+        """Start `memory write`, as people call it."""
         line = self._line()
         self._written.asked.add(line)
 
@@ -176,7 +177,7 @@ class Trial:
         return self._writer([f"\t{line}" for line in lines], self._written.done.add)
 
     def _edit_many(self) -> Running:
-        """Correct lines, each to its next version; the one that a kill may have caught is told by its place."""
+        """Correct lines, each to its next version; the one that a kill may have interrupted is marked as open."""
         items = self._written.items
         at_work = [self._chance.randrange(ITEMS) for _ in range(200)]
         asked: list[tuple[int, str, str]] = []
@@ -206,7 +207,7 @@ class Trial:
         assert process.stdout
         if process.stdout.readline() != "begun\n":
             raise CheckFailed("the writer did not begin")
-        process.stdin.close()  # now it begins: what is killed is its work, not its start
+        process.stdin.close()  # now it begins, so that the kill hits its work, not its start
         process.stdin = None
         return Running(process, said)
 
@@ -233,15 +234,15 @@ class Trial:
     # -- killing --------------------------------------------------------------------------------------------
 
     def run(self, phase: Phase, seconds: float | None = None) -> float | None:
-        """Kill a piece of work after so many seconds, or let it come to its end.
+        """Kill a piece of work after this many seconds, or let it finish.
 
-        Gives back how long it took where it came to its end, None where it was killed.
+        Returns how long it took if it finished, None if it was killed.
         """
         running = phase.begin()
         began = time.perf_counter()
         process = running.process
         try:
-            # What it says fits into the pipe, but for lines that many writes repeat.
+            # Its output fits into the pipe, except the lines of many writes.
             out, error = _communicate(process, seconds)
         finally:
             process.kill()
@@ -256,11 +257,11 @@ class Trial:
         return took
 
     def run_next_command(self) -> None:
-        """The next command after a kill."""
+        """Run the next command after a kill."""
         self._command("memory", "index", "--config", str(self._words_only))
 
     def start_seconds(self) -> float:
-        """What a command takes that does nothing."""
+        """Return the seconds that a command takes which does nothing."""
         began = time.perf_counter()
         self._command("memory", "status", "--config", str(self._words_only))
         return time.perf_counter() - began
@@ -277,10 +278,10 @@ class Trial:
         if run.returncode or run.stderr:
             raise CheckFailed(f"{' '.join(arguments)} ended with {run.returncode}: {run.stderr.strip()}")
 
-    # -- what must be so ------------------------------------------------------------------------------------
+    # -- checks ----------------------------------------------------------------------------------------------
 
     def check_lines(self) -> None:
-        """Every line that was written is there once and whole; of what was corrected, the old or the new one."""
+        """Check that every written line exists once and intact; of corrected lines, the old or the new version."""
         found = Counter(
             line.removeprefix("- ")
             for note in self._notes.glob("*.md")
@@ -309,7 +310,7 @@ class Trial:
         return text.splitlines()
 
     def check_index(self) -> None:
-        """The file of the index is sound."""
+        """Check that the index file is sound."""
         try:
             assert_sound(self._workspace / ".commonplace" / "index.db")
         except (AssertionError, apsw.Error) as error:
@@ -317,7 +318,7 @@ class Trial:
             raise CheckFailed(f"the index is not sound: {error}: {where}") from error
 
     def check_against_new(self) -> None:
-        """The index and its vectors equal those that are made from nothing."""
+        """Check that the index and its vectors equal those built from scratch."""
         self._command("memory", "index", "--config", str(self._vectors))
         self.check_index()
         with tempfile.TemporaryDirectory(dir=self._folder) as name:
@@ -337,7 +338,7 @@ class Trial:
 
 
 def _communicate(process: "subprocess.Popen[str]", seconds: float | None) -> tuple[str, str]:
-    """What it said until its end, or until it was killed after so many seconds."""
+    """Return a process's output until its end, or until it was killed after this many seconds."""
     try:
         return process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -346,7 +347,7 @@ def _communicate(process: "subprocess.Popen[str]", seconds: float | None) -> tup
 
 
 def read_vectors(file: Path) -> dict[bytes, tuple[object, ...]]:
-    """Model and vector of each text that is used, by its digest."""
+    """Return model and vector of each used text, by its digest."""
     sql = (
         "SELECT digest, provider, model.model, dimensions, embedding FROM texts"
         " LEFT JOIN vectors ON vectors.text = texts.id LEFT JOIN models AS model ON model.id = vectors.model"
@@ -363,7 +364,7 @@ def read_vectors(file: Path) -> dict[bytes, tuple[object, ...]]:
 
 
 def kill_repeatedly(trial: Trial, kills: int, seed: int) -> Counter[str]:
-    """Kill so often, check, and give back how often in which phase."""
+    """Kill this many times, check, and return how often each phase was hit."""
     chance = random.Random(seed)
     trial.run_next_command()
     start = trial.start_seconds()
@@ -373,12 +374,12 @@ def kill_repeatedly(trial: Trial, kills: int, seed: int) -> Counter[str]:
     done: Counter[str] = Counter()
     while done.total() < kills:
         phase = min(trial.phases, key=lambda phase: (done[phase.name], trial.phases.index(phase)))
-        # Those that say when they begin are at work from the first moment; a command has to start.
+        # Processes that report when they begin work from the first moment; a command has to start first.
         begin = 0.0 if phase.name in {"writing many", "editing"} else 0.7 * start
         took = trial.run(phase, chance.uniform(min(begin, takes[phase.name] * 0.7), takes[phase.name]))
         if took is None:
             done[phase.name] += 1
-        else:  # came to its end before
+        else:  # it finished before
             takes[phase.name] = (takes[phase.name] + took) / 2
         trial.run_next_command()
         trial.check_lines()
@@ -391,7 +392,7 @@ def kill_repeatedly(trial: Trial, kills: int, seed: int) -> Counter[str]:
 
 
 def main() -> None:
-    """Print how often what was killed; exit 1 where something is not as it must be."""
+    """Print how often what was killed; exit with 1 on any violation."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,9 +1,9 @@
-"""What Discord as a channel costs: a message until something of its answer can be seen, a command until it is heard.
+"""Cost of Discord as a channel: time from a message to the first visible text, and to a command's acknowledgement.
 
 `python benchmarks/discord_channel.py [--messages 60]`
 
-The service is a process of its own, as people run it, beside the tests' server that behaves like Discord, REST and
-gateway, and a model server that answers at once. Each message is said once all is quiet.
+The service is a process of its own, as people run it, with the tests' Discord server (REST and gateway) and a
+model server that answers at once. Each message is sent once everything is idle.
 """
 
 import argparse
@@ -34,7 +34,7 @@ IMPORTS = "import aiohttp.web, discord"
 def service(
     folder: Path, addresses: Mapping[str, str], api: DiscordApi
 ) -> AbstractAsyncContextManager[BotProcess]:
-    """The service on Discord alone."""
+    """Start the service with Discord only."""
     return service_on("discord", {"token": api.token, "api_base": api.api_base}, folder, addresses)
 
 
@@ -52,7 +52,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
                 report.figure("wall s", time.monotonic() - began)
                 report.figure("CPU s", bot.cpu_seconds())
                 report.figure(f"CPU s of `{IMPORTS}` alone", imports)
-                await asyncio.sleep(3)  # commands are made known, notes looked at
+                await asyncio.sleep(3)  # commands are registered, notes are scanned
                 first_wall, first_cpu, whole, raw = [], [], [], []
                 async with httpx.AsyncClient() as client:
                     for _ in range(arguments.messages):
@@ -92,7 +92,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
 
 
 def main() -> None:
-    """Print every figure; exit 1 where one is not as promised."""
+    """Print every figure; exit with 1 if one exceeds its limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--messages", type=int, default=60)
     arguments = parser.parse_args()

@@ -1,8 +1,8 @@
-"""How long until the next model answers where the first one fails: `python benchmarks/fallback.py [--calls 4]`.
+"""Time until the next model answers after the first one fails: `python benchmarks/fallback.py [--calls 4]`.
 
-Two models on local servers: the first fails in one way after the other, the second answers at once. Between tries the
-chain waits as it does by default; the limits are shortened, so that nobody has to watch a minute of silence. All ways
-are tried side by side, each with a chain, a server and breakers of its own, several calls one after the other.
+Two models on local servers: the first fails in various ways, the second answers at once. Waits between
+retries are the defaults; timeouts are shortened. All ways are tried concurrently, each with a chain, a server
+and breakers of its own, several calls one after the other.
 """
 
 import argparse
@@ -40,35 +40,35 @@ SCALE = 30
 USUAL = Timeouts()
 LIMITS = Timeouts(*(seconds / SCALE for seconds in (USUAL.first_token, USUAL.idle, USUAL.begin, USUAL.total)))
 JITTER = 1.25
-"""By which a wait may be longer than it has to be, at most."""
+"""Maximum factor by which jitter lengthens a wait."""
 SLACK = 0.3
-"""Seconds that all else may take."""
+"""Seconds allowed for everything else."""
 APART = 0.1
-"""Seconds between one way's beginning and the next one's."""
+"""Seconds between the starts of two cases."""
 ANSWER = "Here I am."
 KEYS = (KEY, "another-benchmark-key")
 SHOWN = (1, 2, 4)
-"""Which calls stand in the table: after three that have failed a breaker is open."""
+"""Calls shown in the table: after three failures a breaker is open."""
 BACK_OFF = (1.0, 2.0)
-"""Seconds before the second and the third try."""
+"""Seconds before the second and the third attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A way to fail, and what is wanted of calls that meet it."""
+    """A way to fail, and the limits for calls that meet it."""
 
     name: str
     requests: tuple[int, int, int]
-    """To the first model: by the first call, by the second, by the fourth."""
+    """Requests to the first model by the first, second and fourth call."""
     waits: tuple[float, ...] = ()
-    """Seconds, of the first call, without jitter; keys wait at the same time."""
+    """Seconds that the first call waits, without jitter; keys wait concurrently."""
     silence: float = 0.0
-    """Seconds of silence that a call has to bear."""
+    """Seconds of silence that a call must tolerate."""
     keys: int = 1
 
     @property
     def seconds(self) -> tuple[float, float]:
-        """The first call, at least and at most."""
+        """Minimum and maximum seconds of the first call."""
         return sum(self.waits) + self.silence, JITTER * sum(self.waits) + self.silence + SLACK
 
 
@@ -105,7 +105,7 @@ CASES = (
 
 
 def servers() -> dict[str, "ModelServer"]:
-    """By the names of the cases; "" answers at once."""
+    """Return the servers by case name; "" answers at once."""
     from tests.fakes.model_server import ModelAnswer, hangs, proxy_error, streams
     from tests.fakes.openai_server import OpenAIServer
 
@@ -154,7 +154,7 @@ async def _resets(request: "web.Request", _: "ReceivedRequest") -> "web.StreamRe
 
 
 def _for_one_key(reply: "Reply") -> "Reply":
-    """The first key alone meets this; the other is answered."""
+    """Fail for the first key only; the other is answered."""
     from tests.fakes.model_server import ModelAnswer, streams
     from tests.fakes.openai_server import OpenAIServer
 
@@ -177,17 +177,17 @@ def an_address_where_nobody_listens() -> str:
 
 @dataclass(slots=True)
 class Told:
-    """What one call came to."""
+    """Result of one call."""
 
     seconds: float = 0.0
-    """From the asking to the first text of the answer that counts."""
+    """From the request to the first text of the final answer."""
     requests: int = 0
-    """To the first model."""
+    """Requests to the first model."""
     waits: list[float] = field(default_factory=list)
 
 
 async def calls(case: Case, addresses: Mapping[str, str], count: int, *, after: float) -> list[Told]:
-    """After so many seconds call so often, one after the other, with breakers of its own."""
+    """After a delay make this many calls, one after the other, with breakers of their own."""
     await asyncio.sleep(after)
     told: list[Told] = []
 
@@ -235,7 +235,7 @@ def _say_nothing(_: str, __: object, ___: ModelError) -> None:
 
 
 def faults(case: Case, told: Sequence[Told]) -> list[str]:
-    """What is not as wanted."""
+    """Return the violations of a case."""
     found = []
     for number, wanted in zip(SHOWN, case.requests, strict=True):
         if number > len(told):
@@ -263,7 +263,7 @@ def row(case: Case, told: Sequence[Told]) -> str:
 
 
 async def measure(count: int) -> list[str]:
-    """Try every way to fail; what is not as wanted."""
+    """Try every way to fail; return the violations."""
     failed = []
     with model_servers(servers) as addresses:
         everywhere = {
@@ -282,7 +282,7 @@ async def measure(count: int) -> list[str]:
 
 
 def main() -> None:
-    """Print a line for each way to fail; exit 1 where one costs more than it must."""
+    """Print a line for each way to fail; exit with 1 if one costs too much."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
         "--calls", type=int, default=SHOWN[-1], choices=SHOWN, help="how many after each other"

@@ -1,4 +1,4 @@
-"""What benchmarks of the service print: figures, which of them are not as promised, and what they are held against."""
+"""Output of the service benchmarks: figures, their limits, and baselines."""
 
 import asyncio
 import subprocess
@@ -12,12 +12,12 @@ from workspaces import ENVIRONMENT, ROOT
 
 @dataclass(slots=True)
 class Report:
-    """Prints figures and remembers those that are not as promised."""
+    """Prints figures and remembers those beyond their limits."""
 
     failed: list[str] = field(default_factory=list)
 
     def figure(self, text: str, value: float, *, most: float | None = None) -> None:
-        """A line that ends in a value, and the most that it may be."""
+        """Print a line that ends in a value, and its limit."""
         kept = most is None or value <= most
         wanted = f"  (wanted: <= {most:g})" if most is not None else ""
         print(f"  {text:62}{value:9.2f}{wanted}{'' if kept else '  NOT KEPT'}", flush=True)
@@ -26,8 +26,8 @@ class Report:
 
 
 def measure_to_the_end(measure: Coroutine[Any, Any, list[str]]) -> NoReturn:
-    """Run what measures and gives what is not as promised; print that, and exit 1 where there is any."""
-    # Else each start of the service would compile its modules anew, where Python is told to keep nothing.
+    """Run a measurement that returns violations; print them, and exit with 1 if there are any."""
+    # Otherwise, if Python is told not to write bytecode, each start of the service compiles its modules.
     subprocess.run(
         [sys.executable, "-m", "compileall", "-q", "adapters", "bot", "memory"], cwd=ROOT, check=True
     )
@@ -37,7 +37,7 @@ def measure_to_the_end(measure: Coroutine[Any, Any, list[str]]) -> NoReturn:
 
 
 def import_seconds(imports: str) -> float:
-    """Processor time until a new interpreter has done these imports, such as `import discord`."""
+    """Return the CPU time of a new interpreter for these imports, such as `import discord`."""
     code = f"import time; {imports}; print(time.process_time())"
     told = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], env=ENVIRONMENT, capture_output=True, check=True

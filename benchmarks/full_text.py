@@ -1,12 +1,13 @@
-"""What the words of a query cost in a large memory: `python benchmarks/full_text.py`.
+"""Cost of full-text queries in a large memory: `python benchmarks/full_text.py`.
 
-The text is made up: words by Zipf's law that come in bursts, as they do in what people write, and Chinese characters
-in words of two. For each kind of query three figures stand side by side, all of one run: the processor time
-of `propose`, that of FTS5's own `ORDER BY rank` over the same table, and their ratio (medians over the queries).
+The text is made up: words by Zipf's law in bursts, as in real text, and Chinese characters in words of two.
+For each kind of query there are three figures of the same run: the CPU time of `propose`, that of FTS5's own
+`ORDER BY rank` over the same table, and their ratio (medians over the queries).
 
-*Exact 10* is the share of FTS5's ten best chunks that `propose` offers among its fifty. *Passages 5* is the share of
-the five best passages: those which the search finds where it ranks the 2,000 best chunks by `ORDER BY rank` and all
-that `propose` offers; beside it, in brackets, the share where it ranks FTS5's fifty best.
+*Exact 10* is the share of FTS5's ten best chunks that `propose` has among its fifty. *Passages 5* is the
+share of the five best passages, where the best are those that the search finds when it ranks the 2,000 best
+chunks by `ORDER BY rank` and everything that `propose` returns; in brackets, the share when it ranks FTS5's
+fifty best.
 """
 
 import argparse
@@ -37,7 +38,7 @@ MOST_OF_PLAIN = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A made-up memory: its tables, the words of each chunk, and the query terms by how many chunks they stand in."""
+    """A made-up memory: its tables, the words of chunks, and query terms by the number of chunks with them."""
 
     tables: SqliteTables
     words: Callable[[int], list[str]]
@@ -45,7 +46,7 @@ class Memory:
 
 
 def bursty_words(random: Any, chunks: int, length: int, vocabulary: int) -> Any:
-    """Numbers of words, one row a chunk: two thirds by Zipf's law, the others one of the forty words before again."""
+    """Return word numbers, one row per chunk: two thirds by Zipf's law, the others repeat one of the previous forty."""
     import numpy as np
 
     shares = 1 / (np.arange(vocabulary) + 3.0) ** 1.05
@@ -60,7 +61,7 @@ def bursty_words(random: Any, chunks: int, length: int, vocabulary: int) -> Any:
 
 
 def make_memory(file: Path, chunks: int, *, chinese: bool) -> Memory:
-    """A memory of so many chunks."""
+    """Return a memory with this many chunks."""
     import numpy as np
 
     random = np.random.default_rng(5)
@@ -97,7 +98,7 @@ def make_memory(file: Path, chunks: int, *, chinese: bool) -> Memory:
         ((row, " ".join(words(row))) for row in range(1, chunks + 1)),
     )
     db.execute("COMMIT")
-    # As the index asks it; the file is locked once and not for each statement.
+    # As in the index: the file is locked once, not for each statement.
     db.execute("BEGIN")
     frequencies = np.zeros(VOCABULARY, dtype=np.int64)
     for row in numbers_of:
@@ -111,7 +112,7 @@ def make_memory(file: Path, chunks: int, *, chinese: bool) -> Memory:
 
 
 def make_queries(memory: Memory, chunks: int, kind: str, count: int) -> Iterator[list[Term]]:
-    """So many queries, each a letter a term: c for a common word, r for a rare one."""
+    """Yield this many queries, one letter per term: c for a common word, r for a rare one."""
     import random
 
     choose = random.Random(kind)
@@ -126,7 +127,7 @@ def make_queries(memory: Memory, chunks: int, kind: str, count: int) -> Iterator
 
 
 def plain_search(memory: Memory, terms: Sequence[Term], limit: int) -> list[int]:
-    """FTS5's best chunks."""
+    """Return FTS5's best chunks."""
     expression = " OR ".join(f'"{" ".join(term.tokens)}"' for term in terms)
     sql = "SELECT rowid FROM chunk_words@ WHERE chunk_words@ MATCH ? ORDER BY rank LIMIT ?"
     return [row for (row,) in memory.tables.run(sql, (expression, limit))]
@@ -135,7 +136,7 @@ def plain_search(memory: Memory, terms: Sequence[Term], limit: int) -> list[int]
 def best_passages(
     memory: Memory, terms: Sequence[Term], proposal: full_text.Proposal, rows: Sequence[int]
 ) -> list[tuple[str, int]]:
-    """Where the five best passages of these chunks stand."""
+    """Return the references of the five best passages of these chunks."""
     runs = []
     for row in rows:
         words = memory.words(row)
@@ -157,7 +158,7 @@ def best_passages(
 
 
 def cost_of(run: Callable[[], object]) -> float:
-    """Milliseconds of processor time, the median of three."""
+    """Return the CPU time in milliseconds, the median of three."""
     times = []
     for _ in range(3):
         started = time.process_time_ns()
@@ -167,12 +168,12 @@ def cost_of(run: Callable[[], object]) -> float:
 
 
 def overlap_share(wanted: Sequence[object], got: Sequence[object]) -> float:
-    """How much of what is wanted was got."""
+    """Return the share of `wanted` that is in `got`."""
     return len(set(wanted) & set(got)) / len(wanted) if wanted else 1.0
 
 
 def measure(memory: Memory, chunks: int, kind: str, count: int, *, quality: bool) -> dict[str, float]:
-    """The figures for one kind of query, medians for costs and means for shares."""
+    """Return the figures for one kind of query: medians of costs, means of shares."""
     rows: dict[str, list[float]] = {}
     for terms in make_queries(memory, chunks, kind, count):
         proposal = full_text.propose(memory.tables, terms, most=MOST)
@@ -206,7 +207,7 @@ KINDS = {
 
 
 def main() -> None:
-    """Print a line for each kind of query; exit 1 where three common words cost too much."""
+    """Print a line for each kind of query; exit with 1 if three common words cost too much."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--chunks", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--queries", type=int, default=15, help="of each kind")

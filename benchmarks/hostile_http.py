@@ -1,4 +1,4 @@
-"""Ways to stop the service over HTTP, without knowing its token unless it is said."""
+"""Attacks on the service over HTTP, without its token unless stated."""
 
 import asyncio
 import itertools
@@ -23,7 +23,7 @@ JSON = "Content-Type: application/json"
 
 
 def gzip_bomb() -> bytes:
-    """Return 0.9 MB that unpack to 900."""
+    """Return 0.9 MB that decompress to 900 MB."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     head = packer.compress(b"") + packer.flush(zlib.Z_FULL_FLUSH)
     return head + 900 * (packer.compress(b"\0" * 1_000_000) + packer.flush(zlib.Z_FULL_FLUSH))
@@ -35,7 +35,7 @@ def post(path: str, *headers: str, length: int) -> bytes:
 
 
 async def send_gzip_bombs(target: AttackTarget) -> None:
-    """Send what unpacks to a thousand times its size, where a token is wanted and where none is."""
+    """Send bodies that decompress to a thousand times their size, with and without authentication required."""
     body = gzip_bomb()
     forms = "Content-Type: application/x-www-form-urlencoded"
 
@@ -51,7 +51,7 @@ async def send_gzip_bombs(target: AttackTarget) -> None:
 
 
 async def send_costly_headers(target: AttackTarget) -> None:
-    """Send heads whose fields take long to parse."""
+    """Send request heads whose fields take long to parse."""
     quotes = 'a/b;a="' + '"' * 7900
     cookies = "; ".join(f"c{number}=1" for number in range(1000))[:8000]
     hops = [f"X-Forwarded-For: {','.join(['127.0.0.1'] * 700)}"] * 50
@@ -71,7 +71,7 @@ async def send_costly_headers(target: AttackTarget) -> None:
 
 
 async def send_half_requests(target: AttackTarget) -> None:
-    """Open 1,100 connections at once and finish no request; again once those have been closed."""
+    """Open 1,100 connections at once without finishing a request; again after those were closed."""
     until = time.monotonic() + target.seconds
     for said in itertools.cycle((HALF_HEAD, HALF_BODY, b"")):
         async with open_clients(target.port, HALF_REQUESTS, said):
@@ -81,7 +81,7 @@ async def send_half_requests(target: AttackTarget) -> None:
 
 
 async def write_slowly(target: AttackTarget) -> None:
-    """Send heads byte by byte, and bodies in chunks of one byte, as fast as they are taken and slowly."""
+    """Send heads byte by byte, and bodies in chunks of one byte, both fast and slowly."""
     until = time.monotonic() + target.seconds
     head = post("/sign-in", "Connection: close", length=60_000)
     chunked = b"POST /sign-in HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -115,7 +115,7 @@ def write_large_note(folder: Path) -> None:
 
 
 async def read_slowly(target: AttackTarget) -> None:
-    """Ask again and again for the page to sign in and, with the token, for a large note; read nothing."""
+    """Request the sign-in page repeatedly and, with the token, a large note; read nothing."""
     pages = b"GET /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 200
     call = b'{"jsonrpc":"2.0","id":1,"method":"memory.get","params":{"path":"large.md"}}'
     note = post("/rpc", JSON, f"Authorization: Bearer {TOKEN}", length=len(call)) + call
@@ -134,7 +134,7 @@ async def read_slowly(target: AttackTarget) -> None:
 
 
 async def do_nothing(target: AttackTarget) -> None:
-    """Do nothing: how the service fares on this machine by itself."""
+    """Do nothing, as a baseline for this machine."""
     await asyncio.sleep(target.seconds)
 
 
@@ -156,7 +156,7 @@ async def _connect(
 async def _repeat(
     target: AttackTarget, clients: int, act: Callable[[int], Awaitable[None]], pause: float = 0.01
 ) -> None:
-    """Have so many clients do the same, each as soon as it is done or was cut off, for a part of the time."""
+    """Have this many clients do the same, each again as soon as it is done or cut off, for part of the time."""
     until = time.monotonic() + target.seconds
 
     async def client(number: int) -> None:
@@ -170,7 +170,7 @@ async def _repeat(
 
 
 def scenarios() -> Iterator[Scenario]:
-    """Return all of them, with doing nothing for comparison."""
+    """Yield all scenarios, including doing nothing as a baseline."""
     yield Scenario("nothing", do_nothing)
     yield Scenario("packed bodies", send_gzip_bombs)
     yield Scenario("costly heads", send_costly_headers)

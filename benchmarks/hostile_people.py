@@ -1,4 +1,4 @@
-"""Ways to stop the service by talking to it."""
+"""Attacks on the service by sending messages."""
 
 import asyncio
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ MESSAGES_EACH = 5
 
 
 async def send_from_strangers(target: AttackTarget) -> None:
-    """Have 1,000 strangers write 5 messages each, all at once, and wait until all are taken in."""
+    """Have 1,000 strangers write 5 messages each, all at once, and wait until all are accepted."""
     people = [target.api.person(10_000 + number, f"Stranger {number}") for number in range(STRANGERS)]
     for number in range(MESSAGES_EACH):
         for person in people:
@@ -20,5 +20,5 @@ async def send_from_strangers(target: AttackTarget) -> None:
 
 
 def scenarios() -> Iterator[Scenario]:
-    """Return all of them."""
+    """Yield all scenarios."""
     yield Scenario("5,000 messages of strangers", send_from_strangers)

@@ -1,4 +1,4 @@
-"""Ways to stop the service by what a model answers: replies that are costly to render, also while they grow."""
+"""Attacks on the service through a model's replies: costly to render, also while they stream."""
 
 import asyncio
 import sys
@@ -12,7 +12,7 @@ from tests.adapters.markdown.shapes import SHAPES
 from tests.fakes.discord_api.server import DiscordApi
 
 READERS = range(100, 120)
-"""Who ask for them, each in a chat of their own."""
+"""Ids of the people who ask for them, each in a chat of their own."""
 LONGEST = 100_000
 """Characters of a reply; models stop far below."""
 REPLIES = tuple(reply for shape in SHAPES.values() if "\ud800" not in (reply := shape(LONGEST)))
@@ -23,7 +23,7 @@ TABLES: dict[str, dict[str, object]] = {
 
 
 async def read_on_telegram(target: AttackTarget) -> None:
-    """Ask for one reply after the other; give each a moment to be rendered and sent."""
+    """Ask for one reply after the other, with time to render and send each."""
     readers = [target.api.person(number, f"Reader {number}") for number in READERS]
     for number in range(len(REPLIES)):
         await readers[number % len(readers)].say(f"Go on, {number}")
@@ -33,7 +33,7 @@ async def read_on_telegram(target: AttackTarget) -> None:
 
 
 def people_on_discord(discord: DiscordApi) -> Tables:
-    """Make the readers, and let them in."""
+    """Create the readers and give them access."""
     readers = [discord.person(f"reader{number}") for number in READERS]
     allow = [f"discord:{reader.id}" for reader in readers]
     return {**TABLES, "access": {"owners": ["telegram:7"], "allow": allow}}
@@ -48,7 +48,7 @@ async def read_on_discord(target: AttackTarget) -> None:
 
 
 def scenarios() -> Iterator[Scenario]:
-    """Return all of them."""
+    """Yield all scenarios."""
     count = len(REPLIES)
     yield Scenario(f"{count} replies on Telegram", read_on_telegram, TABLES, replies=REPLIES)
     yield Scenario(f"{count} replies on Discord", read_on_discord, people=people_on_discord, replies=REPLIES)

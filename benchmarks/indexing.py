@@ -1,10 +1,11 @@
-"""What it costs to index notes, to find that none has changed, and to have vectors made of them.
+"""Cost of indexing notes, of detecting that none has changed, and of embedding them.
 
 `python benchmarks/indexing.py [--notes 10000] [--embedded 200]`
 
-The notes are made up, 4 KB each. Indexing is the real command in a process of its own, user and system time. That
-nothing has changed is measured inside a process, so that its start does not count, against a walk that does no more
-than to `stat` every file; the two by turns. The embedding server runs in another process and answers at once.
+The notes are made up, 4 KB each. Indexing runs as the real command in a process of its own, user and system
+time. Detecting no change is measured inside a process, without its start, and compared with a walk that only
+calls `stat` on every file; the two alternate. The embedding server runs in another process and answers at
+once.
 """
 
 import argparse
@@ -34,7 +35,7 @@ MOST_EMBEDDING_SECONDS = 3.0
 DIMENSIONS = 1536
 BATCH = 100
 TURNS = 5
-# What a process must do at least: a folder at a time, each file's size and times.
+# The minimum work: list each folder, read each file's size and times.
 WALK = """
 import os, sys
 def walk(folder):
@@ -49,13 +50,13 @@ print(sum(found.st_size for found in walk(sys.argv[1])))
 
 
 class Report:
-    """Prints figures and remembers those that are not as promised."""
+    """Prints figures and remembers those beyond their limits."""
 
     def __init__(self) -> None:
         self.failed: list[str] = []
 
     def figure(self, text: str, *, wanted: str = "", kept: bool = True) -> None:
-        """A line; with what is promised of it."""
+        """Print a line with its limit."""
         print(
             f"  {text}" + (f"  (wanted: {wanted})" if wanted else "") + ("" if kept else "  NOT KEPT"),
             flush=True,
@@ -72,7 +73,7 @@ def measure_without_vectors(report: Report, folder: Path, count: int) -> None:
     """Index many notes, then none."""
     workspace = make_workspace(folder / "w")
     write_notes(workspace / "memory", count)
-    time.sleep(0.2)  # the youngest would be read again
+    time.sleep(0.2)  # files younger than that would be read again
     config = write_config(folder / "config.toml", workspace, memory_embedding={"provider": "none"})
     print(f"{count} files of 4 KB without vectors")
     first = run_measured(index_command(config), folder)
@@ -105,7 +106,7 @@ def measure_without_vectors(report: Report, folder: Path, count: int) -> None:
 
 
 def print_inner_costs(workspace: Path) -> None:
-    """Print as JSON what a sync of nothing and a walk cost in this process, by turns: CPU ms, medians."""
+    """Print as JSON the cost of a sync without changes and of a walk in this process, alternating: CPU ms, medians."""
     from memory.index.sqlite import SqliteIndex
     from memory.notes import Notes
     from memory.settings import ChunkSettings
@@ -134,7 +135,7 @@ def print_inner_costs(workspace: Path) -> None:
 
 
 def index_fingerprint() -> str:
-    """What a memory of default settings puts into its index; another one would begin it anew."""
+    """Return the fingerprint of a memory with default settings; with another one the index would be rebuilt."""
     from memory import chunker, tokenizer
     from memory.settings import ChunkSettings
 
@@ -143,14 +144,14 @@ def index_fingerprint() -> str:
 
 
 def measure_cpu(work: Callable[[], object]) -> float:
-    """Processor time in ms."""
+    """Return the CPU time in ms."""
     began = time.process_time()
     work()
     return 1000 * (time.process_time() - began)
 
 
 def measure_with_vectors(report: Report, folder: Path, count: int) -> None:
-    """Index some notes with a server that makes vectors."""
+    """Index some notes with an embedding server."""
     workspace = make_workspace(folder / "v")
     write_notes(workspace / "memory", count, seed=2)
     time.sleep(0.2)
@@ -195,7 +196,7 @@ def index_bytes(workspace: Path) -> int:
 
 
 def main() -> None:
-    """Print every figure; exit 1 where one is not as promised."""
+    """Print every figure; exit with 1 if one exceeds its limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--notes", type=int, default=10_000, help="how many are indexed without vectors")
     parser.add_argument("--embedded", type=int, default=200, help="how many with vectors")

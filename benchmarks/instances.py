@@ -1,10 +1,11 @@
 """Several instances on one memory: `python benchmarks/instances.py [--minutes 10] [--notes 3000] [--seed 1]`.
 
-First two, and then three processes index made-up notes into one empty database: each note is to be indexed once, for at
-most 1.3 times the processor time that one process alone takes. One more time, one of them is killed in the middle.
-Then three instances write, correct and search for so many minutes, while they are killed, cut off from the database and
-paused at random; then every line must be there once, every correction done, and the index equal to one built anew.
-All three want one lease, too: never may two hold it, and it is to be held again 30 s after its holder was killed.
+First two and then three processes index made-up notes into one empty database: each note must be indexed
+once, for at most 1.3 times the CPU time of one process alone. Once more, one of them is killed midway. Then
+three instances write, correct and search for `--minutes`, while they are killed, cut off from the database
+and paused at random; then every line must exist once, every correction be done, and the index equal a rebuilt
+one. All three compete for one lease, too: two must never hold it, and it must be held again 30 s after its
+holder was killed.
 """
 
 import argparse
@@ -34,7 +35,7 @@ MOST_TIMES_ALONE = 1.3
 
 
 def index_process(base: Path, name: str, url: str) -> None:
-    """What one process does, once something comes by stdin: index until nothing is left to do."""
+    """Run one process: after a signal on stdin, index until nothing is left to do."""
     server = Server(url)
     notes = Notes(base / "memory", private=base / name, shared=NoteLocks(server))
     place = PostgresIndex(server, fingerprint=compute_fingerprint(ChunkSettings()))
@@ -55,7 +56,7 @@ def index_process(base: Path, name: str, url: str) -> None:
 
 
 def index_together(base: Path, url: str, count: int, *, kill: bool = False) -> list[tuple[int, float, float]]:
-    """Notes, seconds of processor time and seconds of each that came to its end; the first may be killed on its way."""
+    """Return notes, CPU seconds and seconds of each process that finished; the first may be killed midway."""
     processes = [
         subprocess.Popen(
             [sys.executable, __file__, "--index", str(base), f"instance-{number}", url],
@@ -87,13 +88,13 @@ def index_together(base: Path, url: str, count: int, *, kill: bool = False) -> l
 
 
 def measure_indexing(postgres: PostgresServer, notes: int) -> bool:
-    """Print what it takes; tell whether that is what is wanted."""
+    """Print the cost; return whether it is within the limit."""
     well = True
     alone = 0.0
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder)
         write_notes(base / "memory", notes)
-        # Made long ago: a note that has just changed is looked at twice, by whomever.
+        # Make the files look old: a note that has just changed is read twice by any process.
         subprocess.run(["find", base / "memory", "-exec", "touch", "-d", "-1 hour", "{}", "+"], check=True)
         for count in (1, 2, 3):
             with postgres.database() as url:
@@ -120,7 +121,7 @@ def measure_indexing(postgres: PostgresServer, notes: int) -> bool:
 
 
 def index_contents(folder: Path, private: Path, url: str) -> dict[str, object]:
-    """What the index holds, once it is up to date."""
+    """Return the index's content once it is up to date."""
     server = Server(url)
     place = PostgresIndex(server, fingerprint=compute_fingerprint(ChunkSettings()))
     sync_index(Notes(folder, private=private), place, ChunkSettings())
@@ -131,7 +132,7 @@ def index_contents(folder: Path, private: Path, url: str) -> dict[str, object]:
 
 
 def measure_writing(postgres: PostgresServer, minutes: float, seed: int) -> bool:
-    """Let them write, and print what became of it; tell whether nothing is wrong."""
+    """Let them write, and print the result; return whether nothing is wrong."""
     with ExitStack() as stack:
         base = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         url, fresh = stack.enter_context(postgres.database()), stack.enter_context(postgres.database())
@@ -146,7 +147,7 @@ def measure_writing(postgres: PostgresServer, minutes: float, seed: int) -> bool
 
 
 def main() -> None:
-    """Measure both; exit 1 where something is not as it should be."""
+    """Measure both; exit with 1 on any violation."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--minutes", type=float, default=10, help="how long the instances write")
     parser.add_argument("--notes", type=int, default=3_000, help="how many notes are indexed together")

@@ -1,9 +1,9 @@
-"""What our clients of language models cost beside raw httpx: `python benchmarks/model_clients.py [--quick]`.
+"""Cost of our model clients compared with raw httpx: `python benchmarks/model_clients.py [--quick]`.
 
-Servers in a process of their own answer at once, each piece of text an event of its own. The same call is made by our
-client; with httpx alone, whose lines are decoded as JSON, as anybody has to do who wants the answer; and with httpx
-alone, whose bytes are read and forgotten. They run by turns, over a connection that is kept. Then what `FallbackModel`
-adds, and what passes from a first token's arrival to whoever asked. All is processor time, user and system.
+Servers in a process of their own answer at once, one event per piece of text. The same call is made by our
+client; with httpx alone, decoding its lines as JSON, as any client must; and with httpx alone, discarding the
+bytes. They alternate, over a kept connection. Then what `FallbackModel` adds, and the time from a first
+token's arrival to the caller. All figures are CPU time, user and system.
 """
 
 import argparse
@@ -57,19 +57,19 @@ MOST_TIMES = 1.6
 MOST_ADDED_MS = 0.3
 MOST_FIRST_TOKEN_MS = 2.0
 TURNS = {10: 80, 100: 40, 400: 20}
-"""How often an answer of so many events is asked for."""
+"""Number of requests for an answer with this many events."""
 APART = 50
-"""Events of the answer that comes as a model writes it, each after a pause, and not at once."""
+"""Number of events of the answer that comes as a model writes it, each after a pause, and not at once."""
 PAUSE = 0.002
 SILENCE = 0.03
 """Seconds before and after a first token."""
 STAMP = "12345.678901"
-"""Where the server writes, on the clock that all processes share, when it sent the first token."""
+"""Placeholder where the server writes when it sent the first token, on the clock that all processes share."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A protocol, by our client's parts."""
+    """A protocol, with our client's parts."""
 
     model: str
     dialect: Callable[[ModelOptions], ChatDialect]
@@ -91,7 +91,7 @@ PROVIDERS = (
 
 
 def servers() -> dict[str, "ModelServer"]:
-    """For each provider one server by the length of its answer, and one for the first token."""
+    """Return servers by provider and answer length, and one for the first token."""
     from tests.fakes.anthropic_server import AnthropicServer
     from tests.fakes.gemini_server import GeminiServer
     from tests.fakes.model_server import ModelAnswer
@@ -114,7 +114,7 @@ def servers() -> dict[str, "ModelServer"]:
 
 
 def _late(server: "ModelServer") -> "Reply":
-    """The head at once, then silence; the first token with the moment of its sending; silence; the rest."""
+    """Send the head at once; after a silence the first token with its time; after another silence the rest."""
     from aiohttp import web
 
     from tests.fakes.model_server import ModelAnswer
@@ -136,7 +136,7 @@ def _late(server: "ModelServer") -> "Reply":
 
 
 def a_request() -> ModelRequest:
-    """A conversation as the bot has it: instructions, six tools, twenty exchanges, a tool used on the way."""
+    """Return a typical conversation: instructions, six tools, twenty exchanges, a tool call."""
     words = "The quick brown fox jumps over the lazy dog, and nobody minds. "
     said: list[UserMessage | AssistantMessage | ToolResult] = []
     for _ in range(20):
@@ -160,13 +160,13 @@ def a_request() -> ModelRequest:
 
 
 class Report:
-    """Prints figures and remembers those that are not as promised."""
+    """Prints figures and remembers those beyond their limits."""
 
     def __init__(self) -> None:
         self.failed: list[str] = []
 
     def figure(self, text: str, value: float, *, most: float | None = None) -> None:
-        """A line that ends in a value, and the most that it may be."""
+        """Print a line that ends in a value, and its limit."""
         kept = most is None or value <= most
         wanted = f"  (wanted: <= {most:g})" if most is not None else ""
         print(f"  {text}{value:9.2f}{wanted}{'' if kept else '  NOT KEPT'}", flush=True)
@@ -178,11 +178,11 @@ Work = Callable[[], Awaitable[None]]
 
 
 async def by_turns(works: Sequence[Work], turns: int) -> list[list[float]]:
-    """CPU ms of each piece of work in each turn, after one for warming up."""
+    """Return the CPU ms of each piece of work in each turn, after one warm-up."""
     spent: list[list[float]] = [[] for _ in works]
     for turn in range(turns + 1):
         order = list(zip(works, spent, strict=True))
-        for work, found in order if turn % 2 else reversed(order):  # who comes after whom may matter
+        for work, found in order if turn % 2 else reversed(order):  # the order may matter
             began = time.process_time()
             await work()
             if turn:
@@ -204,7 +204,7 @@ def options_of(provider: Provider, base_url: str) -> ModelOptions:
 
 
 async def clients(report: Report, addresses: Mapping[str, str], *, quick: bool) -> None:
-    """Every provider, every length."""
+    """Measure every provider and every length."""
     print("CPU ms a call, medians; times: ours / lines decoded as JSON")
     print(f"  {'':24}{'bytes':>9}{'lines':>9}{'ours':>9}{'/ bytes':>9}{'times':>9}")
     for provider in PROVIDERS:
@@ -218,7 +218,7 @@ async def clients(report: Report, addresses: Mapping[str, str], *, quick: bool) 
 
 
 async def one_client(report: Report, name: str, provider: Provider, base_url: str, turns: int) -> None:
-    """Ours and httpx by turns; each has a connection of its own, made in the same way."""
+    """Alternate ours and httpx; each has a connection of its own, made in the same way."""
     options = options_of(provider, base_url)
     dialect, request = provider.dialect(options), a_request()
     fields = dialect.body(request)
@@ -247,7 +247,7 @@ async def one_client(report: Report, name: str, provider: Provider, base_url: st
     spent = await by_turns((read_bytes, read_lines, read_with_ours), turns)
     await asyncio.gather(ours.close(), theirs.close())
     text = f"{name:24}" + "".join(f"{statistics.median(found):9.2f}" for found in spent)
-    # Turn by turn: a machine that others use as well is not as quick in each.
+    # Compare turn by turn, since the speed of a shared machine varies.
     to_bytes, to_lines = (
         statistics.median(own / other for own, other in zip(spent[2], others, strict=True))
         for others in spent[:2]
@@ -276,7 +276,7 @@ def chain_of(*models: LanguageModel) -> Routing:
 
 
 async def fallback(report: Report, addresses: Mapping[str, str], *, quick: bool) -> None:
-    """The same model alone and in a chain, by turns; how they fare is kept in a state.db."""
+    """Compare the same model alone and in a chain, alternating; its health is stored in a state.db."""
     print("FallbackModel with HealthBook and state.db: CPU ms that it adds to a call, medians")
     request = a_request()
     provider = PROVIDERS[0]
@@ -303,7 +303,7 @@ async def fallback(report: Report, addresses: Mapping[str, str], *, quick: bool)
 
 
 async def books(report: Report, state: State, request: ModelRequest, turns: int) -> None:
-    """What is left out above, since many calls share it."""
+    """Measure what was left out above because many calls share it."""
     book = Breakers(state)
     model = FallbackModel(chain_of(Instant()), health=book)
 
@@ -329,7 +329,7 @@ async def added_ms(model: LanguageModel, chain: LanguageModel, request: ModelReq
 
 
 class Wakings(selectors.DefaultSelector):
-    """Remembers what the process had used when it woke from its latest wait for something to arrive."""
+    """A selector that records the process's CPU time at its latest wake-up."""
 
     woke_at = 0.0
 
@@ -341,7 +341,7 @@ class Wakings(selectors.DefaultSelector):
 
 
 async def first_token(report: Report, addresses: Mapping[str, str], wakings: Wakings, *, quick: bool) -> None:
-    """From a first token's arrival in the process to whoever reads `FallbackModel.stream`."""
+    """Measure from a first token's arrival in the process to the reader of `FallbackModel.stream`."""
     print(
         "From the arrival of the first token to whoever asked, CPU ms: median, then the longest of all calls"
     )
@@ -362,14 +362,14 @@ async def first_token(report: Report, addresses: Mapping[str, str], wakings: Wak
                 spent.append(1000 * used)
                 late.append(1000 * (now - float(first.text)))
         await connection.close()
-        # Else the token lay in some buffer until more came, and the process had woken for that.
+        # Otherwise the token was buffered until more came, and the process woke for that.
         assert statistics.median(late) < 1000 * SILENCE / 2, late
         text = f"{provider.kind:12}({statistics.median(late):.2f} ms on the clock after it was sent)"
         report.figure(f"{text:51}{statistics.median(spent):9.2f}", max(spent), most=MOST_FIRST_TOKEN_MS)
 
 
 async def measure(wakings: Wakings, *, quick: bool) -> list[str]:
-    """All, with servers of their own; what is not as promised."""
+    """Measure everything, with separate servers; return the violations."""
     report = Report()
     with model_servers(servers) as addresses:
         await clients(report, addresses, quick=quick)
@@ -379,7 +379,7 @@ async def measure(wakings: Wakings, *, quick: bool) -> list[str]:
 
 
 def main() -> None:
-    """Print every figure; exit 1 where one is not as promised."""
+    """Print every figure; exit with 1 if one exceeds its limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="fewer turns, rougher figures")
     arguments = parser.parse_args()

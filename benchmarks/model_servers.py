@@ -1,4 +1,4 @@
-"""The tests' servers for language models, in a process of their own, so that their work does not count as ours."""
+"""The tests' model servers in a process of their own, so that their CPU time is not counted as ours."""
 
 import asyncio
 import logging
@@ -20,9 +20,9 @@ KEY = "benchmark-key-123456"
 
 @contextmanager
 def model_servers(make: Callable[[], Mapping[str, "ModelServer"]]) -> Iterator[Mapping[str, str]]:
-    """Have the servers run that `make` gives, a function of a module; give their addresses by the same names."""
+    """Run the servers that `make`, a module-level function, returns; yield their URLs by the same names."""
     for name in [name for name in os.environ if name.upper().endswith("_PROXY")]:
-        del os.environ[name]  # else whoever stands in between is measured
+        del os.environ[name]  # otherwise a proxy would be measured
     spawn = multiprocessing.get_context("spawn")
     here, there = spawn.Pipe()
     process = spawn.Process(target=_serve, args=(there, make), daemon=True)
@@ -37,7 +37,7 @@ def model_servers(make: Callable[[], Mapping[str, "ModelServer"]]) -> Iterator[M
 
 
 def _serve(connection: Connection, make: Callable[[], Mapping[str, "ModelServer"]]) -> None:
-    logging.disable()  # it would tell of every client that has left
+    logging.disable()  # it would log every client that disconnects
     sys.path.insert(0, str(ROOT))
 
     async def serve() -> None:

@@ -1,4 +1,4 @@
-"""The service with the tests' platform for a channel: what the benchmarks of conversations start, and kill.
+"""The service with the tests' platform as its channel: what the conversation benchmarks start and kill.
 
 `python benchmarks/platform_bot.py CONFIG SOCKET [CLOCK]`; CLOCK is JSON, see `FastClock`.
 """
@@ -27,18 +27,18 @@ from tests.fakes.platform_adapter import PlatformAdapter
 
 @dataclass(frozen=True, slots=True)
 class FastClock:
-    """A clock that runs faster than others, and is put back and forward now and then; the same in every process."""
+    """A clock that runs fast and is repeatedly set back and forward; the same in every process."""
 
     began: float
-    """When it showed `start`; `time.time()`."""
+    """`time.time()` at which it showed `start`."""
     start: str
     """ISO 8601 with its offset."""
     rate: float
-    """Seconds of its own in a second."""
+    """Its seconds per real second."""
     back: float
-    """Seconds by which it is put back, for every second `period`."""
+    """Seconds by which it is set back, in every second `period`."""
     period: float
-    """Seconds of others."""
+    """Real seconds."""
 
     def now(self) -> datetime:
         passed = time.time() - self.began
@@ -50,7 +50,7 @@ class FastClock:
 
 
 def replace_clock(settings: Settings, clock: FastClock) -> Settings:
-    """The same settings on another clock."""
+    """Return the settings with another clock."""
     zone = settings.zone
 
     class OnAnotherClock(Settings):

@@ -1,8 +1,8 @@
-"""Searching an index on PostgreSQL beside one in a file: `python benchmarks/postgres.py [--chunks N] [--only NAME]`.
+"""Search in a PostgreSQL index compared with a file: `python benchmarks/postgres.py [--chunks N] [--only NAME]`.
 
-Made-up notes (words by Zipf's law that come in bursts, vectors that lie in topics) go into both, in the same batches;
-then so many processes ask both for the same questions, one after the other, each for itself. p50 and p95 are of
-`Index.candidates`, by the clock on the wall. Recall is that of the ten most alike texts, against comparing all.
+Made-up notes (words by Zipf's law in bursts, vectors clustered by topic) go into both, in the same batches;
+then several processes ask both the same questions, each sequentially. p50 and p95 are wall times of
+`Index.candidates`. Recall is that of the ten most similar texts, compared with an exhaustive search.
 """
 
 import os
@@ -58,7 +58,7 @@ def chunk_digest(chunk: int) -> bytes:
 
 
 def make_notes(words: Numbers, first: int) -> Iterator[IndexedNote]:
-    """The notes of chunks with these words; `first` is the number of the first chunk."""
+    """Yield the notes for chunks with these words; `first` is the number of the first chunk."""
     size = PASSAGES_A_CHUNK * CHUNKS_A_NOTE
     for start in range(0, len(words), CHUNKS_A_NOTE):
         rows = words[start : start + CHUNKS_A_NOTE]
@@ -79,7 +79,7 @@ def make_notes(words: Numbers, first: int) -> Iterator[IndexedNote]:
 
 
 class SyntheticChunks:
-    """Words and vectors of so many chunks, and questions."""
+    """Words and vectors of this many chunks, and questions."""
 
     def __init__(self, chunks: int, questions: int) -> None:
         random = np.random.default_rng(5)
@@ -94,14 +94,14 @@ class SyntheticChunks:
             [clusters.draw(min(5_000, chunks - at)) for at in range(0, chunks, 5_000)]
         )
         self.asked = clusters.draw(questions)
-        # As people ask: three words of some passage, and one that stands everywhere.
+        # Realistic questions: three words of a passage, and one that is everywhere.
         rows = random.integers(0, chunks, questions)
         picked = [random.choice(np.unique(self.words[row]), 3, replace=False).tolist() for row in rows]
         self.terms = [[f"w{n}" for n in (*some, int(random.integers(5, 60)))] for some in picked]
 
 
 def fill(index: Index, made: SyntheticChunks) -> tuple[float, float]:
-    """Seconds for the notes, and for their vectors."""
+    """Return the seconds for the notes, and for their vectors."""
     began = time.monotonic()
     size = CHUNKS_A_NOTE * NOTES_A_BATCH
     for at in range(0, len(made.words), size):
@@ -114,7 +114,7 @@ def fill(index: Index, made: SyntheticChunks) -> tuple[float, float]:
 
 
 def open_index(stack: ExitStack, place: str) -> Index:
-    """The index as a service has it."""
+    """Open the index as a service does."""
     if place.startswith("postgresql:"):
         server = stack.enter_context(closing(Server(place)))
         nearest = open_server_nearest(lasting=True)
@@ -130,7 +130,7 @@ def time_queries(place: str, file: Path, seed: int) -> None:
         index = open_index(stack, place)
         vectors, terms = questions["vectors"], questions["terms"].tolist()
         order = np.random.default_rng(seed).permutation(len(vectors)).tolist()
-        for number in [order[-1], *order]:  # the first one reads what is kept in memory
+        for number in [order[-1], *order]:  # the first one fills the caches
             likeness = VectorQuery(MODEL, vectors[number].tobytes(), MOST, 0.3)
             began = time.perf_counter()
             found = index.candidates([Term((word,)) for word in terms[number]], most=MOST, likeness=likeness)
@@ -139,7 +139,7 @@ def time_queries(place: str, file: Path, seed: int) -> None:
 
 
 def measure_times(place: str, file: Path, clients: int) -> tuple[list[float], float]:
-    """Milliseconds of all questions but each client's first; and the longest first one."""
+    """Return the milliseconds of all questions but each client's first, and the longest first one."""
     command = [sys.executable, __file__, "--ask", place, "--questions", str(file)]
     running = [
         subprocess.Popen([*command, "--seed", str(seed)], cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE)
@@ -151,7 +151,7 @@ def measure_times(place: str, file: Path, clients: int) -> tuple[list[float], fl
 
 
 def measure_recall(place: str, made: SyntheticChunks, questions: int) -> float:
-    """The share of the ten most alike that a service's way finds."""
+    """Return the share of the ten most similar texts that the service's search finds."""
     rows = {chunk_digest(row): row for row in range(len(made.vectors))}
     found = 0
     with ExitStack() as stack:
@@ -163,7 +163,7 @@ def measure_recall(place: str, made: SyntheticChunks, questions: int) -> float:
 
 
 def find_most_similar(index: Any, asked: bytes) -> list[bytes]:
-    """Digests of the ten most alike texts."""
+    """Return the digests of the ten most similar texts."""
     if isinstance(index, PostgresIndex):
         with index._open_read() as moment:
             texts = index._nearest.search(moment.db, 1, asked, most=MOST, state=moment.version)
@@ -177,7 +177,7 @@ def find_most_similar(index: Any, asked: bytes) -> list[bytes]:
 
 
 def main() -> None:
-    """Print every figure; exit 1 where one is not as promised."""
+    """Print every figure; exit with 1 if one exceeds its limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--chunks", type=int, default=200_000)
     parser.add_argument("--clients", type=int, default=3)

@@ -1,4 +1,4 @@
-"""What a running process holds, from outside: memory, open files by kind, threads, children. Linux alone tells."""
+"""Resources of a running process, seen from outside: memory, open files by kind, threads, children. Linux only."""
 
 import re
 from collections import Counter
@@ -8,25 +8,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 CLOSE_WAIT = "08"
-"""A socket that the other side has closed, and ours has not."""
+"""State of a socket that the other side has closed, and ours has not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """At one moment."""
+    """Resources at one moment."""
 
     rss: float
     """MB."""
     pss: float
-    """MB: what is shared with others by its share."""
+    """MB, with shared memory divided among its users."""
     threads: int
     children: int
     files: Counter[str] = field(default_factory=Counter)
-    """Open file descriptors: `pipe`, `[eventpoll]`, or a file's name without its numbers; no sockets."""
+    """Open file descriptors: `pipe`, `[eventpoll]`, or a file name without its digits; no sockets."""
     peers: Counter[str] = field(default_factory=Counter)
-    """Sockets, by whom they lead to; `other` those that listen, wait within, or lead to somebody else."""
+    """Sockets by peer; `other` for listening, internal and unknown ones."""
     forsaken: int = 0
-    """Sockets whose other side is gone."""
+    """Sockets that the other side has closed."""
 
     @property
     def sockets(self) -> int:
@@ -38,7 +38,7 @@ class Held:
 
 
 def held_by(pid: int, ports: Mapping[int, str]) -> Held:
-    """Look at a process; `ports` tells who is where."""
+    """Return a process's resources; `ports` maps peers' ports to names."""
     place = Path(f"/proc/{pid}")
     memory = _fields(place / "smaps_rollup")
     status = _fields(place / "status")
@@ -68,7 +68,7 @@ def held_by(pid: int, ports: Mapping[int, str]) -> Held:
 
 
 def _fields(file: Path) -> dict[str, int]:
-    """The numbers of a file such as /proc/1/status, memory in KB of 1000 bytes."""
+    """Return the numbers in a file such as /proc/1/status, memory in KB of 1000 bytes."""
     found = {}
     for line in file.read_text().splitlines():
         if match := re.match(r"(\w+):\s+(\d+)( kB)?$", line):
@@ -84,12 +84,12 @@ def _targets(place: Path) -> Iterator[str]:
 
 def _children(place: Path) -> Iterator[str]:
     for task in (place / "task").iterdir():
-        with suppress(OSError):  # a thread that has ended, or a kernel that does not tell
+        with suppress(OSError):  # the thread has ended, or the kernel does not report it
             yield from (task / "children").read_text().split()
 
 
 def _connections(place: Path) -> Iterator[tuple[str, tuple[int, str]]]:
-    """Every connection by its inode: the other side's port, and the state."""
+    """Yield every connection by its inode: the peer's port, and the state."""
     for name in ("tcp", "tcp6"):
         with suppress(FileNotFoundError):
             for line in (place / "net" / name).read_text().splitlines()[1:]:

@@ -1,8 +1,8 @@
-"""How many of the lines that answer a question a search brings back: `python benchmarks/retrieval.py FOLDER`.
+"""Share of the answering lines that a search returns: `python benchmarks/retrieval.py FOLDER`.
 
 FOLDER holds `evaluate.py` and data sets (a folder each: `questions.jsonl`, `corpus/CONVERSATION/*.md`). Every
-question goes through `commonplace memory search --batch`, and evaluate.py scores what comes back. With `--model FILE`,
-an embedding model in GGUF, by meaning as well as by words; with `--postgres`, by an index on PostgreSQL.
+question goes through `commonplace memory search --batch`, and evaluate.py scores the results. With `--model
+FILE`, an embedding model in GGUF, semantic search is used too; with `--postgres`, an index on PostgreSQL.
 """
 
 import argparse
@@ -28,7 +28,7 @@ COLUMNS = (BUDGET, "recall@2000c", "recall@10", "mrr")
 
 
 def command_environment(model: Path | None) -> dict[str, str]:
-    """That of the command: with this model, or without any."""
+    """Return the command's environment: with this model, or without any."""
     prefix = "COMMONPLACE_MEMORY__EMBEDDING__"
     if model is None:
         return ENVIRONMENT | {f"{prefix}PROVIDER": "none"}
@@ -38,7 +38,7 @@ def command_environment(model: Path | None) -> dict[str, str]:
 def run_queries(
     workspace: Path, queries: list[str], model: Path | None, url: str = ""
 ) -> list[list[dict[str, Any]]]:
-    """The results of each query, in order, from the command line; `url` is where the index is."""
+    """Return the results of each query, in order, from the command line; `url` is that of the index."""
     one_a_line = "".join(" ".join(query.split()) + "\n" for query in queries)
     command = [
         *COMMAND,
@@ -70,7 +70,7 @@ def run_queries(
 
 
 def layouts(data: Path) -> Iterator[tuple[str, dict[Path, set[str] | None]]]:
-    """How the notes may lie: each conversation alone, or all in one memory, in folders or side by side.
+    """Yield the layouts of the notes: each conversation alone, or all in one memory, in folders or side by side.
 
     A layout is its name and, for each memory folder, the conversations that are asked there (None: all).
     """
@@ -85,7 +85,7 @@ def layouts(data: Path) -> Iterator[tuple[str, dict[Path, set[str] | None]]]:
 def score(
     evaluate: Path, data: Path, results: dict[str, tuple[str, list[dict[str, Any]]]]
 ) -> dict[str, float]:
-    """What evaluate.py says of `{question id: (conversation, results)}`: its row over all questions."""
+    """Return evaluate.py's row over all questions for `{question id: (conversation, results)}`."""
     with tempfile.TemporaryDirectory() as folder:
         answers, report = Path(folder, "results.jsonl"), Path(folder, "report.json")
         with answers.open("w", encoding="utf-8") as file:
@@ -113,7 +113,7 @@ def score(
 def measure(
     folder: Path, *, only: str = "", model: Path | None = None, server: PostgresServer | None = None
 ) -> dict[str, dict[str, float]]:
-    """`{"data set, layout": figures}`; `seconds` is the wall time of all searches, indexing included."""
+    """Return `{"data set, layout": figures}`; `seconds` is the wall time of all searches, indexing included."""
     rows = {}
     for data in sorted(path.parent for path in folder.glob(f"{only or '*'}/questions.jsonl")):
         asked = defaultdict(list)

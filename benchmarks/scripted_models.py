@@ -1,8 +1,8 @@
-"""Models that do what the messages say: a script by which the tests' servers answer, each in its own protocol.
+"""Models that do what the messages say: a script for the tests' servers, each in its own protocol.
 
-A message such as `T00012 write` has a fact noted that bears its token, `T00013 three` takes three steps, and so on.
-What is asked for is read from the request alone, so that a turn that goes on after a crash is answered as it would
-have been.
+A message such as `T00012 write` causes a fact with its token to be noted, `T00013 three` takes three steps,
+and so on. The next step is derived from the request alone, so a turn that continues after a crash gets the
+same answers.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ MODELS = {
 """By protocol, which is also the provider's name in the settings."""
 
 WISH = re.compile(r"^(T\d{5}) (say|slow|long|write|both|edit|remind|three)(?: (\S+))?", re.MULTILINE)
-"""What begins a line: where a summary quotes it, it is done already."""
+"""Only at the beginning of a line: where a summary quotes a wish, it is already done."""
 PIECES = 6
 PIECE_SECONDS = 0.03
 AGAIN_SECONDS = 0.2
@@ -44,7 +44,7 @@ Wish = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One entry of a conversation, whatever the protocol."""
+    """One entry of a conversation, in any protocol."""
 
     role: Literal["user", "assistant", "result"]
     text: str
@@ -57,11 +57,11 @@ class ServerLog:
 
     requests: int = 0
     refused: list[str] = field(default_factory=list)
-    """What the strictest of each protocol's servers would not take, with the protocol."""
+    """What the strictest server of each protocol would reject, with the protocol."""
     failed: dict[str, int] = field(default_factory=dict)
-    """What tools gave back as errors, how often."""
+    """Errors returned by tools, with their number."""
     given_up: list[str] = field(default_factory=list)
-    """Calls that failed again and again."""
+    """Calls that failed repeatedly."""
     notes_asked: int = 0
     """Requests without tools: flushes and summaries."""
     latest: Mapping[str, Any] = field(default_factory=dict)
@@ -69,17 +69,17 @@ class ServerLog:
 
 
 def parcel_fact(name: str) -> str:
-    """The fact that a message has noted."""
+    """Return the fact that a message notes."""
     return f"Parcel {name} is on the shelf."
 
 
 def item_line(number: int, state: str) -> str:
-    """A line of items.md, without its mark."""
+    """Return a line of items.md without its list mark."""
     return f"Item {number:03} is {state}."
 
 
 def plan_steps(token: str, kind: str, argument: str) -> list[tuple[Call, ...]]:
-    """The calls that a message wants, step by step."""
+    """Return the calls that a message wants, step by step."""
     match kind:
         case "write":
             return [(_write(token),)]
@@ -101,7 +101,7 @@ def _write(name: str, target: str = "daily") -> Call:
 
 
 def scripted_servers() -> dict[str, "ModelServer"]:
-    """A server of each protocol, by its name."""
+    """Return a server of each protocol, by its name."""
     from tests.fakes.anthropic_server import AnthropicServer
     from tests.fakes.gemini_server import GeminiServer
     from tests.fakes.openai_server import OpenAIServer
@@ -118,7 +118,7 @@ def scripted_servers() -> dict[str, "ModelServer"]:
 
 
 def read_server_log(base_url: str) -> ServerLog:
-    """Ask the OpenAI-like of the servers."""
+    """Get the log from the OpenAI-compatible server."""
     import httpx
 
     answer = httpx.post(f"{base_url}/chat/completions", json={"told": True}, timeout=30)
@@ -126,7 +126,7 @@ def read_server_log(base_url: str) -> ServerLog:
 
 
 def wishes_in(text: str) -> list[Wish]:
-    """What a message wants done."""
+    """Return what a message wants done."""
     return WISH.findall(text)
 
 
@@ -138,9 +138,9 @@ def scripted_reply(
     wishes: Callable[[str], Sequence[Wish]] = wishes_in,
     nothing: float = 0.3,
 ) -> "Reply":
-    """The reply of a server of this kind; `wishes` reads what a message wants.
+    """Return the reply of a server of this kind; `wishes` parses what a message wants.
 
-    `nothing`: of the conversations that are noted, so many have nothing in them that matters.
+    `nothing`: share of flushed conversations that contain nothing worth noting.
     """
     from aiohttp import web
 
@@ -167,7 +167,7 @@ def scripted_reply(
 
 
 def _notes(number: int, chance: random.Random, nothing: float) -> "ModelAnswer":
-    """A flush or a summary; what a flush keeps can be told from every other."""
+    """Return a flush or a summary; what a flush keeps is distinguishable from every other."""
     from tests.fakes.model_server import ModelAnswer
 
     text = "NOTHING" if chance.random() < nothing else f"- Kept under F{number:05} for later."
@@ -177,7 +177,7 @@ def _notes(number: int, chance: random.Random, nothing: float) -> "ModelAnswer":
 async def _next_step(
     heard: Sequence[HistoryEntry], told: ServerLog, wishes_in: Callable[[str], Sequence[Wish]]
 ) -> "ModelAnswer":
-    """The first step of what was asked for since the latest answer that is not done yet, or the answer."""
+    """Return the first undone step since the latest answer, or the answer."""
     from tests.fakes.model_server import ModelAnswer
 
     ends = (
@@ -209,7 +209,7 @@ async def _next_step(
 
 
 def _finished_calls(turn: Sequence[HistoryEntry], told: ServerLog) -> tuple[set[str], dict[str, int]]:
-    """The calls that are done, and how often the others failed."""
+    """Return the calls that are done, and how often the others failed."""
     done: set[str] = set()
     failures: dict[str, int] = {}
     waiting: list[Call] = []
@@ -233,7 +233,7 @@ def _call_identity(call: Call) -> str:
     return f"{call[0]} {json.dumps(call[1], sort_keys=True)}"
 
 
-# -- conversations as the protocols write them ---------------------------------------------------------------
+# -- conversations in each protocol --------------------------------------------------------------------------
 
 
 def _openai(body: Mapping[str, Any]) -> Iterator[HistoryEntry]:
@@ -250,7 +250,7 @@ def _openai(body: Mapping[str, Any]) -> Iterator[HistoryEntry]:
 
 
 def _visible_text(content: Any) -> str:
-    """What a message says, without the pictures in it."""
+    """Return a message's text without its images."""
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content if part["type"] == "text")

@@ -1,12 +1,12 @@
-"""What the service costs until it is up with Telegram and Discord, and what it costs while nobody says anything.
+"""Cost of the service's start with Telegram and Discord, and of its idle time.
 
 `python benchmarks/service.py [--rounds 5] [--seconds 60] [--only start|idle]`
 
-The service is a process of its own, as people run it, beside the tests' servers that behave like the Bot API and like
-Discord, REST and gateway. It is started in a new workspace and once more in the same, until `GET /healthz`
-says that all is well; by turns with that, a bare interpreter imports the libraries: aiohttp, pydantic_settings,
-telegram.ext and discord, or those of them that the channels need, and nothing else. Then it is left alone with some
-notes, a watcher that looks at them, a long poll and a heartbeat; and the same with one channel alone.
+The service is a process of its own, as people run it, with the tests' servers for the Bot API and Discord
+(REST and gateway). It is started in a new workspace and again in the same one, until `GET /healthz` reports
+that all is well; alternating with that, a bare interpreter imports only the libraries that the channels need:
+aiohttp, pydantic_settings, telegram.ext and discord. Then it is left alone with some notes, a file watcher, a
+long poll and a heartbeat; and the same with one channel alone.
 """
 
 import argparse
@@ -34,17 +34,17 @@ MOST_TIMES_IMPORTS = 2.0
 MOST_MEGABYTES = 110.0
 MOST_PERCENT = 0.3
 SETTLE_SECONDS = 10.0
-"""After the start, until the service counts as idle: menus are set, notes are indexed."""
+"""Seconds after the start until the service counts as idle: menus are set, notes are indexed."""
 ASK_SECONDS = 0.05
 NOTES = 200
 BOTH = ("telegram", "discord")
 LIBRARIES = {"telegram": "telegram.ext", "discord": "discord"}
 NOBODY = "https://127.0.0.1:9/v1"
-"""A model's address, encrypted as they are; idle, nobody asks it."""
+"""A model's URL, encrypted as real ones are; an idle service does not use it."""
 
 
 def import_statement(channels: Sequence[str]) -> str:
-    """What a start is compared with: the statement that a new interpreter runs, and nothing else."""
+    """Return the baseline of a start: the import statement that a new interpreter runs."""
     return f"import {', '.join(['aiohttp', 'pydantic_settings', *(LIBRARIES[each] for each in channels)])}"
 
 
@@ -59,7 +59,7 @@ class Platforms:
     async def service(
         self, workspace: Path, channels: Sequence[str]
     ) -> AsyncIterator[tuple[BotProcess, str]]:
-        """The service on these channels, just begun; and where its health is told."""
+        """Start the service on these channels; yield it with the URL of its health check."""
         tables: dict[str, dict[str, object]] = {}
         if "telegram" in channels:
             tables["telegram"] = {"token": self.telegram.token, "api_base": self.telegram.url}
@@ -82,16 +82,16 @@ class Platforms:
 
 @asynccontextmanager
 async def open_platforms() -> AsyncIterator[Platforms]:
-    """Platforms on which nobody says anything."""
+    """Open platforms on which nobody says anything."""
     async with BotApi() as telegram, DiscordApi() as discord:
         discord.guild("Home", discord.person("anna")).text("general")
         yield Platforms(telegram, discord)
 
 
 async def wait_until_up(bot: BotProcess, address: str, channels: Sequence[str]) -> float:
-    """Wait until all is well; give the processor time that the service has taken until then.
+    """Wait until all is well; return the CPU time that the service has used.
 
-    While it opens its parts its port is open already: it answers the first question once it can.
+    Its port opens before its parts do, and it answers the first request once it can.
     """
     async with asyncio.timeout(60), httpx.AsyncClient(trust_env=False, timeout=60) as client:
         while True:
@@ -112,7 +112,7 @@ async def wait_until_up(bot: BotProcess, address: str, channels: Sequence[str]) 
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """What several starts came to."""
+    """Results of several starts."""
 
     spent: list[float] = field(default_factory=list)
     walls: list[float] = field(default_factory=list)
@@ -120,7 +120,7 @@ class Starts:
 
 
 async def measure_start(report: Report, platforms: Platforms, folder: Path, rounds: int) -> None:
-    """Starts and imports by turns: the first of all, in a new workspace, and the next one in the same."""
+    """Alternate starts and imports: the first start in a new workspace, the next one in the same."""
     for channels in (BOTH, ("telegram",), ("discord",)):
         imports: list[float] = []
         starts = {"the first of all": Starts(), "the next one": Starts()}
@@ -147,7 +147,7 @@ async def measure_start(report: Report, platforms: Platforms, folder: Path, roun
 
 
 async def measure_idle(report: Report, folder: Path, seconds: float) -> None:
-    """All three beside each other, since nothing is done but to wait."""
+    """Measure all three concurrently, since they only wait."""
     await asyncio.gather(
         *(
             _measure_idle_channels(report, folder, channels, seconds)
@@ -192,7 +192,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
 
 
 def main() -> None:
-    """Print every figure; exit 1 where one is not as promised."""
+    """Print every figure; exit with 1 if one exceeds its limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=60.0)

@@ -2,13 +2,14 @@
 
 `python benchmarks/soak.py [--turns 10000] [--chats 60] [--seed 1] [--trace] [--keep DIR]`
 
-The service is a process of its own, on Telegram and Discord at once, beside servers that behave like them. Sixty chats
-say the next thing as soon as the last is answered, new people come and go, strangers knock, owners have the index built
-anew, notes are edited, renamed and removed from outside, and somebody looks at the HTTP side. The models and the
-embedding service fail at random in ten ways, and now and then all at once. After each tenth everybody is silent for a
-moment; what the process then holds must be what it held after the first tenth. At the end each message must have its
-answer, once and in order, each fact must stand in the notes once, and the index must equal one that is begun from
-nothing. `--trace` tells which lines of code hold more memory than after the first tenth.
+The service is a process of its own, on Telegram and Discord at once, with servers that behave like them.
+Sixty chats send the next message as soon as the last is answered, new people come and go, strangers knock,
+owners rebuild the index, notes are edited, renamed and removed from outside, and somebody polls the HTTP
+pages. The models and the embedding service fail at random in ten ways, and now and then all at once. After
+each tenth everybody is silent for a moment; what the process then holds must equal what it held after the
+first tenth. At the end each message must have its answer, once and in order, each fact must be noted once,
+and the index must equal one built from scratch. `--trace` lists the lines of code that hold more memory than
+after the first tenth.
 """
 
 import argparse
@@ -61,23 +62,23 @@ from tests.fakes.index_checks import assert_sound, read_index_contents
 
 TENTHS = 10
 MOST_GROWTH = 1.10
-"""Of memory since the first tenth."""
+"""Maximum growth of memory since the first tenth."""
 MAY_BE_OPENED = Counter({"index.db": 4})
-"""At a time: for searching, indexing and rebuilding, and one that SQLite closes once nobody holds a lock any more."""
+"""Files that may be open: for searching, indexing and rebuilding, and one that SQLite closes once no lock is held."""
 GROWN_TURNS = 1000
-"""With less the process is still warming up after the first tenth, and its memory is told, not judged."""
+"""With fewer turns the process is still warming up after the first tenth, so its memory is printed, not checked."""
 SAMPLE_SECONDS = 2.0
 LOOK_SECONDS = 30.0
 LOOKS_AGAIN = 8
 REST_SECONDS = 60.0
 RESTING = 0.02
-"""Of a core."""
+"""Maximum share of a core when idle."""
 ROOMS_OF = 10
-"""Every tenth chat is a room."""
+"""Every tenth chat is a group."""
 VISITORS_OF = 20
-"""Every twentieth turn is somebody's who was never there before."""
+"""Every twentieth turn is that of a new person."""
 NOTES = 300
-"""From the beginning, as somebody's who has used it for a while."""
+"""Notes at the beginning, as after some time of use."""
 SERVER_TOKEN = "soak-token-0123456789"
 WIDENED = ["create_message", "edit_message", "delete_message", "typing", "history", "create_dm", "webhook"]
 WIDE = Limits(per_second=500, routes=dict.fromkeys(WIDENED, (100, 1.0)))
@@ -87,9 +88,9 @@ OWNERS = (
     "/memory search parcel", "/forget nothingofthekind", "/pair", "/backup",
 )  # fmt: skip
 ONCE = ("/memory rebuild", "/backup", "/reindex")
-"""What opens something that is kept from then on is done before anything is counted."""
+"""Commands that open something permanently are run before anything is counted."""
 MOST_SOCKETS = {"telegram": 34, "discord": 64, "openai": 16, "anthropic": 16, "gemini": 16, "embedding": 10}
-"""Connections that are kept for a next request, by whom they lead to: as many as pools hold, to Discord for 15 s."""
+"""Maximum kept connections by peer: as many as the pools hold, for Discord for 15 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ class Look:
     seconds: float
     held: Held
     inside: Mapping[str, Any]
-    """As `watched_bot` counts it."""
+    """As counted by `watched_bot`."""
 
     @property
     def tasks(self) -> Counter[str]:
@@ -124,7 +125,7 @@ class Soak:
     talks: Talks = field(init=False)
     looks: list[Look] = field(default_factory=list)
     samples: list[tuple[int, Held]] = field(default_factory=list)
-    """Under load, with the number of turns until then."""
+    """Samples under load, with the number of turns so far."""
     http: Counter[str] = field(default_factory=Counter)
     edits: Counter[str] = field(default_factory=Counter)
     strangers: int = 0
@@ -132,7 +133,7 @@ class Soak:
     leave: tuple[int, float] = (0, 0.0)
     seconds: float = 0.0
     ports: dict[int, str] = field(default_factory=dict)
-    """Who is at which."""
+    """Names of the peers by port."""
     _going: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
@@ -149,7 +150,7 @@ class Soak:
     # -- the service -----------------------------------------------------------------------------------------
 
     def configure(self, addresses: Mapping[str, str], chats: int) -> Path:
-        """Make workspace and settings, and everybody who may talk."""
+        """Create workspace, settings, and everybody who may talk."""
         make_workspace(self.workspace)
         items = "".join(f"- {item_line(number, 'new')}\n" for number in range(ITEMS))
         (self.workspace / "memory" / "items.md").write_text(f"# Items\n\n{items}", "utf-8")
@@ -187,7 +188,7 @@ class Soak:
                 "api_key": EMBEDDING_KEY,
                 "dimensions": 256,
             },
-            # Low, so that in the first tenth every conversation has become as long as it may.
+            # Low, so that every conversation reaches its maximum length in the first tenth.
             memory_flush={"token_threshold": 800},
             memory_reindex={"interval_minutes": 1},
             **providers,
@@ -195,7 +196,7 @@ class Soak:
 
     @asynccontextmanager
     async def service(self, config: Path) -> AsyncIterator[BotProcess]:
-        """The service, up; it is told to leave in the end."""
+        """Start the service, and stop it on exit."""
         trace = ["--trace"] if self.trace else []
         watched = [
             sys.executable,
@@ -213,10 +214,10 @@ class Soak:
         finally:
             self.leave = await bot.stop()
 
-    # -- who does what ---------------------------------------------------------------------------------------
+    # -- actors ----------------------------------------------------------------------------------------------
 
     def places(self, chats: int) -> list[Place]:
-        """Half of them in either channel, some of them rooms."""
+        """Return the chats, half of them in either channel, some of them groups."""
         owner = self.discord.person("owner")
         guild = self.discord.guild("Home", owner, *(self.discord.person(f"p{n}") for n in range(chats)))
         found: list[Place] = []
@@ -237,7 +238,7 @@ class Soak:
             await self.talks.round(place)
 
     async def visit(self, until: int) -> None:
-        """People who come once, one after the other."""
+        """Have people come once, one after the other."""
         while self.talks.turns < until:
             if self.visitors * VISITORS_OF < self.talks.turns:
                 number = self.visitors
@@ -251,7 +252,7 @@ class Soak:
             await asyncio.sleep(0.05)
 
     async def own(self) -> None:
-        """Owners look after things."""
+        """Have owners run their commands."""
         places = self._owners()
         for number in range(1_000_000):
             await self._going.wait()
@@ -265,7 +266,7 @@ class Soak:
         return telegram, DiscordPlace(self.discord, self.discord.person("owner"))
 
     async def knock(self) -> None:
-        """Strangers, each for the first time."""
+        """Have strangers write, each for the first time."""
         while True:
             await self._going.wait()
             self.strangers += 1
@@ -276,7 +277,7 @@ class Soak:
             await asyncio.sleep(self.chance.uniform(1, 4))
 
     async def edit_notes(self) -> None:
-        """Somebody works at the notes beside."""
+        """Edit notes from outside."""
         notes, folder = MadeUpNotes(2), self.workspace / "memory" / "own"
         for number in range(1_000_000):
             await self._going.wait()
@@ -311,7 +312,7 @@ class Soak:
             await asyncio.sleep(self.chance.uniform(0.1, 0.8))
 
     async def watch_http(self) -> None:
-        """Whoever looks whether all is well."""
+        """Poll the HTTP pages."""
         port = await self._port()
         search = {"jsonrpc": "2.0", "id": 1, "method": "memory.search", "params": {"query": "parcel shelf"}}
         async with httpx.AsyncClient(
@@ -350,7 +351,7 @@ class Soak:
     # -- the run ---------------------------------------------------------------------------------------------
 
     async def run(self, bot: BotProcess, places: Sequence[Place]) -> None:
-        """Everything, tenth after tenth, with a look at the process after each."""
+        """Run everything, tenth after tenth, and inspect the process after each."""
         for wish in ONCE:
             for owner in self._owners():
                 await self.talks.ask(owner, wish)
@@ -381,7 +382,7 @@ class Soak:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _look_again(self, bot: BotProcess) -> None:
-        """What is there for a while only, such as a request that waits for its next try, is not left over."""
+        """Look again: temporary objects, such as a request that waits for its retry, are not leaks."""
         for _ in range(LOOKS_AGAIN):
             if not any(left_over(self.looks[0], self.looks[-1]).values()):
                 break
@@ -402,7 +403,7 @@ class Soak:
 
 
 async def at_rest(bot: BotProcess) -> None:
-    """Wait until nothing is done any more, such as a rebuild that was asked for just before."""
+    """Wait until the process is idle, for example after a rebuild that was just requested."""
     ends = time.monotonic() + REST_SECONDS
     spent = bot.cpu_seconds()
     while time.monotonic() < ends:
@@ -412,7 +413,8 @@ async def at_rest(bot: BotProcess) -> None:
             break
 
 
-# -- what it held ------------------------------------------------------------------------------------------------
+# -- what it held
+# ---------------------------------------------------------------------------------------------
 
 HEAD = (
     f"{'turns':>7}{'minutes':>9}{'RSS MB':>9}{'PSS MB':>9}{'C, used':>9}{'C, kept':>9}{'objects':>9}{'tasks':>7}"
@@ -421,7 +423,7 @@ HEAD = (
 
 
 def row(look: Look) -> str:
-    """One line of the table; what C code has asked for, and what it gave back and the allocator kept, in MB."""
+    """Return one line of the table; memory allocated by C code, and freed but kept by the allocator, in MB."""
     held, allocated = look.held, look.inside["allocated"]
     return (
         f"{look.turns:7}{look.seconds / 60:9.1f}{held.rss:9.1f}{held.pss:9.1f}{allocated.get('used', 0.0):9.1f}"
@@ -431,12 +433,12 @@ def row(look: Look) -> str:
 
 
 def more(first: Counter[str], last: Counter[str]) -> list[str]:
-    """What there is more of."""
+    """Return what there is more of."""
     return [f"{name}: {first[name]} → {count}" for name, count in last.items() if count > first[name]]
 
 
 def left_over(first: Look, last: Look) -> dict[str, list[str]]:
-    """What there is more of at the end, by kind."""
+    """Return what there is more of at the end, by kind."""
     return {
         "tasks": more(first.tasks, last.tasks),
         "threads": more(*(Counter(each.inside["threads"]) for each in (first, last))),
@@ -447,7 +449,7 @@ def left_over(first: Look, last: Look) -> dict[str, list[str]]:
 
 
 def max_of(counters: Iterable[Counter[str]]) -> Counter[str]:
-    """The most of each."""
+    """Return the maximum of each count."""
     most: Counter[str] = Counter()
     for each in counters:
         most |= each
@@ -472,21 +474,21 @@ def check_held(looks: Sequence[Look], samples: Sequence[tuple[int, Held]], turns
         count.fault(f"{what} that are left", found if turns >= GROWN_TURNS else [])
     pools = [Counter({name: each.held.peers[name] for name in MOST_SOCKETS}) for each in looks]
     count.fault("more connections than are kept for later", more(Counter(MOST_SOCKETS), max_of(pools)))
-    # A pool notices that the other side is gone when it is next asked for a connection.
+    # A pool only notices a closed connection when it is next used.
     forsaken = last.held.forsaken - first.held.forsaken > len(MOST_SOCKETS)
     count.fault("sockets whose other side is gone", [str(last.held.forsaken)] if forsaken else [])
     return count
 
 
 def under_load(samples: Sequence[tuple[int, Held]], turns: float) -> float:
-    """The memory at about so many turns: the median of what was seen nearby."""
+    """Return the memory at about this many turns: the median of nearby samples."""
     return statistics.median(
         held.rss for _, held in sorted(samples, key=lambda each: abs(each[0] - turns))[:15]
     )
 
 
 def show_growth(looks: Sequence[Look], most: int = 12) -> None:
-    """The kinds of objects of which there are more, which need not be wrong."""
+    """Print the kinds of objects of which there are more, which is not necessarily wrong."""
     first, last = (Counter(each.inside["types"]) for each in (looks[0], looks[-1]))
     grown = Counter({name: count - first[name] for name, count in last.items() if count > first[name]})
     print("more objects than after the first tenth, the most of them:")
@@ -496,11 +498,12 @@ def show_growth(looks: Sequence[Look], most: int = 12) -> None:
         print(f"  {line}")
 
 
-# -- what is there in the end ------------------------------------------------------------------------------------
+# -- final state
+# ----------------------------------------------------------------------------------------------
 
 
 def check_index(soak: Soak, config: Path) -> Count:
-    """The index, brought up to date, equals one that is begun from nothing."""
+    """Check that the index, brought up to date, equals one built from scratch."""
     count = Count()
     problems: list[str] = []
     _index(config)
@@ -533,7 +536,7 @@ def _index(config: Path) -> None:
 
 
 def check_words(soak: Soak) -> Count:
-    """What log, platforms and HTTP tell of that should not be."""
+    """Check log, platforms and HTTP for problems."""
     count = Count()
     log = soak.log.read_text("utf-8", "replace")
     lines = log.splitlines()
@@ -569,14 +572,14 @@ def note_lines(folder: Path) -> Iterator[str]:
 
 
 def say_well(base_url: str) -> dict[str, int]:
-    """Have all servers behave from now on; what has gone wrong until then."""
+    """Make all servers behave from now on; return what has gone wrong so far."""
     answer = httpx.post(f"{base_url}/chat/completions", json=WELL, timeout=30, trust_env=False)
     happened: dict[str, int] = answer.raise_for_status().json()
     return happened
 
 
 def show(counts: Sequence[Count]) -> list[str]:
-    """Print what was counted; give what is wrong."""
+    """Print the counts; return the violations."""
     wrong = []
     for count in counts:
         for what, number in count.counted.items():
@@ -591,7 +594,7 @@ def show(counts: Sequence[Count]) -> list[str]:
 async def measure(arguments: argparse.Namespace, folder: Path) -> list[str]:
     with model_servers(failing_servers) as addresses:
         async with BotApi() as telegram, DiscordApi(limits=WIDE) as discord:
-            discord.acknowledge_seconds = 30.0  # nobody is measured here, and the machine is busy
+            discord.acknowledge_seconds = 30.0  # nothing is timed here, and the machine is busy
             where = {**addresses, "telegram": telegram.url, "discord": discord.url}
             soak = Soak(
                 folder,
@@ -612,7 +615,7 @@ async def measure(arguments: argparse.Namespace, folder: Path) -> list[str]:
                 await soak.run(bot, places)
                 happened = await asyncio.to_thread(say_well, addresses["openai"])
                 _, done = check_talks(soak.talks)
-                with suppress(AssertionError):  # told of below
+                with suppress(AssertionError):  # reported below
                     await telegram.wait_until(
                         lambda: not missing_reminders(soak.talks, done)[0], within=60, what="all reminders"
                     )
@@ -641,7 +644,7 @@ async def measure(arguments: argparse.Namespace, folder: Path) -> list[str]:
 
 
 def main() -> None:
-    """Print what was held and counted; exit 1 where something is not as it must be."""
+    """Print what was held and counted; exit with 1 on any violation."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--turns", type=int, default=10_000)
     parser.add_argument("--chats", type=int, default=60)
@@ -652,10 +655,10 @@ def main() -> None:
     parser.add_argument("--trace", action="store_true", help="tell which lines hold more memory; slow")
     parser.add_argument("--keep", type=Path, help="a new folder for what is otherwise thrown away")
     arguments = parser.parse_args()
-    logging.disable()  # the platforms would tell of every request that was given up
+    logging.disable()  # the platforms would log every cancelled request
     with tempfile.TemporaryDirectory() as name:
         folder = arguments.keep or Path(name) / "soak"
-        folder.mkdir()  # never one that a service of an earlier run may still be at
+        folder.mkdir()  # never one that a service of an earlier run may still use
         wrong = asyncio.run(measure(arguments, folder))
     print("not as promised:" if wrong else "all as promised")
     for each in wrong:

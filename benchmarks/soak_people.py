@@ -1,7 +1,8 @@
-"""Who talks in the soak, in both channels, and whether everything was answered once, in order.
+"""The people of the soak test, in both channels, and checks that everything was answered once, in order.
 
-Everybody says the next thing once the last is answered. Each message has a mark of its own, `T00012`; a model says
-`T00012 is done.` when it has done what was wanted. Where no model answers, the notebook does, and does not say so.
+Everybody sends the next message once the last is answered. Each message has a unique mark, `T00012`; a model
+answers `T00012 is done.` when it has done what was wanted. If no model answers, the notebook does, without
+the mark.
 """
 
 import asyncio
@@ -35,13 +36,13 @@ if TYPE_CHECKING:
 
 ITEMS = 400
 PATIENCE = 240.0
-"""Seconds until a message without an answer is taken for lost."""
+"""Seconds until a message without an answer counts as lost."""
 EARLIER = 12
 """Messages."""
 STILL_SECONDS = 2.5
-"""A reply without its mark that has not changed for so long is the notebook's, or was stopped …"""
+"""A reply without its mark that has not changed for this long is the notebook's, or was stopped."""
 GIVEN_UP_SECONDS = 45.0
-"""… or a model has begun it and is silent: it is waited for so long."""
+"""Seconds to wait for a reply that a model began before it fell silent."""
 BEGUN = re.compile(r"(?:Doing T\d+\.|And then there was|…)\W*\Z")
 KINDS = {
     "say": 36, "slow": 12, "long": 6, "write": 8, "both": 1, "three": 3, "edit": 3, "remind": 2, "row": 4,
@@ -53,36 +54,36 @@ IN_ROOMS = {"say": 30, "slow": 10, "long": 5, "row": 3, "/status": 1, "/help": 1
 PARCELS = {"write": "{}", "three": "{}", "/remember": "{}", "both": "{}a {}b"}
 """The facts that a message wants noted."""
 ALWAYS = {"write", "/remember"}
-"""Also the notebook does these, and commands."""
+"""Done by the notebook, too, or by commands."""
 REMINDER = "⏰"
 STOPPED = "*(stopped)*"
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A message of the bot, as it stands there."""
+    """A message of the bot, as shown."""
 
     text: str
     at: float
-    """When it was written or changed last."""
+    """When it was last written or changed."""
     message: Any
 
 
 class Place(Protocol):
-    """A chat of somebody, on either platform."""
+    """A chat with a person, on either platform."""
 
     name: str
     room: bool
 
     @property
     def length(self) -> int:
-        """How many messages there are."""
+        """Return the number of messages."""
 
     def shown(self, begin: int, end: int | None = None) -> list[Shown]:
-        """The bot's messages among them, without reminders."""
+        """Return the bot's messages among them, without reminders."""
 
     async def until(self, condition: Callable[[], bool]) -> bool:
-        """Wait for it; false where it does not come."""
+        """Wait for the condition; return False if it does not come true."""
 
     async def say(self, text: str) -> Any: ...
 
@@ -93,7 +94,7 @@ class Place(Protocol):
     async def press(self, message: Any, label: str) -> None: ...
 
     async def command(self, name: str, /, **options: str) -> str | None:
-        """Use a command otherwise than by writing it: its answer, None where there is no such way."""
+        """Use a command other than by typing it; return its answer, None if there is no such way."""
 
     async def complete(self) -> None: ...
 
@@ -152,7 +153,7 @@ class TelegramPlace:
 
 
 class DiscordPlace:
-    """Direct messages, or a channel of a server."""
+    """Direct messages, or a channel of a guild."""
 
     def __init__(self, api: "DiscordApi", person: "DiscordPerson", channel: "Channel | None" = None) -> None:
         self.name = f"discord {(channel or person.dm).id}"
@@ -220,40 +221,40 @@ async def _until(api: "BotApi | DiscordApi", condition: Callable[[], bool]) -> b
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A message and what it is to come to."""
+    """A message and its expected result."""
 
     token: str
     kind: str
     place: str
     argument: str = ""
     vague: bool = False
-    """It was stopped or changed: it may have come to anything, but once."""
+    """Whether it was stopped or changed: then its result is open, but must occur at most once."""
 
 
 @dataclass(slots=True)
 class Round:
-    """What was said at once in a place, until its answers were there."""
+    """Messages sent at once in a chat, until their answers were there."""
 
     said: tuple[Said, ...]
     begin: int
-    """How many messages were there before."""
+    """Number of messages before it."""
     most: int
-    """Replies that may follow."""
+    """Maximum number of replies."""
     answered: bool = True
 
 
 @dataclass(slots=True)
 class Talks:
-    """Everything that was said, place by place."""
+    """All messages, chat by chat."""
 
     chance: random.Random
     rounds: dict[str, list[Round]] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)
     turns: int = 0
-    """Messages that a model is to answer."""
+    """Messages that a model should answer."""
     commands: int = 0
     used: list[tuple[Said, str]] = field(default_factory=list)
-    """Commands that were not written as a message, with their answers."""
+    """Commands that were not typed as a message, with their answers."""
     faults: list[str] = field(default_factory=list)
     _count: int = 0
     _items: int = 0
@@ -265,7 +266,7 @@ class Talks:
         )
 
     async def round(self, place: Place) -> None:
-        """Say something, and wait for the answer."""
+        """Say something and wait for the answer."""
         kinds = IN_ROOMS if place.room else KINDS
         kind = self.chance.choices(list(kinds), list(kinds.values()))[0]
         self.places[place.name] = place
@@ -324,7 +325,7 @@ class Talks:
         await self._answered(place, this)
 
     async def _changed_mind(self, place: Place, kind: str) -> None:
-        """Stop a reply, or write its question anew."""
+        """Stop a reply, or edit its question."""
         first = self._new(place, "slow", vague=True)
         self.turns += 1
         this = self._begin(place, (first,), most=3)
@@ -353,7 +354,7 @@ class Talks:
             await place.until(lambda: place.length > at or bool(changed.edits))
 
     async def ask(self, place: Place, text: str) -> bool:
-        """Say something that no mark belongs to, and wait for any answer."""
+        """Say something without a mark, and wait for any answer."""
         begin = place.length
         await place.say(text)
         return await place.until(lambda: bool(place.shown(begin)))
@@ -376,7 +377,7 @@ class Talks:
         marks = [_mark(said) for said in this.said if not (said.vague or said.kind.startswith("/"))]
 
         def answered() -> bool:
-            # A reply that had begun before may answer this too: what is said meanwhile joins its turn.
+            # A reply that began earlier may answer this too: messages sent meanwhile join its turn.
             whole = "\n".join(each.text for each in place.shown(max(0, this.begin - EARLIER)))
             if marks and all(mark in whole for mark in marks):
                 return True
@@ -398,7 +399,7 @@ def _wish(said: Said) -> str:
 
 
 def done_in(text: str) -> list[str]:
-    """The tokens that a model says are done; what the notebook quotes stands in a list."""
+    """Return the tokens that a model reports as done; what the notebook quotes is in a list."""
     own = [line for line in text.splitlines() if re.match(r"(?:Doing )?T\d{5}\b", line)]
     return re.findall(r"\b(T\d{5}) is done\.", "\n".join(own))
 
@@ -408,7 +409,7 @@ def _mark(said: Said) -> str:
 
 
 def picture(chance: random.Random) -> bytes:
-    """A photograph of nothing in particular."""
+    """Return a random photograph."""
     from PIL import Image
 
     file = io.BytesIO()
@@ -417,12 +418,13 @@ def picture(chance: random.Random) -> bytes:
     return file.getvalue()
 
 
-# -- whether all is as it must be ------------------------------------------------------------------------------
+# -- checks
+# ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Count:
-    """What was counted, and what is wrong."""
+    """Counts, and violations."""
 
     counted: dict[str, int] = field(default_factory=dict)
     wrong: dict[str, list[str]] = field(default_factory=dict)
@@ -432,7 +434,7 @@ class Count:
 
 
 def check_talks(talks: Talks) -> tuple[Count, set[str]]:
-    """See that each message has its answer; give the tokens that a model has done."""
+    """Check that each message has its answer; return also the tokens that a model has done."""
     count = Count()
     done: Counter[str] = Counter()
     late: list[str] = []
@@ -480,7 +482,7 @@ def check_talks(talks: Talks) -> tuple[Count, set[str]]:
 
 
 def check_facts(talks: Talks, done: set[str], notes: Sequence[str]) -> Count:
-    """See that each fact stands in the notes once; `notes`: their lines."""
+    """Check that each fact is noted once; `notes`: their lines."""
     count = Count()
     shape = re.compile(r"- (?:\d\d:\d\d )?Parcel (T\d{5}[ab]?) is on the shelf\.")
     there = Counter(match[1] for line in notes if (match := shape.fullmatch(line)))
@@ -504,7 +506,7 @@ def check_facts(talks: Talks, done: set[str], notes: Sequence[str]) -> Count:
 
 
 def missing_reminders(talks: Talks, done: set[str]) -> tuple[list[str], list[str]]:
-    """Reminders that have not come, and such as came twice."""
+    """Return the reminders that have not come, and those that came twice."""
     came = Counter(
         token
         for place in talks.places.values()

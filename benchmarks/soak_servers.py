@@ -1,7 +1,7 @@
-"""Models and an embedding service that fail at random, now and then all at once: what the soak has the service ask.
+"""Models and an embedding service that fail at random, now and then all at once, for the soak test.
 
-They do what the messages say, see `scripted_models`. Whoever sends `{"well": true}` to the OpenAI-like one has all
-of them behave from then on.
+They do what the messages say, see `scripted_models`. Sending `{"well": true}` to the OpenAI-compatible one
+makes all of them behave from then on.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 WELL = {"well": True}
 SAID = re.compile(
-    r"^(?:[^\n:]{1,40}: )?"  # in rooms
+    r"^(?:[^\n:]{1,40}: )?"  # in groups
     r"(?:(T\d{5}) (say|slow|long|both|edit|remind|three)(?: (\S+))?|Remember that Parcel (T\d{5}) is on the shelf\.)",
     re.MULTILINE,
 )
@@ -38,16 +38,16 @@ FAILURES = {
     "empty": 8,
     "garbled": 5,
 }
-"""What goes wrong, by how often."""
+"""Kinds of failure, by frequency."""
 FAILURE_SHARE = 0.07
-"""Of all requests to a model; of those for vectors twice as many."""
+"""Share of requests to models that fail; of embedding requests twice as many."""
 OUTAGE_EVERY = 40.0
 OUTAGE_SECONDS = 3.0
-"""Nobody answers for so long."""
+"""Duration of an outage of all servers."""
 
 
 def parse_soak_wishes(text: str) -> list[Wish]:
-    """What a message of the soak wants; what the notebook too can do is said in words."""
+    """Parse a message of the soak test; what the notebook can also do is written in words."""
     return [
         (token or parcel, kind or "write", argument) for token, kind, argument, parcel in SAID.findall(text)
     ]
@@ -55,7 +55,7 @@ def parse_soak_wishes(text: str) -> list[Wish]:
 
 @dataclass(slots=True)
 class FailurePlan:
-    """When something goes wrong, for all servers together."""
+    """When failures happen, for all servers together."""
 
     chance: random.Random
     began: float = field(default_factory=time.monotonic)
@@ -63,7 +63,7 @@ class FailurePlan:
     happened: dict[str, int] = field(default_factory=dict)
 
     def next(self, share: float) -> str:
-        """What is to go wrong with a request; "" for nothing."""
+        """Return the failure for a request; "" for none."""
         if self.well:
             return ""
         out = (time.monotonic() - self.began) % OUTAGE_EVERY > OUTAGE_EVERY - OUTAGE_SECONDS
@@ -75,7 +75,7 @@ class FailurePlan:
 
 
 def failing_servers() -> dict[str, Any]:
-    """A model server of each protocol, by its name, and `embedding`."""
+    """Return a model server of each protocol, by its name, and `embedding`."""
     from tests.fakes.anthropic_server import AnthropicServer
     from tests.fakes.gemini_server import GeminiServer
     from tests.fakes.openai_server import OpenAIServer

@@ -1,11 +1,11 @@
-"""Whether anybody can bring the service to a standstill: it is attacked in many ways, and watched.
+"""Can anybody bring the service to a standstill? It is attacked in many ways, and watched.
 
 `python benchmarks/standstill.py [--seconds 15] [--only NAME]`
 
-The service is a process of its own on Telegram, beside the tests' server that behaves like the Bot API, with the 1,024
-descriptors that most systems give. While each attack goes on, another process looks at /healthz ten times a second,
-and the owner notes something every second. Printed are, for each, the longest wait of /healthz (0.5 s is wanted, 2 s is
-the most), how many notes were lost, by how much the log has grown, and how much memory the service had at most.
+The service is a process of its own on Telegram, with the tests' Bot API server and the 1,024 file descriptors
+that most systems give. During each attack another process polls /healthz ten times a second, and the owner
+notes something every second. The table shows the longest wait of /healthz (target 0.5 s, limit 2 s), the
+number of lost notes, the growth of the log, and the service's maximum memory.
 """
 
 import argparse
@@ -25,7 +25,7 @@ MOST_MEGABYTES = 300.0
 
 
 def scenarios() -> Iterator[Scenario]:
-    """Return every scenario, in the order of the table."""
+    """Yield every scenario, in the order of the table."""
     yield from hostile_http.scenarios()
     yield from hostile_people.scenarios()
     yield from hostile_replies.scenarios()
@@ -35,7 +35,7 @@ def scenarios() -> Iterator[Scenario]:
 
 
 def find_failures(outcome: Outcome) -> list[str]:
-    """Return what is not as promised."""
+    """Return the violations."""
     return [
         *([f"/healthz took {outcome.longest_wait:.2f} s"] if outcome.longest_wait > MOST_SECONDS else []),
         *([f"/healthz failed {outcome.failed_probes} times"] if outcome.failed_probes else []),
@@ -46,7 +46,7 @@ def find_failures(outcome: Outcome) -> list[str]:
 
 
 async def run_attacks(chosen: str, seconds: float) -> list[str]:
-    """Print a line for each scenario; return what is not as promised."""
+    """Print a line for each scenario; return the violations."""
     print(f"{'':30}{'/healthz s':>11}{'failed':>8}{'notes':>7}{'lost':>6}{'log kB':>9}{'MB':>7}", flush=True)
     failed = []
     for scenario in scenarios():
@@ -65,7 +65,7 @@ async def run_attacks(chosen: str, seconds: float) -> list[str]:
 
 
 def main() -> None:
-    """Print the table; exit 1 where something is not as promised."""
+    """Print the table; exit with 1 on any violation."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
         "--seconds", type=float, default=15.0, help="of each attack that has no end of its own"

@@ -1,7 +1,7 @@
-"""A guest with slow and large files in forty topics of a group at once: one of the attacks of standstill.py.
+"""A guest sends slow and large files in forty topics of a group at once: one of the attacks of standstill.py.
 
-`Scenario(NAME, attack, TABLES)` is its line there. The service has 512 MB in compose.yaml: what it has itself and what
-the processes that read files have must find room in it together.
+`Scenario(NAME, attack, TABLES)` is its line there. The service has 512 MB in compose.yaml, for itself and the
+processes that read files together.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ TOPICS = 40
 SLOW_FILES = 3
 """PDF files in each topic, a few kB that take minutes to read."""
 LARGE_BYTES = 19 << 20
-"""Of the text beside them, one in each topic."""
+"""Bytes of the text beside them, one in each topic."""
 TABLES: dict[str, dict[str, object]] = {
     "access": {"owners": [f"telegram:{OWNER}"], "guests": [f"telegram:{GUEST}"]},
     "limits": {"messages_per_minute": 1000},
@@ -29,15 +29,15 @@ TABLES: dict[str, dict[str, object]] = {
 
 
 class Target(Protocol):
-    """The service that is attacked."""
+    """The service under attack."""
 
     @property
     def api(self) -> Any:
-        """The tests' Bot API, on which it is."""
+        """The tests' Bot API that it uses."""
 
     @property
     def seconds(self) -> float:
-        """How long it is to be kept busy."""
+        """Duration of the attack."""
 
     @property
     def folder(self) -> Path:
@@ -45,7 +45,7 @@ class Target(Protocol):
 
 
 async def send_files(target: Target) -> None:
-    """Have a guest send all files, every other topic beginning with the large one, and let the service read."""
+    """Have a guest send all files, the large one first in every other topic, and let the service read."""
     api = target.api
     owner, guest = api.person(OWNER, "Anna"), api.person(GUEST, "Mallory")
     forum = api.forum("House", owner, guest)

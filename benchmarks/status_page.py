@@ -1,10 +1,10 @@
-"""What the pages of the service cost: the status page, its progress, a search.
+"""Cost of the service's pages: the status page, its progress, a search.
 
 `python benchmarks/status_page.py [--notes 1000] [--requests 20]`
 
-The service is a process of its own, with a thousand notes, and five models that have been asked for a day. A page is
-sent as a whole, so that its first byte costs as much as all of it. Requests are so far apart that each has the notes
-looked at, as that of a person does; that is the larger part of it.
+The service is a process of its own, with a thousand notes and five models that have been used for a day. A
+page is sent as a whole, so its first byte costs as much as all of it. Requests are so far apart that each has
+the notes scanned, as with a real person; that is the larger part of the cost.
 """
 
 import argparse
@@ -30,15 +30,15 @@ from bot.state.database import State
 
 MOST_MS = 20.0
 APART_SECONDS = 0.7
-"""More than for which the memory takes the notes for unchanged."""
+"""Longer than the memory assumes that the notes are unchanged."""
 MODELS = tuple(f"openai/model-{number}" for number in range(5))
 CALLS_AN_HOUR = 6
 NOBODY = "http://127.0.0.1:9/v1"
-"""A model's address; nobody asks it."""
+"""A model's URL, which is never used."""
 
 
 async def write_history(private: Path) -> None:
-    """A day of all models, as the service itself would have noted it."""
+    """Write a day of all models, as the service itself would have recorded it."""
     chance, now = random.Random(1), time.time()
     outcomes = [
         CallOutcome(
@@ -94,7 +94,7 @@ async def is_indexed(client: httpx.AsyncClient, notes: int) -> bool:
 async def measure_cost(
     bot: BotProcess, client: httpx.AsyncClient, path: str, times: int
 ) -> tuple[float, float, float]:
-    """Of the first request and of the median of the next: processor milliseconds; kilobytes of the page."""
+    """Return CPU ms of the first request and of the median of the next, and the page's kilobytes."""
     spent: list[float] = []
     for _ in range(times + 1):
         await asyncio.sleep(APART_SECONDS)
@@ -124,7 +124,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
 
 
 def main() -> None:
-    """Print every figure; exit 1 where one is not as promised."""
+    """Print every figure; exit with 1 if one exceeds its limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--notes", type=int, default=1000)
     parser.add_argument("--requests", type=int, default=20)

@@ -1,12 +1,12 @@
-"""What Telegram as a channel costs, and whether its limits are kept where many chats stream at once.
+"""Cost of Telegram as a channel, and whether its limits are kept while many chats stream at once.
 
 `python benchmarks/telegram_channel.py [--messages 60] [--chats 100] [--seconds 60] [--only cost|crowd]`
 
-The service is a process of its own, as people run it, beside the tests' server that behaves like the Bot API and a
-model server. Printed are the start until the first poll, beside what importing the libraries alone takes; a message
-until something of its answer can be seen, and until nothing more is done for it; and a minute in which every chat is
-answered again and again by a model that writes for some seconds, with Telegram's published limits enforced, without
-the bursts that it lets through in practice.
+The service is a process of its own, as people run it, with the tests' Bot API server and a model server.
+Measured are the start until the first poll, compared with importing the libraries alone; a message until the
+first text of its answer is visible, and until the service is idle; and a minute in which every chat is
+answered again and again by a model that writes for some seconds, with Telegram's published limits enforced,
+without the bursts that it tolerates in practice.
 """
 
 import argparse
@@ -48,7 +48,7 @@ IMPORTS = "import aiohttp.web, telegram"
 
 
 def make_streaming_server() -> dict[str, "ModelServer"]:
-    """An answer of forty pieces in four seconds; it begins and ends with what it was asked."""
+    """Return a server that answers with forty pieces in four seconds, beginning and ending with the question."""
     from tests.fakes.model_server import ModelAnswer
     from tests.fakes.openai_server import OpenAIServer
 
@@ -69,15 +69,16 @@ def make_streaming_server() -> dict[str, "ModelServer"]:
 def run_telegram_service(
     folder: Path, addresses: Mapping[str, str], api: BotApi
 ) -> AbstractAsyncContextManager[BotProcess]:
-    """The service on Telegram alone."""
+    """Start the service with Telegram only."""
     return service_on("telegram", {"token": api.token, "api_base": api.url}, folder, addresses)
 
 
-# -- what it costs ---------------------------------------------------------------------------------------------
+# -- cost
+# ------------------------------------------------------------------------------------------------------
 
 
 async def measure_cost(report: Report, folder: Path, messages: int) -> None:
-    """The start, then one message after the other in one chat, each once all is quiet."""
+    """Measure the start, then one message after the other in one chat, each once all is idle."""
     with model_servers(instant_server) as addresses:
         imports = statistics.median(import_seconds(IMPORTS) for _ in range(3))
         async with BotApi() as api:
@@ -90,7 +91,7 @@ async def measure_cost(report: Report, folder: Path, messages: int) -> None:
                 report.figure("CPU s", started)
                 report.figure(f"CPU s of `{IMPORTS}` alone", imports)
                 report.figure("the one / the other", started / imports)
-                await asyncio.sleep(3)  # menus are set, notes looked at
+                await asyncio.sleep(3)  # menus are set, notes are scanned
                 await _messages(report, api, bot, messages, addresses)
                 report.figure("MB after that", bot.megabytes())
 
@@ -102,7 +103,7 @@ async def _messages(
     first_wall, first_cpu, whole_cpu, raw = [], [], [], []
     async with httpx.AsyncClient() as client:
         for number in range(messages + 3):
-            await asyncio.sleep(1.1)  # else Telegram's second between two messages is measured
+            await asyncio.sleep(1.1)  # else Telegram's second between two messages would be measured
             before, shown, replies = await wait_until_idle(bot), _shown_text(api), len(anna.chat.replies)
             began = time.monotonic()
             await anna.say(f"Message {number}: the quick brown fox jumps over the lazy dog.")
@@ -130,11 +131,12 @@ def _shown_text(api: BotApi) -> int:
     return len(api.calls_of(*SHOWS))
 
 
-# -- many at once ----------------------------------------------------------------------------------------------
+# -- many chats at once
+# ----------------------------------------------------------------------------------------
 
 
 async def measure_crowd(report: Report, folder: Path, chats: int, seconds: float) -> None:
-    """Everybody says the next thing as soon as the last is answered."""
+    """Have everybody send the next message as soon as the last is answered."""
     with model_servers(make_streaming_server) as addresses:
         async with (
             BotApi(limits=Limits(chat_burst=1)) as api,
@@ -165,7 +167,7 @@ async def measure_crowd(report: Report, folder: Path, chats: int, seconds: float
 
 
 async def _talk(api: BotApi, number: int, *, until: float) -> list[tuple[str, str]]:
-    """What was asked in a chat, each with the reply that stands there in the end."""
+    """Return the questions of a chat, each with its final reply."""
     person = api.person(1000 + number, f"P{number}")
     group = api.supergroup(f"G{number}", person) if number % GROUPS_OF == 0 else None
     chat = group or person.chat
@@ -212,7 +214,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
 
 
 def main() -> None:
-    """Print every figure; exit 1 where one is not as promised."""
+    """Print every figure; exit with 1 if one exceeds its limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--messages", type=int, default=60)
     parser.add_argument("--chats", type=int, default=100)

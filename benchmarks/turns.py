@@ -1,11 +1,11 @@
-"""What a turn costs in our own processor time, and how many chats are answered at once.
+"""Our own CPU time per turn, and how many chats are answered at once.
 
 `python benchmarks/turns.py [--chats 6] [--turns 100] [--profile FILE]`
 
-The service is a process of its own, with the tests' platform for a channel and a model server that answers at once,
-each in a process of its own too. A turn is everything from the arrival of a message until nothing more is done for it:
-the inbox, the conversation, the call, the reply's delivery. Beside each, the very same request is made by httpx alone,
-whose lines are decoded as JSON. Then 200 chats speak at once to a model that takes a second.
+The service is a process of its own, with the tests' platform as its channel and a model server that answers
+at once, each in a process of its own too. A turn is everything from a message's arrival until the service is
+idle: the inbox, the conversation, the call, the reply's delivery. For comparison the same request is made by
+httpx alone, decoding its lines as JSON. Then 200 chats write at once to a model that takes a second.
 """
 
 import argparse
@@ -42,7 +42,7 @@ MOST_MEGABYTES = 40.0
 CROWD = 200
 CROWD_SECONDS = 1.0
 NEIGHBOURS = 5
-"""Turn 1 and turn 100 are medians of so many turns, of every chat."""
+"""Turn 1 and turn 100 are medians over this many neighbouring turns of every chat."""
 MODEL = {"openai": "openai/gpt-test"}
 PIECES = [f"word{number} " for number in range(10)]
 
@@ -56,7 +56,7 @@ def slow_server() -> dict[str, "ModelServer"]:
 
 
 def _server(seconds: float) -> dict[str, "ModelServer"]:
-    """An answer of ten pieces; asked for what it was asked latest, it tells that."""
+    """Return a server that answers in ten pieces; on request it returns the latest request."""
     from aiohttp import web
 
     from tests.fakes.model_server import ModelAnswer
@@ -82,7 +82,8 @@ def _server(seconds: float) -> dict[str, "ModelServer"]:
     return {"openai": server}
 
 
-# -- the service and who talks to it -------------------------------------------------------------------------
+# -- the service and its users
+# --------------------------------------------------------------------------------
 
 
 class TurnDriver:
@@ -107,7 +108,7 @@ class TurnDriver:
         return post.id
 
     async def answered(self, messages: Sequence[str], seconds: float = 60.0) -> bool:
-        """Wait until each has its whole reply; false after so many seconds."""
+        """Wait until each has its complete reply; return False after this many seconds."""
         wanted = set(messages)
         try:
             async with asyncio.timeout(seconds):
@@ -123,7 +124,7 @@ class TurnDriver:
 async def run_turn_service(
     folder: Path, addresses: Mapping[str, str], *, profile: Path | None = None
 ) -> AsyncIterator[tuple[BotProcess, TurnDriver]]:
-    """A new workspace, and the service in it. What is long must stay: no compaction falls into the measurement."""
+    """Start the service in a new workspace, without compaction, which would disturb the measurement."""
     workspace = make_workspace(folder / "w")
     config = bot_settings(
         folder / "config.toml",
@@ -149,7 +150,7 @@ async def run_turn_service(
 async def measure_turns(
     report: Report, folder: Path, *, chats: int, turns: int, profile: Path | None = None
 ) -> None:
-    """Every chat has so many turns; each is measured, and the raw call for the first and the last ones."""
+    """Measure each turn of every chat, and the raw call for the first and the last ones."""
     ours: list[list[float]] = [[] for _ in range(turns)]
     raw: list[list[float]] = [[] for _ in range(turns)]
     measured = [*range(NEIGHBOURS), *range(turns - NEIGHBOURS, turns)]
@@ -159,7 +160,7 @@ async def measure_turns(
             httpx.AsyncClient() as client,
         ):
             await talk.answered([talk.say("warm")])
-            await asyncio.sleep(3)  # what it does after its start
+            await asyncio.sleep(3)  # work after its start
             for chat in range(chats):
                 for turn in range(turns):
                     before = await wait_until_idle(bot)
@@ -187,13 +188,13 @@ async def measure_turns(
 
 
 async def measure_raw_call(client: httpx.AsyncClient, base_url: str) -> float:
-    """CPU ms of the request that the service made latest: as there, each after a pause; a median of three."""
+    """Return the CPU ms of the service's latest request, each after a pause as there; a median of three."""
     url = f"{base_url}/chat/completions"
     fields = (await client.post(url, json={"told": True})).json()
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json", "again": "1"}
     spent = []
     for _ in range(3):
-        await asyncio.sleep(2 * IDLE_SECONDS)  # what follows at once finds all in the processor's caches
+        await asyncio.sleep(2 * IDLE_SECONDS)  # without a pause everything would be in the processor's caches
         began = time.process_time()
         content = json.dumps(fields, ensure_ascii=False).encode()
         async with client.stream("POST", url, content=content, headers=headers) as response:
@@ -204,11 +205,12 @@ async def measure_raw_call(client: httpx.AsyncClient, base_url: str) -> float:
     return statistics.median(spent)
 
 
-# -- many at once --------------------------------------------------------------------------------------------
+# -- many chats at once
+# ---------------------------------------------------------------------------------------
 
 
 async def measure_crowd(report: Report, folder: Path, *, profile: Path | None = None) -> None:
-    """Everybody says something at the same moment; then three things in a row."""
+    """Have everybody write at the same moment; then three messages in a row."""
     with model_servers(slow_server) as addresses:
         async with run_turn_service(folder / "crowd", addresses, profile=profile) as (bot, talk):
             await talk.answered([talk.say("warm")])
@@ -257,7 +259,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
 
 
 def main() -> None:
-    """Print every figure; exit 1 where one is not as promised."""
+    """Print every figure; exit with 1 if one exceeds its limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--chats", type=int, default=6)
     parser.add_argument("--turns", type=int, default=100)

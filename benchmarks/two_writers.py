@@ -1,4 +1,4 @@
-"""A chat and a loop of `commonplace memory write` at the same time: every line must be there exactly once.
+"""A chat and a loop of `commonplace memory write` at the same time: every line must exist exactly once.
 
 `python benchmarks/two_writers.py [--writes 500] [--turns 200]`
 """
@@ -16,7 +16,7 @@ from workspaces import COMMAND, ENVIRONMENT, make_workspace
 
 
 def main() -> None:
-    """Write from both sides, then count; exit 1 where a line is lost, doubled or torn."""
+    """Write from both sides, then count; exit with 1 if a line is lost, doubled or torn."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--writes", type=int, default=500, help="how often `memory write` is called")
     parser.add_argument("--turns", type=int, default=200, help="how many things the chat is told")
@@ -36,7 +36,7 @@ def main() -> None:
             assert chat.stdin is not None
             told = 0
             for write in range(arguments.writes):
-                # Told bit by bit, so that both write from the first to the last.
+                # Spread evenly, so that both write from the first to the last.
                 while told * arguments.writes < write * arguments.turns:
                     chat.stdin.write(f"Remember that parcel chat-{told:04} is on the shelf\n")
                     told += 1

@@ -1,4 +1,4 @@
-"""The service while somebody tries to stop it: started, talked to and watched until the attack is over."""
+"""Run the service under an attack: start it, talk to it and watch it until the attack is over."""
 
 import asyncio
 import http.client
@@ -24,14 +24,14 @@ TOKEN = "a token that nobody guesses"
 OWNER = 7
 """The owner's id on Telegram."""
 DESCRIPTORS = 1024
-"""Soft limit of the service, as most systems start a program."""
+"""Soft limit of open files, as on most systems."""
 PROBE_SECONDS = 0.1
-"""Between two looks at /healthz."""
+"""Seconds between two requests for /healthz."""
 LONGEST_PROBE = 30.0
 NOTE_SECONDS = 1.1
-"""Between two notes; Telegram wants a second between two replies."""
+"""Seconds between two notes; Telegram wants a second between two replies."""
 WRITTEN_SECONDS = 90.0
-"""For the last notes to be written once the attack is over."""
+"""Seconds for writing the last notes after the attack."""
 
 Tables = Mapping[str, dict[str, object]]
 
@@ -43,29 +43,29 @@ class AttackTarget:
     port: int
     """Of the service's HTTP server, on 127.0.0.1."""
     api: BotApi
-    """Telegram; people there may be made by `api.person`."""
+    """Telegram; create people with `api.person`."""
     discord: DiscordApi
-    """Discord, where the service is on it too."""
+    """Discord, if the service is on it too."""
     folder: Path
-    """The workspace, for notes that are there before."""
+    """The workspace, for notes to prepare."""
     seconds: float
-    """How long to go on, where the attack has no end of its own."""
+    """Duration of an attack that has no end of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A way to stop the service."""
+    """An attack."""
 
     name: str
     attack: Callable[[AttackTarget], Awaitable[None]]
     tables: Tables = field(default_factory=dict)
-    """Settings beyond the usual ones, as `write_config` has them; a table replaces the usual one."""
+    """Settings beyond the usual ones, as for `write_config`; a table replaces the usual one."""
     prepare: Callable[[Path], None] = lambda folder: None
-    """Given the workspace before the start, puts there what the attack needs."""
+    """Called with the workspace before the start."""
     people: Callable[[DiscordApi], Tables] | None = None
-    """Makes those who talk on Discord, and returns the settings that let them in; None: Telegram is alone."""
+    """Creates people on Discord and returns the settings that give them access; None: Telegram only."""
     replies: Sequence[str] = ()
-    """What its language model answers, in order; without any, the notebook answers."""
+    """Replies of its language model, in order; without any, the notebook answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +73,20 @@ class Outcome:
     """How the service fared."""
 
     longest_wait: float
-    """Of /healthz, over a new connection each time; seconds."""
+    """Of /healthz in seconds, over a new connection each time."""
     failed_probes: int
-    """Looks at /healthz that were not answered with 200."""
+    """Requests for /healthz that were not answered with 200."""
     notes: int
-    """That the owner asked for."""
+    """Notes that the owner asked for."""
     lost: int
-    """… of which so many were never written."""
+    """Of these, notes that were never written."""
     log_kilobytes: float
     megabytes: float
-    """Resident, at most."""
+    """Maximum resident memory."""
 
 
 async def run_scenario(scenario: Scenario, seconds: float) -> Outcome:
-    """Start the service in a new workspace, attack it, and look on."""
+    """Start the service in a new workspace, attack it, and watch it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "workspace"
         scenario.prepare(make_workspace(folder))
@@ -128,7 +128,7 @@ def _on_discord(scenario: Scenario, discord: DiscordApi) -> Tables:
 
 @asynccontextmanager
 async def _model(replies: Sequence[str]) -> AsyncIterator[Tables]:
-    """Run a model that answers with these; give the settings to reach it."""
+    """Run a model with these replies; yield the settings to use it."""
     if not replies:
         yield {}
         return
@@ -164,12 +164,12 @@ async def _service(folder: Path, api: BotApi, tables: Tables) -> AsyncIterator[t
         await bot.stop()
 
 
-# -- who looks at /healthz: a process of its own, which nothing here holds up ---------------------------------
+# -- polling /healthz, in a process of its own that nothing here delays --------------------------------------
 
 
 @asynccontextmanager
 async def _run_probe(port: int) -> AsyncIterator[dict[str, float]]:
-    """Look at /healthz again and again; gives a table that is filled at the end."""
+    """Poll /healthz; yields a table that is filled at the end."""
     prober = await asyncio.create_subprocess_exec(
         *(sys.executable, __file__, str(port)),
         stdin=asyncio.subprocess.PIPE,
@@ -179,12 +179,12 @@ async def _run_probe(port: int) -> AsyncIterator[dict[str, float]]:
     try:
         yield found
     finally:
-        printed, _ = await prober.communicate(b"")  # its standard input ends
+        printed, _ = await prober.communicate(b"")  # end of its standard input
         found.update(json.loads(printed))
 
 
 def probe(port: int) -> dict[str, float]:
-    """Look until standard input ends; return the longest wait in seconds, and how many looks failed."""
+    """Poll until standard input ends; return the longest wait in seconds, and the number of failures."""
     import select
 
     longest = failed = looks = 0.0
@@ -201,11 +201,11 @@ def probe(port: int) -> dict[str, float]:
     return {"longest": longest, "failed": failed, "looks": looks}
 
 
-# -- the owner, who goes on as if nothing were ----------------------------------------------------------------
+# -- the owner, who keeps noting things ----------------------------------------------------------------------
 
 
 async def _note_things(api: BotApi) -> list[str]:
-    """Have the owner ask for a note every second until cancelled; return what each holds."""
+    """Have the owner ask for a note every second until cancelled; return the content of each."""
     owner = api.person(OWNER, "Anna")
     told: list[str] = []
     with suppress(asyncio.CancelledError):
@@ -222,7 +222,7 @@ async def _noted(notes: "asyncio.Task[list[str]]") -> list[str]:
 
 
 async def _count_lost(memory: Path, told: list[str]) -> int:
-    """How many are not in the notes, once there was time to write them."""
+    """Return how many are not in the notes after allowing time to write them."""
     until = time.monotonic() + WRITTEN_SECONDS
     while True:
         written = _written(memory)

@@ -1,11 +1,11 @@
-"""What a search for alike vectors costs, and what it overlooks, against numpy, sqlite-vec's vec0 and exact.
+"""Cost and recall of vector search, compared with numpy, sqlite-vec's vec0 and exhaustive search.
 
 `python benchmarks/vector_search.py [--embeddings FILE.npy [--questions FILE.npy]] [--full]`
 """
 
 import os
 
-# One thread, so that processor time means the same for the baseline and for us; numpy reads it when it is imported.
+# One thread, so that CPU time is comparable between the baseline and us; numpy reads it on import.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import argparse
@@ -53,17 +53,17 @@ CREATE UNIQUE INDEX vector_of_text ON vectors (model, text);
 
 
 class Clusters:
-    """Vectors as models make them: they lean to one side, few directions carry most, topics lie close together."""
+    """Vectors like those of models: biased to one side, a few dominant directions, clustered by topic."""
 
     def __init__(self, count: int, dimensions: int) -> None:
         self._rng = np.random.default_rng(7)
         self._spread = (np.arange(1, dimensions + 1, dtype=np.float32) ** -0.25).astype(np.float32)
         self._lean = 0.8 * self._normal(1)
-        # So that the 1st, 10th and 50th best cosine are about .61, .57 and .47; of MiniLM .68, .59 and .52.
+        # Makes the 1st, 10th and 50th best cosine about .61, .57 and .47; MiniLM has .68, .59 and .52.
         self._topics = 0.7 * self._normal(max(1, count // 40))
 
     def draw(self, count: int) -> Vectors:
-        """Some more of them."""
+        """Return more of them."""
         topics = self._topics[self._rng.integers(len(self._topics), size=count)]
         return unit(self._lean + topics + self._normal(count))
 
@@ -72,33 +72,33 @@ class Clusters:
 
 
 class Report:
-    """Prints figures, and remembers which are not as promised."""
+    """Prints figures and remembers those beyond their limits."""
 
     def __init__(self) -> None:
         self.failed: list[str] = []
 
     def ratio(self, name: str, ratio: float) -> None:
-        """A ratio of costs, and what it should be at most."""
+        """Print a ratio of costs, and its limit."""
         most = WANTED.get(name)
         print(f"  {name}: {ratio:.3f}" + (f" (at most {most:.3f})" if most else ""))
         if most and ratio > most:
             self.failed.append(name)
 
     def recall(self, name: str, recall: float, *, least: float = 0.0) -> None:
-        """A share of the exact best that was found."""
+        """Print the share of the exact best that was found."""
         print(f"  {name}: recall@{MOST} {recall:.4f}" + (f" (at least {least})" if least else ""))
         if recall < least:
             self.failed.append(name)
 
     def megabytes(self, name: str, size: float, *, most: float = 0.0) -> None:
-        """What is in memory."""
+        """Print a size in memory."""
         print(f"  {name}: {size:.1f} MB" + (f" (at most {most:.0f})" if most else ""))
         if most and size > most:
             self.failed.append(name)
 
 
 def main() -> None:
-    """Print every figure; exit 1 where one is not as promised."""
+    """Print every figure; exit with 1 if one exceeds its limit."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--embeddings", type=Path, help="real vectors, float32, one a row")
     parser.add_argument("--questions", type=Path, help="vectors of questions; else every 20th of them")
@@ -121,7 +121,7 @@ def main() -> None:
 
 
 def real(report: Report, folder: Path, embeddings: Path, questions: Path | None) -> None:
-    """Recall on vectors of a real model."""
+    """Measure recall on vectors of a real model."""
     vectors = unit(np.load(embeddings))
     if questions:
         asked = unit(np.load(questions))
@@ -138,7 +138,7 @@ def real(report: Report, folder: Path, embeddings: Path, questions: Path | None)
 
 
 def synthetic(report: Report, folder: Path, count: int, dimensions: int, *, with_vec0: bool) -> None:
-    """Costs, recall and memory at one size."""
+    """Measure costs, recall and memory at one size."""
     name = f"{count // 1000}k x {dimensions}"
     clusters = Clusters(count, dimensions)
     vectors = np.empty((count, dimensions), np.float32)
@@ -156,7 +156,7 @@ def synthetic(report: Report, folder: Path, count: int, dimensions: int, *, with
     product = milliseconds(lambda: vectors @ next(asked))
     sorting = milliseconds(lambda: np.argpartition(-(vectors @ next(asked)), MOST)[:MOST]) - product
     leg = milliseconds(lambda: search(db, ours, next(asked)))
-    # Before and after: other work on the machine must not favour either.
+    # Before and after, so that other work on the machine favours neither.
     product = (product + milliseconds(lambda: vectors @ next(asked))) / 2
     print(f"{name}, CPU ms: M @ q {product:.2f} (top {MOST} of it +{max(0, sorting):.2f}), our leg {leg:.2f}")
     print(f"  reading it once at the start: {loading:.2f} s")
@@ -191,7 +191,7 @@ def synthetic(report: Report, folder: Path, count: int, dimensions: int, *, with
 
 
 class Turns(Iterator[Vectors]):
-    """One question after the other, without end."""
+    """An endless sequence of questions."""
 
     def __init__(self, questions: Vectors) -> None:
         self._questions = questions
@@ -204,13 +204,13 @@ class Turns(Iterator[Vectors]):
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Each row of length 1, as vectors are stored."""
+    """Return each row scaled to length 1, as vectors are stored."""
     scaled: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return scaled.astype("<f4")
 
 
 def write_table(file: Path, blocks: "Iterator[Vectors] | list[Vectors]") -> None:
-    """The two tables of the index that vectors are looked for in."""
+    """Write the two tables of the index for vector search."""
     db = apsw.Connection(str(file))
     db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF")
     db.execute(SCHEMA)
@@ -227,7 +227,7 @@ def write_table(file: Path, blocks: "Iterator[Vectors] | list[Vectors]") -> None
 def search(
     db: apsw.Connection, nearest: BinaryVectorSearcher | SqliteVecSearcher, question: Vectors
 ) -> list[int]:
-    """The best texts, in a transaction as the index opens it."""
+    """Return the best texts, in a transaction as in the index."""
     db.execute("BEGIN")
     found = nearest.search(db, MODEL, question.tobytes(), most=MOST, version=VERSION)
     db.execute("COMMIT")
@@ -235,7 +235,7 @@ def search(
 
 
 def recall(db: apsw.Connection, nearest: BinaryVectorSearcher, vectors: Vectors, questions: Vectors) -> float:
-    """The share of the exact best that is found; texts are numbered from 1."""
+    """Return the share of the exact best that is found; texts are numbered from 1."""
     hits = 0
     for question in questions:
         best = np.argpartition(-(vectors @ question), MOST)[:MOST] + 1
@@ -244,7 +244,7 @@ def recall(db: apsw.Connection, nearest: BinaryVectorSearcher, vectors: Vectors,
 
 
 def vec0_milliseconds(file: Path, vectors: Vectors, asked: Turns) -> float:
-    """An exact search in a vec0 table with its defaults."""
+    """Return the time of an exhaustive search in a vec0 table with default settings."""
     db = apsw.Connection(str(file))
     db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF")
     load_extension(db)
@@ -261,7 +261,7 @@ def vec0_milliseconds(file: Path, vectors: Vectors, asked: Turns) -> float:
 
 
 def milliseconds(call: Callable[[], object], *, calls: int = 100) -> float:
-    """Processor time of one call, the median of many."""
+    """Return the CPU time of one call, the median of many."""
     call()
     spent = []
     for _ in range(calls):
@@ -272,7 +272,7 @@ def milliseconds(call: Callable[[], object], *, calls: int = 100) -> float:
 
 
 def print_memory(file: Path) -> None:
-    """Megabytes that the first search adds to this process: afterwards, and at most."""
+    """Print the megabytes that the first search adds to this process: afterwards, and at most."""
     db = apsw.Connection(str(file))
     [(size,)] = db.execute("SELECT length(embedding) FROM vectors LIMIT 1")
     question = unit(np.random.default_rng(1).standard_normal((1, size // 4), dtype=np.float32))[0]
@@ -283,7 +283,7 @@ def print_memory(file: Path) -> None:
 
 
 def resident(field: str) -> float:
-    """A field of /proc/self/status in MB; 0 where there is no such file."""
+    """Return a field of /proc/self/status in MB; 0 if there is no such file."""
     status = Path("/proc/self/status")
     if not status.exists():
         return 0.0

@@ -1,9 +1,9 @@
-"""How soon a saved note is found, how soon it is told of, and what watching costs while nothing happens.
+"""Delay until a saved note is found and reported, and the idle cost of watching.
 
 `python benchmarks/watch.py [--saves 20] [--notes 10000] [--idle 20]`
 
-That a note is found is measured in the service, `commonplace run` in a process of its own: from the moment it is saved
-until its words stand in the index, which nobody searches meanwhile.
+Finding is measured in the service, `commonplace run` in a process of its own: from saving a note until its
+words are in the index, while nobody searches.
 """
 
 import argparse
@@ -44,7 +44,7 @@ from memory.settings import WatchSettings
 from memory.watcher import Watcher
 
 MOST_SECONDS = 2.0
-"""From saving until found, and from deleting until gone: medians."""
+"""Maximum median seconds from saving until found, and from deleting until gone."""
 
 PATIENCE = 30.0
 OTHER_NOTES = 200
@@ -90,7 +90,7 @@ EDITORS = {"in place": edit_in_place, "by rename": edit_by_rename}
 
 
 class IndexReader:
-    """Asks the index's file, as another process may, and never the service."""
+    """Reads the index file, as another process may, without asking the service."""
 
     def __init__(self, file: Path) -> None:
         self._db = apsw.Connection(
@@ -99,7 +99,7 @@ class IndexReader:
         self._db.set_busy_timeout(10_000)
 
     def has(self, word: str) -> bool:
-        """Whether a chunk has the word."""
+        """Return whether a chunk has the word."""
         at = self._one("SELECT value FROM about WHERE key = 'generation'")
         return bool(self._one(f"SELECT count(*) FROM chunk_words_{at} WHERE chunk_words_{at} MATCH ?", word))
 
@@ -107,7 +107,7 @@ class IndexReader:
         return not self.has(word)
 
     def without_vector(self) -> int:
-        """Texts that are used and have no vector."""
+        """Return the number of used texts without a vector."""
         return int(
             str(self._one("SELECT count(*) FROM texts WHERE uses AND id NOT IN (SELECT text FROM vectors)"))
         )
@@ -122,7 +122,7 @@ class IndexReader:
 
 @contextmanager
 def running_service(folder: Path, workspace: Path, service: EmbeddingService) -> Iterator[IndexReader]:
-    """The service with its settings as they come, but for its port and who makes vectors; ready when this yields."""
+    """Run the service with default settings except its port and its embedding service; ready when this yields."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -153,7 +153,7 @@ def is_healthy(port: int) -> bool:
 
 
 def wait_until(so: Callable[[], bool], what: str) -> float:
-    """Wait until something is so; gives back the seconds that it took. Exits where it does not come to pass."""
+    """Wait until `so` is true; return the seconds that it took. Exits if it does not become true."""
     began = time.perf_counter()
     while not so():
         if time.perf_counter() - began > PATIENCE:
@@ -163,7 +163,7 @@ def wait_until(so: Callable[[], bool], what: str) -> float:
 
 
 def print_until_found(folder: Path, saves: int) -> bool:
-    """Save, edit and delete notes while the service runs; tell whether all came as soon as promised."""
+    """Save, edit and delete notes while the service runs; return whether all delays are within the limit."""
     workspace = make_workspace(folder / "w")
     write_notes(workspace / "memory", OTHER_NOTES)
     text = MadeUpNotes(3)
@@ -184,10 +184,10 @@ def print_until_found(folder: Path, saves: int) -> bool:
             for number in range(saves):
                 word = f"q{editor[:2]}{number:04}"
                 body = f"# Diary\n\n{text.sentence()}\n\nThe word of the day is {word}.\n"
-                time.sleep(0.3 + 0.037 * number)  # not in step with the watcher's looks
+                time.sleep(0.3 + 0.037 * number)  # out of step with the watcher's scans
                 save(note, body)
                 found.append(wait_until(partial(index.has, word), f"{word} to be found"))
-                if number % 2:  # so that notes are made as often as changed
+                if number % 2:  # so that notes are created as often as changed
                     time.sleep(0.3 + 0.037 * number)
                     note.unlink()
                     gone.append(wait_until(partial(index.has_not, word), f"{word} to go"))
@@ -198,7 +198,7 @@ def print_until_found(folder: Path, saves: int) -> bool:
 
 
 def print_requests(folder: Path, service: EmbeddingService, index: IndexReader) -> bool:
-    """Change one of many paragraphs, and tell whether that was one request for one text."""
+    """Change one of many paragraphs; return whether that caused one request for one text."""
     text = MadeUpNotes(4)
     paragraphs = [" ".join(text.sentence() for _ in range(5)) for _ in range(12)]
 
@@ -207,7 +207,7 @@ def print_requests(folder: Path, service: EmbeddingService, index: IndexReader) 
         edit_by_rename(folder / "many.md", "# Many\n\n" + "\n\n".join(paragraphs) + "\n")
         wait_until(partial(index.has, word), f"{word} to be found")
         wait_until(lambda: not index.without_vector(), "its vectors")
-        time.sleep(3)  # whatever else might be asked
+        time.sleep(3)  # further requests would come by now
 
     save("qfirst")
     service.requests()
@@ -222,7 +222,7 @@ def print_requests(folder: Path, service: EmbeddingService, index: IndexReader) 
 async def measure_delays(
     note: Path, save: Callable[[Path], None], *, saves: int, debounce: float
 ) -> list[float]:
-    """Save a note so many times; seconds from each to the change that tells of it."""
+    """Save a note repeatedly; return the seconds from each save to the change that reports it."""
     told: asyncio.Queue[float] = asyncio.Queue()
 
     async def listen() -> None:
@@ -234,7 +234,7 @@ async def measure_delays(
     listening = asyncio.create_task(listen())
     await told.get()
     for number in range(saves):
-        await asyncio.sleep(0.4 + 0.013 * number)  # not in step with the looks
+        await asyncio.sleep(0.4 + 0.013 * number)  # out of step with the scans
         began = time.perf_counter()
         save(note)
         took.append(await told.get() - began)
@@ -255,7 +255,7 @@ async def print_delays(folder: Path, saves: int, debounce: float) -> None:
 
 
 async def measure_cpu_share(changes: AsyncIterator[object], *, seconds: float) -> float:
-    """Processor time by time, in per cent, while somebody waits for a change that does not come."""
+    """Return the CPU share in per cent while waiting for a change that does not come."""
 
     async def listen() -> None:
         async for _ in changes:
@@ -298,9 +298,9 @@ async def print_costs(folder: Path, notes: int, seconds: float) -> None:
 
 
 def main() -> None:
-    """Print delays in the service, those of the watcher alone, and costs beside those of plain watchfiles.
+    """Print delays in the service, those of the watcher alone, and costs compared with plain watchfiles.
 
-    Exits with 1 where the service is not as quick, or not as sparing with requests, as promised.
+    Exits with 1 if the service is too slow, or sends too many requests.
     """
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--saves", type=int, default=20, help="how often each note is saved")
@@ -319,7 +319,7 @@ def main() -> None:
 
 
 def print_watcher(arguments: argparse.Namespace) -> None:
-    """The watcher alone: how soon it tells, and what it costs."""
+    """Measure the watcher alone: its delay, and its cost."""
     for debounce in (WatchSettings().debounce_seconds, 0.0):
         print(f"from saving until told, debounce {debounce:g} s, {arguments.saves} times")
         with tempfile.TemporaryDirectory() as name:

@@ -1,9 +1,9 @@
-"""The `commonplace` command in a process that can be looked into: what the soak starts.
+"""The `commonplace` command in a process that can be inspected: what the soak test starts.
 
 `python benchmarks/watched_bot.py FILE [--trace] ARGUMENTS OF THE COMMAND…`
 
-On SIGUSR1 the tasks and objects that there are are counted into FILE, as JSON. `--trace` also tells which lines hold
-more memory than at the first look, and costs a lot.
+On SIGUSR1 it writes the numbers of tasks and objects to FILE as JSON. `--trace` also lists the lines that
+hold more memory than at the first look, and costs a lot.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ LINES = 40
 
 
 class Looker:
-    """Counts what there is, one look after the other."""
+    """Counts the process's objects on request."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -34,7 +34,7 @@ class Looker:
         self._looks = 0
 
     def ask(self, *_: object) -> None:
-        """Have it done by the event loop, between two of its steps."""
+        """Have the event loop count between two of its steps."""
         asyncio.get_running_loop().call_soon_threadsafe(self._look)
 
     def _look(self) -> None:
@@ -57,7 +57,7 @@ class Looker:
         new.replace(self._file)
 
     def _growth(self) -> list[str]:
-        """The lines that hold more than at the first look, the most first."""
+        """Return the lines that hold more than at the first look, the most first."""
         if not tracemalloc.is_tracing():
             return []
         now = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(False, tracemalloc.__file__)])
@@ -68,7 +68,7 @@ class Looker:
 
 
 class _MallInfo(ctypes.Structure):
-    """What glibc's mallinfo2 gives; bytes."""
+    """Result of glibc's mallinfo2, in bytes."""
 
     _fields_ = [
         ("arena", ctypes.c_size_t),
@@ -82,7 +82,7 @@ class _MallInfo(ctypes.Structure):
 
 
 def _allocated() -> dict[str, float]:
-    """MB that C code has asked for and still has, and such as it has given back and the allocator has kept."""
+    """Return the MB that C code holds, and those that it has freed and the allocator keeps."""
     libc = ctypes.CDLL(None)
     if not hasattr(libc, "mallinfo2"):
         return {}

@@ -1,4 +1,4 @@
-"""What the benchmarks share: the command, workspaces, made-up notes, and an embedding server in its own process."""
+"""Shared by the benchmarks: the command, workspaces, made-up notes, and an embedding server in its own process."""
 
 import asyncio
 import itertools
@@ -27,16 +27,16 @@ ENVIRONMENT = {
     for name, value in os.environ.items()
     if not name.startswith("COMMONPLACE_") and name not in KEY_VARIABLES
 }
-"""That of the command, without settings and keys: else a measurement would send its notes to a service."""
+"""Environment of the command, without settings and keys: otherwise a benchmark would send notes to a service."""
 ENVIRONMENT |= {"PYTHONPATH": str(ROOT), "COMMONPLACE_LOG_FORMAT": "text"}
 
 
 def make_workspace(folder: Path, notes: Path | None = None) -> Path:
-    """A workspace in `folder`, with a copy of everything below `notes` as its memory."""
+    """Create a workspace in `folder`, with a copy of everything below `notes` as its memory."""
     if notes is None:
         (folder / "memory").mkdir(parents=True)
     else:
-        # Not copytree's copystat: notes that cannot be written to would be copied as such.
+        # Not copytree's copystat: read-only notes would be copied as such.
         shutil.copytree(notes, folder / "memory", copy_function=shutil.copyfile)
         for path in (folder / "memory", *(folder / "memory").rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
@@ -44,7 +44,7 @@ def make_workspace(folder: Path, notes: Path | None = None) -> Path:
 
 
 def write_config(file: Path, workspace: Path, **tables: dict[str, object]) -> Path:
-    """A settings file for a workspace; `memory_embedding={…}` becomes the table `[memory.embedding]`."""
+    """Write a settings file for a workspace; `memory_embedding={…}` becomes the table `[memory.embedding]`."""
     lines = [f"workspace = {json.dumps(str(workspace))}"]
     for name, values in tables.items():
         lines += ["", f"[{name.replace('_', '.')}]"]
@@ -53,23 +53,23 @@ def write_config(file: Path, workspace: Path, **tables: dict[str, object]) -> Pa
     return file
 
 
-# -- what a process costs -----------------------------------------------------------------------------------
+# -- process costs -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a process took until its end."""
+    """Cost of a process."""
 
     seconds: float
     """User and system time."""
     megabytes: float
-    """Of memory, at most."""
+    """Maximum memory."""
 
 
 def run_measured(
     command: Sequence[str], folder: Path, *, environment: Mapping[str, str] = ENVIRONMENT
 ) -> Cost:
-    """Run a command to its end and tell what it cost; exits where it fails."""
+    """Run a command to its end and return its cost; exits if it fails."""
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -94,7 +94,7 @@ _ROOTS = 6_000
 
 
 class MadeUpNotes:
-    """Markdown as people write it, from words by Zipf's law: the same text for the same seed."""
+    """Realistic Markdown, with words by Zipf's law: the same text for the same seed."""
 
     def __init__(self, seed: int = 1) -> None:
         self._random = random.Random(seed)
@@ -109,11 +109,11 @@ class MadeUpNotes:
         self._weights = list(itertools.accumulate(1 / (rank + 3) for rank in range(len(self._words))))
 
     def words(self, count: int) -> str:
-        """So many words, by how common they are."""
+        """Return this many words, weighted by frequency."""
         return " ".join(self._random.choices(self._words, cum_weights=self._weights, k=count))
 
     def sentence(self) -> str:
-        """A sentence of 6 to 18 words, some with a date, a name or a number."""
+        """Return a sentence of 6 to 18 words, some with a date, a name or a number."""
         extra = self._random.random()
         tail = (
             f" on {self.day()}" if extra < 0.1 else f" with {self.words(1).title()}" if extra < 0.25 else ""
@@ -121,12 +121,12 @@ class MadeUpNotes:
         return f"{self.words(self._random.randint(6, 18)).capitalize()}{tail}."
 
     def day(self) -> str:
-        """A day of some year."""
+        """Return a day of some year."""
         at = self._random.randint
         return f"{at(2015, 2026)}-{at(1, 12):02}-{at(1, 28):02}"
 
     def note(self, size: int) -> str:
-        """A note of so many bytes, or a few less: a title, headings, paragraphs, lists, a table now and then."""
+        """Return a note of about this many bytes: a title, headings, paragraphs, lists, sometimes a table."""
         pieces = [f"# {self.words(3).title()}\n"]
         left = size - len(pieces[0])
         while left > 0:
@@ -150,7 +150,7 @@ class MadeUpNotes:
 
 
 def write_notes(folder: Path, count: int, *, size: int = 4000, seed: int = 1) -> None:
-    """So many made-up notes, a hundred to a folder."""
+    """Write made-up notes, a hundred per folder."""
     notes = MadeUpNotes(seed)
     for number in range(count):
         note = folder / f"{number // 100:03}" / f"note-{number:05}.md"
@@ -163,33 +163,33 @@ def write_notes(folder: Path, count: int, *, size: int = 4000, seed: int = 1) ->
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one request to the server asked for."""
+    """One request to the server."""
 
     texts: tuple[str, ...]
     base64: bool
 
 
 class EmbeddingService:
-    """The tests' server, in a process of its own, so that its work does not count as ours."""
+    """The tests' server in a process of its own, so that its CPU time is not counted as ours."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.base_url, self.key = connection.recv()
 
     def requests(self) -> list[Request]:
-        """All requests since the last call."""
+        """Return all requests since the last call."""
         self._connection.send(None)
         found: list[Request] = self._connection.recv()
         return found
 
     def settings(self, **more: object) -> dict[str, object]:
-        """The table `memory.embedding` that leads here."""
+        """Return the settings table `memory.embedding` for this server."""
         return {"provider": "openai", "base_url": self.base_url, "api_key": self.key, **more}
 
 
 @contextmanager
 def embedding_service(*, delay: float = 0.0) -> Iterator[EmbeddingService]:
-    """A server in OpenAI's format, base64 included, that takes `delay` seconds for each answer."""
+    """Run a server in OpenAI's format, base64 included, with `delay` seconds for each answer."""
     spawn = multiprocessing.get_context("spawn")
     here, there = spawn.Pipe()
     process = spawn.Process(target=_serve, args=(there, delay), daemon=True)
@@ -202,7 +202,7 @@ def embedding_service(*, delay: float = 0.0) -> Iterator[EmbeddingService]:
 
 
 def _serve(connection: Connection, delay: float) -> None:
-    logging.disable()  # it would tell of every client that was killed
+    logging.disable()  # it would log every client that was killed
     sys.path.insert(0, str(ROOT))
     from tests.fakes.embedding_server import EmbeddingServer
 

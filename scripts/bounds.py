@@ -1,4 +1,4 @@
-"""The bounds that docs/security.md states: what may grow, up to where, and what happens then.
+"""The table of bounds in docs/security.md: what may grow, its limit, and what happens beyond it.
 
 A row names a constant (`module:NAME`) or a setting (`section.key`), from which `make docs` reads the value.
 """
@@ -17,13 +17,13 @@ Unit = Literal["", "characters", "bytes", "MB", "seconds", "", "", "files"]
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One row."""
+    """One row of the table."""
 
     what: str
     at: str
     unit: Unit
     beyond: str
-    """What happens to what is more."""
+    """What happens to the excess."""
 
     @property
     def is_setting(self) -> bool:
@@ -386,11 +386,11 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
         Bound("the list at the end", "bot.archives.archive:MAX_MANIFEST_BYTES", "bytes", "refused"),
     ),
 }
-"""By what they hold back. What an archive says of its size is bounded by the room on the disk."""
+"""Sorted by what they limit. The size that an archive claims is bounded by the free disk space."""
 
 
 def bound_value(bound: Bound) -> object:
-    """Return a constant's value, or a setting's default. Raises LookupError where there is none of that name."""
+    """Return a constant's value, or a setting's default. Raises LookupError if the name does not exist."""
     try:
         if not bound.is_setting:
             module, _, name = bound.at.partition(":")
@@ -407,7 +407,7 @@ def bound_value(bound: Bound) -> object:
 
 
 def format_bound(bound: Bound) -> str:
-    """`200`, `16 MiB`, `65,536 characters`, `1 h`."""
+    """Return a value as `200`, `16 MiB`, `65,536 characters`, `1 h`."""
     value = bound_value(bound)
     if isinstance(value, timedelta):
         value, unit = value.total_seconds(), "seconds"
@@ -427,7 +427,7 @@ def format_bound(bound: Bound) -> str:
 
 
 def bound_location(bound: Bound) -> str:
-    """Where it can be set, or stands in the code, as Markdown."""
+    """Return where it is set, or defined in the code, as Markdown."""
     if bound.is_setting:
         return f"setting `{bound.at}`"
     module, _, name = bound.at.partition(":")

@@ -1,7 +1,7 @@
-"""Print the figures of the house: files, lines, lengths, circles of imports, names that two things share.
+"""Print code metrics: files, lines, function lengths, import cycles, duplicate class names.
 
-`--check` exits with 1 where two classes share a name, imports make a circle or point up within `bot/`, also those
-inside functions. `--names` lists what is wrong. Reads the tree beside it; writes nothing.
+`--check` exits with 1 if two classes share a name, or if imports in `bot/`, including those inside functions,
+form a cycle or point upwards. `--names` lists the violations. Reads the tree beside it; writes nothing.
 """
 
 import argparse
@@ -18,17 +18,17 @@ from statistics import median, quantiles
 ROOT = Path(__file__).parent.parent
 PRODUCT = ("adapters", "bot", "memory")
 TOP = ("bot.app", "bot.cli", "bot.service")
-"""What only `bot/__main__.py` and these may import: they put everything else together."""
+"""Modules that only `bot/__main__.py` and these may import: they assemble everything else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """A module that another one imports."""
+    """An import of one module by another."""
 
     module: str
     line: int
     is_lazy: bool
-    """Whether it stands inside a function."""
+    """Whether it is inside a function."""
 
 
 def files(*folders: str) -> list[Path]:
@@ -48,7 +48,7 @@ def module_name(file: Path) -> str:
 
 
 def imports_of(file: Path, modules: Mapping[str, Path]) -> Iterator[Import]:
-    """Yield what a file imports of `modules`, but for what it needs for its types alone."""
+    """Yield the imports of `modules` in a file, except those for type checking only."""
 
     def walk(node: ast.AST, is_lazy: bool) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
@@ -58,7 +58,8 @@ def imports_of(file: Path, modules: Mapping[str, Path]) -> Iterator[Import]:
                 case ast.Import(names=aliases, lineno=line):
                     names = [alias.name for alias in aliases]
                 case ast.ImportFrom(module=str(module), names=aliases, lineno=line):
-                    # `from bot import phrases` names a module, `from bot.access import Access` something in one.
+                    # `from bot import phrases` names a module, `from bot.access import Access` an object in
+                    # one.
                     inner = [f"{module}.{alias.name}" for alias in aliases]
                     names = [name if name in modules else module for name in inner]
                 case _:
@@ -71,7 +72,7 @@ def imports_of(file: Path, modules: Mapping[str, Path]) -> Iterator[Import]:
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """Return the groups of modules that import each other, directly or through others (Tarjan's algorithm)."""
+    """Return the groups of modules that import each other, directly or indirectly (Tarjan's algorithm)."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
@@ -99,7 +100,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 
 
 def upward_imports(modules: Mapping[str, Path]) -> list[str]:
-    """Return the imports of `bot.service` and `bot.cli` by other rooms of `bot/`."""
+    """Return the imports of `bot.service` and `bot.cli` by other packages of `bot/`."""
 
     def is_top(name: str) -> bool:
         return name == "bot.__main__" or any(name == top or name.startswith(f"{top}.") for top in TOP)
@@ -114,9 +115,9 @@ def upward_imports(modules: Mapping[str, Path]) -> list[str]:
 
 
 def homonyms(sources: Sequence[Path]) -> list[str]:
-    """Return the names of classes at the top of more than one module, with their files.
+    """Return the names of top-level classes that several modules define, with their files.
 
-    What two channels call the same is the same: `adapters/telegram` and `adapters/discord` count as one.
+    Classes of the same name in `adapters/telegram` and `adapters/discord` count as one.
     """
     places: dict[str, dict[str, str]] = defaultdict(dict)
     for file in sources:
@@ -131,7 +132,7 @@ def homonyms(sources: Sequence[Path]) -> list[str]:
 
 
 def lengths_of_functions(sources: Sequence[Path]) -> list[int]:
-    """Return how many lines each function has, methods among them."""
+    """Return the length in lines of each function and method."""
     return [
         (node.end_lineno or node.lineno) - node.lineno + 1
         for file in sources
@@ -146,7 +147,7 @@ def described(numbers: Sequence[int]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the figures; return 1 where `--check` finds something wrong."""
+    """Print the figures; return 1 if `--check` finds a violation."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--check", action="store_true", help="exit with 1 where something is wrong")
     parser.add_argument("--names", action="store_true", help="list what is wrong")

@@ -1,7 +1,7 @@
-"""Renew the locks in requirements/ and the versions that uv is held to in pyproject.toml.
+"""Update the locks in requirements/ and uv's constraints in pyproject.toml.
 
-Versions that are locked stay unless `--upgrade` is given. One lock serves every platform and Python that the
-project runs on. No lock names a registry: where packages come from is the business of who installs them.
+Locked versions stay unless `--upgrade` is given. One lock serves every platform and Python version that the
+project supports. No lock names a registry: where packages come from is up to whoever installs them.
 """
 
 import argparse
@@ -19,13 +19,14 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCKS = ROOT / "requirements"
 PYPROJECT = ROOT / "pyproject.toml"
 LOCAL_BUILD = ("cmake>=3.21", "ninja>=1.11", "pip>=23.1", "scikit-build-core>=0.9.2")
-"""What compiles llama-cpp-python: what its build asks for, and a pip that takes what it compiled before from its cache
-also where hashes are required, which that of an older Python does not."""
+"""Build tools of llama-cpp-python: its build requirements, and a pip that reuses its cached builds even if
+hashes are required, which the pip of older Pythons does not.
+"""
 HEADER = "# Printed by `make lock`; not to be edited by hand.\n"
 
 
 def uv_command(folder: Path) -> str:
-    """Where uv is; put into `folder` where the machine has none."""
+    """Return the path of uv, installed into `folder` if the machine has none."""
     if found := shutil.which("uv"):
         return found
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), UV]
@@ -34,7 +35,7 @@ def uv_command(folder: Path) -> str:
 
 
 def resolve_lock(uv: str, source: Path, lock: Path, *options: str) -> None:
-    """Resolve `source` into `lock`, keeping the versions that `lock` already has."""
+    """Resolve `source` into `lock`, keeping the versions already in `lock`."""
     command = [uv, "pip", "compile", str(source), "--output-file", str(lock), "--no-config", "--quiet"]
     command += ["--universal", "--python-version", "3.11", "--generate-hashes"]
     command += ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links"]
@@ -49,7 +50,7 @@ def resolve_extra(uv: str, extra: str, lock: Path, there: Path, dev: Path, *opti
 
 
 def read_lock(lock: Path) -> list[str]:
-    """The requirements of a lock without their hashes: `name==version`, with its marker if any."""
+    """Return the requirements of a lock without hashes: `name==version`, with its marker if any."""
     return [
         line.removesuffix("\\").strip()
         for line in lock.read_text("utf-8").splitlines()
@@ -58,25 +59,25 @@ def read_lock(lock: Path) -> list[str]:
 
 
 def package_name(requirement: str) -> str:
-    """The name in `name==version`."""
+    """Return the name in `name==version`."""
     return requirement.partition("==")[0]
 
 
 def sort_key(requirement: str) -> tuple[str, str]:
-    """The order of a lock."""
+    """Return the sort key of a requirement in a lock."""
     return package_name(requirement), requirement
 
 
 def format_constraints(table: str, requirements: list[str]) -> str:
-    """One array of `[tool.uv]` as it stands in pyproject.toml."""
+    """Return one array of `[tool.uv]` as written in pyproject.toml."""
     return "\n".join([f"{table} = [", *(f'    "{requirement}",' for requirement in requirements), "]\n"])
 
 
 def write_constraints(packages: list[str], build: list[str], local: list[str]) -> None:
-    """Write the locked versions into `[tool.uv]`, which ends pyproject.toml.
+    """Write the locked versions into `[tool.uv]` at the end of pyproject.toml.
 
-    uv also looks into extras that nobody asked for. What llama-cpp-python requires is therefore written down:
-    else the first `uv run` would fetch its source, 77 MB, to read that there.
+    uv also resolves extras that nobody requested. Listing what llama-cpp-python requires keeps the first `uv
+    run` from downloading its source, 77 MB, to find out.
     """
     before, table, _ = PYPROJECT.read_text("utf-8").partition("[tool.uv]\n")
     comment = "# The locked versions, for those who use uv; printed by `make lock`.\n"
@@ -88,7 +89,7 @@ def write_constraints(packages: list[str], build: list[str], local: list[str]) -
 
 
 def main() -> None:
-    """Renew all locks."""
+    """Update all locks."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions that fit")
     upgrade = ["--upgrade"] if parser.parse_args().upgrade else []

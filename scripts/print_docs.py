@@ -1,8 +1,7 @@
-"""Print the documents that come from the code: config.example.toml, docs/settings.md, docs/commands.md, docs/files.md.
+"""Generate documents from the code: config.example.toml, docs/settings.md, docs/commands.md, docs/files.md.
 
-Of docs/security.md, the table of bounds.
-
-With `--check`, print nothing, but name each file that is stale and exit with 1.
+Also the table of bounds in docs/security.md. With `--check`, write nothing, but name each stale file and exit
+with 1.
 """
 
 import argparse
@@ -69,7 +68,7 @@ The same everywhere. `WORD` must be given, `[WORD]` may be left out.
 
 
 def settings_page() -> str:
-    """docs/settings.md: a table of keys for each section."""
+    """Return docs/settings.md: a table of keys for each section."""
     parts = [SETTINGS_OPENING]
     for keys, model, _ in sections():
         text = field_explanations(model)
@@ -85,7 +84,7 @@ def settings_page() -> str:
 
 
 def commands_page() -> str:
-    """docs/commands.md: the command table."""
+    """Return docs/commands.md: the command table."""
     rows = []
     for command in COMMANDS:
         who = (
@@ -100,7 +99,7 @@ def commands_page() -> str:
 
 
 def insert_bounds(page: str) -> str:
-    """docs/security.md with the table of bounds as it is now. Raises ValueError where the page has no place for it."""
+    """Return docs/security.md with the current table of bounds. Raises ValueError if the page has no place for it."""
     before, begin, rest = page.partition(BOUNDS_BEGIN)
     _, end, after = rest.partition(BOUNDS_END)
     if not (begin and end):
@@ -109,7 +108,7 @@ def insert_bounds(page: str) -> str:
 
 
 def printed_pages() -> dict[Path, str]:
-    """What each printed file must hold."""
+    """Return the content of each generated file."""
     docs = ROOT / "docs"
     return {
         ROOT / "config.example.toml": example_config(),

@@ -1,8 +1,8 @@
-"""Run the commands that the pages show, and print what they said below them.
+"""Run the commands in the documentation and update the output shown below them.
 
-Each page is gone through in a home of its own with nothing in it but the `commonplace` command: every command of the
-blocks marked `sh` and `console`, in order, in one shell. Below a command in a `console` block stands what it said. With
-`--check`, change nothing, but exit with 1 where a page is stale or a command fails.
+Each page runs in a home of its own that contains only the `commonplace` command: every command of the blocks
+marked `sh` and `console`, in order, in one shell. In `console` blocks the output follows each command. With
+`--check`, nothing is changed, but exit with 1 if a page is stale or a command fails.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = tuple(ROOT / name for name in ("README.md", "docs/memory.md", "docs/models.md", "docs/operations.md"))
-"""Those that are gone through; the other pages have tests of their own."""
+"""Pages that are run; the others have tests of their own."""
 
 SKIPPED_COMMANDS: Mapping[str, str] = {
     "make": "sets up another environment; that the target exists is tested",
@@ -37,39 +37,39 @@ SKIPPED_COMMANDS: Mapping[str, str] = {
     "ssh": "wants another machine",
     "journalctl": "asks systemd",
 }
-"""Programs that are not run here, and why. What systemd does to the service is done to the one that runs here."""
+"""Programs that are not run here, and why. What systemd does to the service is done to the one running here."""
 
 DAY = "2026-11-21"
 CLOCK = "10:15:02"
 HOME = "/home/anna"
 PORT = "8321"
-"""These stand in a page for when and where its commands are run."""
+"""Placeholders in a page for when and where its commands are run."""
 
 SECONDS = 60
-"""The longest that one command may take."""
+"""Maximum seconds of one command."""
 
 _BLOCK = re.compile(r"^```(sh|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _PROMPTED = re.compile(r"^\$ ((?:.*\\\n)*.+)", re.MULTILINE)
 _TYPED = re.compile(r"^(?![#\s])(.+\{$(?:\n.*)*?\n\}|(?:.*\\\n)*.+)", re.MULTILINE)
-"""A command, which may go on in the next line, or a function of the shell."""
+"""A command, which may continue on the next line, or a shell function."""
 
 
 class StalePage(Exception):
-    """A page says what is not so; the text is one line."""
+    """A page is out of date; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Commands that stand together in a page."""
+    """Consecutive commands in a page."""
 
     is_console: bool
-    """Whether what they say stands below them."""
+    """Whether their output follows them."""
     text: str
     commands: tuple[str, ...]
 
 
 def find_blocks(page: str) -> Iterator[Block]:
-    """Every block of commands of a page."""
+    """Yield every block of commands of a page."""
     for kind, text in _BLOCK.findall(page):
         yield _block(kind, text)
 
@@ -81,13 +81,13 @@ def _block(kind: str, text: str) -> Block:
 
 
 def command_program(command: str) -> str:
-    """The program that a command calls first."""
+    """Return the program that a command calls first."""
     words = shlex.split(command, comments=True)
     named = [word for word in words if not re.match(r"[A-Z_]+=", word)]
     return named[0] if named else ""
 
 
-# -- where commands are run ---------------------------------------------------------------------------------
+# -- running commands ---------------------------------------------------------------------------------------
 
 
 def make_home(folder: Path, port: int) -> dict[str, str]:
@@ -108,7 +108,7 @@ def make_home(folder: Path, port: int) -> dict[str, str]:
 
 
 class Shell:
-    """A shell that commands are given to one by one, and a service beside it that they can speak to."""
+    """A shell that runs one command at a time, and a service that the commands can talk to."""
 
     def __init__(self, folder: Path) -> None:
         with closing(socket.create_server(("127.0.0.1", 0))) as server:
@@ -129,14 +129,14 @@ class Shell:
         )
 
     def close(self) -> None:
-        """End the shell and what it has begun."""
+        """Stop the shell and everything it started."""
         self.end_service()
         self._shell.kill()
         with self._shell:
             pass
 
     def run(self, command: str) -> str:
-        """What a command prints, as a page has it. Raises Stale where it fails or complains."""
+        """Return a command's output as a page shows it. Raises StalePage if it fails or complains."""
         if self._act_on_service(command):
             return ""
         assert self._shell.stdin
@@ -156,7 +156,7 @@ class Shell:
         return self._as_in_page(self._said.read_text("utf-8")).rstrip()
 
     def _act_on_service(self, command: str) -> bool:
-        """Do to our service what a command is for that we do not run; False for all others."""
+        """Do to our service what a command that we do not run would do; return False for other commands."""
         acts: Mapping[str, Callable[[], None]] = {
             "commonplace run": self.start_service,
             "sudo systemctl enable --now commonplace": self.start_service,
@@ -171,7 +171,7 @@ class Shell:
         return act is not None or command_program(command) in SKIPPED_COMMANDS
 
     def start_service(self) -> None:
-        """Start it, and wait until it is up."""
+        """Start the service and wait until it is up. Raises StalePage."""
         with self._log.open("ab") as lines:
             self._service = subprocess.Popen(  # noqa: S603
                 [self._folder / ".bin" / "commonplace", "run"],
@@ -193,31 +193,31 @@ class Shell:
         raise StalePage(f"the service does not come up: {self._log.read_text('utf-8')[-300:]}")
 
     def _secrets(self) -> dict[str, str]:
-        """What the service's unit has it given."""
+        """Return the environment that the service's unit provides."""
         file = self._folder / "secrets.env"
         lines = file.read_text("utf-8").splitlines() if file.exists() else []
         return dict(line.split("=", 1) for line in lines)
 
     def end_service(self) -> None:
-        """End it, where it runs."""
+        """Stop the service if it runs."""
         if self._service is not None:
             self._service.terminate()
             self._service.wait(20)
             self._service = None
 
     def restart_service(self) -> None:
-        """End it and start it."""
+        """Restart the service."""
         self.end_service()
         self.start_service()
 
     def reload_service(self) -> None:
-        """Have it read its settings anew."""
+        """Make the service reload its settings. Raises StalePage."""
         if self._service is None:
             raise StalePage("a service is told to reload that does not run")
         before = self._log.read_text("utf-8")
         self._service.send_signal(signal.SIGHUP)
         for _ in range(10 * SECONDS):
-            if self._log.read_text("utf-8") != before:  # it tells how that went
+            if self._log.read_text("utf-8") != before:  # it logs the result
                 return
             time.sleep(0.1)
         raise StalePage("the service does not read its settings anew")
@@ -228,7 +228,7 @@ class Shell:
         return re.sub(rf"(?<=:){PORT}\b", str(self._port), text)
 
     def _as_in_page(self, text: str) -> str:
-        """What differs from run to run, as the page has it."""
+        """Replace what differs between runs with the page's placeholders."""
         today = f"{datetime.now(UTC):%Y-%m-%d}"
         text = text.replace(str(self._folder), HOME).replace(today, DAY)
         text = re.sub(rf"(?<=:){self._port}\b", PORT, text)
@@ -242,7 +242,7 @@ class Shell:
 
 
 def print_transcripts(page: str) -> str:
-    """The page with every transcript as it is now. Raises Stale where a command fails."""
+    """Return the page with current transcripts. Raises StalePage if a command fails."""
     with tempfile.TemporaryDirectory() as home, closing(Shell(Path(home))) as shell:
 
         def run_block(match: re.Match[str]) -> str:
@@ -257,7 +257,7 @@ def print_transcripts(page: str) -> str:
 
 
 def main() -> None:
-    """Print the pages anew, or see whether they are as they would be printed."""
+    """Update the pages, or check whether they are current."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; exit with 1 where one is stale")
     parser.add_argument("pages", nargs="*", type=Path, default=PAGES, metavar="PAGE", help="default: all")

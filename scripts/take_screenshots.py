@@ -1,7 +1,7 @@
-"""Take the documents' pictures of the pages: docs/pictures/*.png.
+"""Take the screenshots for the documentation: docs/pictures/*.png.
 
-The service is started as the tests start it, with notes that are made up, and looked at in Chromium. Wants chromium
-and chromedriver; the letters are those of the machine that it runs on.
+The service is started as in the tests, with made-up notes, and viewed in Chromium. Needs chromium and
+chromedriver; fonts are those of the machine.
 """
 
 import asyncio
@@ -25,19 +25,19 @@ ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 MOST_BYTES = 150_000
 COLORS = 128
-"""Enough for pages that have few: a quarter of the size."""
+"""Enough for pages with few colours, at a quarter of the size."""
 SHARPNESS = 1.5
 SETTLE_SECONDS = 0.4
-"""Until a page has come to rest."""
+"""Seconds until a page has finished rendering."""
 DAYS = 240
-"""For which there is a log."""
+"""Number of days with a log."""
 QUESTION = "When was the boiler serviced, and by whom?"
 ANSWER = "In May 2026, by Herr Brandt (house/boiler.md:3). The next service is due in May 2027."
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One of them."""
+    """One screenshot."""
 
     name: str
     path: str
@@ -56,10 +56,10 @@ SCREENSHOTS = (
 
 
 def take_picture(window: Window, picture: Picture) -> None:
-    """Take one and keep it, with as few colours as it needs."""
+    """Take a screenshot and save it with few colours."""
     window.prefer(prefers_color_scheme=picture.scheme)
     window.resize(*picture.size, sharpness=SHARPNESS)
-    window.open("/sign-in")  # from the same page to an anchor of it, nothing would be loaded
+    window.open("/sign-in")  # from one anchor to another of the same page nothing would be loaded
     window.open(picture.path)
     time.sleep(SETTLE_SECONDS)
     with Image.open(io.BytesIO(window.picture())) as image:
@@ -81,7 +81,7 @@ def make_conversation(outside: Outside) -> None:
 
 
 def take_all(service: Service, folder: Path) -> None:
-    """Take them all."""
+    """Take all screenshots."""
     with opened_window(folder) as window:
         window.start_anew(service.address)
         for picture in SCREENSHOTS:
@@ -89,7 +89,7 @@ def take_all(service: Service, folder: Path) -> None:
 
 
 def main() -> None:
-    """Make up a household, and take its pictures."""
+    """Create a made-up household and take its screenshots."""
     if missing := missing_programs():
         sys.exit(f"there is no {missing} here; on Debian: apt install chromium chromium-driver")
     PICTURES.mkdir(exist_ok=True)

@@ -213,7 +213,7 @@ class Person:
         return self.world.interact(self, channel, 4, data, bot=bot, name=command)
 
     async def submit(self, interaction: "Interaction", **values: str) -> "Interaction":
-        """Fill in the form with which an interaction was answered, by the fields' custom_id."""
+        """Fill in the form that an interaction was answered with, by the fields' custom_id."""
         form = interaction.form
         if not form:
             raise AssertionError(f"{interaction!r} has brought no form")
@@ -229,7 +229,7 @@ class Person:
         data = {"custom_id": form["custom_id"], "components": rows}
         return self._interact(interaction.channel, 5, data, interaction.message)
 
-    # -- within ----------------------------------------------------------------------------------------------
+    # -- internals -------------------------------------------------------------------------------------------
 
     def _post(
         self,
@@ -276,7 +276,7 @@ class Person:
         needed = command.get("default_member_permissions")
         if needed is None or mine & Permission.administrator:
             return True
-        # "0" is for administrators alone.
+        # "0" means administrators only.
         return int(needed) != 0 and mine & int(needed) == int(needed)
 
     def _command_data(
@@ -335,7 +335,7 @@ class Person:
         return told
 
     def _value(self, kind: int, value: Any, channel: "Channel", resolved: Json) -> Any:
-        """Things are named by their id, and told beside."""
+        """Return an option's value: objects by their id, with details in `resolved`."""
         if isinstance(value, Upload):
             file = self._attach(channel, value)
             resolved.setdefault("attachments", {})[str(file.id)] = wire.attachment_json(self.world, file)
@@ -360,7 +360,7 @@ class Person:
 
 
 def _check(option: Json, value: Any) -> None:
-    """What a client does not let one send."""
+    """Reject what a client does not let people send."""
     name, kind = option["name"], option["type"]
     kinds = {STRING: str, INTEGER: int, BOOLEAN: bool, NUMBER: (int, float)}
     if kind in kinds and not isinstance(value, kinds[kind]):  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Who may do what in a guild: the bits, and how roles and channels give and take them."""
+"""Permissions in a guild: the bits, and how roles and channel overwrites combine."""
 
 from enum import IntFlag
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class Permission(IntFlag):
-    """Those that matter to a bot that talks."""
+    """The permissions that matter to a bot that talks."""
 
     kick_members = 1 << 1
     administrator = 1 << 3
@@ -47,7 +47,7 @@ USUAL = (
     | P.send_messages_in_threads
     | P.send_voice_messages
 )
-"""What everybody may in a new guild: also wake everybody."""
+"""Permissions of everyone in a new guild, including @everyone mentions."""
 IN_DIRECT_MESSAGES = USUAL & ~(P.create_public_threads | P.create_private_threads)
 
 
@@ -64,7 +64,7 @@ def guild_permissions(guild: "Guild", user: "User") -> int:
 
 
 def channel_permissions(channel: "Channel", user: "User") -> int:
-    """A thread has those of its parent."""
+    """Return a user's permissions in a channel; a thread has those of its parent."""
     if channel.guild is None:
         return int(IN_DIRECT_MESSAGES) if user in channel.participants else 0
     bits = guild_permissions(channel.guild, user)
@@ -81,13 +81,13 @@ def channel_permissions(channel: "Channel", user: "User") -> int:
         return 0
     speaks = P.send_messages_in_threads if channel.is_thread else P.send_messages
     if not bits & speaks:
-        # Who may not write may not do so with files or a call to everybody either.
+        # Without permission to write, files and @everyone mentions are denied too.
         bits &= ~(P.attach_files | P.embed_links | P.mention_everyone)
     return bits
 
 
 def _apply_overwrites(bits: int, channel: "Channel", ids: list[int]) -> int:
-    """All that is denied to any of these is taken before what is allowed to any is given."""
+    """Apply the overwrites of these ids: first everything denied to any, then everything allowed to any."""
     here = [channel.overwrites[number] for number in ids if number in channel.overwrites]
     for one in here:
         bits &= ~one.deny

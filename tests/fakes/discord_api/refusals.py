@@ -1,4 +1,4 @@
-"""How Discord's API says no."""
+"""Errors of Discord's API."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -43,18 +43,18 @@ WORDS = {
     160004: (400, "A thread has already been created for this message"),
     160005: (400, "Thread is locked"),
 }
-"""Status and words of Discord's own codes."""
+"""Status and text of Discord's own codes."""
 
 
 @dataclass
 class Refusal(Exception):
-    """An answer that is an error."""
+    """An error response."""
 
     status: int
     message: str
     code: int = 0
     errors: dict[str, Any] = field(default_factory=dict)
-    """For an invalid form body, by field."""
+    """Errors of an invalid form body, by field."""
 
     def as_json(self) -> dict[str, Any]:
         told: dict[str, Any] = {"message": self.message, "code": self.code}
@@ -62,7 +62,7 @@ class Refusal(Exception):
 
     @property
     def reasons(self) -> list[str]:
-        """The codes of what is wrong in the form, such as `content: BASE_TYPE_MAX_LENGTH`."""
+        """Return the error codes of the form, such as `content: BASE_TYPE_MAX_LENGTH`."""
         return list(_reasons(self.errors, ""))
 
 
@@ -77,13 +77,13 @@ NOT_ALLOWED = Refusal(405, "405: Method Not Allowed")
 
 
 class Form:
-    """Gathers what is wrong with a body; all of it is told at once."""
+    """Collects the errors of a body, which are reported together."""
 
     def __init__(self) -> None:
         self.errors: dict[str, Any] = {}
 
     def wrong(self, path: str, code: str, message: str) -> None:
-        """`path`: dots between the names, as `options.0.name`."""
+        """Add an error; `path`: names joined by dots, such as `options.0.name`."""
         here = self.errors
         for name in filter(None, path.split(".")):
             here = here.setdefault(name, {})
@@ -98,13 +98,13 @@ class Form:
             self.wrong(path, "BASE_TYPE_BAD_LENGTH", f"Must be between {least} and {most} in length.")
 
     def done(self) -> None:
-        """Refuse, if anything was wrong."""
+        """Raise Refusal if there are errors."""
         if self.errors:
             raise Refusal(400, "Invalid Form Body", 50035, self.errors)
 
 
 def wrong(path: str, code: str, message: str) -> Refusal:
-    """A form with one thing wrong."""
+    """Return a refusal with one error."""
     form = Form()
     form.wrong(path, code, message)
     return Refusal(400, "Invalid Form Body", 50035, form.errors)

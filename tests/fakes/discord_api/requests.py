@@ -1,4 +1,4 @@
-"""What a bot asks for: JSON or multipart, read into one shape."""
+"""Parse a bot's request: JSON or multipart in one form."""
 
 import json
 from dataclasses import dataclass, field
@@ -19,12 +19,12 @@ class Upload:
     media_type: str
     data: bytes = field(repr=False)
     size: int | None = None
-    """Bytes that Discord claims for it, where that is not what there is."""
+    """Size as reported by Discord, if it differs from the actual one."""
 
 
 @dataclass(slots=True)
 class Body:
-    """`given` is the JSON, `files` what came beside it by its number."""
+    """`given` is the JSON, `files` the other parts by their number."""
 
     given: Any = None
     files: dict[int, Upload] = field(default_factory=dict)
@@ -38,7 +38,7 @@ async def read_body(request: web.BaseRequest) -> Body:
     if request.content_length is not None and request.content_length > MOST_BYTES:
         raise make_refusal(40005)
     if request.content_type == "multipart/form-data":
-        # Of itself aiohttp takes no more than a megabyte.
+        # By default aiohttp accepts at most a megabyte.
         return await _parts(request.clone(client_max_size=MOST_BYTES))
     raw = await request.content.read()
     if not raw.strip():

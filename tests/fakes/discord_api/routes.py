@@ -1,4 +1,4 @@
-"""Which call is which: by method and path."""
+"""The table of API calls by method and path."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ TEXTS = ("token", "emoji")
 NO_TOKEN = {"gateway", "callback", "original", "edit_original", "delete_original", "followup"} | {
     "get_followup", "edit_followup", "delete_followup",
 }  # fmt: skip
-"""Calls that need no bot's token; those about interactions have one in the path."""
+"""Calls without a bot token; those about interactions have a token in the path."""
 
 MESSAGE = "/channels/{channel}/messages/{message}"
 ANSWER = "/webhooks/{application}/{token}/messages"
@@ -80,7 +80,7 @@ TABLE: list[tuple[str, str, str, Handler]] = [
     ("DELETE", f"{ANSWER}/{{message}}", "delete_followup", interactions.delete_answer),
 ]
 NAMES = {name for _, _, name, _ in TABLE} | {"attachment", "connect"}
-"""Of all calls; `connect` is a websocket's handshake."""
+"""Names of all calls; `connect` is a websocket's handshake."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ ROUTES = [Route(method, _pattern(path), name, handler) for method, path, name, h
 
 
 def find_route(method: str, path: str) -> tuple[Route, dict[str, Any]]:
-    """`path` below the version, not decoded."""
+    """Return the route and ids; `path` is relative to the version and still encoded."""
     known = False
     for route in ROUTES:
         if (match := route.pattern.fullmatch(path)) is None:

@@ -40,7 +40,7 @@ VERSION = "/api/v10"
 GATEWAY_PATHS = ("/", RESUME_PATH)
 FILE_PATHS = ("/attachments/", "/ephemeral-attachments/")
 VIA = {"Via": "1.1 google"}
-"""What Discord's own answers have, and those of Cloudflare before it have not."""
+"""Header of Discord's own responses, missing in Cloudflare's."""
 
 
 @dataclass(slots=True)
@@ -54,24 +54,24 @@ class Call:
     ids: dict[str, Any]
     query: dict[str, str]
     given: Any
-    """The JSON."""
+    """The JSON body."""
     files: dict[int, Any]
     time: float
-    """Of `time.monotonic`, when it came in."""
+    """`time.monotonic` at arrival."""
     bot: Bot | None = None
     status: int = 0
-    """What it was answered; 0 while it is not, or never was."""
+    """Status of the response; 0 if there is none."""
     code: int = 0
-    """Discord's own, where it was refused."""
+    """Discord's own error code."""
     description: str = ""
-    """Why it was refused."""
+    """Why it was rejected."""
     reasons: list[str] = field(default_factory=list)
-    """What was wrong with the form, as `content: BASE_TYPE_MAX_LENGTH`."""
+    """Errors in the form, such as `content: BASE_TYPE_MAX_LENGTH`."""
     result: Any = None
     faulty: bool = False
     """Whether it failed on demand."""
     seconds: float = 0.0
-    """Until the answer."""
+    """Until the response."""
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ class Call:
 
 
 class DiscordApi(World):
-    """Start with `async with`, or `start` and `stop`; what was said stays over a stop."""
+    """Start with `async with`, or `start` and `stop`; data survives a stop."""
 
     _runner: web.ServerRunner | None = None
 
@@ -94,7 +94,7 @@ class DiscordApi(World):
 
     @property
     def token(self) -> str:
-        """The first bot's."""
+        """Token of the first bot."""
         return self.bot.token
 
     @property
@@ -124,7 +124,7 @@ class DiscordApi(World):
         self.url = f"http://127.0.0.1:{self._port}"
 
     async def stop(self) -> None:
-        """Refuse connections from now on, and cut those that are open; `start` goes on at the same port."""
+        """Close all connections and refuse new ones; `start` uses the same port again."""
         self._stopping.set()
         for connection in self.gateway.open:
             connection.abort()
@@ -134,7 +134,7 @@ class DiscordApi(World):
 
     @asynccontextmanager
     async def outage(self) -> AsyncIterator[None]:
-        """Nobody is there for a while. Sessions wait for their bots, and so do events."""
+        """Stop the server for a while. Sessions and events wait for their bots."""
         await self.stop()
         try:
             yield
@@ -144,12 +144,12 @@ class DiscordApi(World):
     # -- for tests -------------------------------------------------------------------------------------------
 
     def do(self, work: Coroutine[Any, Any, T], *, within: float = 20.0) -> T:
-        """From another thread than the server's: have this done there."""
+        """Run a coroutine in the server's thread, called from another thread."""
         assert self._loop
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(within)
 
     def call(self, work: Callable[[], T], *, within: float = 20.0) -> T:
-        """The same for what is no coroutine, as `api.call(lambda: home.text("news"))`."""
+        """Run a plain function in the server's thread, as in `api.call(lambda: home.text("news"))`."""
 
         async def there() -> T:
             return work()
@@ -159,19 +159,19 @@ class DiscordApi(World):
     def fail(
         self, name: str, fault: Fault, *, times: int | None = 1, channel: int | None = None, after: int = 0
     ) -> None:
-        """Have the next calls fail; `*` for any, `connect` for a websocket, times=None until `clear_faults`.
+        """Make the next calls fail; `*` for any, `connect` for a websocket, times=None until `clear_faults`.
 
-        `channel`: only those for it. `after`: so many come through first.
+        `channel`: only calls for it. `after`: number of calls to let through first.
         """
         assert name == "*" or name in NAMES, f"no call is named {name}"
         self._planned.append(Planned(name, fault, times, channel, after))
 
     def clear_faults(self) -> None:
-        """Forget all faults that were asked for."""
+        """Cancel all requested faults."""
         self._planned.clear()
 
     def calls_of(self, *names: str, channel: int | None = None) -> list[Call]:
-        """What was asked for, in order."""
+        """Return the calls of these names, in order."""
         assert NAMES.issuperset(names), f"no call is named {set(names) - NAMES}"
         return [
             call
@@ -181,14 +181,14 @@ class DiscordApi(World):
 
     @property
     def refusals(self) -> list[Call]:
-        """Calls that were refused for what they asked, other than on demand or as too many."""
+        """Return the calls that were rejected for their content, not on demand or for rate limits."""
         return [
             call for call in self.calls if 400 <= call.status < 500 and call.status != 429 and not call.faulty
         ]
 
     @property
     def invalid(self) -> dict[int, int]:
-        """How often 401, 403 and 429 were answered, of those that count towards a ban."""
+        """Return how often 401, 403 and 429 were sent, without those that do not count towards a ban."""
         counts: dict[int, int] = {}
         for meter in self._meters.values():
             for status, count in meter.counts.items():
@@ -196,13 +196,13 @@ class DiscordApi(World):
         return counts
 
     async def wait_until_connected(self, *, count: int = 1, within: float = 15.0) -> None:
-        """Wait until so many connections have a session."""
+        """Wait until this many connections have a session."""
         await self.wait_until(lambda: len(self.gateway.open) >= count, within=within, what="a connection")
 
     async def wait_until_unchanged(
         self, message: Message, *, quiet: float = 0.3, within: float = 10.0
     ) -> Message:
-        """Wait until a message has not been changed for so many seconds."""
+        """Wait until a message has not changed for `quiet` seconds."""
 
         def still() -> bool:
             changed = message.edits[-1].time if message.edits else message.time
@@ -268,7 +268,7 @@ class DiscordApi(World):
     async def _respond(
         self, request: web.BaseRequest, call: Call, work: Callable[[], Awaitable[web.Response]]
     ) -> web.StreamResponse:
-        """Answer, or fail as it was asked for."""
+        """Respond, or fail on demand."""
         planned = next((one for one in self._planned if one.fits(call.name, call.ids)), None)
         if planned is None:
             return await work()
@@ -356,7 +356,7 @@ class DiscordApi(World):
         return _json(body, status=429, headers={**VIA, **bucket, **headers})
 
     async def _download(self, request: web.BaseRequest, call: Call) -> web.Response:
-        """An address is good for a day; whoever wants it later asks for the message again."""
+        """Serve an attachment; its URL is valid for a day and renewed by fetching the message again."""
         parts = request.path.split("/")
         number = int(parts[3]) if len(parts) > 3 and parts[3].isdecimal() else 0
         file = self.files.get(number)
@@ -379,7 +379,7 @@ class DiscordApi(World):
 
 
 def _json(given: Any, *, status: int, headers: Mapping[str, str]) -> web.Response:
-    """Without a charset behind its type: discord.py takes no other JSON."""
+    """Return JSON without a charset in its type, which discord.py requires."""
     body = json.dumps(given, ensure_ascii=False).encode()
     return web.Response(body=body, status=status, headers={**headers, "Content-Type": "application/json"})
 

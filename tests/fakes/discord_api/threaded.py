@@ -1,4 +1,4 @@
-"""The server in a thread of its own, for tests and benchmarks that are not asynchronous themselves."""
+"""The server in its own thread, for tests and benchmarks that are not asynchronous."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ from tests.fakes.discord_api.server import DiscordApi
 
 @contextmanager
 def run_in_thread(api: DiscordApi) -> Iterator[DiscordApi]:
-    """Have it run; what people do there goes through `api.do(anna.say("hi"))`, all else through `api.call`."""
+    """Run the server; act there with `api.do(anna.say("hi"))` and `api.call`."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="fake Discord", daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""What the API and the gateway tell of things, in their JSON."""
+"""JSON of the API and the gateway."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ PRESENCE, MEMBERS, CONTENT = 1 << 8, 1 << 1, 1 << 15
 """The privileged intents."""
 PRIVILEGED = PRESENCE | MEMBERS | CONTENT
 FLAG_OF_INTENT = {PRESENCE: 1 << 13, MEMBERS: 1 << 15, CONTENT: 1 << 19}
-"""In the application's flags: of an application that needs no verification."""
+"""Application flags for the intents, for an application that needs no verification."""
 MOST_BYTES_OF_A_FILE = 10 * 1024 * 1024
 
 
@@ -169,7 +169,7 @@ def _thread_json(thread: Channel, bot: Bot | None) -> Json:
 
 
 def guild_json(guild: Guild, bot: Bot, *, whole: bool = True) -> Json:
-    """`whole`: with all that GUILD_CREATE has beyond what GET /guilds gives."""
+    """`whole`: include everything that GUILD_CREATE has and GET /guilds lacks."""
     told: Json = {
         "id": str(guild.id),
         "name": guild.name,
@@ -214,7 +214,7 @@ def guild_json(guild: Guild, bot: Bot, *, whole: bool = True) -> Json:
         "large": False,
         "member_count": len(guild.members),
         "voice_states": [],
-        # Without the intent for presences only the bot itself is among them.
+        # Without the presence intent only the bot itself is listed.
         "members": [member_json(guild.members[bot.id])],
         "channels": [channel_json(one) for one in there if not one.is_thread],
         "threads": [
@@ -256,7 +256,7 @@ def attachment_path(file: Attachment) -> str:
 
 
 def sees_content(bot: Bot, message: Message, *, has_intent: bool) -> bool:
-    """Without the intent only what is the bot's own, is said to it alone, or mentions it."""
+    """Return whether the bot sees the content; without the intent only its own, direct messages and mentions."""
     return (
         has_intent
         or message.author is bot
@@ -275,7 +275,7 @@ def message_json(
     live: bool = False,
     nested: bool = False,
 ) -> Json:
-    """`has_intent`: whether message content may be told; `live`: as an event, with members."""
+    """`has_intent`: whether message content may be included; `live`: as an event, with members."""
     guild = message.channel.guild
     open_to_bot = sees_content(bot, message, has_intent=has_intent)
     mentions = [user_json(user) for user in message.mentions.users]
