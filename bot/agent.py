@@ -42,10 +42,10 @@ MAX_CALLS_PER_STEP = 20
 """Further calls of one step are dropped, and the model sees that."""
 MAX_CALLS_PER_TURN = 100
 """After these the model has to answer, so that nobody can make it flood the notes."""
-SHOWN_BY_PIECES = 4_000
+SHOWN_PIECEWISE_CHARS = 4_000
 """Characters up to which each piece of a growing reply is shown by itself. Of a longer reply several pieces are shown
 together, since each update joins the whole reply."""
-SHOWN_TOGETHER = 64
+SHOWN_FRACTION = 64
 """One part in this many of a longer reply has to be new before it is shown again."""
 TYPING_PLACEHOLDER = "…"
 """Shown as long as there is no text."""
@@ -108,7 +108,7 @@ class Agent:
         try:
             if calls := find_open_calls(done):
                 await self._run_calls(conversation, calls, context)
-            async with aclosing(self._steps(conversation, context, progress)) as parts:
+            async with aclosing(self._run_steps(conversation, context, progress)) as parts:
                 async for part in parts:
                     yield part
             reply = progress.reply(prefer=context.prefer)
@@ -126,7 +126,7 @@ class Agent:
             raise
         yield ReplyPart(reply, final=True)
 
-    async def _steps(
+    async def _run_steps(
         self, conversation: Conversation, context: TurnContext, progress: "_TurnProgress"
     ) -> AsyncGenerator[ReplyPart, None]:
         """Ask the model and run its calls until a step has none; that last step is not stored yet."""
@@ -221,7 +221,7 @@ class Agent:
         if message.calls and last:
             message = replace(message, calls=(), raw=None)
             if not message.text.strip():
-                return replace(message, text=OUT_OF_STEPS.format(steps=_steps(steps)))
+                return replace(message, text=OUT_OF_STEPS.format(steps=_format_steps(steps)))
         calls = _renumber_calls(message.calls[:MAX_CALLS_PER_STEP], used)
         return message if calls == message.calls else replace(message, calls=calls, raw=None)
 
@@ -304,7 +304,7 @@ class _TurnProgress:
     @property
     def is_due(self) -> bool:
         """Whether enough text has come to show the reply again."""
-        return self.length <= SHOWN_BY_PIECES or self.unshown * SHOWN_TOGETHER >= self.length
+        return self.length <= SHOWN_PIECEWISE_CHARS or self.unshown * SHOWN_FRACTION >= self.length
 
     def add(self, text: str) -> None:
         """Add a piece to the current step."""
@@ -393,7 +393,7 @@ def _redact_closed_calls(closed: Collection[str], message: Message) -> Message:
     return message
 
 
-def _steps(count: int) -> str:
+def _format_steps(count: int) -> str:
     return f"{count} step{'s'[: count != 1]}"
 
 

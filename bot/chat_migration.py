@@ -94,9 +94,9 @@ class ChatMigrations:
         """
         old, new = _parent_chat(old), _parent_chat(new)
         if new not in (old, self._new_ids.get(old)):
-            await run_to_completion(self._note(old, new, on_new))
+            await run_to_completion(self._save(old, new, on_new))
 
-    async def _note(self, old: ChatId, new: ChatId, on_new: Callable[[], None]) -> None:
+    async def _save(self, old: ChatId, new: ChatId, on_new: Callable[[], None]) -> None:
         at = self._state.at()
         await self._state.change(lambda db: chat_migration.save_move(db, old, new, at=at))
         if self._new_ids.get(old) == new:  # reported twice at the same time

@@ -27,7 +27,7 @@ MAX_LINES = 50
 """Passages of the notes that can be forgotten at once."""
 MAX_EXCERPTS = 5
 EXCERPT_CHARS = 120
-_LINES_PER_STEP = 20
+_EXCERPT_STEP_CHARS = 20
 CODE_MINUTES = 10
 
 CODE_CHARS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
@@ -174,14 +174,14 @@ class ForgetService:
         except MemoryFault as fault:
             left = await self._find_shown(asked)
             lines = max(len(notes.shown) - len(left.shown), 0)
-            places = tuple(map(_encode_lines, (*left.shown, *left.others)))
+            places = tuple(map(_format_lines_ref, (*left.shown, *left.others)))
             return ForgetOutcome(lines, places, messages, elsewhere, "", fault=str(fault))
         problem = removed.problem
         try:
             elsewhere += await asyncio.to_thread(self._forget_typed, wanted)
         except OSError as error:
             problem = problem or f"the lines typed before: {disk.reason(error)}"
-        missed = tuple(map(_encode_lines, (*removed.missed, *notes.others)))
+        missed = tuple(map(_format_lines_ref, (*removed.missed, *notes.others)))
         elsewhere += removed.in_trash + removed.in_names
         done = ForgetOutcome(removed.lines, missed, messages, elsewhere, problem)
         await self._save(replace(asked, query="", lines="[]", outcome=json.dumps(asdict(done))))
@@ -295,7 +295,7 @@ def _hash_lines(lines: NoteLines) -> str:
     return hashlib.sha256(f"{lines.path}\0{lines.text}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _encode_lines(lines: NoteLines) -> str:
+def _format_lines_ref(lines: NoteLines) -> str:
     return format_note_ref(lines.path, lines.line_start, lines.line_end)
 
 
@@ -446,15 +446,15 @@ def _excerpt_around(text: str, wanted: WordsToForget) -> str:
     """Return the part of a text that has most of the words, with these in its middle."""
     if len(text) <= EXCERPT_CHARS:
         return text
-    starts = range(0, len(text) - EXCERPT_CHARS + _LINES_PER_STEP, _LINES_PER_STEP)
+    starts = range(0, len(text) - EXCERPT_CHARS + _EXCERPT_STEP_CHARS, _EXCERPT_STEP_CHARS)
     shares = [wanted.matched_share(text[start : start + EXCERPT_CHARS]) for start in starts]
     first = last = shares.index(max(shares))
     while last + 1 < len(shares) and shares[last + 1] == shares[first]:
         last += 1
     start = min(starts[(first + last) // 2], len(text) - EXCERPT_CHARS)
     end = start + EXCERPT_CHARS
-    if start and (space := text.find(" ", start, start + _LINES_PER_STEP)) > 0:
+    if start and (space := text.find(" ", start, start + _EXCERPT_STEP_CHARS)) > 0:
         start = space + 1
-    if end < len(text) and (space := text.rfind(" ", end - _LINES_PER_STEP, end)) > 0:
+    if end < len(text) and (space := text.rfind(" ", end - _EXCERPT_STEP_CHARS, end)) > 0:
         end = space
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"

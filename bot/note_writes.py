@@ -239,7 +239,7 @@ class OnceWriter:
                 if alone and not note.is_empty:
                     taken.add(place)
                     return None
-                wanted = _add_previous_text(note, known.intent if known else intent)
+                wanted = _with_previous_text(note, known.intent if known else intent)
                 change(lambda db: note_effects.save_intent(db, key, note.path, wanted, at=self._state.at()))
                 written = _apply(note, wanted)
             else:
@@ -306,7 +306,7 @@ def _free_names(path: str) -> Iterator[str]:
     yield from (f"{stem}-{number}.md" for number in count(2))
 
 
-def _add_previous_text(note: LockedNote, intent: Mapping[str, Any]) -> dict[str, Any]:
+def _with_previous_text(note: LockedNote, intent: Mapping[str, Any]) -> dict[str, Any]:
     """Return the intent with what the note says before the write."""
     match intent:
         case {"append": {"block": block}}:
@@ -318,7 +318,7 @@ def _add_previous_text(note: LockedNote, intent: Mapping[str, Any]) -> dict[str,
         case {"insert": {"block": block}} if note.is_empty:
             title = PurePosixPath(note.path).stem
             append = {"append": {"block": block, "title": title, "at": ""}, "trash": intent["trash"]}
-            return _add_previous_text(note, append)
+            return _with_previous_text(note, append)
         case {"insert": {"block": block, "stood": stood}}:
             return {**intent, "before": asdict(note.before_insert(block, _line_span(stood)))}
     raise _outcome_unknown(intent)

@@ -186,7 +186,7 @@ ANSWERS: dict[str, Call] = {
     "what the core note lacks": lambda text: log_section.find_missing_facts(
         ["Anna likes tea. And cake!", text[:600]], text
     ),
-    "a log's bullets": recall._bullets,
+    "a log's bullets": recall._find_bullets,
     "notes in a prompt": recall.escape_notes_tags,
     "searches before a flush": lambda text: related_notes.queries_of([UserMessage(text)]),
     "an extract": lambda text: summary.extract([UserMessage(text)], before=text, most_tokens=2_000),

@@ -54,8 +54,8 @@ RETRY_DELAY = 1.0
 MAX_WAIT = 10.0
 """Seconds: if a provider asks for a longer pause, there is no retry."""
 
-_MAY_PASS = (RateLimited, Overloaded, ServerFailed, Unreachable)
-_ANOTHER_KEY = (BadKey, OutOfCredit, RateLimited)
+_TEMPORARY_ERRORS = (RateLimited, Overloaded, ServerFailed, Unreachable)
+_KEY_ERRORS = (BadKey, OutOfCredit, RateLimited)
 
 
 class Transcriber:
@@ -104,12 +104,12 @@ class Transcriber:
             try:
                 return await self._ask(audio, f"voice.{ending}", keys[0])
             except ModelError as error:
-                if isinstance(error, _ANOTHER_KEY) and len(keys) > 1:
+                if isinstance(error, _KEY_ERRORS) and len(keys) > 1:
                     del keys[0]
                     continue
                 tries += 1
                 wait = error.retry_after or RETRY_DELAY * 2 ** (tries - 1)
-                if not isinstance(error, _MAY_PASS) or tries >= MAX_TRIES or wait > MAX_WAIT:
+                if not isinstance(error, _TEMPORARY_ERRORS) or tries >= MAX_TRIES or wait > MAX_WAIT:
                     raise
                 log.info("%s did not transcribe (attempt %d): %s", self.name, tries, error.detail)
                 await self._sleep(wait)

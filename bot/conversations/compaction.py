@@ -12,7 +12,7 @@ from bot import phrases
 from bot.conversations.conversation import Conversation, Entry
 from bot.conversations.flush import FLUSH_SECONDS, Flusher, FlushResult
 from bot.conversations.recall import recall
-from bot.conversations.summary import MIN_SUMMARY_CHARS, extract, summarize
+from bot.conversations.summary import MIN_SUMMARY_TOKENS, extract, summarize
 from bot.conversations.turns import split_turns
 from bot.messages import ChatId
 from bot.models.protocol import AssistantMessage
@@ -83,8 +83,8 @@ class Compactor:
         self._settings = settings
         self._now = now
         self._known: dict[ChatId, tuple[str, bool]] = {}
-        self._looked_at = float("-inf")
-        self._seen_to = 0
+        self._checked_at = float("-inf")
+        self._last_handled = 0
         """Number of the last idle conversation handled; the next ones follow."""
         self._flusher = Flusher(
             state,
@@ -119,7 +119,7 @@ class Compactor:
 
     async def needs_compaction(self, conversation: Conversation) -> bool:
         """Return whether a conversation has reached its maximum length and can be compacted."""
-        tokens = _length(conversation) * self._ratio(conversation.entries)
+        tokens = _estimate_tokens(conversation) * self._tokens_ratio(conversation.entries)
         return (
             tokens >= self._settings.token_threshold and self._find_cut(conversation, "threshold") is not None
         )
@@ -144,11 +144,11 @@ class Compactor:
             )
         if cut is None or flushed.result in ("waits", "fault"):
             return CompactionResult(flushed)
-        folded = [each for each in conversation.entries if each.seq <= cut]
-        summary = await self._summary(conversation, folded, cause, ask=flushed.result != "raw")
+        compacted = [each for each in conversation.entries if each.seq <= cut]
+        summary = await self._make_summary(conversation, compacted, cause, ask=flushed.result != "raw")
         recalled = await recall(self._memory, self._now) if flush else ""
         await conversation.compact(cut, summary, recalled)
-        return CompactionResult(flushed, len(folded))
+        return CompactionResult(flushed, len(compacted))
 
     async def flush(
         self, conversation: Conversation, *, cause: Cause = "asked", key: str = ""
@@ -182,8 +182,8 @@ class Compactor:
     async def run_pending(self, hold: Hold) -> None:
         """Continue pending flushes and handle idle conversations, a few at a time; call it often."""
         await self.resume()
-        if time.monotonic() - self._looked_at >= IDLE_CHECK_SECONDS:
-            self._looked_at = time.monotonic()
+        if time.monotonic() - self._checked_at >= IDLE_CHECK_SECONDS:
+            self._checked_at = time.monotonic()
             await self.flush_idle(hold)
 
     async def resume(self) -> None:
@@ -195,8 +195,8 @@ class Compactor:
         """Flush and compact conversations without messages for `idle_minutes`."""
         if not (self._settings.enabled and self._settings.idle_minutes):
             return
-        for number, name in await self._read_idle_chats(after=self._seen_to):
-            self._seen_to, chat = number, ChatId.parse(name)
+        for number, name in await self._read_idle_chats(after=self._last_handled):
+            self._last_handled, chat = number, ChatId.parse(name)
             async with hold(chat):
                 # Somebody may have spoken meanwhile.
                 if (number, name) not in await self._read_idle_chats(after=number - 1):
@@ -219,22 +219,22 @@ class Compactor:
 
     def _find_cut(self, conversation: Conversation, cause: Cause) -> int | None:
         """Return the seq up to which to compact; None for nothing."""
-        keep = self._size(conversation, cause) // (6 if cause == "overflow" else 3)
+        keep = self._max_tokens(conversation, cause) // (6 if cause == "overflow" else 3)
         most_turns = 1 if cause == "asked" else None
-        ratio = self._ratio(conversation.entries)
+        ratio = self._tokens_ratio(conversation.entries)
         return find_cut(conversation.entries, keep_tokens=round(keep / ratio), most_turns=most_turns)
 
-    def _size(self, conversation: Conversation, cause: Cause) -> int:
+    def _max_tokens(self, conversation: Conversation, cause: Cause) -> int:
         """Return the maximum size in tokens as the provider counts them; less if it was already too long."""
         most = self._settings.token_threshold
         if cause != "overflow":
             return most
-        return min(most, round(_length(conversation) * self._ratio(conversation.entries)))
+        return min(most, round(_estimate_tokens(conversation) * self._tokens_ratio(conversation.entries)))
 
-    def _ratio(self, said: Sequence[Entry]) -> float:
+    def _tokens_ratio(self, entries: Sequence[Entry]) -> float:
         """Return how many tokens the last model counts for each token of our estimate."""
         known = self._model.plan.candidates
-        for each in reversed(said):
+        for each in reversed(entries):
             if isinstance(each.message, AssistantMessage) and each.message.model in known:
                 routes = known[each.message.model].routes
                 return max(self._model.health.of(route.name).tokens_ratio for route in routes)
@@ -259,13 +259,13 @@ class Compactor:
             return FlushResult("off")
         return await self._flusher.flush(str(chat), number, upto=upto, cause=cause, key=key)
 
-    async def _summary(
-        self, conversation: Conversation, folded: Sequence[Entry], cause: Cause, *, ask: bool
+    async def _make_summary(
+        self, conversation: Conversation, compacted: Sequence[Entry], cause: Cause, *, ask: bool
     ) -> str:
         """Summarize the compacted messages and the previous summary; an extract if no model can be asked."""
-        messages = [each.message for each in folded]
-        ratio = self._ratio(conversation.entries)
-        most = max(MIN_SUMMARY_CHARS, round(self._size(conversation, cause) / 4 / ratio))
+        messages = [each.message for each in compacted]
+        ratio = self._tokens_ratio(conversation.entries)
+        most = max(MIN_SUMMARY_TOKENS, round(self._max_tokens(conversation, cause) / 4 / ratio))
         prefer = await self._state.read_chosen_model(str(conversation.chat))
         if not (ask and self._flusher.has_model(prefer)):
             return extract(messages, before=conversation.summary, most_tokens=most)
@@ -279,12 +279,12 @@ class Compactor:
         )
 
 
-def find_cut(said: Sequence[Entry], *, keep_tokens: int, most_turns: int | None = None) -> int | None:
+def find_cut(entries: Sequence[Entry], *, keep_tokens: int, most_turns: int | None = None) -> int | None:
     """Return the seq of the last message to compact; None if there is none.
 
     The latest turns are kept whole as far as they fit; an unfinished turn always is.
     """
-    turns = split_turns(said, lambda each: each.message)
+    turns = split_turns(entries, lambda each: each.message)
     for kept, turn in enumerate(reversed(turns)):
         keep_tokens -= sum(each.tokens for each in turn)
         runs = kept == 0 and not _has_ended(turn)
@@ -298,6 +298,6 @@ def _has_ended(turn: Sequence[Entry]) -> bool:
     return isinstance(last, AssistantMessage) and not last.calls
 
 
-def _length(conversation: Conversation) -> int:
+def _estimate_tokens(conversation: Conversation) -> int:
     """Return the estimated tokens of summary and messages."""
     return estimate_text_tokens(conversation.summary) + sum(each.tokens for each in conversation.entries)

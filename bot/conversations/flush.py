@@ -246,14 +246,14 @@ class Flusher:
                 try:
                     match row.stage:
                         case "begun":
-                            if not await self._answer(row):
+                            if not await self._find_answer(row):
                                 return None
                         case "answered":
-                            await self._write(row)
+                            await self._write_section(row)
                         case "written":
                             # Otherwise two chats at once could both find that MEMORY.md lacks the same fact.
                             async with self._adding_facts:
-                                await self._choose(row)
+                                await self._choose_facts(row)
                                 row = await self._read_row(row)
                                 if row.stage == "chosen":
                                     await self._write_core(row, notice=notice)
@@ -265,7 +265,7 @@ class Flusher:
                 row = await self._read_row(row)
             return row
 
-    async def _answer(self, row: Flush) -> bool:
+    async def _find_answer(self, row: Flush) -> bool:
         """Store what to write; return False if that is not known yet."""
         messages, reading, error = await self._ask_model(row)
         failures = row.failures + (reading is None)
@@ -275,17 +275,17 @@ class Flusher:
                 return not await self._update_row(
                     row, failures=failures, again_at=self._next_attempt_at(failures)
                 )
-            await self._settle(
+            await self._save_answer(
                 row,
                 section(row.heading, await asyncio.to_thread(format_raw, messages)),
                 raw=True,
                 failures=failures,
             )
         elif reading.sure:
-            await self._settle(row, section(row.heading, reading.body), reading.core)
+            await self._save_answer(row, section(row.heading, reading.body), reading.core)
         else:
             raw = await asyncio.to_thread(format_raw, messages, mark=DOUBTFUL_MARK)
-            await self._settle(row, section(row.heading, reading.body, raw), reading.core, raw=bool(raw))
+            await self._save_answer(row, section(row.heading, reading.body, raw), reading.core, raw=bool(raw))
         return True
 
     async def _improve(self, row: Flush) -> Flush | None:
@@ -310,10 +310,10 @@ class Flusher:
                 # The model found nothing worth keeping; the raw section stays all the same.
                 await self._update_row(row, raw=0)
                 return None
-            await self._settle(row, better or row.section, reading.core, replaces=row.section)
+            await self._save_answer(row, better or row.section, reading.core, replaces=row.section)
         return await self._continue(row, notice=False)
 
-    async def _settle(
+    async def _save_answer(
         self,
         row: Flush,
         block: str,
@@ -336,7 +336,7 @@ class Flusher:
             again_at=self._next_attempt_at(1) if raw else "",
         )
 
-    async def _write(self, row: Flush) -> None:
+    async def _write_section(self, row: Flush) -> None:
         """Write the section into the log of the day on which the flush began."""
         if row.digest != _digest(row.section, row.core):  # deleted by `/forget` meanwhile, or damaged
             log.warning("the section for %s was changed in state.db; a model is asked again", row.note)
@@ -360,7 +360,7 @@ class Flusher:
             places = [format_note_ref(written.path, written.line_start, written.line_end)]
         await self._update_row(row, stage="written", places=places)
 
-    async def _choose(self, row: Flush) -> None:
+    async def _choose_facts(self, row: Flush) -> None:
         """Store which facts MEMORY.md lacks before any of them is written."""
         facts = row.core.split("\n") if row.core else []
         fresh = (

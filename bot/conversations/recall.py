@@ -15,7 +15,7 @@ LOG_CHARS = 2_000
 """For all logs together."""
 LOG_DAYS = 14
 """Days within which a log counts as recent …"""
-LOGS = 3
+MAX_LOGS = 3
 """… and how many logs are used."""
 BULLET_CHARS = 300
 
@@ -29,12 +29,12 @@ _TAG = re.compile(r"<(?=/?notes\b)", re.IGNORECASE)
 async def recall(memory: Memory, now: Callable[[], datetime]) -> str:
     """Return the notes for a new conversation as Markdown, about 8,000 characters at most; "" if there are none."""
     parts = []
-    if core := visible_part(await _text(memory, CORE_NOTE), the_rest=THE_REST):
+    if core := visible_part(await _read_note(memory, CORE_NOTE), the_rest=THE_REST):
         parts.append(f"{HEADING.format(path=CORE_NOTE)}\n\n{core}")
     room, today, logs = LOG_CHARS, now().date(), 0
     for age in range(LOG_DAYS):
         path = f"{today - timedelta(days=age):%Y-%m-%d}.md"
-        bullets = _bullets(await _text(memory, path))
+        bullets = _find_bullets(await _read_note(memory, path))
         kept: list[str] = []
         for bullet in reversed(bullets):
             if (room := room - len(bullet) - 1) < 0:
@@ -43,7 +43,7 @@ async def recall(memory: Memory, now: Callable[[], datetime]) -> str:
         if kept:
             parts.append("\n\n".join([HEADING.format(path=path), "\n".join(kept)]))
         logs += bool(bullets)
-        if room < 0 or logs == LOGS:
+        if room < 0 or logs == MAX_LOGS:
             break
     return escape_notes_tags("\n\n".join(parts))
 
@@ -53,7 +53,7 @@ def escape_notes_tags(notes: str) -> str:
     return _TAG.sub("<\\\\", notes)
 
 
-def _bullets(text: str) -> list[str]:
+def _find_bullets(text: str) -> list[str]:
     """Return the bullets of a log with their indented lines, each cut to BULLET_CHARS."""
     bullets: list[list[str]] = []
     beneath = False
@@ -69,7 +69,7 @@ def _bullets(text: str) -> list[str]:
     return [text if len(text) <= BULLET_CHARS else f"{text[:BULLET_CHARS].rstrip()} […]" for text in texts]
 
 
-async def _text(memory: Memory, path: str) -> str:
+async def _read_note(memory: Memory, path: str) -> str:
     try:
         return (await memory.get(path)).text
     except NoteMissing:

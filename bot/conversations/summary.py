@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SUMMARY_SECONDS = 60.0
-MIN_SUMMARY_CHARS = 40
+MIN_SUMMARY_TOKENS = 40
 """Tokens that a summary may always have."""
 MIN_SHARE = 0.02
 """Minimum share of the original length; a shorter summary, perhaps a refusal, gets an extract below it."""

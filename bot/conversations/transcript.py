@@ -82,7 +82,7 @@ def split_pieces(messages: Iterable[Message], most_tokens: int) -> list[tuple[Me
     pieces: list[tuple[Message, ...]] = []
     piece: list[Message] = []
     size = 0
-    for unit in _units(_merge_spoken(messages), most_tokens):
+    for unit in _split_units(_merge_spoken(messages), most_tokens):
         tokens = sum(map(estimate_message_tokens, unit))
         if piece and size + tokens > most_tokens:
             pieces.append(tuple(piece))
@@ -149,14 +149,14 @@ def _merge_spoken(messages: Iterable[Message]) -> Iterator[_Spoken]:
         yield AssistantMessage("\n".join(answer))
 
 
-def _units(messages: Iterable[_Spoken], most_tokens: int) -> Iterator[Sequence[_Spoken]]:
+def _split_units(messages: Iterable[_Spoken], most_tokens: int) -> Iterator[Sequence[_Spoken]]:
     """Yield what has to stay in one piece: a turn, or a part of a message if the turn is too long."""
     for turn in split_turns(tuple(messages)):
         if sum(map(estimate_message_tokens, turn)) <= most_tokens:
             yield turn
             continue
         for message in turn:
-            for part in _parts(message.text, most_tokens):
+            for part in _split_text(message.text, most_tokens):
                 yield [replace(message, text=part)]
 
 
@@ -164,7 +164,7 @@ def _shorten(text: str) -> str:
     return text if len(text) <= TOOL_CHARS else f"{text[:TOOL_CHARS]} […]"
 
 
-def _parts(text: str, most_tokens: int) -> Iterator[str]:
+def _split_text(text: str, most_tokens: int) -> Iterator[str]:
     """Split a long text at white space if possible."""
     tokens = estimate_text_tokens(text)
     if tokens <= most_tokens:

@@ -80,7 +80,7 @@ def m018_skipped(db: apsw.Connection) -> None:
     )
 
 
-_SET_WITHIN = timedelta(seconds=3)
+_MAX_STORING_DELAY = timedelta(seconds=3)
 """Maximum time between a request and the storing of its reminder."""
 
 
@@ -110,7 +110,7 @@ def _elapses(due: datetime, set_at: datetime) -> bool:
     if due.microsecond:
         return True
     since = due - set_at
-    whole_minutes = -since % timedelta(minutes=1) <= _SET_WITHIN
+    whole_minutes = -since % timedelta(minutes=1) <= _MAX_STORING_DELAY
     return since <= timedelta(days=1) and bool(due.second or whole_minutes)
 
 

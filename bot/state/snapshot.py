@@ -16,7 +16,7 @@ from bot.state.database import (
 )
 
 PAGES_AT_ONCE = 256
-INSTRUCTIONS = 100_000
+STEPS_PER_CHECK = 100_000
 """Steps of SQLite's virtual machine between two checks for a stop."""
 
 
@@ -49,7 +49,7 @@ def copy_database(source: Path, target: Path, *, stopped: Callable[[], bool] = l
 def check_database(path: Path, *, stopped: Callable[[], bool] = lambda: False) -> None:
     """Check every page of a copy. Raises StateFault if it is damaged, not ours or too new; SnapshotStopped."""
     with _translate_errors(path), _open_copy(path) as db:
-        db.set_progress_handler(stopped, INSTRUCTIONS)
+        db.set_progress_handler(stopped, STEPS_PER_CHECK)
         try:
             found = db.execute("PRAGMA integrity_check(1)").get
             version = db.execute("PRAGMA user_version").get
