@@ -479,7 +479,9 @@ class Access:
 
     def _load_pending(self, db: "Connection", now: datetime) -> tuple[PairingRequest, ...]:
         # A code that is from the future was given before the clock was set back: how old it is, nobody knows.
-        return access.read_pairing_requests(db, since=format_timestamp(now - CODE_LIFETIME), until=format_timestamp(now))
+        return access.read_pairing_requests(
+            db, since=format_timestamp(now - CODE_LIFETIME), until=format_timestamp(now)
+        )
 
     def _record(
         self, db: "Connection", key: str, answer: str, *, by: PersonId, wrong_code: bool = False

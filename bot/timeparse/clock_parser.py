@@ -86,7 +86,9 @@ class ClockParser:
             return TimeOfDay(time(13 if line.folded(at + 1) == "дня" else 1), sure=True), at + 2
         if line.folded(at) == "all una":  # one word with its apostrophe
             past = line.find(words.past_the_hour, at + 1)
-            return self._minutes_past(1, past[0], at, past[1]) if past else self._spoken_time(1, 0, at, at + 1)
+            return (
+                self._minutes_past(1, past[0], at, past[1]) if past else self._spoken_time(1, 0, at, at + 1)
+            )
         if relative := self._parse_past_or_to(at):
             return relative
         if line.kind(at) == "number" and (dotted := _dotted(line.folded(at))):
