@@ -66,10 +66,9 @@ class Attempts:
             is_counted = await self._store(add)
             try:
                 yield
-            except BaseException:
+            finally:  # also where it was not delivered, by a fault of ours: nothing has crashed
                 if is_counted:
                     await run_to_completion(self._store(undo))
-                raise
 
     @asynccontextmanager
     async def _alone(self, channel: str) -> AsyncIterator[None]:

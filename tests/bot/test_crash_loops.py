@@ -112,3 +112,23 @@ async def test_what_a_silent_platform_keeps_waiting_is_not_counted_when_the_prog
         )
         left: int = await house.state.read(lambda db: db.execute(counted).get)
         assert left <= 2, "one of this process for each"
+
+
+async def test_what_a_fault_of_ours_keeps_from_being_shown_is_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_harness(tmp_path) as house:
+        await house.inbox.queue_notice(ChatId("terminal", "2"), "the notice", key="a notice")
+
+    class Faulty(RecordingAdapter):
+        async def render(self, reply: Reply) -> None:
+            raise ZeroDivisionError("a bug of ours")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tests.fakes.harness.RecordingAdapter", Faulty)
+        for _ in range(MAX_TURN_ATTEMPTS):
+            async with open_harness(tmp_path, pauses=()) as house:
+                await house.wait_until_idle()
+    async with open_harness(tmp_path) as house:
+        await house.wait_until_idle()
+        assert [parts[-1].text for _, parts in house.terminal.shown] == ["the notice"]
