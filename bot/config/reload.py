@@ -54,10 +54,10 @@ class LiveSettings:
         """`read` returns the settings of file and environment now; it may block, and raises ConfigError."""
         self.settings = settings
         self._read = read
-        self._following: list[tuple[tuple[Keys, ...], ApplySettings]] = []
-        self._told: list[ApplySettings] = []
-        self._indirect: list[Callable[[Settings], tuple[str, ...]]] = []
-        self._one_at_a_time = asyncio.Lock()
+        self._subscribers: list[tuple[tuple[Keys, ...], ApplySettings]] = []
+        self._on_read: list[ApplySettings] = []
+        self._restart_checks: list[Callable[[Settings], tuple[str, ...]]] = []
+        self._lock = asyncio.Lock()
 
     def on_change(self, *sections: str, take: ApplySettings = _resolve) -> Callable[[], None]:
         """Call `take` with the new settings when something in these sections or keys (`discord.threads`) changes.
@@ -65,17 +65,17 @@ class LiveSettings:
         `take` must not wait, and must raise before it changes anything or not at all. Without `take`, the keys only
         count as live: their users read `settings` each time. Returns a function that unsubscribes.
         """
-        following = tuple(tuple(each.split(".")) for each in sections), take
-        self._following.append(following)
-        return lambda: self._following.remove(following)
+        subscriber = tuple(tuple(each.split(".")) for each in sections), take
+        self._subscribers.append(subscriber)
+        return lambda: self._subscribers.remove(subscriber)
 
     def on_read(self, take: ApplySettings) -> None:
         """Call `take` with all settings as soon as they are read, before they are in force."""
-        self._told.append(take)
+        self._on_read.append(take)
 
     def on_restart_check(self, differs: Callable[["Settings"], tuple[str, ...]]) -> None:
         """Add a function that returns names of things that the new settings change only after a restart."""
-        self._indirect.append(differs)
+        self._restart_checks.append(differs)
 
     async def pending_changes(self) -> SettingsChanges:
         """Return how file and environment differ from the settings in force. Raises ConfigError."""
@@ -86,7 +86,7 @@ class LiveSettings:
 
         Raises ConfigError if the settings cannot be used; nothing has changed then.
         """
-        async with self._one_at_a_time:
+        async with self._lock:
             fresh = await self._read_fresh()
             changes = self._compare(fresh)
             if changes.live:
@@ -95,14 +95,16 @@ class LiveSettings:
 
     async def _read_fresh(self) -> "Settings":
         fresh = await asyncio.to_thread(self._read, self.settings)
-        for take in self._told:
+        for take in self._on_read:
             take(fresh)
         return fresh
 
     def _compare(self, fresh: "Settings") -> SettingsChanges:
         differing = list(_find_differing(self.settings, fresh))
         restart = [format_key(keys) for keys in differing if not self._is_followed(keys)]
-        restart += [name for differs in self._indirect for name in differs(fresh) if name not in restart]
+        restart += [
+            name for differs in self._restart_checks for name in differs(fresh) if name not in restart
+        ]
         return SettingsChanges(
             tuple(format_key(keys) for keys in differing if self._is_followed(keys)), tuple(restart)
         )
@@ -112,15 +114,15 @@ class LiveSettings:
         before = self.settings
         differing = [keys for keys in _find_differing(before, fresh) if self._is_followed(keys)]
         after: Settings = self._keep_unfollowed(fresh, before, ())
-        taking = [
+        affected = [
             take
-            for sections, take in self._following
+            for sections, take in self._subscribers
             if any(_is_in_section(keys, section) for keys in differing for section in sections)
         ]
         done: list[ApplySettings] = []
         self.settings = after
         try:
-            for take in taking:
+            for take in affected:
                 done.append(take)
                 take(after)
         except BaseException:
@@ -142,7 +144,7 @@ class LiveSettings:
         return fresh.model_copy(update=kept)
 
     def _is_followed(self, keys: Keys) -> bool:
-        return any(_is_in_section(keys, section) for sections, _ in self._following for section in sections)
+        return any(_is_in_section(keys, section) for sections, _ in self._subscribers for section in sections)
 
 
 @asynccontextmanager
@@ -179,10 +181,10 @@ async def reload_on_hangup(current: LiveSettings, supervisor: "Supervisor") -> A
 
 def format_changes(changes: SettingsChanges) -> str:
     """Return a text about settings that were reloaded."""
-    told = [phrases.CONFIG_TAKEN.format(keys=", ".join(changes.live))] if changes.live else []
+    parts = [phrases.CONFIG_TAKEN.format(keys=", ".join(changes.live))] if changes.live else []
     if changes.restart:
-        told.append(phrases.CONFIG_AFTER_RESTART.format(keys=", ".join(changes.restart)))
-    return " ".join(told) or phrases.CONFIG_SAME
+        parts.append(phrases.CONFIG_AFTER_RESTART.format(keys=", ".join(changes.restart)))
+    return " ".join(parts) or phrases.CONFIG_SAME
 
 
 def _find_differing(old: "BaseModel", new: "BaseModel", keys: Keys = ()) -> Iterator[Keys]:

@@ -58,13 +58,13 @@ class FailedLogins:
         forwarded = ",".join(request.headers.getall(FORWARDED_FOR, [])).rsplit(",", MAX_HOPS)[-MAX_HOPS:]
         return rate_limit_key(client_address(request.remote or "", forwarded, self._proxies))
 
-    def refusal(self, request: web.Request, said: str, token: str) -> str:
+    def refusal(self, request: web.Request, given: str, token: str) -> str:
         """Return why a token is rejected, "" if it is correct. Counts wrong tokens."""
         sender = self.client_key(request)
         waits = self.must_wait(sender)
         if waits and len(token) < LONG_TOKEN_CHARS:
             return phrases.WEB_TOO_MANY
-        if is_token(said, token):
+        if is_token(given, token):
             return ""
         if waits:
             return phrases.WEB_TOO_MANY
@@ -96,10 +96,10 @@ class FailedLogins:
 wrong_key = web.AppKey("wrong", FailedLogins)
 
 
-def is_token(said: str, token: str) -> bool:
+def is_token(given: str, token: str) -> bool:
     """Return whether a text is the token, in constant time."""
     return hmac.compare_digest(
-        sha256(said.encode("utf-8", "replace")).digest(), sha256(token.encode()).digest()
+        sha256(given.encode("utf-8", "replace")).digest(), sha256(token.encode()).digest()
     )
 
 
@@ -122,10 +122,10 @@ def guard(token: str, *, open_paths: Iterable[str], refuse: Refuse) -> Middlewar
         if is_cross_site(request):
             return refuse(request, 403, phrases.WEB_FOREIGN_SITE)
         if token and not _has_session(request, token):
-            if not (said := _given_token(request)):
+            if not (given := _given_token(request)):
                 return refuse(request, 401, phrases.WEB_SIGN_IN_FIRST)
-            if told := request.app[wrong_key].refusal(request, said, token):
-                return refuse(request, 429 if told == phrases.WEB_TOO_MANY else 401, told)
+            if reason := request.app[wrong_key].refusal(request, given, token):
+                return refuse(request, 429 if reason == phrases.WEB_TOO_MANY else 401, reason)
         return await handler(request)
 
     return check
@@ -180,8 +180,8 @@ def _session_cookie(request: web.Request) -> str:
 
 
 def _given_token(request: web.Request) -> str:
-    scheme, _, said = request.headers.get("Authorization", "").partition(" ")
-    return said.strip() if scheme.lower() == "bearer" else ""
+    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else ""
 
 
 def client_address(remote: str, forwarded: Sequence[str], proxies: Sequence[Network]) -> str:

@@ -75,19 +75,19 @@ def tasks_health(failures: "Sequence[TaskFailure]") -> dict[str, Any]:
 
 def cluster_health(instance: "InstanceStatus", channels: Mapping[str, ChannelHealth]) -> dict[str, Any]:
     """Return an instance's role and the workspaces that it stands in for, without names of instances."""
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "role": cluster_role(channels),
         "leases": "unknown" if instance.problem else "ok",
     }
     if instance.stands_in:
-        told["stands_in"] = {
+        document["stands_in"] = {
             each.channel: {
                 "workspace": each.workspace[:SHOWN_ID_CHARS],
                 "since": each.since.isoformat(timespec="seconds") if each.since else None,
             }
             for each in instance.stands_in
         }
-    return told
+    return document
 
 
 def cluster_role(channels: Mapping[str, ChannelHealth]) -> Role:

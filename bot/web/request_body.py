@@ -63,10 +63,10 @@ def content_type(request: web.Request) -> tuple[str, str]:
 
     An overlong header counts as none.
     """
-    told = request.headers.get(hdrs.CONTENT_TYPE, "")
-    if len(told) > MAX_CONTENT_TYPE_CHARS:
+    header = request.headers.get(hdrs.CONTENT_TYPE, "")
+    if len(header) > MAX_CONTENT_TYPE_CHARS:
         return "", ""
-    kind, *parameters = told.lower().split(";")
+    kind, *parameters = header.lower().split(";")
     charset = ""
     for parameter in parameters:
         name, _, value = parameter.partition("=")

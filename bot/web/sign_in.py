@@ -30,7 +30,7 @@ def refuse(request: web.Request, status: int, why: str) -> web.Response:
         asks = request.method == "GET"
         if why == phrases.WEB_SIGN_IN_FIRST:  # nothing wrong yet: a first visit, or the cookie has expired
             why = "" if asks else phrases.WEB_SIGNED_OUT
-        answer = _form(request, status=401, then=request.path_qs if asks else "/", told=why)
+        answer = _form(request, status=401, then=request.path_qs if asks else "/", message=why)
     else:
         answer = web.Response(status=status, text=f"{why}\n")
     if status == 401:
@@ -41,7 +41,7 @@ def refuse(request: web.Request, status: int, why: str) -> web.Response:
 
 
 async def _show_form(request: web.Request) -> web.Response:
-    return _form(request, status=200, then="/", told="")
+    return _form(request, status=200, then="/", message="")
 
 
 async def _sign_in(request: web.Request) -> web.Response:
@@ -50,8 +50,10 @@ async def _sign_in(request: web.Request) -> web.Response:
     token = token_of(request.app[services_key])
     form = await read_form(request)
     then = _local_path(form.get("then", "/"))
-    if token and (told := request.app[wrong_key].refusal(request, form.get("token", "").strip(), token)):
-        return _form(request, status=429 if told == phrases.WEB_TOO_MANY else 401, then=then, told=told)
+    if token and (message := request.app[wrong_key].refusal(request, form.get("token", "").strip(), token)):
+        return _form(
+            request, status=429 if message == phrases.WEB_TOO_MANY else 401, then=then, message=message
+        )
     answer = web.Response(status=303, headers={"Location": then})
     if token:
         answer.set_cookie(
@@ -73,8 +75,8 @@ async def _sign_out(request: web.Request) -> web.Response:
     return answer
 
 
-def _form(request: web.Request, *, status: int, then: str, told: str) -> web.Response:
-    return page_response(request, "sign_in.html", status=status, then=_local_path(then), told=told)
+def _form(request: web.Request, *, status: int, then: str, message: str) -> web.Response:
+    return page_response(request, "sign_in.html", status=status, then=_local_path(then), message=message)
 
 
 def _local_path(address: str) -> str:

@@ -77,7 +77,7 @@ async def _show_note_or_folder(request: web.Request) -> web.Response:
     except MemoryFault as fault:
         status = 503 if isinstance(fault, NoteUnreadable) else 404
         return page_response(
-            request, "note_missing.html", status=status, told=str(fault), steps=breadcrumbs("")
+            request, "note_missing.html", status=status, message=str(fault), steps=breadcrumbs("")
         )
 
 
@@ -187,5 +187,5 @@ def breadcrumbs(folder: str) -> list[Breadcrumb]:
 
 
 def _page_number(request: web.Request, name: str) -> int:
-    said = request.query.get(name, "")
-    return max(1, int(said)) if said.isascii() and said.isdigit() and len(said) < 10 else 1
+    text = request.query.get(name, "")
+    return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 10 else 1

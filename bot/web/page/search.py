@@ -54,10 +54,10 @@ def read_query(request: web.Request) -> str:
 
 def parse_limit(request: web.Request) -> int | None:
     """Return the wanted number of passages; None if missing or invalid."""
-    said = request.query.get("limit", "")
-    if not (said.isascii() and said.isdigit() and len(said) < 10 and int(said)):
+    text = request.query.get("limit", "")
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
         return None
-    return min(int(said), MAX_PASSAGES)
+    return min(int(text), MAX_PASSAGES)
 
 
 async def run_search(request: web.Request) -> SearchView:

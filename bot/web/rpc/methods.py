@@ -62,8 +62,8 @@ def make_runner(methods: Methods) -> Run:
 def rpc_methods(services: Services) -> Methods:
     """Return every method by its name."""
     memory, state, rebuilding = services.memory, services.state, services.rebuilding
-    journal = OnceWriter(memory, state)
-    search_tool, get_tool, write_tool, _ = memory_tools(memory, journal)
+    note_writes = OnceWriter(memory, state)
+    search_tool, get_tool, write_tool, _ = memory_tools(memory, note_writes)
 
     @tool
     async def status() -> dict[str, Any]:
@@ -72,8 +72,8 @@ def rpc_methods(services: Services) -> Methods:
             **asdict(rebuilding.last),
             "at": _format_iso(rebuilding.last.at.timestamp()),
         }
-        told = encode_status(await memory.status())
-        return {**told, "rebuilding": {"running": rebuilding.is_running, "last": last}}
+        document = encode_status(await memory.status())
+        return {**document, "rebuilding": {"running": rebuilding.is_running, "last": last}}
 
     @tool
     async def rebuild(
@@ -105,7 +105,7 @@ def rpc_methods(services: Services) -> Methods:
 
     async def write(content: str, target: WriteTarget) -> dict[str, Any]:
         """Write something to today's log or to the core note. A repeated call writes again."""
-        return encode_write(await journal.write(content, key=f"rpc/{token_hex(16)}", target=target))
+        return encode_write(await note_writes.write(content, key=f"rpc/{token_hex(16)}", target=target))
 
     @tool
     async def models() -> dict[str, Any]:

@@ -54,19 +54,19 @@ async def answer_request(body: bytes, run: Run) -> str | None:
     """
     try:
         # Stricter than `json`: no NaN, no lone surrogates, at most 200 levels, no huge numbers.
-        said = from_json(body, allow_inf_nan=False)
+        document = from_json(body, allow_inf_nan=False)
     except ValueError as error:
         return encode_error(PARSE_ERROR, f"Parse error: {error}")
-    if not isinstance(said, list):
-        return await _answer_call(said, run, MAX_ANSWER_BYTES)
-    if not 1 <= len(said) <= MAX_CALLS:
+    if not isinstance(document, list):
+        return await _answer_call(document, run, MAX_ANSWER_BYTES)
+    if not 1 <= len(document) <= MAX_CALLS:
         return encode_error(INVALID_REQUEST, f"Invalid request: {BATCH_SIZE_TEXT}.")
     answers: list[str] = []
     room = MAX_ANSWER_BYTES
-    for each in said:
-        if (told := await _answer_call(each, run, room)) is not None:
-            answers.append(told)
-            room -= len(told)
+    for each in document:
+        if (response := await _answer_call(each, run, room)) is not None:
+            answers.append(response)
+            room -= len(response)
     return f"[{','.join(answers)}]" if answers else None
 
 
@@ -75,36 +75,40 @@ def encode_error(code: int, message: str) -> str:
     return _encode_response(None, {"error": {"code": code, "message": message}})
 
 
-async def _answer_call(said: object, run: Run, room: int) -> str | None:
+async def _answer_call(document: object, run: Run, room: int) -> str | None:
     """Run one call. `room`: maximum length of the response."""
-    given = said.get("id") if isinstance(said, dict) else None
+    given = document.get("id") if isinstance(document, dict) else None
     call_id = given if _is_id(given) else None
     try:
-        method, params, is_answered = _parse_call(said)
+        method, params, is_answered = _parse_call(document)
     except RpcError as fault:
         return _encode_response(call_id, _error_of(fault))
     try:
-        told = _encode_response(call_id, {"result": await run(method, params)})
-        if len(told) > room:
+        response = _encode_response(call_id, {"result": await run(method, params)})
+        if len(response) > room:
             raise RpcError(SERVER_ERROR, TOO_LONG_TEXT)
     except RpcError as fault:
-        told = _encode_response(call_id, _error_of(fault))
+        response = _encode_response(call_id, _error_of(fault))
     except Exception:
         log.exception("a JSON-RPC method failed")
-        told = _encode_response(call_id, _error_of(RpcError(INTERNAL_ERROR, INTERNAL_ERROR_TEXT)))
-    return told if is_answered else None
+        response = _encode_response(call_id, _error_of(RpcError(INTERNAL_ERROR, INTERNAL_ERROR_TEXT)))
+    return response if is_answered else None
 
 
-def _parse_call(said: object) -> tuple[str, Params, bool]:
+def _parse_call(document: object) -> tuple[str, Params, bool]:
     """Return method, parameters, and whether a response is wanted. Raises RpcError for an invalid request."""
-    if not isinstance(said, dict) or said.get("jsonrpc") != "2.0" or not isinstance(said.get("method"), str):
+    if (
+        not isinstance(document, dict)
+        or document.get("jsonrpc") != "2.0"
+        or not isinstance(document.get("method"), str)
+    ):
         raise RpcError(INVALID_REQUEST, f"Invalid request: {REQUEST_FORM_TEXT}.")
-    params = said.get("params")
+    params = document.get("params")
     if not isinstance(params, dict | list | None):
         raise RpcError(INVALID_REQUEST, 'Invalid request: "params" must be an object.')
-    if "id" in said and not _is_id(said["id"]):
+    if "id" in document and not _is_id(document["id"]):
         raise RpcError(INVALID_REQUEST, 'Invalid request: "id" must be a string, a number or null.')
-    return said["method"], params or {}, "id" in said
+    return document["method"], params or {}, "id" in document
 
 
 def _is_id(value: object) -> bool:

@@ -36,8 +36,8 @@ def add_rpc(app: web.Application) -> None:
             body = await read_body(request)
         except web.HTTPException as refused:
             return _error_response(refused.status, _reason_text(refused))
-        told = await answer_request(body, run())
-        return web.Response(status=204) if told is None else _json_response(told)
+        response = await answer_request(body, run())
+        return web.Response(status=204) if response is None else _json_response(response)
 
     app.router.add_post(RPC, receive, expect_handler=defer_expect)
 

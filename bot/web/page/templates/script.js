@@ -4,7 +4,7 @@
   const place = (id) => document.getElementById(id);
   const unreachable = place("unreachable"), announcement = place("announcement"), progress = place("progress");
   const here = () => location.pathname + location.search;
-  let timer = 0, seenAt = Date.now(), told = "", shown = here();
+  let timer = 0, seenAt = Date.now(), announced = "", shown = here();
 
   const runs = () => progress.firstElementChild?.dataset.runs === "yes";
 
@@ -23,7 +23,7 @@
   }
 
   function announce(words) {
-    if (words !== told) announcement.textContent = told = words;
+    if (words !== announced) announcement.textContent = announced = words;
   }
 
   function parsed(text) {
