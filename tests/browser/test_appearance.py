@@ -70,4 +70,4 @@ def test_how_the_models_fared_is_drawn(reader: Window) -> None:
         if model != "builtin/notebook":
             assert chart.find_elements("css selector", ".answered" if number % 2 == 0 else ".mean")
     assert reader.text("#models > ul > li:last-child figure:last-child") == "waits not measured"
-    assert "In the last 24 hours" in str(reader.one("#models desc").get_attribute("textContent"))
+    assert "in the last 24 hours" in str(reader.one("#models desc").get_attribute("textContent"))
