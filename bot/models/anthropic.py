@@ -135,21 +135,21 @@ class AnthropicChatDialect:
     def _messages(self, history: Sequence[Message]) -> list[dict[str, Any]]:
         """Return the messages with alternating roles, the user's first and last."""
         turns: list[dict[str, Any]] = []
-        said: list[int] = []  # indices of the turns in which the person spoke
+        user_turns: list[int] = []  # indices of the turns in which the person spoke
         if not history or isinstance(history[0], AssistantMessage):
             _append_blocks(turns, "user", [_text_block(SILENCE)])
         for message in history:
             role = "assistant" if isinstance(message, AssistantMessage) else "user"
             _append_blocks(turns, role, self._blocks(message))
             if isinstance(message, UserMessage):
-                said.append(len(turns) - 1)
+                user_turns.append(len(turns) - 1)
         # A final assistant turn is a prefill, which may not end in whitespace.
         if turns[-1]["role"] != "user":
             _append_blocks(turns, "user", [_text_block(SILENCE)])
         # Mark the end, for the next step, and the person's previous message, where the first step of the last
         # turn ended: the cache looks back at most 20 blocks from a mark.
         last = len(turns) - 1
-        for place in {last, *[place for place in said if place < last][-1:]}:
+        for place in {last, *[place for place in user_turns if place < last][-1:]}:
             turns[place]["content"][-1] |= _CACHE_BREAKPOINT
         return turns
 

@@ -60,17 +60,17 @@ class FallbackRun:
         self._tokens = estimate_request_tokens(request)
         self._outcomes: dict[RouteName, CallOutcome] = {}
         self._probes: list[RouteName] = []
-        self._passed_over: dict[str, ModelCandidate] = {}
+        self._skipped: dict[str, ModelCandidate] = {}
         self._asked: set[str] = set()
-        self._blamed: set[RouteName] = set()  # reported to other calls as failed
-        self._dead: set[RouteName] = set()  # keys that are unusable in this call
-        self._left_out: list[ModelCandidate] = []  # with paused keys, while others were ready
-        self._suspects: dict[str, CallOutcome] = {}  # by model: rejections that may be due to length
+        self._reported_failed: set[RouteName] = set()  # reported to other calls as failed
+        self._unusable_keys: set[RouteName] = set()  # keys that are unusable in this call
+        self._paused: list[ModelCandidate] = []  # with paused keys, while others were ready
+        self._length_suspects: dict[str, CallOutcome] = {}  # by model: rejections that may be due to length
         self._suspected: set[str] = set()
         self._shown = False
         self._ever_shown = False  # by any attempt
 
-    # -- what happens ------------------------------------------------------------------------------------
+    # -- events -----------------------------------------------------------------------------------------
 
     async def routes(self) -> AsyncGenerator[Route, None]:
         """Yield the routes to ask, until none is left.
@@ -92,7 +92,7 @@ class FallbackRun:
                         shorter += 1
                 too_long = []
             if not waiting:
-                waiting, self._left_out = self._left_out, []
+                waiting, self._paused = self._paused, []
             if not waiting:
                 return
             candidate = self._take(waiting)
@@ -133,9 +133,9 @@ class FallbackRun:
         number = 1 + sum(earlier.route == route.name for earlier in self.tries)
         self.tries.append(FailedAttempt(route.name, number, error))
         outcome = CallOutcome(route.name, self._health.now(), error=error, tokens=self._tokens)
-        self._suspects.pop(model, None)  # a call counts once
+        self._length_suspects.pop(model, None)  # a call counts once
         if isinstance(error, PerhapsTooLong):
-            self._suspects[model] = outcome
+            self._length_suspects[model] = outcome
             self._suspected.add(model)
         else:
             self._outcomes[route.name] = outcome
@@ -144,7 +144,7 @@ class FallbackRun:
 
     def answered(self, route: Route, answer: Answer, *, seconds: float) -> tuple[ModelError, ...]:
         """Record the answer; return the failed attempts before it and the models that were skipped."""
-        if guess := self._suspects.pop(route.name.model, None):
+        if guess := self._length_suspects.pop(route.name.model, None):
             self._health.record([self._confirm_too_long(guess)])
         self._outcomes[route.name] = CallOutcome(
             route.name,
@@ -155,12 +155,12 @@ class FallbackRun:
             tokens=self._tokens,
         )
         tried = {each.route.model for each in self.tries}
-        passed_over = [
+        skipped = [
             self._last_error_of(candidate)
-            for name, candidate in self._passed_over.items()
+            for name, candidate in self._skipped.items()
             if name not in tried and name != route.name.model
         ]
-        return (*passed_over, *(each.error for each in self.tries))
+        return (*skipped, *(each.error for each in self.tries))
 
     def stands_in(self, route: Route) -> bool:
         """Return whether this route is no language model although one was configured."""
@@ -170,7 +170,7 @@ class FallbackRun:
         """Report what was learnt; a cancelled call says nothing about the model it was asking."""
         for name in self._probes:
             self._health.end_probe(name)
-        for guess in self._suspects.values():
+        for guess in self._length_suspects.values():
             self._outcomes.setdefault(guess.route, guess)
         self._flush_outcomes()
 
@@ -178,9 +178,9 @@ class FallbackRun:
         """Report to other calls how the models left behind have fared."""
         blames = {outcome.route for outcome in self._outcomes.values() if _is_model_fault(outcome.error)}
         # After the request is shortened a route may fail twice in one call, which counts once.
-        told = blames & self._blamed
+        told = blames & self._reported_failed
         self._health.record(outcome for outcome in self._outcomes.values() if outcome.route not in told)
-        self._blamed |= blames
+        self._reported_failed |= blames
         self._outcomes.clear()
 
     # -- from model to model -----------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class FallbackRun:
     def _take(self, waiting: list[ModelCandidate]) -> ModelCandidate:
         chosen = self._pick_next(waiting)
         place = waiting.index(chosen)
-        self._passed_over |= {each.name: each for each in waiting[:place]}
+        self._skipped |= {each.name: each for each in waiting[:place]}
         return waiting.pop(place)
 
     def _take_configured(self, error: ModelError, waiting: list[ModelCandidate]) -> list[ModelCandidate]:
@@ -284,14 +284,14 @@ class FallbackRun:
         self, candidate: ModelCandidate, waiting: Sequence[ModelCandidate]
     ) -> AsyncGenerator[Route, None]:
         """Yield a model's routes as often as the retry policy allows."""
-        alive = [route for route in candidate.routes if route.name not in self._dead]
-        self._left_out = [each for each in self._left_out if each.name != candidate.name]
+        alive = [route for route in candidate.routes if route.name not in self._unusable_keys]
+        self._paused = [each for each in self._paused if each.name != candidate.name]
         keys = [route for route in alive if self._is_route_ready(route)]
         resting = [route for route in alive if route not in keys]
         if not (keys and any(map(self._is_ready, waiting))):
             keys += resting
         elif resting:
-            self._left_out.append(replace(candidate, routes=tuple(resting)))
+            self._paused.append(replace(candidate, routes=tuple(resting)))
         ready_at = {route.name: 0.0 for route in keys}
         tried = {route.name: 0 for route in keys}
         while keys:
@@ -317,7 +317,7 @@ class FallbackRun:
                     return
                 case NextStep.OTHER_KEY:
                     keys.remove(route)
-                    self._dead.add(route.name)
+                    self._unusable_keys.add(route.name)
                 case NextStep.SAME_KEY:
                     keys = [route]
                 case NextStep.ANY_KEY:
@@ -325,7 +325,7 @@ class FallbackRun:
             if keys:
                 self._hooks.on_retry(candidate.name, self.tries[-1].number, error)
 
-    # -- what is known of them ---------------------------------------------------------------------------
+    # -- state of candidates ----------------------------------------------------------------------------
 
     def _is_ready(self, candidate: ModelCandidate) -> bool:
         """Return whether it is likely to answer. A model that hangs with one key would hang with the next too."""
@@ -399,7 +399,7 @@ class FallbackRun:
 
     def _is_suspected_too_long(self, candidate: ModelCandidate) -> bool:
         """Return whether it rejected the request without a reason and should be asked once with less."""
-        return candidate.name in self._suspects
+        return candidate.name in self._length_suspects
 
     def _confirm_too_long(self, guess: CallOutcome) -> CallOutcome:
         """Return the outcome of a request that succeeded once shortened: its length was the reason."""
@@ -411,8 +411,8 @@ class FallbackRun:
     def _window(self, name: str) -> int:
         """Return the window in tokens; 0 if unknown."""
         candidate = self._plan.candidates[name]
-        said = [] if candidate.window_is_set else self._reported_windows(candidate)
-        return min(said, default=candidate.window or 0)
+        windows = [] if candidate.window_is_set else self._reported_windows(candidate)
+        return min(windows, default=candidate.window or 0)
 
     def _reported_windows(self, candidate: ModelCandidate) -> list[int]:
         """Return the windows that the provider reported recently, key by key."""

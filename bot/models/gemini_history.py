@@ -63,8 +63,8 @@ def _own_parts(message: AssistantMessage, model: str) -> Sequence[Mapping[str, A
 
 
 def _build_parts(message: AssistantMessage) -> Sequence[Mapping[str, Any]]:
-    said = [{"text": message.text}] if message.text else []
-    return [*said, *map(_call_part, message.calls)]
+    text_parts = [{"text": message.text}] if message.text else []
+    return [*text_parts, *map(_call_part, message.calls)]
 
 
 def _call_part(call: ToolCall) -> Mapping[str, Any]:

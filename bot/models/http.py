@@ -282,14 +282,14 @@ class HttpModel:
             if named is not None:
                 kind, window = ContextTooLong, named or None
         if kind is BadKey:  # their message repeats parts of the key
-            said = self._no_key or "check the provider's api_key"
+            reason = self._no_key or "check the provider's api_key"
         elif redirect:
-            said = "sent us elsewhere: check the provider's base_url"
+            reason = "sent us elsewhere: check the provider's base_url"
         elif failure.status == 404 and not failure.fields:
-            said = f"there is nothing at {urlsplit(self._dialect.url).path}: check the provider's base_url"
+            reason = f"there is nothing at {urlsplit(self._dialect.url).path}: check the provider's base_url"
         else:
-            said = find_error_message(failure.fields)
-        words = f"answered {failure.status}" + (f" ({said})" if said else "")
+            reason = find_error_message(failure.fields)
+        words = f"answered {failure.status}" + (f" ({reason})" if reason else "")
         mend = self._how_to_get if kind is ModelNotFound and failure.fields else ""
         error = self._error(kind, words, failure.retry_after, mend=mend)
         if isinstance(error, ContextTooLong):

@@ -248,8 +248,8 @@ class OpenAIReader:
                 raw[name] = "".join(pieces)
             else:
                 thought = [{"type": "text", "text": "".join(pieces)}]
-                said = [{"type": "text", "text": text}] if text else []
-                raw["content"] = [{"type": "thinking", "thinking": thought}, *said]
+                text_parts = [{"type": "text", "text": text}] if text else []
+                raw["content"] = [{"type": "thinking", "thinking": thought}, *text_parts]
         self._join_details()
         if self._details:
             raw["reasoning_details"] = self._details

@@ -78,7 +78,9 @@ _PHRASES = (
 
 def overflow_window(failure: HttpFailure) -> int | None:
     """Return the window in tokens that an error states; 0 for an overflow without one, None for other errors."""
-    found = [match for said in _sentences(failure) for each in _patterns() for match in each.finditer(said)]
+    found = [
+        match for sentence in _sentences(failure) for each in _patterns() for match in each.finditer(sentence)
+    ]
     if not found:
         return None
     numbers = (int(match["window"].replace(",", "")) for match in found if match.groupdict().get("window"))

@@ -36,8 +36,8 @@ def chat_of(request: ModelRequest) -> list[ChatMessage]:
 
     Raises ValueError for an image: local models here see none.
     """
-    said = [message for message in request.messages if isinstance(message, UserMessage)]
-    if said and said[-1].images:
+    user_messages = [message for message in request.messages if isinstance(message, UserMessage)]
+    if user_messages and user_messages[-1].images:
         raise ValueError("sees no pictures")
     system = [{"role": "system", "content": request.system}] if request.system else []
     return [*system, *_merge_consecutive(map(_chat_message, request.messages))]

@@ -98,8 +98,8 @@ class ChatTemplate:
                 messages=[*messages], tools=[*tools] or None, **more
             ).prompt
         except Exception as error:
-            said = one_line(str(error)) or type(error).__name__
-            raise UnusableTemplate(f"its chat template fails: {said}") from error
+            reason = one_line(str(error)) or type(error).__name__
+            raise UnusableTemplate(f"its chat template fails: {reason}") from error
         return text
 
     def _takes(self, *, two_calls: bool) -> bool:

@@ -123,7 +123,7 @@ class LlamaCppModel:
             self._child.kill()
             await self._child.wait_closed()
 
-    # -- taking turns ------------------------------------------------------------------------------------
+    # -- queueing ----------------------------------------------------------------------------------------
 
     async def _acquire(self) -> None:
         limit = self._options.limits.first_token
@@ -206,7 +206,7 @@ class LlamaCppModel:
                 if not _is_last(event):
                     child.kill()
 
-    # -- words -------------------------------------------------------------------------------------------
+    # -- messages ----------------------------------------------------------------------------------------
 
     def _ask(self, request: ModelRequest) -> dict[str, object]:
         effort = self._options.reasoning_effort

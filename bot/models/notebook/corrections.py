@@ -60,7 +60,7 @@ class SpokenCorrection(NamedTuple):
 
 
 UNSURE = ""
-"""Returned by `corrected` if it is unclear which words are replaced."""
+"""Returned by `apply_correction` if it is unclear which words are replaced."""
 
 
 def read_correction(text: str, spoken: Language) -> SpokenCorrection | None:

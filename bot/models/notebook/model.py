@@ -154,27 +154,27 @@ class Notebook:
         ]
         if calls:
             return AssistantMessage("", tuple(calls), self.name)
-        outcome = TurnReport(
-            wrote=[_write_report(result) for result in turn.results if result.name in {WRITE, KEEP}],
-            changed=[
+        report = TurnReport(
+            writes=[_write_report(result) for result in turn.results if result.name in {WRITE, KEEP}],
+            changes=[
                 _change_report(result, turn)
                 for result in turn.results
                 if result.name == EDIT and not result.failed
             ],
             unsure=change.unsure.text if change and change.unsure else "",
-            cancelled=[_cancel_report(result) for result in turn.results if result.name == CANCEL],
-            looked=[
+            cancellations=[_cancel_report(result) for result in turn.results if result.name == CANCEL],
+            searches=[
                 _search_report(result, turn, wish, now.date())
                 for result in turn.results
                 if result.name == SEARCH and not asked
             ],
-            listed=[_reminder_list(result) for result in turn.results if result.name == LIST],
+            reminder_lists=[_reminder_list(result) for result in turn.results if result.name == LIST],
             on_day=_day_report(asked, turn, now) if asked else None,
-            reminded=[_reminder_report(result, turn) for result in turn.results if result.name == REMIND],
+            reminders=[_reminder_report(result, turn) for result in turn.results if result.name == REMIND],
             asks_when=plans.asks_when or bool(plans.clear and REMIND not in done),
             asks_what=plans.asks_what,
             refused=plans.refused,
-            shown=[
+            notes=[
                 _note_report(result, turn, paths)
                 for result in turn.results
                 if result.name == GET and turn.arguments.get(result.call_id, {}).get("path") in paths
@@ -195,13 +195,17 @@ class Notebook:
             chat=wish.chat,
             now=now,
         )
-        told = not self._alone or any(
+        knows_notice = not self._alone or any(
             NOTICE_MARK in message.text
             for message in request.messages
             if isinstance(message, AssistantMessage)
         )
-        notice = "" if told or request.told_no_model else _chat_language(messages, wish.language).say.notice
-        return AssistantMessage(compose(outcome, wish.language, notice=notice), (), self.name)
+        notice = (
+            ""
+            if knows_notice or request.told_no_model
+            else _chat_language(messages, wish.language).say.notice
+        )
+        return AssistantMessage(compose(report, wish.language, notice=notice), (), self.name)
 
 
 def _chat_language(messages: Sequence[Message], now: Language) -> Language:

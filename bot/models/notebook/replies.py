@@ -119,19 +119,19 @@ class DayReport(NamedTuple):
 class TurnReport(NamedTuple):
     """Everything to report at the end of a turn."""
 
-    wrote: Sequence[WriteReport] = ()
-    changed: Sequence[ChangeReport] = ()
+    writes: Sequence[WriteReport] = ()
+    changes: Sequence[ChangeReport] = ()
     unsure: str = ""
     """The line in which it is unclear what a correction replaces."""
-    cancelled: Sequence[Cancelled] = ()
-    looked: Sequence[SearchReport] = ()
-    reminded: Sequence[ReminderReport] = ()
+    cancellations: Sequence[Cancelled] = ()
+    searches: Sequence[SearchReport] = ()
+    reminders: Sequence[ReminderReport] = ()
     asks_when: bool = False
     asks_what: bool = False
     refused: TimeParseError | None = None
     """Why a time is not possible."""
-    shown: Sequence[NoteReport] = ()
-    listed: Sequence[ReminderList] = ()
+    notes: Sequence[NoteReport] = ()
+    reminder_lists: Sequence[ReminderList] = ()
     on_day: DayReport | None = None
     forget: str = ""
     """What to remove from the notes."""
@@ -165,62 +165,62 @@ _MAX_LINES_SHOWN = 30
 """Maximum lines of a note that are shown."""
 
 
-def compose(outcome: TurnReport, language: Language, *, notice: str = "") -> str:
+def compose(report: TurnReport, language: Language, *, notice: str = "") -> str:
     """Return the whole answer, followed by the notice that no language model answers; never blank."""
     say = language.say
     parts: list[str] = []
-    parts.extend(_format_change(each, language) for each in outcome.changed if not each.where.error)
-    places = [_format_place(wrote, language) for wrote in outcome.wrote if not wrote.error]
+    parts.extend(_format_change(each, language) for each in report.changes if not each.where.error)
+    places = [_format_place(wrote, language) for wrote in report.writes if not wrote.error]
     if places:
         parts.append(say.noted.format(places="; ".join(places)))
     parts.extend(
         say.not_noted.format(error=escape_line(one_line(wrote.error)))
-        for wrote in outcome.wrote
+        for wrote in report.writes
         if wrote.error
     )
-    if outcome.unsure:
-        parts.append(say.which_words.format(text=_quoted_text(outcome.unsure)))
-    parts.extend(_confirm_reminders(outcome, language))
-    if any(each.while_open for each in outcome.reminded):
+    if report.unsure:
+        parts.append(say.which_words.format(text=_quoted_text(report.unsure)))
+    parts.extend(_confirm_reminders(report, language))
+    if any(each.while_open for each in report.reminders):
         parts.append(say.while_open)
-    if outcome.asks_when:
-        parts.append(_ask_when(outcome.refused, language))
-    if outcome.asks_what:
+    if report.asks_when:
+        parts.append(_ask_when(report.refused, language))
+    if report.asks_what:
         parts.append(say.remind_what)
-    parts.extend(_format_note(each, language) for each in outcome.shown)
-    if outcome.on_day:
-        parts.extend(_format_day(outcome.on_day, outcome.listed, language))
+    parts.extend(_format_note(each, language) for each in report.notes)
+    if report.on_day:
+        parts.extend(_format_day(report.on_day, report.reminder_lists, language))
     else:
-        parts.extend(part for each in outcome.listed for part in _format_reminders(each, language))
-    if outcome.may_not_note:
+        parts.extend(part for each in report.reminder_lists for part in _format_reminders(each, language))
+    if report.may_not_note:
         parts.append(say.cannot_note)
-    if outcome.may_not_find:
+    if report.may_not_find:
         parts.append(say.cannot_find)
-    if outcome.in_room and (outcome.may_not_note or outcome.may_not_find):
+    if report.in_room and (report.may_not_note or report.may_not_find):
         parts[-1] = _join_sentences(parts[-1], say.closed, language)
     parts.extend(
         say.not_found.format(error=escape_line(one_line(looked.error)))
-        for looked in outcome.looked
+        for looked in report.searches
         if looked.error
     )
-    searched = [looked for looked in outcome.looked if not looked.error]
+    searched = [looked for looked in report.searches if not looked.error]
     if searched:
         findings = _format_findings(searched, language)
-        if "forget" in outcome.unsupported and outcome.forget:  # the command is shown below
+        if "forget" in report.unsupported and report.forget:  # the command is shown below
             findings = [each for each in findings if each != say.nothing]
         # If something was attached, the question was about that.
-        parts.extend(each for each in findings if not (outcome.cannot_read and each == say.nothing))
+        parts.extend(each for each in findings if not (report.cannot_read and each == say.nothing))
     parts.extend(
         dict.fromkeys(
-            filter(None, (_explain(unsupported, outcome, language) for unsupported in outcome.unsupported))
+            filter(None, (_explain(unsupported, report, language) for unsupported in report.unsupported))
         )
     )
-    if outcome.cannot_read and outcome.may_keep:
+    if report.cannot_read and report.may_keep:
         parts.append(_join_sentences(say.cannot_read, say.keep_how, language))
-    elif outcome.cannot_read:
+    elif report.cannot_read:
         parts.append(say.cannot_read)
     if not parts:
-        parts.append(say.what if outcome.unfinished else getattr(say, outcome.chat))
+        parts.append(say.what if report.unfinished else getattr(say, report.chat))
     if notice and notice not in parts:
         parts.append(notice)
     return "\n\n".join(parts)
@@ -267,25 +267,25 @@ def _ask_when(refused: TimeParseError | None, language: Language) -> str:
     return _join_sentences(reason, say.question_when, language)
 
 
-def _explain(unsupported: UnsupportedKind, outcome: TurnReport, language: Language) -> str:
+def _explain(unsupported: UnsupportedKind, report: TurnReport, language: Language) -> str:
     """Return how to do something that the notebook cannot do itself; "" if there is no advice."""
     say = language.say
     match unsupported:
         case "forget":
-            return _explain_forget(outcome, language)
+            return _explain_forget(report, language)
         case "change":
-            return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
+            return say.correct.format(command=f"/correct {report.place or 'PATH:LINE'} TEXT")
         case "wrong":
             # After noting the right fact, only if there is a line to correct.
-            if outcome.wrote and not outcome.place:
+            if report.writes and not report.place:
                 return ""
-            return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
+            return say.correct.format(command=f"/correct {report.place or 'PATH:LINE'} TEXT")
         case "undo":
-            if outcome.reads_differently:
-                return say.correct.format(command=f"/correct {outcome.place or 'PATH:LINE'} TEXT")
-            return _say_nothing_to_undo(outcome.last_change, language)
+            if report.reads_differently:
+                return say.correct.format(command=f"/correct {report.place or 'PATH:LINE'} TEXT")
+            return _say_nothing_to_undo(report.last_change, language)
         case "forget_that":
-            words = words_to_forget("", [outcome.line], language) if outcome.line else "WORDS"
+            words = words_to_forget("", [report.line], language) if report.line else "WORDS"
             return say.forget.format(command=f"/forget {words or 'WORDS'}")
         case "do":
             return say.cannot_do
@@ -294,13 +294,13 @@ def _explain(unsupported: UnsupportedKind, outcome: TurnReport, language: Langua
         case "list_notes":
             return say.list_notes
         case "list_reminders":
-            return "" if outcome.listed else say.reminders
+            return "" if report.reminder_lists else say.reminders
         case "cancel_reminder":
-            return say.cancel_reminder.format(command=f"/reminders cancel {outcome.cancel or 'N'}")
+            return say.cancel_reminder.format(command=f"/reminders cancel {report.cancel or 'N'}")
         case "add_model":
             return say.notice
         case "clock" | "day":
-            return _format_clock(unsupported, outcome.now, language) if outcome.now else ""
+            return _format_clock(unsupported, report.now, language) if report.now else ""
     return ""
 
 
@@ -334,15 +334,15 @@ def _say_nothing_to_undo(last: NoteLine | None, language: Language) -> str:
     return language.say.undo_older.format(place=place, text=_quoted_text(last.text), command=command)
 
 
-def _confirm_reminders(outcome: TurnReport, language: Language) -> list[str]:
+def _confirm_reminders(report: TurnReport, language: Language) -> list[str]:
     say = language.say
     told = [
         say.no_such_reminder.format(error=escape_line(one_line(each.error)))
-        for each in outcome.cancelled
+        for each in report.cancellations
         if each.error
     ]
-    gone = [each for each in outcome.cancelled if not each.error]
-    if gone and len(outcome.reminded) == 1 and not (moved := outcome.reminded[0]).error:
+    gone = [each for each in report.cancellations if not each.error]
+    if gone and len(report.reminders) == 1 and not (moved := report.reminders[0]).error:
         if moved.comes_again:
             return [
                 _confirm_reminder(moved, language),
@@ -352,7 +352,7 @@ def _confirm_reminders(outcome: TurnReport, language: Language) -> list[str]:
         return [say.reminder_moved.format(number=moved.number, due=_format_due(moved, language), text=text)]
     return [
         *told,
-        *(_confirm_reminder(each, language) for each in outcome.reminded),
+        *(_confirm_reminder(each, language) for each in report.reminders),
         *(_confirm_cancelled(each, language) for each in gone),
     ]
 
@@ -362,16 +362,16 @@ def _confirm_cancelled(cancelled: Cancelled, language: Language) -> str:
     return language.say.reminder_cancelled.format(number=cancelled.number, text=text)
 
 
-def _explain_forget(outcome: TurnReport, language: Language) -> str:
+def _explain_forget(report: TurnReport, language: Language) -> str:
     """Return the command that removes the first passage shown, or how to find other words."""
     say = language.say
     searched = [
-        each for each in outcome.looked if not each.error and outcome.forget in (each.asked or each.query)
+        each for each in report.searches if not each.error and report.forget in (each.asked or each.query)
     ]
-    if not outcome.forget or not searched:
+    if not report.forget or not searched:
         return say.forget.format(command="/forget WORDS")
     passages = _select_passages(searched, language)
-    words = words_to_forget(outcome.forget, passages[0].lines, language) if passages else ""
+    words = words_to_forget(report.forget, passages[0].lines, language) if passages else ""
     return say.forget.format(command=f"/forget {words}") if words else say.forget_nothing
 
 

@@ -154,7 +154,7 @@ def test_any_line_reads_as_it_stands(line: str) -> None:
 @given(st.text(max_size=200), st.text(max_size=20))
 def test_any_passage_is_one_item_of_the_list(snippet: str, path: str) -> None:
     hit = {"path": path, "line_start": 1, "line_end": 2, "snippet": snippet, "score": 0.5, "source": "vector"}
-    answer = compose(TurnReport(looked=[SearchReport("q", [hit])]), ENGLISH)
+    answer = compose(TurnReport(searches=[SearchReport("q", [hit])]), ENGLISH)
     assert answer.strip()
     if answer != ENGLISH.say.nothing:
         assert len(shown(answer)) == 2
@@ -166,4 +166,4 @@ def test_equal_places_and_missing_numbers_do_no_harm() -> None:
         {"snippet": "- "},
         {"path": "x.md", "snippet": "b", "score": "high", "line_start": "3"},
     ]
-    assert compose(TurnReport(looked=[SearchReport("a", hits)]), ENGLISH)
+    assert compose(TurnReport(searches=[SearchReport("a", hits)]), ENGLISH)
