@@ -405,7 +405,7 @@ async def test_with_the_least_permissions_and_intents_it_serves_a_server_and_kee
 async def test_a_thread_for_each_question_and_roles_from_the_settings(
     walk: Walk, api: DiscordApi, anna: Person, bo: Person
 ) -> None:
-    found = re.search(r"Create Public Threads too, and the number is\n`(\d+)`", PAGE)
+    found = re.search(r"also needs Create Public Threads, and the number is\s+`(\d+)`", PAGE)
     assert found
     api.bot.granted = 0
     home = add_to_server(api, anna, bo, permissions=int(found[1]))
