@@ -47,13 +47,13 @@ def test_what_an_owner_decided_beats_a_role() -> None:
 
 @pytest.mark.parametrize("entry", ["discord:100/@20", "discord:100/#30", "discord:*"])
 def test_nobody_becomes_owner_by_a_role(entry: str) -> None:
-    with pytest.raises(ValueError, match=r"would let (everybody|whoever is there) administer"):
+    with pytest.raises(ValueError, match=r"would make everybody( there)? an owner"):
         AccessSettings(owners=(entry,))
 
 
 @pytest.mark.parametrize("entry", ["discord:anna", "discord:100/20", "discord:@20", "discord:100/@friends"])
 def test_what_names_nobody_on_discord_is_refused(entry: str) -> None:
-    with pytest.raises(ValueError, match="none of these"):
+    with pytest.raises(ValueError, match="is not one"):
         Settings.model_validate({"access": {"allow": [entry]}})
 
 
