@@ -32,6 +32,7 @@ from tests.fakes.web_client import WebClient, open_web_client
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
 PAGES.remove(ROOT / "docs/architecture.md")
+PAGES.remove(ROOT / "docs/files.md")
 README, MEMORY, MODELS, OPERATIONS = (
     (ROOT / name).read_text("utf-8")
     for name in ("README.md", "docs/memory.md", "docs/models.md", "docs/operations.md")
