@@ -79,7 +79,7 @@ async def test_with_the_dead_ones_workspace_its_conversations_go_on_and_what_it_
     assert isinstance(health["stands_in"], dict)
     assert health["stands_in"]["telegram"]["workspace"] == workspace_id(first.workspace / ".commonplace")[:4]
     assert "(second for workspace)" in second.log, "lines of the stand-in are known from ours"
-    deaths = [line for line in second.log.splitlines() if "first has died, or cannot reach" in line]
+    deaths = [line for line in second.log.splitlines() if "first stopped renewing its leases" in line]
     assert len([line for line in deaths if "second for workspace" not in line]) == 1, "told of once"
     await olga.say("m3")
     await answered(olga.chat, 3, house=house, within=10)
