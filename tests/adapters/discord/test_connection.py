@@ -558,7 +558,7 @@ async def test_a_file_is_fetched_also_when_its_address_has_died(
             await fetch_bytes(life.connection, picture, most=5)
         assert "cat.png" not in str(fault.value), "whoever has the address has the file"
         await anna.delete(general.messages[-1])
-        with pytest.raises(AttachmentLost, match="not there any more"):
+        with pytest.raises(AttachmentLost, match="no longer available"):
             await fetch_bytes(life.connection, picture, most=5)
 
 

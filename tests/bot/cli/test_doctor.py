@@ -204,7 +204,7 @@ owners = ["telegram:7", "discord:123456789012345678"]
                     health = checks["service", "health"]
                     if health["status"] == "ok" or time.monotonic() > deadline:
                         break
-                assert health["told"] == "the service that runs is well"
+                assert health["told"] == "the running service is healthy"
                 assert done.returncode == 0, done
                 assert [each for each in checks.values() if each["status"] == "fail"] == []
                 assert checks["telegram", "bot"]["told"] == "@commonplace_bot"

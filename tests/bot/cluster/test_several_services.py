@@ -204,7 +204,7 @@ def test_a_stand_in_leaves_with_who_has_begun_it(tmp_path: Path) -> None:
         assert process.stdin
         assert process.stderr
         told = ""
-        while "only HTTP is served" not in told:
+        while "serving only HTTP" not in told:
             line = process.stderr.readline()
             assert line, told
             told += line
