@@ -63,11 +63,12 @@ class Attempts:
             yield
             return
         async with self._alone(chat.channel) if what.attempts else nullcontext():
-            is_counted = await self._store(add)
+            counting = asyncio.ensure_future(self._store(add))
             try:
+                await run_to_completion(counting)
                 yield
             finally:  # also where it was not delivered, by a fault of ours: nothing has crashed
-                if is_counted:
+                if counting.result():
                     await run_to_completion(self._store(undo))
 
     @asynccontextmanager
@@ -109,11 +110,13 @@ class Attempts:
             return
         is_suspect = any(each.attempts and each.message.attachments for each in messages)
         async with self._one_at_a_time if is_suspect else nullcontext():
-            await self._inbox.count_attempt(*numbers)
+            counting = asyncio.ensure_future(self._inbox.count_attempt(*numbers))
             try:
+                await run_to_completion(counting)
                 yield
             except BaseException:
-                await run_to_completion(self._uncount(numbers))
+                if counting.exception() is None:
+                    await run_to_completion(self._uncount(numbers))
                 raise
 
     async def _uncount(self, numbers: Sequence[int]) -> None:

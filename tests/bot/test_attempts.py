@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot import phrases
-from bot.attempts import READING_ATTEMPTS
+from bot.attempts import READING_ATTEMPTS, Attempts
 from bot.messages import Attachment, ChatId, WriteChunk
 from bot.state import inbox
 from tests.fakes.harness import Harness, open_harness
@@ -150,3 +150,28 @@ async def test_a_command_for_files_is_set_aside_too(tmp_path: Path, times: int) 
         await house.wait_until_idle()
         (reply,) = files.replies().values()
         assert (reply == phrases.FILES_SET_ASIDE) is (times >= READING_ATTEMPTS)
+
+
+async def test_a_cancellation_while_the_count_is_written_leaves_no_count(tmp_path: Path) -> None:
+    """It arrives at each step of the event loop in turn, until the whole of it has run."""
+    async with with_files(tmp_path) as (house, files):
+        await send(house, "a.txt")
+        await first(files)
+        counter = Attempts(house.inbox)
+        ((_, waiting),) = await house.state.read(inbox.read_undelivered)
+        before = await attempts(house)
+
+        async def read() -> None:
+            async with counter.count_while_reading([waiting]):
+                await asyncio.Event().wait()
+
+        for steps in range(12):
+            reading = asyncio.create_task(read())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            reading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+            assert await attempts(house) == before, f"cancelled after {steps} steps"
+        files.gate.set()
+        await house.wait_until_idle()
