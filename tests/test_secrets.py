@@ -540,7 +540,7 @@ async def test_no_secret_is_seen_where_a_channel_is_refused_and_settings_are_rea
             await service.look_at_all_pages()
         here.shown.add_files(tmp_path / "workspace")
         assert {"telegram.token", "telegram.api_base"} & here.heard()
-        assert "settings" in here.log
+        assert "Settings reloaded" in here.log
         here.assert_nothing_is_seen()
 
 

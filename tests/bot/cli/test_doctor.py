@@ -208,7 +208,7 @@ owners = ["telegram:7", "discord:123456789012345678"]
                 assert done.returncode == 0, done
                 assert [each for each in checks.values() if each["status"] == "fail"] == []
                 assert checks["telegram", "bot"]["told"] == "@commonplace_bot"
-                assert checks["service", "running"]["told"].startswith("a process of ours")
+                assert checks["service", "running"]["told"].startswith("Commonplace has this workspace open")
             finally:
                 running.send_signal(signal.SIGTERM)
                 assert await asyncio.to_thread(running.wait, 15) == 0
@@ -231,5 +231,5 @@ def test_a_name_server_that_hangs_holds_the_doctor_up_for_no_longer_than_its_tim
     began = time.monotonic()
     done = process(seconds=50)
     assert done.returncode == 1
-    assert re.search(r"^fail  telegram .*no answer within", done.stdout, re.MULTILINE)
+    assert re.search(r"^fail  telegram .*did not answer within", done.stdout, re.MULTILINE)
     assert time.monotonic() - began < 45

@@ -61,5 +61,5 @@ async def test_what_the_example_shows_is_what_happens(api: BotApi, house: House)
     assert "Telegram (3fa8): cellar, since 10:15" in map(as_in_the_page, chat.stdout.splitlines()), chat
     cellar.kill()
     await attic.is_in("telegram", "up", within=20)
-    (line,) = re.findall(r"`(cellar has died[^`]*)`", section())
+    (line,) = re.findall(r"`(cellar stopped renewing[^`]*)`", section())
     assert line in attic.log

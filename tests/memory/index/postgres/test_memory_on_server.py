@@ -76,7 +76,7 @@ def test_the_command_fills_a_new_database_and_without_the_url_the_file_is_used(
     write(tmp_path / "workspace", house="- the boiler is blue\n", trip="- three nights in Oslo\n")
     config = tmp_path / "config.toml"
     config.write_text(f'[index]\nurl = "{database}"\n[memory.embedding]\nprovider = "none"\n')
-    assert "2 new, 0 changed, 0 gone" in commonplace.output_of("memory", "index")
+    assert "2 new, 0 changed, 0 removed" in commonplace.output_of("memory", "index")
     assert "house.md" in commonplace.output_of("memory", "search", "boiler")
     assert "tsvector" in commonplace.output_of("memory", "status")
     assert "2 notes in 2 chunks" in commonplace("doctor").stdout
