@@ -288,7 +288,7 @@ async def test_from_a_token_to_the_first_answer_and_to_others(walk: Walk, api: B
         assert phrases.LET_IN in quoted
         await bo.say("Where is the spare key?")
         assert "The spare key is at Tom's" in await heard(bo.chat)
-    on_telegram = re.findall(r"INFO adapters\.telegram\.adapter: on .*", walk.log)
+    on_telegram = re.findall(r"INFO adapters\.telegram\.adapter: connected .*", walk.log)
     named = blocks("log")[0].strip()
     assert on_telegram == [named.replace("annas_commonplace_bot", api.bot.username)]
     assert blocks("log")[1].strip().replace("P7WYRYKH", code_of_anna) in walk.log
