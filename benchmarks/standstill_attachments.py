@@ -58,5 +58,5 @@ async def send_files(target: Target) -> None:
         for data, name in files:
             await guest.document(data, "@commonplace_bot Read this", forum, name=name, topic=topic)
         await asyncio.sleep(0)
-    await api.confirmed(within=300)
+    await api.wait_until_confirmed(within=300)
     await asyncio.sleep(target.seconds)
