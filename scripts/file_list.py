@@ -3,8 +3,8 @@
 import ast
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("adapters", "bot", "memory")
+from scripts.house import PRODUCT, ROOT, files, tree_of
+
 HEAD = """# Every file
 
 Printed by `make docs` from the first line of each module's docstring. [architecture.md](architecture.md) is the map.
@@ -14,8 +14,7 @@ Printed by `make docs` from the first line of each module's docstring. [architec
 def files_page() -> str:
     """Return docs/files.md."""
     parts = [HEAD]
-    folders = sorted({file.parent for package in PACKAGES for file in (ROOT / package).rglob("*.py")})
-    for folder in folders:
+    for folder in sorted({file.parent for file in files(*PRODUCT)}):
         parts.append(f"\n## {folder.relative_to(ROOT).as_posix()}/\n\n{summary(folder / '__init__.py')}\n\n")
         parts += [
             f"- `{file.name}`: {summary(file)}\n"
@@ -27,5 +26,5 @@ def files_page() -> str:
 
 def summary(file: Path) -> str:
     """Return the first line of a module's docstring, "" where it has none."""
-    docstring = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "" if file.is_file() else ""
+    docstring = ast.get_docstring(tree_of(file)) or "" if file.is_file() else ""
     return docstring.partition("\n")[0]

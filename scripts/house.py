@@ -27,8 +27,6 @@ class Import:
 
     module: str
     line: int
-    is_lazy: bool
-    """Whether it is inside a function."""
 
 
 def files(*folders: str) -> list[Path]:
@@ -48,9 +46,9 @@ def module_name(file: Path) -> str:
 
 
 def imports_of(file: Path, modules: Mapping[str, Path]) -> Iterator[Import]:
-    """Yield the imports of `modules` in a file, except those for type checking only."""
+    """Yield the imports of `modules` in a file, also inside functions, except those for type checking only."""
 
-    def walk(node: ast.AST, is_lazy: bool) -> Iterator[Import]:
+    def walk(node: ast.AST) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
                 continue
@@ -64,11 +62,17 @@ def imports_of(file: Path, modules: Mapping[str, Path]) -> Iterator[Import]:
                     names = [name if name in modules else module for name in inner]
                 case _:
                     names, line = [], 0
-            yield from (Import(name, line, is_lazy) for name in dict.fromkeys(names) if name in modules)
-            inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-            yield from walk(child, is_lazy or inside)
+            yield from (Import(name, line) for name in dict.fromkeys(names) if name in modules)
+            yield from walk(child)
 
-    yield from walk(tree_of(file), False)
+    yield from walk(tree_of(file))
+
+
+def import_graph(modules: Mapping[str, Path]) -> dict[str, set[str]]:
+    """Return for each module which others it imports."""
+    return {
+        name: {each.module for each in imports_of(file, modules)} - {name} for name, file in modules.items()
+    }
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
@@ -158,11 +162,8 @@ def main(arguments: Sequence[str]) -> int:
         lines = [len(file.read_text("utf-8").splitlines()) for file in sources]
         print(f"{title}: {len(sources)} files, {sum(lines)} lines; of a file {described(lines)}", end="; ")
         print(f"of a function {described(lengths_of_functions(sources))}")
-    graph = {
-        name: {each.module for each in imports_of(file, modules)} - {name} for name, file in modules.items()
-    }
     wrong = {
-        "circles of imports": [" ↔ ".join(each) for each in circles(graph)],
+        "circles of imports": [" ↔ ".join(each) for each in circles(import_graph(modules))],
         "imports that point up": upward_imports(modules),
         "names of two classes": homonyms(product),
     }
