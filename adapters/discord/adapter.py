@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import discord
 
+from adapters.call_retries import PAUSES
 from adapters.discord.access_groups import access_groups
-from adapters.discord.api_calls import CALL_SECONDS, PAUSES, ApiCalls, ApiRefused, ChatGone, MessageGone
+from adapters.discord.api_calls import CALL_SECONDS, ApiCalls, ApiRefused, ChatGone, MessageGone
 from adapters.discord.autocomplete import Autocomplete, AutocompleteSources
 from adapters.discord.command_registration import CommandRegistration
 from adapters.discord.connection import ConnectionEvents, GatewayConnection

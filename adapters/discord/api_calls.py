@@ -3,11 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import aiohttp
 import discord
 
+from adapters.call_retries import PAUSES, call_with_retries
 from adapters.discord.connection_health import describe_error
 from adapters.discord.invalid_requests import InvalidRequestLimit
 from bot.messages import ChannelFault
@@ -16,10 +18,6 @@ log = logging.getLogger(__name__)
 
 CALL_SECONDS = 75.0
 """For a whole call, including up to a minute that the library waits for a rate limit."""
-PAUSES = (0.5, 2.0)
-"""Seconds before each retry of a call that failed in transit."""
-LONGEST_HOLD = 30.0
-"""Longest rate limit in seconds that is waited for; after a longer one the reply is put off."""
 WRONG_TOKEN_HOLD = 60.0
 
 Result = TypeVar("Result")
@@ -81,15 +79,7 @@ class ApiCalls:
 
         Raises ApiRefused for permanent refusals, and ChannelFault if a later call may work.
         """
-        pauses = list(self._pauses) if again else []
-        while True:
-            try:
-                return await self._call_once(call)
-            except ChannelFault as fault:
-                wait = max(fault.retry_after, pauses.pop(0)) if pauses else LONGEST_HOLD + 1
-                if wait > LONGEST_HOLD:
-                    raise
-                await asyncio.sleep(wait)
+        return await call_with_retries(partial(self._call_once, call), self._pauses if again else ())
 
     async def _call_once(self, call: Callable[[discord.Client], Awaitable[Result]]) -> Result:
         if wait := self._budget.wait():

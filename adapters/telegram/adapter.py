@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from telegram import Bot, File
 from telegram.error import TelegramError
 
-from adapters.telegram.api_calls import CALL_SECONDS, PAUSES, ApiCalls, ApiRefused, ChatGone, Target
+from adapters.call_retries import PAUSES
+from adapters.telegram.api_calls import CALL_SECONDS, ApiCalls, ApiRefused, ChatGone, Target
 from adapters.telegram.button_presses import ButtonPresses
 from adapters.telegram.command_menus import CommandMenus
 from adapters.telegram.connection_health import ConnectionHealth, ReconnectTimes, translate_library_errors

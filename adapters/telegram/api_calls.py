@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from telegram import (
@@ -27,6 +28,7 @@ from telegram.error import (
     TelegramError,
 )
 
+from adapters.call_retries import LONGEST_HOLD, PAUSES, call_with_retries
 from adapters.telegram.connection_health import retry_after_seconds, translate_library_errors
 from adapters.telegram.rate_limiter import RateLimiter
 from bot.messages import ChannelFault, ChatId, Choice
@@ -38,10 +40,6 @@ log = logging.getLogger(__name__)
 
 CALL_SECONDS = 60.0
 """For a whole call, so that a server answering byte by byte does not block it."""
-PAUSES = (0.5, 2.0)
-"""Seconds before each retry of a call that failed in transit."""
-LONGEST_HOLD = 30.0
-"""Longest rate limit in seconds that is waited for; after a longer one the reply is put off."""
 
 Result = TypeVar("Result")
 
@@ -253,15 +251,7 @@ class ApiCalls:
 
     async def ask(self, call: Callable[[], Awaitable[Result]], *, again: bool = True) -> Result:
         """Make a call that shows nothing, with retries if it failed in transit."""
-        pauses = list(self._pauses) if again else []
-        while True:
-            try:
-                return await self._call_once(call)
-            except ChannelFault as fault:
-                wait = max(fault.retry_after, pauses.pop(0)) if pauses else LONGEST_HOLD + 1
-                if wait > LONGEST_HOLD:
-                    raise
-                await asyncio.sleep(wait)
+        return await call_with_retries(partial(self._call_once, call), self._pauses if again else ())
 
     async def _try_once(self, call: Callable[[], Awaitable[object]]) -> None:
         """Make an optional call once, unless Telegram limits the rate of such calls."""
