@@ -19,7 +19,7 @@ class ChannelSettings(Section):
     variable: ClassVar[str]
     """The environment variable for the token, used if the section has none."""
     opens: ClassVar[str]
-    """The module with `open_channel(assistant, duty)` and `hook_paths(settings)`."""
+    """The module with `open_channel(assistant, ownership)` and `hook_paths(settings)`."""
     checks: ClassVar[str]
     """The module with `check(settings, asking, liveness)` for `commonplace doctor`."""
 

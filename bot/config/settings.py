@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, time
@@ -123,6 +123,11 @@ class AccessSettings(Section):
     """People who may talk, but not use the memory."""
     pairing: bool = True
     """Whether strangers get a code that an owner can approve."""
+
+    def entries(self) -> "Iterator[tuple[str, str]]":
+        """Yield every entry of the lists with the key of its list: `("access.owners", "telegram:123456")`."""
+        for name in ("owners", "allow", "guests"):
+            yield from ((f"access.{name}", entry) for entry in getattr(self, name))
 
     @field_validator("owners", "allow", "guests")
     @classmethod
@@ -409,11 +414,7 @@ class Settings(Section, BaseSettings):
     def channels(self) -> "Mapping[str, ChannelSettings]":
         """The sections of all channels but the terminal, by name, configured or not."""
         sections = ((name, getattr(self, name)) for name in type(self).model_fields)
-        return {
-            name: section_field
-            for name, section_field in sections
-            if isinstance(section_field, ChannelSettings)
-        }
+        return {name: section for name, section in sections if isinstance(section, ChannelSettings)}
 
     @field_validator("workspace", mode="before")
     @classmethod
@@ -449,13 +450,12 @@ class Settings(Section, BaseSettings):
 
     @model_validator(mode="after")
     def _people_have_ids_of_their_channel(self) -> Self:
-        access = self.access
-        for key, entries in (("owners", access.owners), ("allow", access.allow), ("guests", access.guests)):
-            for entry in entries:
-                channel, _, person = entry.partition(":")
-                section_field = self.channels.get(channel)
-                if section_field and person != "*" and (allowed := section_field.person_fault(person)):
-                    raise SettingsConflict(f"access.{key}", f"{allowed}; {entry!r} is not one")
+        channels = self.channels
+        for key, entry in self.access.entries():
+            name, _, person = entry.partition(":")
+            channel = channels.get(name)
+            if channel and person != "*" and (allowed := channel.person_fault(person)):
+                raise SettingsConflict(key, f"{allowed}; {entry!r} is not one")
         return self
 
     @model_validator(mode="after")
@@ -616,7 +616,7 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
         name: table.model_copy(update={"model_path": _resolve_from_file(file, table.model_path)})
         for name, table in settings.providers.items()
     }
-    channels = {name: _with_token(section_field) for name, section_field in settings.channels.items()}
+    channels = {name: _with_token(section) for name, section in settings.channels.items()}
     others = tuple(
         _resolve_from_file(file, each, "instance.take_over") for each in settings.instance.take_over
     )
@@ -632,15 +632,15 @@ def load_settings(config: Path | None = None, workspace: Path | None = None) -> 
     return loaded
 
 
-def _with_token(section_field: ChannelSettings) -> ChannelSettings:
+def _with_token(section: ChannelSettings) -> ChannelSettings:
     """Return the section with the token from the environment if it has none of its own.
 
     The token is not checked here: it may be another program's, and most commands do not need it.
     """
-    if section_field.token:
-        return section_field
-    token = SecretStr(os.environ.get(section_field.variable, "").strip())
-    return section_field.model_copy(update={"token": token})
+    if section.token:
+        return section
+    token = SecretStr(os.environ.get(section.variable, "").strip())
+    return section.model_copy(update={"token": token})
 
 
 def _read(file: Path | None) -> Settings:

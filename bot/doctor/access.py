@@ -33,15 +33,12 @@ def check_access(settings: Settings, paired: Collection[str] = ()) -> Iterator[C
         if not known and not access.pairing:
             detail = f"nobody may talk on {title}: access names nobody, and access.pairing is false"
             yield TOPIC.warn("nobody", detail, "add yourself to access.owners, or set access.pairing to true")
-    for key, entries in (("owners", access.owners), ("allow", access.allow), ("guests", access.guests)):
-        for entry in entries:
-            if fault := explain_no_match(entry, key=key, channels=settings.channels):
-                yield TOPIC.warn(
-                    "no match", f"access.{key} has {entry!r}, {fault}", f"correct the entry in access.{key}"
-                )
-            elif (channel := entry.partition(":")[0]) not in opened and key == "owners":
-                detail = f"access.owners has {entry!r}, but {channel} is not configured"
-                yield TOPIC.warn("no channel", detail, f"set {channel}.token, or remove the entry")
+    for key, entry in access.entries():
+        if fault := explain_no_match(entry, key=key.rpartition(".")[2], channels=settings.channels):
+            yield TOPIC.warn("no match", f"{key} has {entry!r}, {fault}", f"correct the entry in {key}")
+        elif (channel := entry.partition(":")[0]) not in opened and key == "access.owners":
+            detail = f"access.owners has {entry!r}, but {channel} is not configured"
+            yield TOPIC.warn("no channel", detail, f"set {channel}.token, or remove the entry")
     for entry in access.owners:
         if entry.startswith("telegram:-"):
             detail = f"access.owners has {entry!r}, a group: everybody who can post as the group is an owner"

@@ -97,14 +97,12 @@ def check_channels(settings: Settings) -> None:
     for section in channels.values():
         if fault := section.token_fault():
             raise CannotStart(f"{section.variable} is invalid: it must be {fault}")
-    access = settings.access
-    for key, entries in (("owners", access.owners), ("allow", access.allow), ("guests", access.guests)):
-        for entry in entries:
-            if entry.partition(":")[0] not in (*channels, TERMINAL):
-                raise CannotStart(
-                    f"access.{key} has {entry!r}, which matches nobody: there are the channels "
-                    f"{' and '.join(channels)}; write one of them, or remove the entry"
-                )
+    for key, entry in settings.access.entries():
+        if entry.partition(":")[0] not in (*channels, TERMINAL):
+            raise CannotStart(
+                f"{key} has {entry!r}, which matches nobody: there are the channels "
+                f"{' and '.join(channels)}; write one of them, or remove the entry"
+            )
 
 
 def freeze_garbage_collector() -> None:
