@@ -226,8 +226,7 @@ class HttpConnections:
                 return False
             closed = min(idle, key=lambda each: (each.stage, -count[each.address], each.since))
         self._warn("too many HTTP connections: closing unfinished and idle ones")
-        closed.abort()
-        self.remove(closed)
+        self._abort(closed)
         return True
 
     def accept(self, server: web.Server, address: str, options: dict[str, Any]) -> HttpConnection:
