@@ -24,9 +24,11 @@ import apsw
 from workspaces import ROOT
 
 sys.path.insert(0, str(ROOT))
-from memory.index import full_text
+from memory.index.proposals import Proposal, propose
+from memory.index.sqlite_full_text import SqliteFullText, register_functions
 from memory.index.sqlite_schema import GENERATIONS, SqliteTables
-from memory.search import CandidatePassage, PassageRun, SearchCandidates, rank
+from memory.ranking.candidates import CandidatePassage, PassageRun, SearchCandidates
+from memory.search import rank
 from memory.tokenizer import Term
 
 MOST = 50
@@ -81,7 +83,7 @@ def make_memory(file: Path, chunks: int, *, chinese: bool) -> Memory:
         return " ".join(spelled[number] for number in numbers_of[row - 1].tolist()).split(" ")
 
     db = apsw.Connection(str(file))
-    full_text.register_functions(db)
+    register_functions(db)
     tables = SqliteTables(db, GENERATIONS[0])
     tables.create()
     db.execute("BEGIN")
@@ -90,7 +92,7 @@ def make_memory(file: Path, chunks: int, *, chinese: bool) -> Memory:
         ((n, f"{n:07}.md") for n in range(1, chunks // 4 + 2)),
     )
     tables.run_each(
-        "INSERT INTO chunks@ VALUES (?, ?, ?, ?)",
+        "INSERT INTO chunks@ (id, note, first, last) VALUES (?, ?, ?, ?)",
         ((row, row // 4 + 1, row % 4, 0) for row in range(1, chunks + 1)),
     )
     tables.run_each(
@@ -134,7 +136,7 @@ def plain_search(memory: Memory, terms: Sequence[Term], limit: int) -> list[int]
 
 
 def best_passages(
-    memory: Memory, terms: Sequence[Term], proposal: full_text.Proposal, rows: Sequence[int]
+    memory: Memory, terms: Sequence[Term], proposal: Proposal, rows: Sequence[int]
 ) -> list[tuple[str, int]]:
     """Return the references of the five best passages of these chunks."""
     runs = []
@@ -176,8 +178,8 @@ def measure(memory: Memory, chunks: int, kind: str, count: int, *, quality: bool
     """Return the figures for one kind of query: medians of costs, means of shares."""
     rows: dict[str, list[float]] = {}
     for terms in make_queries(memory, chunks, kind, count):
-        proposal = full_text.propose(memory.tables, terms, most=MOST)
-        ours = cost_of(lambda terms=terms: full_text.propose(memory.tables, terms, most=MOST))  # type: ignore[misc]
+        proposal = propose(SqliteFullText(memory.tables), terms, most=MOST)
+        ours = cost_of(lambda terms=terms: propose(SqliteFullText(memory.tables), terms, most=MOST))  # type: ignore[misc]
         theirs = cost_of(lambda terms=terms: plain_search(memory, terms, MOST))  # type: ignore[misc]
         figures = {"ours": ours, "plain": theirs, "ratio": ours / theirs}
         if quality:

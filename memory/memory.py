@@ -39,8 +39,11 @@ from memory.note_edits import LineCorrection
 from memory.notes import LockedNote, Notes, NoteText, WriteResult, format_entry
 from memory.postgres.errors import ServerUnreachable
 from memory.progress import JobName, JobProgress, ReportProgress, RunningJobs
+from memory.ranking.candidates import DayRange, SearchCandidates
+from memory.ranking.fusion import Weights
+from memory.ranking.query import NamedTime
 from memory.scan import scan_notes
-from memory.search import DayRange, NamedTime, SearchCandidates, SearchResults, Source, Weights, rank
+from memory.search import SearchResults, Source, rank
 from memory.settings import MemorySettings, SearchSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
 from memory.tokenizer import LONGEST_QUERY, Term, is_lookup, parse_query

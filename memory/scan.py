@@ -7,7 +7,8 @@ from memory.chunker import split_passages
 from memory.dates import note_date, passage_dates
 from memory.errors import MemoryFault
 from memory.notes import Notes
-from memory.search import CandidatePassage, DayRange, PassageRun, SearchCandidates, count_frequencies
+from memory.ranking.candidates import CandidatePassage, DayRange, PassageRun, SearchCandidates
+from memory.ranking.term_counter import count_frequencies
 from memory.tokenizer import Term, tokenize
 
 

@@ -37,7 +37,7 @@ from bot.models.sse import EventStream
 from bot.models.tool_calls import parse_arguments
 from bot.note_refs import parse_note_ref
 from bot.timeparse import Recurrence, TimeParseError, read_when
-from memory import http_responses, search, write_recovery
+from memory import http_responses, write_recovery
 from memory.charset import DecodedNote, decode
 from memory.chunker import split_chunks, split_passages, split_segments
 from memory.dates import passage_dates, read_dates
@@ -48,6 +48,7 @@ from memory.http_responses import HttpFailure
 from memory.note_edits import insert_lines, make_anchor, make_correction, replace_passage
 from memory.notes import normalize_passages
 from memory.paths import split_note_path
+from memory.ranking.snippets import cut_snippet
 from memory.redaction import Redaction
 from memory.tokenizer import parse_query, tokenize, tokenize_with_offsets
 from tests.growth import (
@@ -154,7 +155,7 @@ NOTES: dict[str, Call] = {
     ),
     "what is to be forgotten": WANTED.find_matches,
     "sentences to be forgotten": lambda text: WANTED.blank_sentences(f"dentist appointment {text}"),
-    "a snippet": lambda text: search.cut_snippet(text, parse_query("dentist 东京 car"), 700),
+    "a snippet": lambda text: cut_snippet(text, parse_query("dentist 东京 car"), 700),
     "a path": refusing(split_note_path, MemoryFault),
 }
 QUESTIONS: dict[str, Call] = {

@@ -8,7 +8,6 @@ from typing import Any, Literal, cast
 
 import pytest
 
-import memory.search
 from bot.access import Standing
 from bot.commands.command import Command, CommandCall, Option
 from bot.commands.registry import COMMANDS
@@ -28,6 +27,7 @@ from memory.embeddings.protocol import digest_version
 from memory.embeddings.provider_table import PROVIDERS, ProviderDefinition
 from memory.embeddings.voyage import VoyageEmbeddingDialect
 from memory.memory import Memory
+from memory.ranking import word_scores
 from memory.settings import EmbeddingSettings, MemorySettings
 from scripts import print_docs
 from tests.fakes.conversation_harness import open_conversation_harness
@@ -261,7 +261,7 @@ async def test_a_change_of_the_ranking_counts_with_an_index_and_without(
             return [hit.path for hit in results.hits]
 
     assert await found() == ["label.md", "words.md"]
-    monkeypatch.setattr(memory.search, "LABEL_FACTOR", 0.1)
+    monkeypatch.setattr(word_scores, "LABEL_FACTOR", 0.1)
     assert await found() == ["words.md", "label.md"]
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
-from memory.search import NEIGHBOUR_WEIGHTS, Similarity
+from memory.ranking.candidates import Similarity
+from memory.ranking.word_scores import NEIGHBOUR_WEIGHTS
 
 PassageSpan = tuple[int, int, int]
 """A note, and the first and last of some consecutive passages."""

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from memory.chunker import Chunk, Passage, Segment
 from memory.embeddings.protocol import ModelId, Vector
-from memory.search import DayRange, SearchCandidates
+from memory.ranking.candidates import DayRange, SearchCandidates
 from memory.tokenizer import Term
 
 CLAIM_SECONDS = 15
@@ -179,7 +179,7 @@ class Index(Protocol):
     ) -> SearchCandidates:
         """Return the passages of the `most` chunks that match the terms best, with their neighbours.
 
-        Among equally good chunks or segments the newest are chosen (see `memory.search.newest_first`); a date
+        Among equally good chunks or segments the newest are chosen (see `memory.ranking.ties.newest_first`); a date
         after `today` counts as today. With `likeness`, the most similar segments are added, and each passage,
         from whatever source, gets the similarity of its segment if that has a vector of this model. With
         `days`, the daily logs of these days are added whole.

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from memory.index.mean_centering import MeanVector, cosine
 from memory.index.passage_spans import PassageSpan
 from memory.index.protocol import VectorQuery
-from memory.search import Similarity, newest_first
+from memory.ranking.candidates import Similarity
+from memory.ranking.ties import newest_first
 
 
 class TextLocation(NamedTuple):

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexCorrupted, IndexUnavailable
-from memory.index import full_text, sqlite_model_versions, sqlite_vectors
+from memory.index import sqlite_model_versions, sqlite_vectors
 from memory.index.mean_centering import MeanVector
+from memory.index.proposals import propose
 from memory.index.protocol import (
     IndexChanged,
     IndexCounts,
@@ -22,12 +23,13 @@ from memory.index.protocol import (
     VectorQuery,
 )
 from memory.index.sqlite_file import FileTransaction, IndexFile
+from memory.index.sqlite_full_text import SqliteFullText, merge_deleted_words
 from memory.index.sqlite_notes import read_notes, read_stamps, write_notes
 from memory.index.sqlite_passage_runs import read_chunk_spans, read_day_spans, read_runs
 from memory.index.sqlite_schema import SqliteTables, check_text, count_uses
 from memory.index.vector_search.binary_quantization import BinaryVectorSearcher
 from memory.index.vector_search.protocol import VectorSearcher
-from memory.search import DayRange, SearchCandidates
+from memory.ranking.candidates import DayRange, SearchCandidates
 from memory.tokenizer import Term
 
 
@@ -129,7 +131,7 @@ class SqliteIndex:
             return SearchCandidates((), {}, 0)
         with self._file.reading() as tx:
             tables = self._tables(tx)
-            proposal = full_text.propose(tables, terms, most=most, today=today)
+            proposal = propose(SqliteFullText(tables), terms, most=most, today=today)
             frequencies, chunks = proposal.frequencies, proposal.total
             found = read_chunk_spans(tables, proposal.chunks) + read_day_spans(tables, days)
             model = sqlite_vectors.find_model(tx.db, likeness.model) if likeness else None
@@ -226,7 +228,7 @@ class SqliteIndex:
             if self._file.is_rebuilt(tx):
                 raise IndexUnavailable("the index is being built anew just now")
             sqlite_vectors.delete_all_unused(tx.db)
-            full_text.merge_deleted(self._tables(tx))
+            merge_deleted_words(self._tables(tx))
         self._file.vacuum()
 
     def numbers(self) -> IndexCounts:

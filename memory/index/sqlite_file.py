@@ -13,7 +13,7 @@ import apsw
 
 from memory.disk import make_private_folder, reason, sync_folder
 from memory.errors import IndexCorrupted, IndexUnavailable
-from memory.index import full_text
+from memory.index import sqlite_full_text
 from memory.index.sqlite_rescue import rescue_vectors
 from memory.index.sqlite_schema import (
     GENERATIONS,
@@ -231,7 +231,7 @@ class IndexFile:
         self, db: apsw.Connection, inode: _InodeKey, about: dict[object, object]
     ) -> apsw.Connection:
         try:
-            full_text.register_functions(db)
+            sqlite_full_text.register_functions(db)
         except BaseException:
             db.close()
             raise

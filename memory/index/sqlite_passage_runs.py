@@ -11,7 +11,7 @@ from memory.index.passage_spans import (
     similarity_by_position,
 )
 from memory.index.sqlite_schema import POSITIONS, SqliteTables, check_integer, check_text
-from memory.search import CandidatePassage, DayRange, PassageRun, Similarity
+from memory.ranking.candidates import CandidatePassage, DayRange, PassageRun, Similarity
 
 Similarities = Callable[[Sequence[int]], Mapping[int, Similarity]]
 """Returns the similarity of each text id that has a vector to the query."""

@@ -14,7 +14,7 @@ from memory.index.protocol import UnembeddedText, VectorCounts, VectorQuery
 from memory.index.similarity import TextLocation, compute_similarities, most_similar_spans
 from memory.index.sqlite_schema import POSITIONS, SqliteTables, check_bytes, check_integer, check_text
 from memory.index.vector_search.protocol import VectorSearcher
-from memory.search import Similarity
+from memory.ranking.candidates import Similarity
 
 
 def find_model(db: apsw.Connection, model: ModelId) -> int | None:

@@ -21,7 +21,8 @@ from memory.index.postgres.index import PostgresIndex
 from memory.index.protocol import Index, IndexChanged, IndexedNote, KnownNote, Stamp, VectorQuery
 from memory.index.sqlite import SqliteIndex
 from memory.postgres.server import Server
-from memory.search import SearchCandidates, rank
+from memory.ranking.candidates import SearchCandidates
+from memory.search import rank
 from memory.tokenizer import parse_query, tokenize
 from tests.fakes.index_checks import assert_sound
 from tests.fakes.postgres_index_checks import assert_sound_on_server

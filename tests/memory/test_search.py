@@ -5,19 +5,12 @@ from itertools import pairwise
 
 import pytest
 
-from memory.search import (
-    EXACT_TIE,
-    CandidatePassage,
-    PassageRun,
-    SearchCandidates,
-    SearchHit,
-    Similarity,
-    Weights,
-    count_frequencies,
-    cut_snippet,
-    rank,
-    score_band,
-)
+from memory.ranking.candidates import CandidatePassage, PassageRun, SearchCandidates, Similarity
+from memory.ranking.fusion import Weights
+from memory.ranking.snippets import cut_snippet
+from memory.ranking.term_counter import count_frequencies
+from memory.ranking.ties import EXACT_TIE, score_band
+from memory.search import SearchHit, rank
 from memory.tokenizer import is_lookup, parse_query, tokenize
 
 

@@ -1,14 +1,8 @@
 import pytest
 
-from memory.search import (
-    CandidatePassage,
-    PassageRun,
-    SearchCandidates,
-    SearchHit,
-    Similarity,
-    count_frequencies,
-    rank,
-)
+from memory.ranking.candidates import CandidatePassage, PassageRun, SearchCandidates, Similarity
+from memory.ranking.term_counter import count_frequencies
+from memory.search import SearchHit, rank
 from memory.tokenizer import parse_query, tokenize
 
 

@@ -14,6 +14,7 @@ import pytest
 from memory.chunker import split_chunks, split_passages, split_segments
 from memory.embeddings.protocol import ModelId
 from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.index.proposals import ProposalLimits
 from memory.index.protocol import IndexChanged, IndexedNote, Stamp, VectorQuery
 from memory.index.sqlite import SqliteIndex
 from memory.index.vector_search.binary_quantization import BinaryVectorSearcher
@@ -499,8 +500,9 @@ def test_the_full_text_table_agrees_with_the_chunks_after_changes(file: Path, in
 def test_rare_words_choose_and_common_ones_only_rank(
     index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in {"READ_AHEAD": 5, "FIRST_LOOK": 5, "EXACT_HITS": 10, "SURELY_RARE": 3}.items():
-        monkeypatch.setattr(f"memory.index.full_text.{name}", value)
+    limits = ProposalLimits(exact_hits=10, rare_hits=5_000, surely_rare=3)
+    for name, value in {"READ_AHEAD": 5, "FIRST_LOOK": 5, "LIMITS": limits}.items():
+        monkeypatch.setattr(f"memory.index.sqlite_full_text.{name}", value)
     notes = [note(f"{n}.md", "- common words" + (" passport" if n > 27 else "")) for n in range(40)]
     index.write_batch([*notes, note("long.md", f"- passport of {'many others ' * 60}")])
     index.write_batch([note(f"{n}.md", "- common") for n in range(30, 40)])

@@ -34,7 +34,7 @@ def find_superseded(statements: Sequence[Statement], query: str, language: Langu
     must be equal except in one place, which holds none of the words asked for, and describe a state: "lives
     in", "phone:".
     """
-    from memory.search import EXACT_TIE
+    from memory.ranking.ties import EXACT_TIE
 
     if len(statements) < 2:
         return []

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memory.embeddings.protocol import ModelId, Vector
 from memory.errors import IndexCorrupted, IndexUnavailable
 from memory.index.mean_centering import MeanVector
-from memory.index.postgres import active_instances, claims, full_text, model_versions
+from memory.index.postgres import active_instances, claims, model_versions
 from memory.index.postgres import vectors as stored
+from memory.index.postgres.full_text import PostgresFullText
 from memory.index.postgres.initialization import IndexRecreated, check_state, prepare, recreate
 from memory.index.postgres.liveness_lock import LivenessLock
 from memory.index.postgres.notes import merge_lexemes, read_notes, read_stamps, write_notes
@@ -27,6 +28,7 @@ from memory.index.postgres.schema import (
     read_state,
 )
 from memory.index.postgres.vector_search import ExactServerSearcher, ServerSearcher
+from memory.index.proposals import propose
 from memory.index.protocol import (
     IndexChanged,
     IndexCounts,
@@ -40,7 +42,7 @@ from memory.index.protocol import (
 from memory.postgres.lock_keys import lock_key
 from memory.postgres.notifications import notify_change
 from memory.postgres.server import Server
-from memory.search import DayRange, SearchCandidates
+from memory.ranking.candidates import DayRange, SearchCandidates
 from memory.tokenizer import Term
 
 if TYPE_CHECKING:
@@ -195,7 +197,7 @@ class GenerationIndex:
 
         def look(tx: ServerTransaction) -> SearchCandidates:
             tables = tx.tables
-            proposal = full_text.propose(tables, terms, most=most, today=today)
+            proposal = propose(PostgresFullText(tables), terms, most=most, today=today)
             frequencies, chunks = proposal.frequencies, proposal.total
             found = read_chunk_spans(tables, proposal.chunks) + read_day_spans(tables, days)
             model = stored.find_model(tx.db, likeness.model) if likeness else None

@@ -11,7 +11,7 @@ from memory.index.passage_spans import (
     similarity_by_position,
 )
 from memory.index.postgres.schema import PostgresTables
-from memory.search import CandidatePassage, DayRange, PassageRun, Similarity
+from memory.ranking.candidates import CandidatePassage, DayRange, PassageRun, Similarity
 
 END = 2**31 - 8
 """A position beyond the last passage of any note."""

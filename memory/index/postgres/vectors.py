@@ -16,7 +16,7 @@ from memory.index.postgres.vector_search import ServerSearcher
 from memory.index.protocol import UnembeddedText, VectorCounts, VectorQuery
 from memory.index.similarity import TextLocation, compute_similarities, most_similar_spans
 from memory.postgres.lock_keys import lock_key
-from memory.search import Similarity
+from memory.ranking.candidates import Similarity
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -11,7 +11,7 @@ from memory.embeddings.unit_vectors import pack_vector
 from memory.index.mean_centering import mean_vector
 from memory.index.protocol import VectorQuery
 from memory.index.similarity import TextLocation, compute_similarities, most_similar_spans
-from memory.search import Similarity
+from memory.ranking.candidates import Similarity
 
 TODAY = date(2026, 11, 23)
 

@@ -1,0 +1,129 @@
+"""Combine the scores of words and of meaning to one score for each passage."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from memory.dates import note_date
+from memory.ranking.candidates import CandidatePassage, PassageRun, Similarity
+from memory.ranking.query import WeightedQuery
+from memory.ranking.word_scores import MAX_WORD_SCORE, WordScore
+
+MEANING_SHARE = 0.5
+"""Weight of perfect vector similarity relative to a perfect word match, at equal settings.
+
+Similarity is gradual, and within one memory seldom above one half. Measured, the curve is flat from .4 to .6;
+there, words still win if a model does not know the language and finds everything similar.
+"""
+
+TIME_FACTOR = 1.2
+"""Factor for daily logs of the time that the query names, or of days near it.
+
+It is small, since people write about things weeks later and confuse months.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Relative weights of meaning and words."""
+
+    vector: float = 0.7
+    text: float = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPassage:
+    """A passage that may become a hit, with its scores."""
+
+    path: str
+    mtime_ns: int
+    passage: CandidatePassage
+    words: float
+    """BM25 in units of the query's total weight; 1 if each word occurs once in a passage of average length."""
+    meaning: float | None
+    """Similarity by angle: 1 for the same direction, 0 from a right angle on; None if it was not compared."""
+    is_similar: bool
+    is_timely: bool
+    """True if it is from the time that the query names, or the query names none."""
+    own: float
+    """Weight of the query's words in the passage itself, so that no newer but less exact passage hides it."""
+    is_exact: bool
+    """True if it contains all of them, except those that name a time."""
+    score: float = 0.0
+
+
+def combine_scores(
+    query: WeightedQuery,
+    runs: Sequence[PassageRun],
+    scores: Sequence[Sequence[WordScore]],
+    weights: Weights,
+) -> list[ScoredPassage]:
+    """Return the passages that may become hits, with the scores of words and meaning combined.
+
+    `scores`: the word scores of each run's passages.
+    """
+    return _apply_weights(_collect_passages(query, runs, scores), weights)
+
+
+def _collect_passages(
+    query: WeightedQuery, runs: Sequence[PassageRun], scores: Sequence[Sequence[WordScore]]
+) -> list[ScoredPassage]:
+    """Return the passages with any word or enough similarity."""
+    timely = [query.is_timely(note_date(run.path) if query.times else None) for run in runs]
+    return [
+        ScoredPassage(
+            run.path,
+            run.mtime_ns,
+            passage,
+            words=words.score,
+            meaning=_angle_similarity(passage.similarity),
+            is_similar=_is_similar(passage),
+            is_timely=is_timely,
+            own=words.own,
+            is_exact=words.is_exact,
+        )
+        for run, is_timely, of_run in zip(runs, timely, scores, strict=True)
+        for passage, words in zip(run.passages, of_run, strict=True)
+        if words.score > 0 or _is_similar(passage)
+    ]
+
+
+def _is_similar(passage: CandidatePassage) -> bool:
+    return passage.similarity is not None and passage.similarity.is_enough
+
+
+def _angle_similarity(similarity: Similarity | None) -> float | None:
+    """Convert a cosine to 0..1 by its angle (Cer et al. 2018, "Universal Sentence Encoder", section 5).
+
+    The cosine itself hardly separates near from very near.
+    """
+    if similarity is None:
+        return None
+    return 1 - 2 * math.acos(min(1.0, max(0.0, similarity.cosine))) / math.pi
+
+
+def _apply_weights(found: Sequence[ScoredPassage], weights: Weights) -> list[ScoredPassage]:
+    """Return the passages with their combined scores, leaving out those that score 0."""
+    if all(one.meaning is None for one in found):
+        return [
+            replace(one, score=_time_factor(one) * one.words / MAX_WORD_SCORE)
+            for one in found
+            if one.words > 0
+        ]
+    # The geometric mean of two scalings: words at their own value, which is always small for a long query,
+    # and the best match as perfect, however poor it is.
+    best = math.sqrt(max(one.words for one in found)) or 1.0
+    meaning, words = MEANING_SHARE * weights.vector, weights.text
+    most = meaning + words * math.sqrt(MAX_WORD_SCORE)
+    scored = (
+        replace(
+            one,
+            score=_time_factor(one) * (meaning * (one.meaning or 0.0) + words * one.words / best) / most,
+        )
+        for one in found
+    )
+    return [one for one in scored if one.score > 0]
+
+
+def _time_factor(one: ScoredPassage) -> float:
+    return 1.0 if one.is_timely else 1 / TIME_FACTOR

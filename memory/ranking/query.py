@@ -1,0 +1,87 @@
+"""A query, ready to rank passages by: its terms with their weights, and the times that it names."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from memory.ranking.bm25 import term_weight
+from memory.tokenizer import Term
+
+TOLD_BEFORE, TOLD_AFTER = timedelta(1), timedelta(7)
+_LATEST = date.max - TOLD_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTime:
+    """A time that a query names, and the terms that name it.
+
+    A log of one of its days counts as if it contained those terms.
+    """
+
+    first: date
+    last: date
+    """Inclusive, like `first`; either is `date.min` or `date.max` if the range is open."""
+    terms: tuple[Term, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether the range has no beginning or no end."""
+        return self.first == date.min or self.last == date.max
+
+    def contains(self, day: date) -> bool:
+        """Return whether the day is within the range."""
+        return self.first <= day <= self.last
+
+    def is_near(self, day: date) -> bool:
+        """Return whether a log of that day may describe what happened within the range."""
+        if self.is_open:
+            return self.contains(day)
+        return self.first - TOLD_BEFORE <= day <= min(self.last, _LATEST) + TOLD_AFTER
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedQuery:
+    """What passages are scored by."""
+
+    weights: Mapping[Term, float]
+    """The weight of each term."""
+    total: float
+    """Sum of the weights; 1 if there are none. Scores are in units of it."""
+    exact: frozenset[Term]
+    """Terms that a passage must contain to be exact: all but those that name a time."""
+    times: tuple[NamedTime, ...] = ()
+    is_lookup: bool = False
+    """True if a passage found by words must have one of them in itself, its headings or its note's name."""
+
+    def is_timely(self, day: date | None) -> bool:
+        """Return whether a log of that day is from the time that the query names, or it names none."""
+        return not self.times or (day is not None and any(time.is_near(day) for time in self.times))
+
+    def terms_of_day(self, day: date | None) -> list[Term]:
+        """Return the terms that every passage of that day's log counts as containing."""
+        named = {term for time in self.times if day and time.contains(day) for term in time.terms}
+        return [term for term in self.weights if term in named]
+
+
+def weigh_terms(terms: Iterable[Term], frequencies: Mapping[Term, int], chunks: int) -> dict[Term, float]:
+    """Return the weight of each term, by how many of the chunks contain it."""
+    return {term: term_weight(frequencies.get(term, 0), chunks) for term in terms}
+
+
+def weigh_query(
+    terms: Sequence[Term],
+    frequencies: Mapping[Term, int],
+    chunks: int,
+    *,
+    times: Sequence[NamedTime] = (),
+    is_lookup: bool = False,
+) -> WeightedQuery:
+    """Return the query with its terms weighed."""
+    weights = weigh_terms(terms, frequencies, chunks)
+    return WeightedQuery(
+        weights,
+        total=sum(weights.values()) or 1.0,
+        exact=frozenset(weights.keys() - {term for time in times for term in time.terms}),
+        times=tuple(times),
+        is_lookup=is_lookup,
+    )

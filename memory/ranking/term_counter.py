@@ -1,0 +1,44 @@
+"""Count a query's terms in texts that are split into tokens."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from memory.ranking.candidates import PassageRun
+from memory.tokenizer import Term
+
+
+class TermCounter:
+    """Counts the terms of one query in lists of tokens."""
+
+    def __init__(self, terms: Iterable[Term]) -> None:
+        by_tokens = {term.tokens: term for term in terms}
+        self._singles = {tokens[0]: term for tokens, term in by_tokens.items() if len(tokens) == 1}
+        self._pairs = {tokens: term for tokens, term in by_tokens.items() if len(tokens) == 2}
+
+    def count(self, words: Sequence[str]) -> dict[Term, int]:
+        """Return how often each term occurs, without those that do not."""
+        singles, pairs = self._singles, self._pairs
+        counts: dict[Term, int] = {}
+        for word in words:
+            if word in singles:
+                term = singles[word]
+                counts[term] = counts.get(term, 0) + 1
+        if pairs:
+            for pair in pairwise(words):
+                if pair in pairs:
+                    term = pairs[pair]
+                    counts[term] = counts.get(term, 0) + 1
+        return counts
+
+
+def count_frequencies(terms: Iterable[Term], runs: Iterable[PassageRun]) -> dict[Term, int]:
+    """Return in how many of the runs each term occurs."""
+    counting = TermCounter(terms)
+    counts: Counter[Term] = Counter()
+    for run in runs:
+        present: set[Term] = set()
+        for passage in run.passages:
+            present.update(counting.count(passage.words.split(" ")))
+        counts.update(present)
+    return counts
