@@ -126,7 +126,7 @@ def propose(full_text: FullText, terms: Sequence[Term], *, most: int, today: dat
             found.update(full_text.list_matches(present))
         else:
             for scored in _score_in_order(full_text, present, counts, most):
-                new = [item for item in scored if item[1] not in found]
+                new = [item for item in scored if item[1] not in found] if found else scored
                 found.update(_select_best(full_text, new, most - len(found), today))
                 if len(found) >= most:
                     break

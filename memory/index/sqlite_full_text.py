@@ -218,10 +218,12 @@ def _score_relevance(api: apsw.FTS5ExtensionApi, *arguments: object) -> float:
     """Compute BM25 over the phrases from a given number on, with the given weights."""
     if api.aux_data is None:
         first, packed = arguments
-        average = api.column_total_size() / api.row_count
-        api.aux_data = (int(str(first)), [float(weight) for weight in str(packed).split(" ")], average)
-    first, weights, average = api.aux_data
-    counts = [len(api.phrase_column_offsets(phrase, 0)) for phrase in range(first, first + len(weights))]
+        weights = [float(weight) for weight in str(packed).split(" ")]
+        phrases = range(int(str(first)), int(str(first)) + len(weights))
+        api.aux_data = (phrases, weights, api.column_total_size() / api.row_count)
+    phrases, weights, average = api.aux_data
+    offsets = api.phrase_column_offsets
+    counts = [len(offsets(phrase, 0)) for phrase in phrases]
     return bm25.score(weights, counts, bm25.length_norm(api.column_size(), average))
 
 

@@ -44,8 +44,8 @@ def score(weights: Iterable[float], counts: Iterable[float], norm: float) -> flo
     """Return the score of a text that contains the terms of these weights so often."""
     total = 0.0
     for weight, count in zip(weights, counts, strict=True):
-        total += weight * count * MAX_SCORE / (count + norm)
-    return total
+        total += weight * count / (count + norm)
+    return MAX_SCORE * total
 
 
 def score_sql(*, weight: str, count: str, length: str, average: str) -> str:
