@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from tests.fakes.table_test import table_test
@@ -38,3 +40,26 @@ def test_a_table_without_rows_tests_nothing_and_fails() -> None:
 
     with pytest.raises(AssertionError, match="no rows"):
         nothing()
+
+
+async def test_an_asynchronous_test_has_its_table_too() -> None:
+    @table_test("seconds", [0, 1, 0])
+    async def no_wait(seconds: int) -> None:
+        await asyncio.sleep(0)
+        assert not seconds
+
+    with pytest.raises(BaseExceptionGroup, match="1 of 3 rows") as told:
+        await no_wait()
+    assert told.value.exceptions[0].__notes__ == ["The row: {'seconds': 1}"]
+
+
+def test_two_tables_run_each_row_of_the_one_with_each_of_the_other() -> None:
+    checked = []
+
+    @table_test("first", [1, pytest.param(2, id="two")])
+    @table_test(("second", "third"), [(3, 4), (5, 6)])
+    def all_of_them(first: int, second: int, third: int) -> None:
+        checked.append((first, second, third))
+
+    all_of_them()
+    assert checked == [(1, 3, 4), (1, 5, 6), (2, 3, 4), (2, 5, 6)]

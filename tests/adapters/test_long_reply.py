@@ -2,13 +2,12 @@
 
 import asyncio
 
-import pytest
-
 from adapters.discord.markdown import messages as discord
 from adapters.long_reply import FILE_BYTES, LONGEST_RENDERED, render_part, render_whole, split_into_files
 from adapters.telegram.markdown import messages as telegram
 from tests.adapters.markdown.shapes import SHAPES
 from tests.adapters.markdown.story import story
+from tests.fakes.table_test import table_test
 
 
 async def test_others_go_on_while_a_hard_reply_is_rendered() -> None:
@@ -44,7 +43,7 @@ async def test_a_fence_that_the_beginning_leaves_open_does_not_swallow_the_note(
     assert file.name == "reply.md"  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("letter", ["a", "é", "重", "😀"])
+@table_test("letter", ["a", "é", "重", "😀"])
 def test_a_reply_too_large_for_one_file_is_several(letter: str) -> None:
     text = letter * (2 * FILE_BYTES // len(letter.encode()) + 1)
     files = split_into_files(text)

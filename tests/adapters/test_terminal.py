@@ -18,6 +18,7 @@ from rich.console import Console
 from adapters.terminal.plain import PlainTerminal
 from adapters.terminal.rendering import show
 from bot.messages import ChatId, IncomingMessage, PersonId, ReplyPart
+from tests.fakes.table_test import table_test
 from tests.fakes.terminal_window import TerminalWindow
 from tests.fakes.turns import notice, reply_to
 
@@ -52,7 +53,7 @@ def test_markdown_is_shown_as_markdown() -> None:
     assert " • " in shown
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text",
     [
         "a vector<int> for <your name>",
@@ -105,13 +106,13 @@ def test_a_link_shows_where_it_leads_and_a_bare_one_only_once() -> None:
     assert rendered("<https://example.org>").count("example.org") == 1
 
 
-@pytest.mark.parametrize("width", [1, 2, 5, 10])
-@pytest.mark.parametrize("text", ["  " * 30 + "- x\n", ">" * 60 + " deep", "- a\n  - b\n    - c\n      - d"])
+@table_test("width", [1, 2, 5, 10])
+@table_test("text", ["  " * 30 + "- x\n", ">" * 60 + " deep", "- a\n  - b\n    - c\n      - d"])
 def test_the_smallest_screen_shows_it_somehow(width: int, text: str) -> None:
     assert rendered(text, width=width)
 
 
-@pytest.mark.parametrize(
+@table_test(
     "attack",
     [
         "\x1b[2J",

@@ -32,6 +32,7 @@ from bot.state.database import MIGRATIONS, State, format_timestamp
 from bot.state.inbox import QueuedNotice
 from tests.fakes.clock import FakeClock
 from tests.fakes.fresh_state import copy_fresh_state
+from tests.fakes.table_test import table_test
 
 RULES = AccessSettings(
     owners=("telegram:1",),
@@ -41,7 +42,7 @@ RULES = AccessSettings(
 OWNER, OTHER_OWNER = PersonId("telegram", "1"), PersonId("terminal", "owner")
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("person", "standing"),
     [
         ("telegram:1", Standing.OWNER),
@@ -61,7 +62,7 @@ def test_the_nearest_rule_counts_and_of_equal_ones_the_narrower(person: str, sta
     assert standing_of(person_of(person), RULES) is standing
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("person", "decision", "standing"),
     [
         ("telegram:2", "owner", Standing.OWNER),

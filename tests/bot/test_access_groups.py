@@ -8,6 +8,7 @@ from bot.access import Standing, standing_of
 from bot.config.settings import AccessSettings, Settings
 from bot.messages import PersonId
 from tests.fakes.harness import open_harness
+from tests.fakes.table_test import table_test
 from tests.fakes.turns import message
 
 ANNA = PersonId("discord", "7")
@@ -18,7 +19,7 @@ RULES = AccessSettings(
 )
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("person", "groups", "standing"),
     [
         ("8", (), Standing.ALLOWED),
@@ -45,13 +46,13 @@ def test_what_an_owner_decided_beats_a_role() -> None:
     assert standing_of(ANNA, RULES, "denied", groups=("100/@20",)) is Standing.STRANGER
 
 
-@pytest.mark.parametrize("entry", ["discord:100/@20", "discord:100/#30", "discord:*"])
+@table_test("entry", ["discord:100/@20", "discord:100/#30", "discord:*"])
 def test_nobody_becomes_owner_by_a_role(entry: str) -> None:
     with pytest.raises(ValueError, match=r"would make everybody( there)? an owner"):
         AccessSettings(owners=(entry,))
 
 
-@pytest.mark.parametrize("entry", ["discord:anna", "discord:100/20", "discord:@20", "discord:100/@friends"])
+@table_test("entry", ["discord:anna", "discord:100/20", "discord:@20", "discord:100/@friends"])
 def test_what_names_nobody_on_discord_is_refused(entry: str) -> None:
     with pytest.raises(ValueError, match="is not one"):
         Settings.model_validate({"access": {"allow": [entry]}})

@@ -6,6 +6,7 @@ import pytest
 from bot.chat_queues import ChatQueues
 from bot.messages import ChatId
 from bot.tasks import BackgroundTasks
+from tests.fakes.table_test import table_test
 
 A, B, C = (ChatId("c", name) for name in "abc")
 
@@ -116,7 +117,7 @@ async def test_waiting_for_the_end_has_its_limit() -> None:
     assert await tasks.wait(1)
 
 
-@pytest.mark.parametrize("count", [0, 1])
+@table_test("count", [0, 1])
 async def test_waiting_without_a_limit_ends_with_the_last(count: int) -> None:
     tasks = BackgroundTasks()
     for _ in range(count):

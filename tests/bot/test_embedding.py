@@ -5,6 +5,7 @@ import pytest
 from bot.config.settings import Settings
 from bot.embedding import chat_provider, open_embedding_from_settings
 from memory.embeddings.provider_choice import ChatProviderAccess
+from tests.fakes.table_test import table_test
 
 
 def settings_with(**tables: Any) -> Settings:
@@ -53,7 +54,7 @@ async def test_a_table_for_voyage_is_enough() -> None:
     await embedding.embedder.close()
 
 
-@pytest.mark.parametrize("name", ["deepseek", "mistral", "voyage"])
+@table_test("name", ["deepseek", "mistral", "voyage"])
 async def test_the_key_of_another_provider_is_not_shown_to_openai(name: str) -> None:
     tables = {name: {"api_key": "its-own"}}
     embedding = open_embedding_from_settings(settings_with(providers=tables))

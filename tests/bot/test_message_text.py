@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-import pytest
-
 from bot.message_text import QUOTED_CHARS, render_message
 from bot.messages import Quoted
+from tests.fakes.table_test import table_test
 from tests.fakes.turns import message
 
 PLAIN = message("Is it blue?")
@@ -15,7 +14,7 @@ def test_words_alone_stand_as_they_are() -> None:
     assert render_message(PLAIN) == "Is it blue?"
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("quoted", "whose"),
     [
         (Quoted("The sky\nis blue."), "somebody"),

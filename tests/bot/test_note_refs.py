@@ -1,9 +1,8 @@
-import pytest
-
 from bot.note_refs import NoteRef, format_note_ref, parse_note_ref
+from tests.fakes.table_test import table_test
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "place"),
     [
         ("2026-11-21.md", NoteRef("2026-11-21.md")),

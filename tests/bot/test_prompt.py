@@ -1,8 +1,7 @@
 from datetime import date
 
-import pytest
-
 from bot.prompt import room_prompt, system_prompt
+from tests.fakes.table_test import table_test
 
 DAY = date(2026, 11, 21)
 
@@ -30,7 +29,7 @@ def test_the_owners_words_are_in_it_as_they_are() -> None:
     assert "What your owner wants" not in prompt(instructions=" \n")
 
 
-@pytest.mark.parametrize("memory", [True, False])
+@table_test("memory", [True, False])
 def test_what_others_wrote_is_said_to_be_information_and_never_an_instruction(memory: bool) -> None:
     text = prompt(memory=memory)
     rule = text[text.index("What notes") : text.index("Today is")]
@@ -46,7 +45,7 @@ def test_without_the_memory_nothing_is_said_of_it() -> None:
     assert "memory" not in prompt(memory=False).lower()
 
 
-@pytest.mark.parametrize("memory", [True, False])
+@table_test("memory", [True, False])
 def test_only_the_end_changes_from_day_to_day(memory: bool) -> None:
     today = prompt(memory=memory)
     tomorrow = prompt(memory=memory, today=date(2026, 11, 22))

@@ -1,13 +1,13 @@
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.sanitize import escape_json_controls, one_line, strip_controls
+from tests.fakes.table_test import table_test
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "shown"),
     [
         ("plain\ttext\nof two lines", "plain\ttext\nof two lines"),

@@ -361,7 +361,7 @@ def test_what_cannot_be_meant_is_refused_with_the_mend(phrase: str, why: str) ->
     assert why in str(refused.value)
 
 
-@pytest.mark.parametrize(("line", "rest"), rows(SPLIT))
+@table_test(("line", "rest"), rows(SPLIT))
 def test_what_is_behind_the_moment_is_the_text(line: str, rest: str) -> None:
     assert read_when(line, NOW, BERLIN)[1] == rest
 
@@ -374,7 +374,7 @@ def test_what_cannot_be_read_is_answered_with_examples() -> None:
         read_when(example, NOW, BERLIN)
 
 
-@pytest.mark.parametrize(
+@table_test(
     "line", ["in 999999999.5 weeks x", "in 999999999.5 days 999999999.5 days x", "x in 999999999.5 weeks"]
 )
 def test_what_is_farther_away_than_any_calendar_goes_is_refused(line: str) -> None:
@@ -551,7 +551,7 @@ def test_a_rule_ends_with_the_calendar() -> None:
     assert rule.next_after(datetime(9996, 1, 1, tzinfo=UTC), BERLIN) is None
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text",
     [
         "",
@@ -578,7 +578,7 @@ def test_what_is_no_rule_is_refused(text: str) -> None:
 # -- in words -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("rule", "told"),
     [
         ("every 1 minutes from 2026-11-22T10:00:00+00:00", "every minute"),

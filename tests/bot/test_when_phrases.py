@@ -689,7 +689,7 @@ def test_what_is_only_half_understood_is_refused_with_an_example(phrase: str) ->
     assert any(mend in str(refused.value) for mend in ("`", "past"))
 
 
-@pytest.mark.parametrize("check", [*START_CHECKS, *END_CHECKS], ids=lambda check: check.name)
+@table_test("check", [*START_CHECKS, *END_CHECKS])
 def test_each_check_finds_a_phrase(check: AmbiguityCheck) -> None:
     phrases = [row.split(" | ")[0] for row in REFUSED.splitlines()]
     assert any(finds(check, phrase) for phrase in phrases)
@@ -710,7 +710,7 @@ def _read_at(grammar: Grammar, begin: int) -> tuple[ParsedTime, int, int]:
     return said, begin, end
 
 
-@pytest.mark.parametrize(
+@table_test(
     "phrase", ["除了星期天每天8点吃药", "日曜日を除いて毎日8時に薬", "except sundays, every day at 8 run"]
 )
 def test_days_that_are_left_out_first_are_the_reason(phrase: str) -> None:

@@ -1,13 +1,13 @@
 import io
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.charset import PieceDecoder, decode, decode_lines, read_raw_lines
+from tests.fakes.table_test import table_test
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("data", "text", "encoding"),
     [
         (b"", "", "utf-8"),

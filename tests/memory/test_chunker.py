@@ -2,7 +2,6 @@ import time
 import unicodedata
 from itertools import pairwise
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from memory.chunker import (
     split_passages,
     split_segments,
 )
+from tests.fakes.table_test import table_test
 
 MARKS = "-*_=|:>#+."
 """Markdown markers: a line of nothing else has no content."""
@@ -94,7 +94,7 @@ def test_a_fence_may_begin_on_the_line_of_a_list_item() -> None:
     ]
 
 
-@pytest.mark.parametrize("second", ["", "# Title", "- fact", "plain text"])
+@table_test("second", ["", "# Title", "- fact", "plain text"])
 def test_a_rule_on_top_is_not_front_matter(second: str) -> None:
     text = f"---\n{second}\n\n# Head\n- fact\n\n---\n- other"
     assert (5, 5, "- fact") in passages(text)
@@ -113,7 +113,7 @@ def test_a_very_long_heading_is_shortened() -> None:
         assert len(below.heading) <= MOST_TITLE_CHARS
 
 
-@pytest.mark.parametrize(
+@table_test(
     "line",
     [
         "# a" + " " * 50_000 + "b",
@@ -122,7 +122,6 @@ def test_a_very_long_heading_is_shortened() -> None:
         "- " * 100_000,
         " " * 200_000 + "x",
     ],
-    ids=["spaces", "hashes", "marks", "items", "indent"],
 )
 def test_every_line_is_split_in_linear_time(line: str) -> None:
     began = time.thread_time()
@@ -146,7 +145,7 @@ def test_a_long_paragraph_is_split_at_lines_that_end_a_sentence() -> None:
     assert [(a, b) for a, b, _ in passages(text)] == [(1, 1), (2, 3)]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("sentence", "ending"),
     [
         ("The passport is in the blue folder. ", ". "),

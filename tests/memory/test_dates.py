@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.dates import DateSpan, note_date, read_dates
+from tests.fakes.table_test import table_test
 
 TODAY = date(2023, 6, 14)  # a Wednesday
 
@@ -332,7 +333,7 @@ def test_other_text_is_not_read_as_a_date() -> None:
     assert {query: spans for query, spans in read.items() if spans} == {}
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("query", "expected"),
     [
         ("3/6/2023", ["2023-03-06", "2023-06-03"]),
@@ -345,7 +346,7 @@ def test_two_dates_or_two_readings_are_two_spans(query: str, expected: list[str]
     assert told(query) == expected
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("query", "today", "expected"),
     [
         ("last May", date(2023, 5, 31), "2022-05-01..2022-05-31"),
@@ -364,7 +365,7 @@ def test_relative_dates_hold_at_the_edges_of_months_and_years(query: str, today:
     assert told(query, today) == [expected]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("query", "said"),
     [
         ("What did I do last Friday?", "last Friday"),
@@ -462,7 +463,7 @@ def test_only_the_beginning_of_a_long_text_is_read() -> None:
     assert told("yesterday " + "x" * 100_000 + " tomorrow") == ["2023-06-13"]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("path", "expected"),
     [
         ("2023-06-03.md", date(2023, 6, 3)),

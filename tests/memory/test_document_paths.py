@@ -7,6 +7,7 @@ from memory.document_paths import document_path, parse_title, untitled_path
 from memory.forgetting import WordsToForget
 from memory.memory import Memory
 from memory.settings import MemorySettings
+from tests.fakes.table_test import table_test
 from tests.fakes.turns import NOW
 
 
@@ -16,7 +17,7 @@ async def memory(tmp_path: Path) -> AsyncIterator[Memory]:
         yield memory
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("path", "title"),
     [
         ("documents/2026-11-21-oslo-trip.md", "oslo-trip"),

@@ -1,6 +1,5 @@
-import pytest
-
 from memory.forgetting import FORGOTTEN, WordsToForget
+from tests.fakes.table_test import table_test
 
 
 def found(text: str, query: str, lines: tuple[str, ...] = ()) -> list[str]:
@@ -48,7 +47,7 @@ def test_all_words_must_stand_together() -> None:
     assert found(NOTE, "") == []
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("query", "text"),
     [("护照", "- 安娜的护照在蓝色文件夹里"), ("FOLDERS", "- the folder"), ("cafe", "- Café")],
 )

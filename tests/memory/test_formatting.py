@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from memory.errors import NothingToWrite
 from memory.formatting import clean_text, format_entry, format_lead_in
+from tests.fakes.table_test import table_test
 
 MARKDOWN_PIECES = st.one_of(
     st.sampled_from(
@@ -22,7 +23,7 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+", text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "entry"),
     [
         ("Anna's passport is in the blue folder.", "- Anna's passport is in the blue folder."),
@@ -69,7 +70,7 @@ def test_a_list_under_a_line_hangs_beneath_it() -> None:
     assert format_entry("Shopping:\n\n  - milk\n  - eggs") == "- Shopping:\n- milk\n- eggs"
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text",
     [
         "# Trip to Oslo\n\n- tickets\n- hotel",
@@ -93,7 +94,7 @@ def test_lines_do_not_become_headings_by_accident() -> None:
     assert format_entry("- a\n# b\n- c") == "- a\n\\# b\n- c"
 
 
-@pytest.mark.parametrize("text", ["", " \n\t\n", "\x00", "\ud800", "\ufeff", "\u200b\u2060", "\x1b\x07"])
+@table_test("text", ["", " \n\t\n", "\x00", "\ud800", "\ufeff", "\u200b\u2060", "\x1b\x07"])
 def test_blank_text_is_refused(text: str) -> None:
     with pytest.raises(NothingToWrite):
         format_entry(text)
@@ -130,7 +131,7 @@ def test_a_text_without_blocks_opens_no_heading_rule_or_fence(text: str) -> None
         assert not re.search(r"^ *(#{1,6}(\s|$)|=+ *$|-+ *$)", entry, re.MULTILINE)
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("before", "entry", "between"),
     [
         ("", "- a", "# T\n\n"),
@@ -163,7 +164,7 @@ def test_a_title_is_one_line() -> None:
 FLUSHED = "# 2026-11-21\n\n- early\n\n## 12:00 Anna\n\n- from a talk\n"
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("before", "entry", "between"),
     [
         (FLUSHED, "- a", "\n## 14:05\n\n"),

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.normalization import MOST_MARKS, Form, is_normalized, normalize
+from tests.fakes.table_test import table_test
 from tests.growth import SIZES, assert_grows_linearly, cases, repeated
 
 FORMS: tuple[Form, ...] = ("NFC", "NFD", "NFKC", "NFKD")
@@ -24,7 +25,7 @@ def test_texts_with_up_to_thirty_marks_are_normalized_as_by_unicodedata(text: st
         assert normalize(form, text * 40) == unicodedata.normalize(form, text * 40)
 
 
-@pytest.mark.parametrize("mark", ["\u0301", "\uff9e"])
+@table_test("mark", ["\u0301", "\uff9e"])
 def test_longer_runs_of_marks_are_split_and_none_is_lost(mark: str) -> None:
     text = f"a{mark * 100}b"
     for form in FORMS:

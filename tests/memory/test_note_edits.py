@@ -14,6 +14,7 @@ from memory.note_edits import (
     make_anchor,
     make_correction,
 )
+from tests.fakes.table_test import table_test
 
 TEXT = "# Täglich\n\n- eins\n- eins\n- zwei\n"
 FORMS = {
@@ -27,7 +28,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("old", "text", "new"),
     [
         ("- old", "new", "- new"),
@@ -62,14 +63,14 @@ def test_a_lines_mark_stays(old: str, text: str, new: str | None) -> None:
         assert correct_line(old, text) == new
 
 
-@pytest.mark.parametrize("text", ["", "  ", "\u200b", "\n"])
+@table_test("text", ["", "  ", "\u200b", "\n"])
 def test_a_line_is_not_made_blank(text: str) -> None:
     with pytest.raises(NothingToWrite):
         correct_line("- old", text)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("line", [1, 3, 4, 5])
+@table_test("form", FORMS)
+@table_test("line", [1, 3, 4, 5])
 def test_exactly_one_line_is_replaced(form: str, line: int) -> None:
     note = decode(FORMS[form])
     correction = make_correction(note, line, "drei ✓" if form != "old Windows" else "drei", path="n.md")
@@ -89,8 +90,8 @@ def test_a_line_that_reads_differently_is_left_alone() -> None:
         correct_lines(decode(b"- eins\n"), correction=LineCorrection(3, "- eins", "- drei"), path="n.md")
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("line", [1, 3, 4, 5])
+@table_test("form", FORMS)
+@table_test("line", [1, 3, 4, 5])
 def test_a_line_goes_back_to_where_it_was_taken_from(form: str, line: int) -> None:
     lines = TEXT.rstrip("\n").split("\n")
     without = [each for number, each in enumerate(lines, start=1) if number != line]

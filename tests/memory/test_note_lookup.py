@@ -1,8 +1,7 @@
 """Find a note by a name without `.md`, without its folder, or by a date alone."""
 
-import pytest
-
 from memory.note_lookup import match_notes, suggest_notes
+from tests.fakes.table_test import table_test
 
 PATHS = [
     "2026-11-21.md",
@@ -18,7 +17,7 @@ PATHS = [
 ]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("asked", "meant"),
     [
         ("2026-11-21", ["2026-11-21.md"]),
@@ -46,7 +45,7 @@ def test_a_path_precedes_the_same_name_in_a_folder() -> None:
     assert match_notes("2026-11-23", ["logs/2026-11-23.md", "2026-11-23.md"]) == ["2026-11-23.md"]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("asked", "nearest"),
     [
         ("2026-11-22", ["2026-11-21.md", "logs/2026-11-23.md", "logs/2026-11-25 standup.md"]),

@@ -1,16 +1,15 @@
 """The day that a passage is about."""
 
-import pytest
-
 from memory.chunker import split_passages
 from memory.dates import passage_dates
+from tests.fakes.table_test import table_test
 
 
 def days(path: str, text: str) -> list[str]:
     return [str(day) for day in passage_dates(path, split_passages(text, most_tokens=400))]
 
 
-@pytest.mark.parametrize(
+@table_test(
     "line",
     [
         "2024-05-03: the code",
@@ -29,7 +28,7 @@ def test_a_passage_has_the_day_at_its_beginning(line: str) -> None:
     assert days("a.md", line) == ["2024-05-03"]
 
 
-@pytest.mark.parametrize(
+@table_test(
     "line",
     [
         "- Anna was born on 1987-03-04",  # what it is about, not when it was written

@@ -65,7 +65,7 @@ def test_paths_that_are_not_of_a_note_are_refused_in_one_printable_line(path: st
     assert str(refused.value).isprintable()
 
 
-@pytest.mark.parametrize(
+@table_test(
     "path",
     [
         "MEMORY.md",

@@ -8,6 +8,7 @@ from memory.embeddings.errors import EmbeddingError, ModelUnusable
 from memory.embeddings.model_files import download_model
 from memory.http_responses import MESSAGE_CHARS, one_line
 from memory.redaction import Redaction, find_url_password, remove_secrets, set_redaction
+from tests.fakes.table_test import table_test
 
 SECRET = 'Zx9+/key =Tail"ü-_.~'
 FORMS = {
@@ -23,15 +24,13 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@table_test("form", FORMS.values())
 def test_a_secret_is_blanked_out_in_every_form(form: str) -> None:
     assert remove_secrets(f"<{form}>", [SECRET]) == "<***>"
     assert one_line(f"<{form}>", secrets=(SECRET,)) == "<***>"
 
 
-@pytest.mark.parametrize(
-    "within", ["\x1b[1m", "\x1b]0;title\x07", "\x1b(B", "\0", "\x9b5m", "\u200b", "\u2066"]
-)
+@table_test("within", ["\x1b[1m", "\x1b]0;title\x07", "\x1b(B", "\0", "\x9b5m", "\u200b", "\u2066"])
 def test_invisible_characters_within_a_secret_do_not_hide_it(within: str) -> None:
     text = f"no {SECRET[:5]}{within}{SECRET[5:]}"
     assert one_line(text, secrets=(SECRET,)) == "no ***"
@@ -93,7 +92,7 @@ def test_a_token_that_cannot_be_sent_is_not_shown(tmp_path: Path, token: str) ->
     assert "t0ken" not in str(caught.value)
 
 
-@pytest.mark.parametrize("before", ["", " " * 7990, "x" * 190, "x" * 7990, "\n" * 7999])
+@table_test("before", ["", " " * 7990, "x" * 190, "x" * 7990, "\n" * 7999])
 def test_no_secret_is_shown_where_a_long_text_is_cut(before: str) -> None:
     secret = "Kx7pQvT4mZw9Lr2Jh3kP0dWq8sYc5Rb"
     redaction = set_redaction(Redaction([secret]))

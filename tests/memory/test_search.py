@@ -3,8 +3,6 @@ import time
 from dataclasses import replace
 from itertools import pairwise
 
-import pytest
-
 from memory.ranking.candidates import CandidatePassage, PassageRun, SearchCandidates, Similarity
 from memory.ranking.fusion import Weights
 from memory.ranking.snippets import cut_snippet
@@ -12,6 +10,7 @@ from memory.ranking.term_counter import count_frequencies
 from memory.ranking.ties import EXACT_TIE, score_band
 from memory.search import SearchHit, rank
 from memory.tokenizer import is_lookup, parse_query, tokenize
+from tests.fakes.table_test import table_test
 
 
 def run(path: str, *texts: str) -> PassageRun:
@@ -95,7 +94,7 @@ def test_the_note_s_name_counts() -> None:
     assert lines(found)[0] == ("trips/oslo.md", 1)
 
 
-@pytest.mark.parametrize("query", ["护照", "パスポート", "여권", "หนังสือเดินทาง"])
+@table_test("query", ["护照", "パスポート", "여권", "หนังสือเดินทาง"])
 def test_words_of_scripts_without_spaces_are_found_inside_sentences(query: str) -> None:
     note = run(
         "a.md",
@@ -136,7 +135,7 @@ def test_limit_bounds_the_hits() -> None:
     assert len(hits("a1", run("a.md", *["a1", "b1 b2 b3", ""] * 30), limit=7)) == 7
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "query", "most", "expected"),
     [
         ("short", "x", 10, "short"),
@@ -253,7 +252,7 @@ def test_a_dissimilar_passage_is_never_a_hit_by_meaning() -> None:
     assert all(0 <= score <= 1 for score in scores.values())
 
 
-@pytest.mark.parametrize("cosine", [1.0000001, -1.0000001, 0.0, 1e-30])
+@table_test("cosine", [1.0000001, -1.0000001, 0.0, 1e-30])
 def test_a_cosine_slightly_out_of_range_is_accepted(cosine: float) -> None:
     assert 0 <= hybrid("passport", alike("a.md", ("passport", cosine)))[0].score <= 1
 
@@ -297,7 +296,7 @@ def test_higher_similarity_never_lowers_a_score() -> None:
     assert len(set(of_a)) == len(of_a)
 
 
-@pytest.mark.parametrize("weights", [Weights(), Weights(0.7, 0), Weights(0.05, 1), Weights(1, 1)])
+@table_test("weights", [Weights(), Weights(0.7, 0), Weights(0.05, 1), Weights(1, 1)])
 def test_scores_fall_from_band_to_band_and_no_line_is_in_two_hits(weights: Weights) -> None:
     dice = random.Random(5)
     words = ["passport", "blue", "folder", "tea", "oslo", "-"]

@@ -2,6 +2,7 @@ import pytest
 from pydantic import ValidationError
 
 from memory.settings import ChunkSettings, IndexSettings, MemorySettings, SearchSettings, check_web_address
+from tests.fakes.table_test import table_test
 
 
 def test_every_section_has_its_defaults_without_being_named() -> None:
@@ -21,7 +22,7 @@ def test_sections_are_frozen() -> None:
         MemorySettings().path = "elsewhere"  # type: ignore[misc]
 
 
-@pytest.mark.parametrize(
+@table_test(
     "path",
     [
         "",
@@ -49,14 +50,12 @@ def test_a_folder_that_may_be_outside_the_workspace_is_refused(path: str) -> Non
         MemorySettings(path=path)
 
 
-@pytest.mark.parametrize(
-    "path", ["memory", "notes/mine", "./memory", "Notizen für mich", "笔记", "..notes", "a..b"]
-)
+@table_test("path", ["memory", "notes/mine", "./memory", "Notizen für mich", "笔记", "..notes", "a..b"])
 def test_a_folder_inside_the_workspace_is_accepted(path: str) -> None:
     assert MemorySettings(path=path).path == path
 
 
-@pytest.mark.parametrize(("target", "overlap"), [(80, 80), (50, 80), (1, 1)])
+@table_test(("target", "overlap"), [(80, 80), (50, 80), (1, 1)])
 def test_an_overlap_that_is_not_smaller_than_the_chunk_is_refused(target: int, overlap: int) -> None:
     with pytest.raises(ValidationError, match=f"less than target_tokens, which is {target}"):
         ChunkSettings(target_tokens=target, overlap_tokens=overlap)
@@ -69,14 +68,14 @@ def test_one_weight_may_be_0_but_not_both() -> None:
         SearchSettings(vector_weight=0, text_weight=0)
 
 
-@pytest.mark.parametrize(
+@table_test(
     "address", ["", "http://localhost:11434", "https://api.openai.com/v1", "HTTPS://x", "http://[::1]:80"]
 )
 def test_web_addresses_are_accepted(address: str) -> None:
     assert check_web_address(address) == address
 
 
-@pytest.mark.parametrize(
+@table_test(
     "address",
     [
         "localhost",

@@ -8,13 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.tokenizer import MOST_TERMS, Term, parse_query, tokenize, tokenize_with_offsets
+from tests.fakes.table_test import table_test
 
 
 def tokens_of(query: str) -> list[tuple[str, ...]]:
     return [term.tokens for term in parse_query(query)]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("one", "other"),
     [
         ("Passports", "passport"),
@@ -45,7 +46,7 @@ def test_forms_of_one_word_give_the_same_token(one: str, other: str) -> None:
     assert tokenize(one) == tokenize(other)
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "expected"),
     [
         ("l'école", ["l", "ecol"]),
@@ -65,7 +66,7 @@ def test_text_is_split_by_the_rules_of_its_script(text: str, expected: list[str]
     assert tokenize(text) == expected
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("query", "expected"),
     [
         ("Where is Anna's passport?", [("anna",), ("passport",)]),
@@ -153,7 +154,7 @@ def test_the_cache_of_words_stays_small() -> None:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("query", "text"),
     [
         ("🎂", "- 🎂 Anna, on 4 May"),
@@ -184,9 +185,7 @@ def test_an_emoji_is_found(query: str, text: str) -> None:
     assert all(set(term.tokens) <= set(there) for term in asked)
 
 
-@pytest.mark.parametrize(
-    ("query", "text"), [("🎂", "🎉"), ("🇩🇪", "🇩🇰🇪🇸"), ("🏽", "👍🏽"), ("#\ufe0f⃣", "# Heading *")]
-)
+@table_test(("query", "text"), [("🎂", "🎉"), ("🇩🇪", "🇩🇰🇪🇸"), ("🏽", "👍🏽"), ("#\ufe0f⃣", "# Heading *")])
 def test_other_emoji_are_not(query: str, text: str) -> None:
     assert not {token for term in parse_query(query) for token in term.tokens} & set(tokenize(text))
 

@@ -21,6 +21,7 @@ from adapters.discord.connection_health import ConnectionHealth, ReconnectTimes,
 from adapters.discord.gateway import MOST_SHARDS, fetch_gateway
 from adapters.discord.private_api import MOST_BYTES, Receive, guard_events, receive_bounded
 from adapters.discord.response_timeouts import install_response_limits
+from tests.fakes.table_test import table_test
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -99,10 +100,9 @@ async def test_a_payload_packed_like_a_bomb_ends_the_connection() -> None:
             tracemalloc.stop()
 
 
-@pytest.mark.parametrize(
+@table_test(
     "frames",
     [[b"no zlib\x00\x00\xff\xff"], [b"x" * (1 << 20)] * (2 + (MOST_BYTES >> 20)), [*packed(b"\xff\xff")]],
-    ids=["not packed", "without end", "no text"],
 )
 async def test_what_is_no_payload_ends_the_connection(frames: list[bytes]) -> None:
     async with received(*frames) as receive:
@@ -173,7 +173,7 @@ class Socket:
         self.thread_id = threading.get_ident()
 
 
-@pytest.mark.parametrize("wanted", [0.0, -1.0, 1e-9, float("nan"), 1e300])
+@table_test("wanted", [0.0, -1.0, 1e-9, float("nan"), 1e300])
 async def test_signs_of_life_are_sent_in_measure_whatever_is_asked_for(wanted: float) -> None:
     import discord.gateway
 
@@ -225,7 +225,7 @@ async def test_a_gateways_address_without_end_is_not_read() -> None:
             await fetch_gateway(base, "token")
 
 
-@pytest.mark.parametrize("shards", [10**9, 10**400, -1, True, "7", None, 1e300])
+@table_test("shards", [10**9, 10**400, -1, True, "7", None, 1e300])
 async def test_a_number_of_connections_beyond_all_measure_is_none(shards: object) -> None:
     limit = {"remaining": 10**12, "reset_after": 10**400}
     told = {"url": "ws://127.0.0.1:1", "shards": shards, "session_start_limit": limit}
@@ -235,14 +235,14 @@ async def test_a_number_of_connections_beyond_all_measure_is_none(shards: object
     assert MOST_SHARDS > 1
 
 
-@pytest.mark.parametrize("body", ["[" * 30_000, "{", "[]", "5"])
+@table_test("body", ["[" * 30_000, "{", "[]", "5"])
 async def test_json_that_is_no_address_is_told_as_none(body: str) -> None:
     async with server(answers(body)) as base:
         with pytest.raises(GatewayNotFound):
             await fetch_gateway(base, "token")
 
 
-@pytest.mark.parametrize("wait", ["nan", "-1", "1e300", "inf", "soon"])
+@table_test("wait", ["nan", "-1", "1e300", "inf", "soon"])
 async def test_whatever_is_named_as_a_wait_the_gateway_is_asked_again_within_a_day(wait: str) -> None:
     async with server(answers("", 429, **{"Retry-After": wait})) as base:
         with pytest.raises(RateLimited) as limited:
@@ -250,7 +250,7 @@ async def test_whatever_is_named_as_a_wait_the_gateway_is_asked_again_within_a_d
     assert 0.0 <= limited.value.retry_after <= 86_400.0
 
 
-@pytest.mark.parametrize("seconds", [1e300, float("inf"), float("nan")])
+@table_test("seconds", [1e300, float("inf"), float("nan")])
 def test_no_refusal_is_waited_out_for_more_than_a_day(seconds: float) -> None:
     condition = ConnectionHealth(lambda _: None, ReconnectTimes(), token="token")
     for error in (RateLimited(seconds), TooManySessions(seconds)):

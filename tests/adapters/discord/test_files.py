@@ -10,11 +10,12 @@ from aiohttp import web
 from adapters.discord.files import fetch_file, is_discord_url
 from bot import phrases
 from bot.messages import Attachment, AttachmentLost
+from tests.fakes.table_test import table_test
 
 OFFICIAL = "https://discord.com/api/v10"
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("address", "api_base", "expected"),
     [
         ("https://cdn.discordapp.com/attachments/1/2/a.png?ex=1", OFFICIAL, True),
@@ -68,7 +69,7 @@ async def two_servers() -> AsyncIterator[tuple[str, str, list[str]]]:
             await runner.cleanup()
 
 
-@pytest.mark.parametrize("way", ["named", "sent on"])
+@table_test("way", ["named", "sent on"])
 async def test_nobody_leads_us_to_another_machine(way: str) -> None:
     async def client() -> discord.Client:
         return discord.Client(intents=discord.Intents.none())

@@ -17,6 +17,7 @@ from tests.fakes.discord_api.chats import Channel, Guild, Message
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.requests import Upload
 from tests.fakes.discord_api.world import World
+from tests.fakes.table_test import table_test
 
 
 @dataclass
@@ -275,7 +276,7 @@ ENDLESS = "9" * 5000
 """More digits than Python makes a number of."""
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("written", "read"),
     [
         ("<@1> hello", "hello"),

@@ -1,14 +1,14 @@
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from discord.utils import time_snowflake
 
 from adapters.discord.interaction_handle import LIFETIME, MARGIN, InteractionHandle, parse_handle
+from tests.fakes.table_test import table_test
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@table_test(
     "answerable",
     [
         InteractionHandle(1, 2, "token"),
@@ -19,7 +19,7 @@ def test_what_is_written_is_read_again(answerable: InteractionHandle) -> None:
     assert parse_handle(answerable.written) == answerable
 
 
-@pytest.mark.parametrize(
+@table_test(
     "handle", ["", "4711", "1/2/3 https://cdn", "[]", "[1,2]", '{"a":1}', '["1",2,"t",true,true,0]', "[1,2"]
 )
 def test_what_others_have_written_is_none(handle: str) -> None:

@@ -15,6 +15,7 @@ from discord.http import HTTPClient
 from adapters.discord.private_api import NAMES, TESTED, LibraryChanged, check_library
 from tests.adapters.discord.listening import Ear, listening
 from tests.fakes.discord_api.server import DiscordApi
+from tests.fakes.table_test import table_test
 
 FOLDER = Path(__file__).parents[3] / "adapters" / "discord"
 LIBRARY = FOLDER / "private_api.py"
@@ -60,12 +61,12 @@ def private_uses(source: str) -> Iterator[str]:
                 yield "state="
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if file != LIBRARY], ids=lambda file: file.stem)
+@table_test("file", [file for file in FILES if file != LIBRARY])
 def test_no_other_module_reaches_for_what_the_library_keeps_to_itself(file: Path) -> None:
     assert list(private_uses(file.read_text("utf-8"))) == []
 
 
-@pytest.mark.parametrize(
+@table_test(
     "source",
     ["client._connection.parsers", "client.http.send_message(1)", "import discord.gateway", "x = message._state",
      "from discord.http import Route", "getattr(guild, '_state')", "discord.Message(state=1, channel=2, data=3)"],

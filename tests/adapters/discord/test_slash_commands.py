@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from discord import Locale
 
 from adapters.discord.autocomplete import COMPLETED_OPTIONS
@@ -19,6 +18,7 @@ from bot.commands.command import Option
 from bot.commands.memory import MEMORY_ACTIONS
 from bot.commands.registry import COMMANDS
 from bot.commands.translations import HELP
+from tests.fakes.table_test import table_test
 
 BY_NAME = {command.name: command for command in COMMANDS}
 
@@ -97,7 +97,7 @@ def test_of_too_long_a_table_the_first_are_taken() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "expected"),
     [
         ("short", "short"),

@@ -11,6 +11,7 @@ from telegram.request._requestparameter import RequestParameter
 
 from adapters.telegram.connection_health import retry_after_seconds
 from adapters.telegram.http_request import AiohttpRequest, find_proxy
+from tests.fakes.table_test import table_test
 
 TOKEN = "123456:SECRET-OF-THE-BOT"
 
@@ -100,7 +101,7 @@ async def test_nobody_is_followed_to_another_address() -> None:
     assert asked == [f"/bot{TOKEN}/getMe"]
 
 
-@pytest.mark.parametrize(
+@table_test(
     "said",
     [
         b"",

@@ -19,6 +19,7 @@ from bot.messages import ChannelFault, ChannelHealth, NotAccepted
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.people import Person
 from tests.fakes.bot_api.server import BotApi
+from tests.fakes.table_test import table_test
 
 QUICK = ReconnectTimes(first=0.01, longest=0.02, conflict=0.3, token=0.1)
 
@@ -568,7 +569,7 @@ async def test_whatever_telegram_names_as_a_wait_it_is_asked_again(
         await until(api, lambda: poller.texts == ["hello"])
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("named", "meant"),
     [(5, 5.0), (-1, 0.0), (10**9, 3600.0), (float("nan"), 3600.0), (float("inf"), 3600.0)],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from adapters.telegram.rate_limiter import RateLimiter
 from tests.fakes.autojump_loop import run_without_waiting
+from tests.fakes.table_test import table_test
 
 PERSON, GROUP = 7, -100123
 
@@ -41,7 +42,7 @@ def test_the_first_goes_at_once() -> None:
     assert run_without_waiting(work()) == 0
 
 
-@pytest.mark.parametrize("urgent", [True, False])
+@table_test("urgent", [True, False])
 def test_a_chat_is_shown_something_once_a_second(urgent: bool) -> None:
     async def work() -> list[float]:
         pace = RateLimiter()

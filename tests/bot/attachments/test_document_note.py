@@ -7,6 +7,7 @@ from bot.attachments.document_note import MAX_BYTES, DocumentNote, document_note
 from bot.attachments.document_text import DocumentText
 from memory.chunker import split_passages
 from memory.paths import split_note_path
+from tests.fakes.table_test import table_test
 from tests.growth import Case, assert_grows_linearly, repeated
 
 DAY = date(2026, 11, 21)
@@ -48,13 +49,13 @@ def test_nothing_hides_in_the_name_that_a_note_tells() -> None:
     assert note.path == "documents/2026-11-21-bill-u-202e-fdp.md"
 
 
-@pytest.mark.parametrize("title", ["Tax return 2025", "  Tax \n return 2025 "])
+@table_test("title", ["Tax return 2025", "  Tax \n return 2025 "])
 def test_the_title_that_a_person_gives_wins(title: str) -> None:
     note = made("text", title=title)
     assert (note.title, note.path) == ("Tax return 2025", "documents/2026-11-21-tax-return-2025.md")
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("title", "expected"),
     [
         ("../../etc/passwd", "etc-passwd"),
@@ -89,7 +90,7 @@ def test_lines_of_a_text_do_not_become_headings_code_or_rules() -> None:
     assert "\\```" in note.block
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "expected"),
     [
         # Its own title is the note's.
@@ -125,14 +126,14 @@ def test_a_fence_that_a_document_leaves_open_is_closed() -> None:
     assert made("text\n\n````py\ncode", kind="Markdown").block.endswith("code\n````")
 
 
-@pytest.mark.parametrize("kind", ["CSV", "code", "JSON", "HTML"])
+@table_test("kind", ["CSV", "code", "JSON", "HTML"])
 def test_code_stands_in_a_fence_that_it_cannot_close(kind: str) -> None:
     note = made("a,b\n```\n# no heading\n`````\nend", kind=kind, name="table.csv")
     assert body(note) == "``````csv\na,b\n```\n# no heading\n`````\nend\n``````"
     assert headings(note) == ["table"]
 
 
-@pytest.mark.parametrize("name", ["x.`rm`", "x.```", "x.c d", "x", "x.ÿ"])
+@table_test("name", ["x.`rm`", "x.```", "x.c d", "x", "x.ÿ"])
 def test_what_a_file_is_called_gets_into_no_fence(name: str) -> None:
     assert body(made("code", kind="code", name=name)) == "```\ncode\n```"
 
@@ -175,7 +176,7 @@ def test_signs_within_a_line_of_text_stay_as_they_are() -> None:
     assert body(made(text, kind="text")) == text
 
 
-@pytest.mark.parametrize("line", ["- " * 100_000 + "x", "* " * 100_000 + "x", "=" * 200_000 + "x"])
+@table_test("line", ["- " * 100_000 + "x", "* " * 100_000 + "x", "=" * 200_000 + "x"])
 def test_a_long_line_is_filed_at_once(line: str) -> None:
     began = thread_time()
     made(line, kind="text")
@@ -185,7 +186,7 @@ def test_a_long_line_is_filed_at_once(line: str) -> None:
 HEADINGS = ["a\n=\n\n", "# a\n"]
 
 
-@pytest.mark.parametrize("heading", HEADINGS)
+@table_test("heading", HEADINGS)
 def test_the_time_for_a_document_of_nothing_but_headings_grows_with_its_length(heading: str) -> None:
     def file(text: str) -> None:
         assert made(text, kind="Markdown").block.endswith("\n## a")

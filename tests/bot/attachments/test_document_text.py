@@ -21,6 +21,7 @@ from bot.attachments.child_process import start_child
 from bot.attachments.document_text import DocumentText, is_picture, read_document
 from bot.attachments.time_budget import READING_SECONDS
 from tests.fakes.pdf_file import build_pdf, pdf_stream, pdf_with_streams, text_pdf, text_stream
+from tests.fakes.table_test import table_test
 
 
 async def read(content: bytes, **options: Any) -> DocumentText:
@@ -32,7 +33,7 @@ async def read(content: bytes, **options: Any) -> DocumentText:
 LETTER = "Dear Ann,\nthe key lies under the stone."
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("content", "name", "kind"),
     [
         ("# Oslo\n\nRain.", "trip.md", "Markdown"),
@@ -51,13 +52,13 @@ async def test_text_is_read_whatever_it_is_called(content: str, name: str, kind:
     assert document.is_whole
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"])
+@table_test("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "cp1252"])
 async def test_text_is_read_in_the_encodings_that_people_have(encoding: str) -> None:
     document = await read("Größe: 3 m²\r\nfür Zoë".encode(encoding))
     assert document.text == "Größe: 3 m²\nfür Zoë"
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("content", "why"),
     [
         (b"", "empty"),
@@ -86,7 +87,7 @@ async def test_long_text_is_cut_and_its_length_told() -> None:
     assert (document.text, document.characters, document.is_whole) == ("x" * 10, 1000, False)
 
 
-@pytest.mark.parametrize(
+@table_test(
     "unit",
     [b"plain words\n", "Größe 明日\r\n".encode(), b"caf\xe9\r\n", b"\xe9", b"\r", b"\xf0\x9f", b" "],
 )
@@ -166,7 +167,7 @@ def test_what_only_begins_like_a_pdf_is_damaged() -> None:
     assert lines(b"%PDF-1.7\nnothing more") == [{"problem": "damaged"}]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("found", "ended_well", "why"),
     [
         ([{"pages": 2}, {"page": 1, "text": ""}, {"page": 2, "text": ""}], True, "may be a scan"),
@@ -316,7 +317,7 @@ def test_lines_are_read_as_they_come_and_what_is_cut_counts_for_nothing() -> Non
     assert lines.found == [{"page": 1, "text": "x"}]
 
 
-@pytest.mark.parametrize(
+@table_test(
     "written",
     [b'{"page": 1, "text": "0123456789+"}\n', b"x" * (2 << 20), b"no json\n", b'{"page": 1}\n' * 20_000],
 )

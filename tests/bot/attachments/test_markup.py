@@ -3,7 +3,6 @@
 import re
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from bot.attachments.markup import (
     heading,
     split_attached,
 )
+from tests.fakes.table_test import table_test
 
 
 def test_a_heading_says_what_it_is_and_what_is_known_of_it() -> None:
@@ -24,7 +24,7 @@ def test_a_heading_says_what_it_is_and_what_is_known_of_it() -> None:
     assert told == "[Attached document 3: a.pdf (PDF, 2 pages). It is empty.]"
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("name", "shown"),
     [
         ("../../etc/passwd", "../../etc/passwd"),
@@ -91,7 +91,7 @@ def test_sizes_and_lengths_are_told_as_people_do() -> None:
     assert re.fullmatch(r"\d+:\d\d", format_duration(59.6))
 
 
-@pytest.mark.parametrize(
+@table_test(
     "piece",
     [
         "[Attached x]\n<<<aaaaaaaaaaaa\n",

@@ -15,6 +15,7 @@ from PIL import ImageDraw, PngImagePlugin
 
 from bot.attachments.pictures import MAX_SIDE, PNG_BYTES, PictureUnreadable, prepare, prepare_in_child
 from bot.models.protocol import Image
+from tests.fakes.table_test import table_test
 
 GPS = 0x8825
 
@@ -127,7 +128,7 @@ def test_what_is_seen_through_stays_so_or_stands_on_white() -> None:
     assert white.getpixel((400, 300)) == (255, 255, 255)
 
 
-@pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG"])
+@table_test("kind", ["GIF", "WEBP", "PNG"])
 def test_of_what_moves_the_first_picture_is_taken(kind: str) -> None:
     frames = [Pillow.new("RGB", (60, 40), colour) for colour in ("red", "blue", "green")]
     data = written(frames[0], kind, save_all=True, append_images=frames[1:], duration=50)
@@ -137,7 +138,7 @@ def test_of_what_moves_the_first_picture_is_taken(kind: str) -> None:
     assert pixel[0] > 200 > 60 > pixel[2]
 
 
-@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "PA", "RGBA", "I;16", "CMYK"])
+@table_test("mode", ["1", "L", "LA", "P", "PA", "RGBA", "I;16", "CMYK"])
 def test_every_way_to_write_colours_is_understood(mode: str) -> None:
     kind = {"CMYK": "JPEG", "PA": "WEBP"}.get(mode, "PNG")
     white = Pillow.new("RGBA", (30, 20), "white")
@@ -162,7 +163,7 @@ def png_that_claims(width: int, height: int) -> bytes:
     )
 
 
-@pytest.mark.parametrize("size", [(6000, 6000), (10_000, 10_000), (60_000, 60_000)])
+@table_test("size", [(6000, 6000), (10_000, 10_000), (60_000, 60_000)])
 def test_a_bomb_is_refused_before_it_is_unpacked(size: tuple[int, int]) -> None:
     start = time.thread_time()
     with pytest.raises(PictureUnreadable, match="megapixels"):
@@ -170,7 +171,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(size: tuple[int, int]) -> None:
     assert time.thread_time() - start < 0.2
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("data", "why"),
     [
         (b"", "not a picture of a supported kind"),
@@ -219,7 +220,7 @@ async def test_a_process_gives_the_same_picture() -> None:
     assert await in_child(photo) == ready(photo)
 
 
-@pytest.mark.parametrize(("content", "why"), [(b"no picture", "not a picture"), (b"", "not a picture")])
+@table_test(("content", "why"), [(b"no picture", "not a picture"), (b"", "not a picture")])
 async def test_a_process_tells_why_there_is_none(content: bytes, why: str) -> None:
     with pytest.raises(PictureUnreadable, match=why):
         await in_child(content)

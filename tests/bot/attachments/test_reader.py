@@ -39,6 +39,7 @@ from bot.messages import (
 from bot.models.connection_pool import ConnectionPool
 from bot.models.token_estimate import estimate_text_tokens
 from tests.fakes.pdf_file import slow_pdf, text_pdf
+from tests.fakes.table_test import table_test
 from tests.fakes.transcription_server import KEY, MODEL, TranscriptionServer, fails
 from tests.fakes.turns import message
 
@@ -177,7 +178,7 @@ async def test_all_documents_of_a_message_share_the_room() -> None:
     assert read.text.index("xxx") < read.text.index("yyy") < read.text.index("zzz")
 
 
-@pytest.mark.parametrize("letter", ["a", "д", "中", "🙂"])
+@table_test("letter", ["a", "д", "中", "🙂"])
 async def test_what_is_shown_of_a_document_is_about_as_many_tokens_in_every_script(letter: str) -> None:
     shelf = Shelf({"a": (letter * 50_000).encode()})
     read = await shelf.reader().read(sent(document("a")))
@@ -302,7 +303,7 @@ async def test_what_cannot_be_had_is_told_and_the_rest_is_read() -> None:
     assert shelf.waits == []
 
 
-@pytest.mark.parametrize("fault", [ChannelFault("502"), ConnectionResetError("reset")])
+@table_test("fault", [ChannelFault("502"), ConnectionResetError("reset")])
 async def test_what_may_pass_is_tried_again(fault: Exception) -> None:
     shelf = Shelf({"a": b"here"}, faults=[fault, fault])
     read = await shelf.reader().read(sent(document("a")))
@@ -334,7 +335,7 @@ async def test_sizes_are_checked_before_and_after_fetching() -> None:
     assert shelf.open_attachment == [("b", 1 << 20)]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("attachment", "content", "told"),
     [
         (

@@ -34,6 +34,7 @@ from bot.models.errors import (
     TimedOut,
     Unreachable,
 )
+from tests.fakes.table_test import table_test
 from tests.fakes.transcription_server import (
     KEY,
     MODEL,
@@ -88,7 +89,7 @@ async def test_the_language_is_told_where_it_is_set(heard: Heard) -> None:
     assert heard.server.requests[0].fields["language"] == "de"
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("head", "ending"),
     [
         (b"OggS", "ogg"),
@@ -272,7 +273,7 @@ def test_none_is_nobody_whatever_keys_there_are() -> None:
     assert asked('[speech]\nprovider = "none"', OPENAI_API_KEY="o") is None
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("toml", "key"),
     [
         ('provider = "anthropic"', "speech.provider"),

@@ -13,6 +13,7 @@ from tests.fakes.bot_api.server import BotApi
 from tests.fakes.commonplace import Commonplace, CommonplaceHere
 from tests.fakes.discord_api.server import DiscordApi
 from tests.fakes.free_port import free_port
+from tests.fakes.table_test import table_test
 
 SECRETS = {
     "telegram": "987654321:planted-telegram-token",
@@ -150,7 +151,7 @@ def test_what_others_say_drives_no_terminal_and_holds_no_secret() -> None:
     assert (check.detail, check.fix) == ("bad key ***", "***")
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("seconds", "words"),
     [
         (1, "1 second"),

@@ -1,11 +1,10 @@
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from bot.cluster.lease import Lease, LeaseState
 from bot.cluster.lease_table import LeaseRow
 from bot.cluster.previous_holder import CLOCK_SLACK, PreviousHolder
 from bot.cluster.times import LeaseTimes
+from tests.fakes.table_test import table_test
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 LIFE = timedelta(seconds=LeaseTimes().life)
@@ -56,9 +55,7 @@ def test_what_was_said_before_it_was_given_up_has_its_answer() -> None:
     assert since(("theirs", NOW + timedelta(seconds=9)), ("theirs", None)) == NOW - CLOCK_SLACK
 
 
-@pytest.mark.parametrize(
-    "looks", [[], [("", None)], [("theirs", None)], [("ours", NOW - timedelta(hours=1))]]
-)
+@table_test("looks", [[], [("", None)], [("theirs", None)], [("ours", NOW - timedelta(hours=1))]])
 def test_where_nobody_else_had_it_or_nobody_knows_when_nothing_is_told(
     looks: list[tuple[str, datetime | None]],
 ) -> None:

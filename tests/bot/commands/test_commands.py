@@ -17,6 +17,7 @@ from bot.commands.registry import COMMANDS
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.services import Services
 from tests.fakes.services import services
+from tests.fakes.table_test import table_test
 
 MESSAGE = IncomingMessage(
     "1", ChatId("terminal", "main"), PersonId("terminal", "owner"), "", datetime.now(UTC)
@@ -54,7 +55,7 @@ async def run(text: str, standing: Standing = Standing.OWNER) -> str:
     return reply
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "parts"),
     [
         ("/status", ("status", "")),
@@ -81,7 +82,7 @@ def test_options_are_laid_out_in_order() -> None:
     assert read_options(memory, "GET  a note.md") == {"action": "get", "what": "a note.md"}
 
 
-@pytest.mark.parametrize(("command", "rest"), [(TABLE[0], "too much"), (TABLE[2], ""), (TABLE[3], "burn")])
+@table_test(("command", "rest"), [(TABLE[0], "too much"), (TABLE[2], ""), (TABLE[3], "burn")])
 def test_what_does_not_fit_is_answered_with_the_usage(command: Command, rest: str) -> None:
     with pytest.raises(WrongCommandUsage, match="/" + command.name):
         read_options(command, rest)
@@ -92,7 +93,7 @@ async def test_an_unknown_command_brings_the_nearest() -> None:
     assert "Did you mean" not in await run("/xyzzy")
 
 
-@pytest.mark.parametrize("standing", [Standing.GUEST, Standing.ALLOWED])
+@table_test("standing", [Standing.GUEST, Standing.ALLOWED])
 async def test_an_owners_command_looks_like_none_to_others(standing: Standing) -> None:
     refused, unknown = await run("/forget me", standing), await run("/fxrgtx me", standing)
     assert refused.replace("forget", "X") == unknown.replace("fxrgtx", "X")
@@ -161,7 +162,7 @@ async def help_with(rest: str, standing: Standing = Standing.OWNER) -> str:
     return reply
 
 
-@pytest.mark.parametrize("name", ["remind", "/remind", "Remind"])
+@table_test("name", ["remind", "/remind", "Remind"])
 async def test_help_with_a_name_tells_of_one_command(name: str) -> None:
     lines = (await help_with(name)).splitlines()
     assert lines[0].startswith("`/remind WHEN TEXT`: Set a reminder")

@@ -27,6 +27,7 @@ from memory.memory import Memory
 from tests.fakes.harness import open_harness
 from tests.fakes.scripted_model import ScriptedModel
 from tests.fakes.stored_conversation import entries, open_conversation
+from tests.fakes.table_test import table_test
 from tests.fakes.turns import message
 
 NAMES = ("openai/gpt-4.1", "anthropic/claude-sonnet-4-5", "builtin/notebook")
@@ -145,7 +146,7 @@ async def test_choosing_a_model_lets_it_try_again_at_once(chat: Chat) -> None:
     assert await chat.say("Hi") == "From GPT."
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("wanted", "meant"),
     [
         ("openai/gpt-4.1", ["openai/gpt-4.1"]),
@@ -213,7 +214,7 @@ async def test_a_name_that_does_not_settle_it_brings_those_that_may_be_meant(
 LONG = "local//models/" + "x" * 60
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("name", "others", "line"),
     [
         ("openai/gpt-4.1", ["openai/gpt-4.1-mini"], "/model openai/gpt-4.1"),
@@ -261,7 +262,7 @@ async def test_the_status_says_so_only_while_every_language_model_fails(chat: Ch
     assert (await chat.say("/status")).startswith("Model: openai/gpt-4.1\n")
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("fallback", "prefer", "failing"),
     [
         (True, "", ["a/one", "b/two"]),

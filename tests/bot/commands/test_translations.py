@@ -1,12 +1,11 @@
 """The menus of commands in other languages are whole, and fit."""
 
-import pytest
-
 from bot.commands.registry import COMMANDS
 from bot.commands.translations import HELP, translated_help
+from tests.fakes.table_test import table_test
 
 
-@pytest.mark.parametrize("language", HELP)
+@table_test("language", HELP)
 def test_every_command_is_told_in_every_language_and_nothing_else_is(language: str) -> None:
     assert list(HELP[language]) == [command.name for command in COMMANDS if command.name in HELP[language]]
     assert HELP[language].keys() == {command.name for command in COMMANDS}
@@ -22,7 +21,7 @@ def test_no_two_commands_are_told_alike() -> None:
         assert len(set(told.values())) == len(told), language
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("language", "begins"),
     [
         ("de", "beginnt ein neues"),

@@ -156,7 +156,7 @@ def test_whole_numbers_do_for_numbers_and_level_names_in_any_case() -> None:
     assert (read.log_level, read.models.timeout, read.memory.search.vector_weight) == ("warning", 30.0, 1.0)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "LocalHost", "127.3.2.1", "::1", "localhost"])
+@table_test("host", ["127.0.0.1", "LocalHost", "127.3.2.1", "::1", "localhost"])
 def test_loopback_needs_no_token(host: str) -> None:
     assert load(f'[server]\nhost = "{host}"').server.host == host
 
@@ -175,7 +175,7 @@ def test_the_table_of_a_provider_that_makes_only_vectors_needs_no_kind() -> None
     assert (voyage.kind, voyage.keys) == ("openai", ("k",))
 
 
-@pytest.mark.parametrize("name", ["openai", "My-Server", "a_b-C3", "9b"])
+@table_test("name", ["openai", "My-Server", "a_b-C3", "9b"])
 def test_provider_names_may_have_letters_digits_hyphens_underscores(name: str) -> None:
     assert load(f'[providers.{name}]\nkind = "builtin"\n[models]\nchain = ["{name}/notebook"]').providers[
         name
@@ -312,7 +312,7 @@ def test_a_byte_order_mark_is_passed_over() -> None:
     assert load_settings(Path("bom.toml")).log_level == "debug"
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("content", "expected"),
     [
         (b"[server\nport = 1", "line 1, column 8"),
@@ -407,9 +407,7 @@ def test_a_channel_may_be_written_in_any_case() -> None:
     assert standing_of(PersonId("discord", "7"), access) is Standing.ALLOWED
 
 
-@pytest.mark.parametrize(
-    "name", ["COMMONPLACE_SERVER__PORT", "commonplace_server__port", "Commonplace_Server__Port"]
-)
+@table_test("name", ["COMMONPLACE_SERVER__PORT", "commonplace_server__port", "Commonplace_Server__Port"])
 def test_variables_may_be_in_any_case(name: str) -> None:
     assert load("", **{name: "80"}).server.port == 80
 
@@ -767,9 +765,7 @@ def test_a_mistake_in_the_environment_is_named_with_its_variable(
     assert "s3cret" not in line
 
 
-@pytest.mark.parametrize(
-    "url", ["mysql://me:s3cret@host/x", "host/s3cret", "postgresql://", "postgresql://[s3cret"]
-)
+@table_test("url", ["mysql://me:s3cret@host/x", "host/s3cret", "postgresql://", "postgresql://[s3cret"])
 def test_the_index_s_address_is_that_of_a_postgresql_server(url: str) -> None:
     line = refusal(f'[index]\nurl = "{url}"')
     assert "index.url" in line
@@ -777,7 +773,7 @@ def test_the_index_s_address_is_that_of_a_postgresql_server(url: str) -> None:
     assert "s3cret" not in line
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text",
     [
         '[memory.embedding]\nprovider = "none"\napi_key = "x"',
@@ -904,14 +900,14 @@ def test_whatever_stands_at_a_key_it_loads_or_is_one_line(
     assert line.isprintable()
 
 
-@pytest.mark.parametrize("key", ["telegram", "providers", "providers.openai", "index", "memory.embedding"])
+@table_test("key", ["telegram", "providers", "providers.openai", "index", "memory.embedding"])
 def test_a_secret_that_stands_where_a_table_belongs_is_not_shown(key: str) -> None:
     line = refusal(f'{key} = "{SECRET}"')
     assert line.startswith(f"{key} is invalid: it must be a table")
     assert SECRET not in line
 
 
-@pytest.mark.parametrize("key", ["telegram.api_base", "discord.api_base", "memory.embedding.base_url"])
+@table_test("key", ["telegram.api_base", "discord.api_base", "memory.embedding.base_url"])
 def test_a_password_in_an_address_is_not_shown(key: str) -> None:
     section, _, name = key.rpartition(".")
     for address in (f"ftp://me:{SECRET}@host", f"host/?key={SECRET}"):

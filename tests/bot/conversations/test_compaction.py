@@ -23,6 +23,7 @@ from tests.fakes.model_server import KEY, ModelAnswer, hangs
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.scripted_model import ScriptedModel, alone
 from tests.fakes.stored_conversation import entries
+from tests.fakes.table_test import table_test
 
 LONG = "It was a long story with many words in it. " * 4
 NOTES = "- Anna told a long story."
@@ -279,7 +280,7 @@ CALLS = AssistantMessage("", (ToolCall("aaaaaaaa1", "memory_get", "{}"),))
 RESULT = ToolResult("aaaaaaaa1", "memory_get", "{}")
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("messages", "keep", "turns", "cut"),
     [
         ([], 100, None, None),

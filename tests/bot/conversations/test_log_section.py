@@ -2,7 +2,6 @@ import re
 import time
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -19,6 +18,7 @@ from bot.conversations.log_section import (
     section,
 )
 from bot.models.protocol import AssistantMessage, UserMessage
+from tests.fakes.table_test import table_test
 
 
 def test_the_heading_is_one_line_whatever_the_chat_is_called() -> None:
@@ -29,7 +29,7 @@ def test_the_heading_is_one_line_whatever_the_chat_is_called() -> None:
     assert heading(now, "Anna\n## 12:00 \u2028Ben\x1b[2J") == "## 09:05 Anna ## 12:00 Ben"
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("answer", "body", "core", "sure"),
     [
         ("- a\n- b", "- a\n- b", (), True),
@@ -67,7 +67,7 @@ def test_of_an_endless_answer_the_beginning_is_read_and_counts_as_cut_short() ->
     assert (reading.body, reading.core, reading.sure) == ("- a\n- tea\n- b", (), False)
 
 
-@pytest.mark.parametrize("line", ["# MEMORY.md{}x", "# {}MEMORY.md", "```{}x\n- a\n```", "- a{}\u00a0b"])
+@table_test("line", ["# MEMORY.md{}x", "# {}MEMORY.md", "```{}x\n- a\n```", "- a{}\u00a0b"])
 def test_a_line_of_very_many_blanks_holds_nobody_up(line: str) -> None:
     began = time.thread_time()
     parse_answer(line.format(" " * 100_000))
@@ -124,7 +124,7 @@ def test_nothing_that_a_model_writes_reaches_beyond_its_section(lines: list[str]
     ]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("fact", "core", "is_new"),
     [
         ("Anna is a vet.", "", True),

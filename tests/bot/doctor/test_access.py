@@ -1,7 +1,6 @@
-import pytest
-
 from bot.doctor.access import check_access, explain_no_match
 from tests.bot.doctor.sample_state import about, everything, find_check, statuses
+from tests.fakes.table_test import table_test
 
 TELEGRAM = {"telegram": {"token": "123456:abc"}}
 
@@ -23,7 +22,7 @@ def test_with_an_owner_all_is_well() -> None:
     assert statuses(check_access(about(**TELEGRAM, access={"owners": ["telegram:42"]}))) == {"ok"}
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("entry", "fault"),
     [
         ("telegram:42", ""),
@@ -43,7 +42,7 @@ def test_entries_that_match_nobody_are_told(entry: str, fault: str) -> None:
     assert (fault in found) if fault else not found
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("access", "name", "told"),
     [
         ({"owners": ["telegram:42", "telgram:1"]}, "no match", "'telgram:1'"),

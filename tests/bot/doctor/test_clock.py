@@ -8,11 +8,12 @@ from bot.doctor.clock import check_clock
 from bot.doctor.http_probe import HttpProbe, ServerClock
 from tests.bot.doctor.sample_state import about, find_check
 from tests.fakes.model_list import ModelList
+from tests.fakes.table_test import table_test
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("ahead", "status", "told"),
     [
         (1.0, "ok", "agrees with b.org"),
@@ -45,7 +46,7 @@ def test_without_anybody_to_ask_the_time_is_taken_as_it_is() -> None:
     assert find_check(check_clock(about(), [], machine=MachineZone("UTC")), "time").status == "ok"
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("zone", "machine", "status"),
     [
         ("", "UTC", "ok"),  # the tests' own machine is in UTC

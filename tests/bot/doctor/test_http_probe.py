@@ -4,11 +4,11 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pytest
 from aiohttp import web
 
 from bot.doctor.http_probe import HttpProbe
 from memory.http_responses import MESSAGE_CHARS, find_error_message, one_line
+from tests.fakes.table_test import table_test
 
 SECRET = "pl4nted-secret/of-ours"
 
@@ -30,10 +30,8 @@ async def service(said: str, status: int) -> AsyncIterator[str]:
         await runner.cleanup()
 
 
-@pytest.mark.parametrize("status", [200, 400])
-@pytest.mark.parametrize(
-    "form", [SECRET, f"{SECRET[:6]}\x1b[1m{SECRET[6:]}", f"{SECRET[:6]}\u200b{SECRET[6:]}"]
-)
+@table_test("status", [200, 400])
+@table_test("form", [SECRET, f"{SECRET[:6]}\x1b[1m{SECRET[6:]}", f"{SECRET[:6]}\u200b{SECRET[6:]}"])
 async def test_a_secret_that_is_said_back_is_blanked_out_before_it_is_cut_in_two(
     status: int, form: str
 ) -> None:

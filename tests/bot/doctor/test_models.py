@@ -15,6 +15,7 @@ from tests.bot.doctor.sample_state import about, everything, find_check, statuse
 from tests.fakes.model_list import ModelList
 from tests.fakes.model_server import KEY, proxy_error
 from tests.fakes.openai_server import OpenAIServer
+from tests.fakes.table_test import table_test
 
 WRONG = "wrong-key-0987654321"
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
@@ -47,7 +48,7 @@ async def test_the_notebook_needs_nobody() -> None:
         assert statuses(await check_models(about(), {}, asking)) == {"ok"}
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("kind", "version", "path"),
     [("openai", "/v1", "/v1/models"), ("anthropic", "", "/v1/models"), ("gemini", "", "/v1beta/models")],
 )
@@ -142,7 +143,7 @@ async def test_a_server_that_hangs_is_not_waited_for() -> None:
     assert (check.status, "did not answer within 0.2 s" in check.detail) == ("fail", True)
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("status", "body", "told"),
     [
         (429, {"error": {"message": "slow down"}}, "429 (slow down)"),
@@ -168,7 +169,7 @@ async def test_what_a_provider_repeats_of_the_key_is_blanked_out() -> None:
     assert KEY not in check.detail
 
 
-@pytest.mark.parametrize("key", [KEY, WRONG])
+@table_test("key", [KEY, WRONG])
 async def test_a_version_that_is_missing_in_an_address_is_found_and_told(key: str) -> None:
     async with ModelList("m-1") as server:
         [check] = await asked("openai", server.root, api_key=key)
@@ -199,7 +200,7 @@ async def test_a_server_that_knows_no_list_is_told_so() -> None:
     assert "/v1" in check.fix
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("model", "listed", "found"),
     [
         ("gpt-4.1", ["gpt-4.1", "o3"], True),

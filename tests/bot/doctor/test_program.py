@@ -6,6 +6,7 @@ import pytest
 
 from bot.doctor.program import check_program, library_problem
 from tests.bot.doctor.sample_state import find_check, statuses
+from tests.fakes.table_test import table_test
 
 ROOT = Path(__file__).parents[3]
 
@@ -21,7 +22,7 @@ def test_every_library_that_this_version_needs_is_looked_for() -> None:
     assert [fault for line in wanted if (fault := library_problem(line))] == []
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("line", "fault"),
     [
         ("no-such-library>=1", "no-such-library is not installed"),

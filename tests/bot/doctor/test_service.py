@@ -12,6 +12,7 @@ from bot.doctor.http_probe import HttpProbe
 from bot.doctor.service import check_service
 from tests.bot.doctor.sample_state import about, everything, find_check, statuses
 from tests.fakes.free_port import free_port
+from tests.fakes.table_test import table_test
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 WELL = {"status": "ok", "channels": {"telegram": "up"}, "memory": {"status": "ok"}}
@@ -127,7 +128,7 @@ async def test_a_service_that_cannot_ask_the_index_is_to_be_looked_at() -> None:
     assert (check.status, "cannot reach the index" in check.detail) == ("warn", True)
 
 
-@pytest.mark.parametrize("role", [{}, {"role": "standby"}])
+@table_test("role", [{}, {"role": "standby"}])
 async def test_background_tasks_that_failed_are_named(role: dict[str, str]) -> None:
     tasks = {"reminders": "stopped", "watcher": "restarted"}
     async with listening({**WELL, **role, "status": "degraded", "tasks": tasks}) as port:

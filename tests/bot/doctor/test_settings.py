@@ -11,6 +11,7 @@ from bot.doctor.settings import check_file, check_usage, holds_secrets, unused_s
 from bot.embedding import open_embedding_from_settings
 from memory.embeddings.factory import Embedding
 from tests.bot.doctor.sample_state import about, find_check, settings_in
+from tests.fakes.table_test import table_test
 
 
 def test_without_a_file_the_defaults_count() -> None:
@@ -40,7 +41,7 @@ def test_secrets_that_others_can_read_are_told_with_the_mend(
         assert f"chmod 600 {file}" in check.fix
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "holds"),
     [
         ('token = "1:a"', True),
@@ -74,7 +75,7 @@ def test_settings_that_cannot_be_used_are_a_line_of_their_own(tmp_path: Path) ->
     assert find_check(checks, "permissions").status == "warn"
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("sections", "told"),
     [
         ({"providers": {"mine": {"kind": "openai", "base_url": "http://x/v1"}}}, "providers.mine"),
@@ -96,7 +97,7 @@ def test_what_is_set_in_vain_is_told(sections: dict[str, object], told: str) -> 
     assert told in line
 
 
-@pytest.mark.parametrize(
+@table_test(
     "sections",
     [
         {},

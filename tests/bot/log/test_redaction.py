@@ -15,6 +15,7 @@ from bot.log import RecentErrors, log_to_stderr, redact_logs
 from bot.log.formatters import JsonFormatter, TextFormatter
 from bot.log.records import make_record_factory
 from memory.redaction import Redaction
+from tests.fakes.table_test import table_test
 
 # "Zq7": else one is found that is a word of the line itself.
 SECRETS = st.builds(
@@ -114,7 +115,7 @@ def test_no_secret_gets_through_in_any_form_and_at_any_place(secret: str, name: 
 KEY = "AAF-" + "x0" * 16
 
 
-@pytest.mark.parametrize(
+@table_test(
     "line",
     [
         "POST https://api.telegram.org/bot123456789:{}/getUpdates failed",
@@ -141,7 +142,7 @@ def test_what_looks_like_a_secret_is_kept_out_without_being_known(line: str) -> 
     assert "***" in shown
 
 
-@pytest.mark.parametrize(
+@table_test(
     "line",
     [
         "2026-11-22 10:15:02 INFO bot.app: listening on http://127.0.0.1:8321",
@@ -155,9 +156,7 @@ def test_other_lines_stay_as_they_are(line: str) -> None:
     assert Redaction()(line) == line
 
 
-@pytest.mark.parametrize(
-    "piece", ["sk-", "x-", "a-", "://", "://a:b", "bearer ", "%25", "\\", "authorization:"]
-)
+@table_test("piece", ["sk-", "x-", "a-", "://", "://a:b", "bearer ", "%25", "\\", "authorization:"])
 def test_a_line_that_repeats_the_beginning_of_a_secret_takes_no_time(piece: str) -> None:
     redaction = Redaction(["hunter2-longer"])
     began = time.thread_time()

@@ -2,10 +2,9 @@ import asyncio
 import json
 from collections.abc import Callable
 
-import pytest
-
 from bot.log.tracebacks import MAX_FRAMES, error_location, error_summary, format_traceback
 from memory.errors import MemoryFault
+from tests.fakes.table_test import table_test
 
 WORDS = "what Anna wrote"
 
@@ -18,7 +17,7 @@ def caught(work: Callable[[], object]) -> BaseException:
     raise AssertionError
 
 
-@pytest.mark.parametrize(
+@table_test(
     "work",
     [
         lambda: dict[str, str]()[WORDS],

@@ -22,6 +22,7 @@ from bot.models.protocol import AssistantMessage, ModelRequest, ToolCall, ToolRe
 from bot.models.tool_calls import parse_arguments
 from tests.fakes.model_server import KEY, Reply, answers, streams
 from tests.fakes.openai_server import MODEL, OpenAIServer
+from tests.fakes.table_test import table_test
 
 ENOUGH = 2.0
 """Seconds of CPU; all of these once took from a minute to hours."""
@@ -104,7 +105,7 @@ def test_citations_that_stream_go_back_behind_those_of_the_beginning() -> None:
     assert raw.content["content"][0]["citations"] == [{"n": 1}, {"n": 2}, {"n": 3}]
 
 
-@pytest.mark.parametrize("count", [-1, 10**30, True, 1e300, "12", None, [3]])
+@table_test("count", [-1, 10**30, True, 1e300, "12", None, [3]])
 def test_a_count_of_tokens_that_is_none_is_not_kept(count: object) -> None:
     openai, anthropic, gemini = OpenAIReader(), AnthropicReader(), GeminiReader()
     openai.read(event(choices=[{"delta": {"content": "a"}, "finish_reason": "stop"}]))

@@ -45,6 +45,7 @@ from bot.models.protocol import (
 from bot.models.timeouts import Timeouts
 from tests.fakes.anthropic_server import AnthropicServer, event
 from tests.fakes.model_server import KEY, ModelAnswer, ReceivedRequest, answers, proxy_error, streams
+from tests.fakes.table_test import table_test
 
 SYSTEM = "You are an assistant.\n\nToday is Friday, 2026-11-20."
 SEARCH = ToolSpec(
@@ -727,7 +728,7 @@ async def test_a_budget_to_think_is_left_out_where_another_model_began_to_call(
     assert "temperature" not in body
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("arguments", "expected"),
     [
         ("", {}),
@@ -770,7 +771,7 @@ ADAPTIVE = {"type": "adaptive", "display": "summarized"}
 BOUND = {**ADAPTIVE, "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("model", "effort", "expected"),
     [
         ("claude-fable-5-1", None, {"thinking": BOUND}),
@@ -793,13 +794,13 @@ def test_effort_takes_the_form_of_the_models_generation(
     assert thinking_config(ModelOptions(f"anthropic/{model}", reasoning_effort=effort)) == expected
 
 
-@pytest.mark.parametrize(("longest", "budget"), [(2047, None), (2048, 1024), (6000, 3000), (64_000, 16_384)])
+@table_test(("longest", "budget"), [(2047, None), (2048, 1024), (6000, 3000), (64_000, 16_384)])
 def test_half_of_an_answer_is_left_to_be_said(longest: int, budget: int | None) -> None:
     options = ModelOptions("anthropic/claude-opus-4-5", reasoning_effort="high", max_tokens=longest)
     assert thinking_config(options).get("thinking", {}).get("budget_tokens") == budget
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("model", "version", "longest"),
     [
         ("claude-3-haiku-20240307", (3, 0), 4096),

@@ -12,6 +12,7 @@ from bot.models.fallback import FallbackModel
 from bot.models.known_providers import KNOWN_PROVIDERS, resolve_provider
 from bot.models.protocol import Answer, ModelRequest, UserMessage
 from bot.models.timeouts import Timeouts
+from tests.fakes.table_test import table_test
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +104,7 @@ async def test_the_window_of_the_settings_beats_the_table() -> None:
     assert [each.window for each in model.plan.chain] == [9000, 200_000, None]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("toml", "environment", "keys"),
     [
         ("", {"OPENAI_API_KEY": "k"}, ("k",)),
@@ -176,7 +177,7 @@ def test_timeout_bounds_what_comes_before_the_answer() -> None:
     assert timeouts_of(settings_of("[models]\ntimeout = 900").models) == Timeouts(60.0, 30.0, 900.0, 900.0)
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("toml", "says"),
     [
         ('[models]\nchain = ["nobody/x"]', "of a known provider"),
@@ -193,7 +194,7 @@ def test_what_cannot_be_is_said_before_the_start(toml: str, says: str) -> None:
         settings_of(toml)
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("model", "setting", "sees"),
     [
         ("openai/gpt-4o", "", True),

@@ -45,6 +45,7 @@ from bot.models.retry import LONG_WAIT, MAX_WAIT, RetryPolicy
 from bot.models.routing import Routing
 from bot.models.token_estimate import estimate_request_tokens
 from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.table_test import table_test
 
 ASKED = ModelRequest("You are an assistant.", (UserMessage("Where is Anna's passport?"),))
 
@@ -367,8 +368,8 @@ def test_jitter_only_lengthens() -> None:
         assert waits[0] >= 1.0
 
 
-@pytest.mark.parametrize("error", PASSES)
-@pytest.mark.parametrize("retry_delay", [12.0, 90.0])
+@table_test("error", PASSES)
+@table_test("retry_delay", [12.0, 90.0])
 def test_the_owners_own_delay_is_no_reason_to_ask_less_often(error: ModelError, retry_delay: float) -> None:
     patience = RetryPolicy(max_retries=2, retry_delay=retry_delay)
     for tries in (1, 2):

@@ -53,6 +53,7 @@ from tests.fakes.model_server import (
     proxy_error,
     streams,
 )
+from tests.fakes.table_test import table_test
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 PLENTY = Timeouts(first_token=10, idle=10, begin=10, total=10)
@@ -415,7 +416,7 @@ async def test_a_connection_that_is_lost_is_told_apart(
     assert type(await failure_of(open_model())) is kind
 
 
-@pytest.mark.parametrize(
+@table_test(
     "base_url",
     [
         "http://127.0.0.1:1",

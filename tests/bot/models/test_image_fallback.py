@@ -29,6 +29,7 @@ from bot.models.routing import Routing
 from tests.fakes.model_server import KEY
 from tests.fakes.openai_server import MODEL, OpenAIServer
 from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.table_test import table_test
 
 PICTURE = Image("image/png", b"\x89PNG")
 SHOWN = UserMessage("What is it?", (PICTURE,))
@@ -67,9 +68,7 @@ async def test_who_does_not_see_is_told_that_there_is_a_picture() -> None:
     assert said(model.history[0]) == [(f"What is it?\n{UNSEEN_MARK}", 0), (UNSEEN_MARK, 0)]
 
 
-@pytest.mark.parametrize(
-    "error", [BadRequest("no images"), ModelNotFound("No endpoints that support images")]
-)
+@table_test("error", [BadRequest("no images"), ModelNotFound("No endpoints that support images")])
 async def test_who_refuses_a_picture_is_asked_once_more_and_never_shown_one_again(error: ModelError) -> None:
     model, sight = ScriptedModel(), ImageSupport()
     model.enqueue(error=error)
@@ -116,7 +115,7 @@ async def test_who_is_known_to_see_is_not_taken_for_blind() -> None:
     assert sight.sees is True
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("error", "text", "messages"),
     [
         (RateLimited("429"), "", (SHOWN,)),

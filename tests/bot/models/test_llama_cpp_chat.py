@@ -50,6 +50,7 @@ from bot.models.protocol import (
     UserMessage,
 )
 from bot.models.timeouts import Timeouts
+from tests.fakes.table_test import table_test
 from tests.fakes.tiny_chat_gguf import QWEN, write_tiny_chat_gguf
 
 ROOT = Path(__file__).parents[3]
@@ -163,7 +164,7 @@ NO_CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("written", "text", "calls"), CALLS)
+@table_test(("written", "text", "calls"), CALLS)
 def test_calls_are_read_in_every_form_and_never_shown(
     written: str, text: str, calls: list[tuple[str, object]]
 ) -> None:
@@ -171,13 +172,13 @@ def test_calls_are_read_in_every_form_and_never_shown(
     assert read(list(written)) == (text, calls)
 
 
-@pytest.mark.parametrize("written", NO_CALLS)
+@table_test("written", NO_CALLS)
 def test_what_only_looks_like_a_call_is_shown(written: str) -> None:
     assert read([written]) == (written, [])
     assert read(list(written)) == (written, [])
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("written", "in_thought", "text"),
     [
         ("<think>Hm, <tool_call>?</think>\n\nYes.", False, "Yes."),

@@ -1,10 +1,9 @@
-import pytest
-
 from bot.models.known_providers import KNOWN_PROVIDERS
 from bot.models.model_names import ways_to_write, with_provider
+from tests.fakes.table_test import table_test
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("name", "provider"),
     [
         ("gpt-4.1", "openai"),
@@ -33,7 +32,7 @@ def test_a_well_known_model_is_its_makers(name: str, provider: str) -> None:
     assert provider in KNOWN_PROVIDERS
 
 
-@pytest.mark.parametrize(
+@table_test(
     "name",
     [
         "openai/gpt-4.1",

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-import pytest
-
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.model import Notebook
 from bot.models.protocol import Answer, ModelRequest, ToolSpec, UserMessage
+from tests.fakes.table_test import table_test
 
 
 async def answer(text: str, *, speaker: str, tools: Sequence[str] = ("memory_write",)) -> Answer:
@@ -18,7 +17,7 @@ async def answer(text: str, *, speaker: str, tools: Sequence[str] = ("memory_wri
     return [each async for each in Notebook().stream(request) if isinstance(each, Answer)][-1]
 
 
-@pytest.mark.parametrize("text", ["hey", "thanks", "write a poem"])
+@table_test("text", ["hey", "thanks", "write a poem"])
 async def test_small_talk_of_somebody_is_not_noted(text: str) -> None:
     assert not (await answer(text, speaker="Cy")).message.calls
 
@@ -29,7 +28,7 @@ async def test_what_somebody_wants_noted_is_noted_without_name_and_verb() -> Non
     assert "Cy" not in call.arguments
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text", ["Where is the key?", "Remember that the key is at Tom's", "Where is it? I live in Oslo."]
 )
 async def test_where_the_memory_is_off_it_tells_how_it_is_opened(text: str) -> None:
@@ -39,6 +38,6 @@ async def test_where_the_memory_is_off_it_tells_how_it_is_opened(text: str) -> N
     assert closed not in (await answer("thanks", speaker="Cy", tools=())).message.text
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+@table_test("language", LANGUAGES)
 def test_every_language_names_the_command_that_opens_it(language: Language) -> None:
     assert "`/memory on`" in language.say.closed

@@ -43,6 +43,7 @@ from bot.models.timeouts import Timeouts
 from memory.http_responses import HttpFailure
 from tests.fakes.model_server import KEY, ModelAnswer, answers, streams
 from tests.fakes.openai_server import MODEL, OpenAIServer, find_problems, sse
+from tests.fakes.table_test import table_test
 
 TOOLS = (
     ToolSpec(
@@ -157,7 +158,7 @@ def test_nothing_is_said_of_what_is_not_there() -> None:
     assert not {"tools", "temperature", "max_tokens", "reasoning_effort"} & set(body)
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("base_url", "limit"),
     [
         ("https://api.openai.com/v1", "max_completion_tokens"),
@@ -174,7 +175,7 @@ def test_settings_of_the_model(base_url: str, limit: str) -> None:
     assert len({"max_tokens", "max_completion_tokens"} & set(body)) == 1
 
 
-@pytest.mark.parametrize("text", ["What is this?", ""])
+@table_test("text", ["What is this?", ""])
 def test_images_are_data_urls(text: str) -> None:
     images = (Image("image/png", b"\x89PNG"), Image("image/jpeg", b"\xff\xd8"))
     parts = dialect().body(asked(UserMessage(text, images)))["messages"][-1]["content"]
@@ -228,7 +229,7 @@ async def test_broken_arguments_do_not_break_every_later_request(
 # -- what went before, sent back --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["https://api.deepseek.com/v1", "https://api.moonshot.ai/v1"])
+@table_test("host", ["https://api.deepseek.com/v1", "https://api.moonshot.ai/v1"])
 def test_servers_that_ask_for_thoughts_are_given_some_even_for_steps_of_others(host: str) -> None:
     own = RawStep("openai", {"role": "assistant", "content": "b", "reasoning_content": "hm"})
     history = (AssistantMessage("a", (), "other/model"), AssistantMessage("b", (), NAME, own))
@@ -877,7 +878,7 @@ async def test_recorded_errors(
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize(("key", "model", "kind"), [("wrong", MODEL, BadKey), (KEY, "other", ModelNotFound)])
+@table_test(("key", "model", "kind"), [("wrong", MODEL, BadKey), (KEY, "other", ModelNotFound)])
 async def test_what_the_server_itself_refuses(key: str, model: str, kind: type[ModelError]) -> None:
     async with OpenAIServer(model=model) as server:
         client = Client(server, key=key)
@@ -1019,7 +1020,7 @@ def result(of: str) -> Mapping[str, Any]:
     return {"role": "tool", "tool_call_id": of, "content": "{}"}
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("messages", "right"),
     [
         ([assistant("abcdefghi"), result("abcdefghi")], True),

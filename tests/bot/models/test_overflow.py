@@ -3,10 +3,9 @@
 import json
 from datetime import UTC, datetime
 
-import pytest
-
 from bot.models.overflow import is_unexplained, overflow_window
 from memory.http_responses import HttpFailure, parse_failure
+from tests.fakes.table_test import table_test
 
 SENTENCES = [
     (
@@ -177,9 +176,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("said", "window"), [row[1:] for row in SENTENCES], ids=[row[0] for row in SENTENCES]
-)
+@table_test(("said", "window"), [row[1:] for row in SENTENCES])
 def test_the_sentence_of_each_server_is_known_and_its_window_read(said: str, window: int) -> None:
     for fields in (
         {"error": {"message": said, "type": "invalid_request_error"}},
@@ -193,7 +190,7 @@ def test_the_sentence_of_each_server_is_known_and_its_window_read(said: str, win
     assert overflow_window(plain) == window
 
 
-@pytest.mark.parametrize("said", OTHERS)
+@table_test("said", OTHERS)
 def test_no_other_sentence_means_anything(said: str) -> None:
     assert overflow_window(HttpFailure(400, {"error": {"message": said}})) is None
     assert overflow_window(parse_failure(400, {}, said.encode(), now=datetime.now(UTC))) is None
@@ -204,7 +201,7 @@ def test_a_number_that_cannot_be_a_window_is_not_taken_for_one() -> None:
     assert overflow_window(HttpFailure(400, {"error": "maximum context length is 9999999999 tokens"})) == 0
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("fields", "unexplained"),
     [
         ({}, True),

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.models.sse import BYTE_ORDER_MARK, MAX_EVENT_BYTES, EventStream, EventTooLarge
+from tests.fakes.table_test import table_test
 
 SAMPLE = (
     b"\xef\xbb\xbfdata: after the mark\n\n"
@@ -34,7 +35,7 @@ def events_of(*pieces: bytes) -> list[bytes]:
     return [event for piece in pieces for event in stream.feed(piece)] + stream.end()
 
 
-@pytest.mark.parametrize("ending", [b"", b"\n", b"\r", b"\r\n", b"\n\n", b"\r\r", b"\r\n\r\n"])
+@table_test("ending", [b"", b"\n", b"\r", b"\r\n", b"\n\n", b"\r\r", b"\r\n\r\n"])
 def test_wherever_a_stream_is_cut_its_events_are_the_same(ending: bytes) -> None:
     data = SAMPLE + ending
     assert events_of(data) == EVENTS
@@ -96,7 +97,7 @@ def test_any_stream_in_any_pieces_is_read_as_the_standard_has_it(
     assert events_of(*pieces) == by_the_standard(data)
 
 
-@pytest.mark.parametrize("piece", [b"data: " + b"x" * 65_536, b"data: " + b"x" * 65_536 + b"\n"])
+@table_test("piece", [b"data: " + b"x" * 65_536, b"data: " + b"x" * 65_536 + b"\n"])
 def test_an_event_without_an_end_is_not_gathered_for_ever(piece: bytes) -> None:
     with pytest.raises(EventTooLarge):
         events_of(*[piece] * (MAX_EVENT_BYTES // 65_536 + 1))

@@ -1,6 +1,5 @@
 """A request that fits no window is made shorter: what goes, what stays, and that it stays a valid history."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from bot.models.protocol import (
 )
 from bot.models.token_estimate import estimate_request_tokens, estimate_text_tokens
 from bot.models.truncation import LEFT_OUT, truncate
+from tests.fakes.table_test import table_test
 
 
 def turn(number: int, letters: int) -> list[Message]:
@@ -79,7 +79,7 @@ def test_a_long_result_of_the_last_turn_loses_its_middle_before_what_the_person_
     assert estimate_request_tokens(shorter) <= 4100
 
 
-@pytest.mark.parametrize("letter", ["x", "字", "ж", "🙂"])
+@table_test("letter", ["x", "字", "ж", "🙂"])
 def test_what_the_person_pasted_loses_its_middle_at_last(letter: str) -> None:
     request = ModelRequest("", (UserMessage(f"Please read: {letter * 100_000} What is it?"),))
     shorter = truncate(request, 5000)

@@ -1,11 +1,10 @@
 """Which models are known to see."""
 
-import pytest
-
 from bot.models.vision import known_vision
+from tests.fakes.table_test import table_test
 
 
-@pytest.mark.parametrize(
+@table_test(
     "model",
     [
         *("openai/gpt-4o-mini", "openai/gpt-5.1", "openai/gpt-4.1", "openai/o3", "openai/gpt-4-turbo"),
@@ -23,7 +22,7 @@ def test_these_see(model: str) -> None:
     assert known_vision(model) is True
 
 
-@pytest.mark.parametrize(
+@table_test(
     "model",
     [
         *("openai/gpt-4", "openai/gpt-3.5-turbo", "openai/o3-mini", "openrouter/openai/gpt-oss-120b"),
@@ -36,7 +35,7 @@ def test_these_do_not(model: str) -> None:
     assert known_vision(model) is False
 
 
-@pytest.mark.parametrize("model", ["mistral/mistral-large-latest", "ollama/qwen3.5:9b", "mine/finetune", "x"])
+@table_test("model", ["mistral/mistral-large-latest", "ollama/qwen3.5:9b", "mine/finetune", "x"])
 def test_of_others_nothing_is_taken_for_granted(model: str) -> None:
     assert known_vision(model) is None
 

@@ -4,6 +4,7 @@ import sys
 import pytest
 
 from bot.service.descriptors import WANTED_DESCRIPTORS
+from tests.fakes.table_test import table_test
 
 RAISE = """
 import resource, sys
@@ -15,7 +16,7 @@ print(told, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
 """
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("soft", "hard", "raised"),
     [
         (256, 512, 512),

@@ -9,6 +9,7 @@ from bot.cannot_start import CannotStart
 from bot.config.settings import ServerSettings, Settings, load_settings
 from bot.service.startup import check_channels, check_folders
 from bot.web.sockets import open_sockets
+from tests.fakes.table_test import table_test
 
 HERE = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0))
 ELSEWHERE = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 0))
@@ -57,7 +58,7 @@ def test_a_read_only_folder_of_notes_is_named_as_such(tmp_path: Path) -> None:
         subprocess.run(["umount", str(settings.memory_folder)], check=True)
 
 
-@pytest.mark.parametrize("key", ["owners", "allow", "guests"])
+@table_test("key", ["owners", "allow", "guests"])
 def test_who_is_of_no_channel_is_told_when_the_service_starts(key: str) -> None:
     with pytest.raises(
         CannotStart, match=rf"access\.{key} has 'telegramm:5', .* telegram and discord"

@@ -13,6 +13,7 @@ from bot.state.database import StateUnusable
 from bot.tools import toolbox as tools
 from bot.tools.toolbox import Tool, Toolbox, tool
 from memory.errors import NoteMissing
+from tests.fakes.table_test import table_test
 from tests.fakes.turns import SOMEWHERE
 
 
@@ -106,7 +107,7 @@ async def test_a_call_is_answered_under_its_id_with_json() -> None:
     assert "Café 茶" in result.content
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("given", "people", "place"),
     [
         ({"place": "A", "kind": "lunch", "people": "5"}, 5, "A"),
@@ -124,7 +125,7 @@ async def test_what_models_commonly_write_is_understood(given: object, people: i
     assert json.loads(result.content)["place"] == place
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("given", "told"),
     [
         (
@@ -171,7 +172,7 @@ async def test_a_call_with_thousands_of_faults_goes_back_with_the_first_of_them_
     assert len(text) < 600
 
 
-@pytest.mark.parametrize("given", ['{"\\ud83d": 1}', '{"place": ["\\ud83d"]}', '{"kind": "\\ud83d"}'])
+@table_test("given", ['{"\\ud83d": 1}', '{"place": ["\\ud83d"]}', '{"kind": "\\ud83d"}'])
 async def test_half_a_character_does_not_come_back_in_a_complaint(given: str) -> None:
     (await error(given)).encode()
 
@@ -183,7 +184,7 @@ async def test_an_unknown_tool_goes_back_with_the_nearest_name() -> None:
     assert "The tools: none." in json.loads((await Toolbox().run(call("x", {}), SOMEWHERE)).content)["error"]
 
 
-@pytest.mark.parametrize(
+@table_test(
     "fault",
     [NoteMissing("There is no note trips/oslo.md."), StateUnusable("The disk is full: free some space.")],
 )
@@ -207,7 +208,7 @@ async def test_a_bug_in_a_tool_is_logged_and_told_without_its_inside(
     assert "Traceback" in caplog.text
 
 
-@pytest.mark.parametrize("result", [{"x": {1, 2}}, {"x": float("nan")}, {"x": object()}])
+@table_test("result", [{"x": {1, 2}}, {"x": float("nan")}, {"x": object()}])
 async def test_a_result_that_is_no_json_is_a_bug_too(result: dict[str, Any]) -> None:
     @tool
     async def odd() -> dict[str, Any]:
@@ -249,7 +250,7 @@ async def test_a_long_list_loses_its_last_items_and_says_so() -> None:
     assert told["note"] == f"The result is too long: only the first {len(shown)} of 1000 are shown."
 
 
-@pytest.mark.parametrize(
+@table_test(
     "result",
     [{"text": "x" * 50_000}, {"text": '"\\\n' * 50_000}, {"results": ["x" * 50_000]}, {"x": "\x00" * 30_001}],
 )

@@ -17,6 +17,7 @@ from bot.web.auth import (
 )
 from bot.web.session import SESSION, new_session
 from tests.fakes.http_service import serve_http
+from tests.fakes.table_test import table_test
 from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
@@ -126,7 +127,7 @@ async def test_what_nobody_trusted_says_of_the_address_is_not_believed(tmp_path:
         assert await post(site, Authorization="Bearer guess", X_Forwarded_For="203.0.113.99") == 429
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("remote", "told", "sender"),
     [
         ("10.0.0.1", "203.0.113.9", "203.0.113.9"),
@@ -201,7 +202,7 @@ async def test_the_log_holds_no_token_that_was_guessed(
     assert TOKEN not in caplog.text
 
 
-@pytest.mark.parametrize("said", ["", TOKEN[:-1], TOKEN + " ", TOKEN.upper(), "\ud800", "ü" * 10_000])
+@table_test("said", ["", TOKEN[:-1], TOKEN + " ", TOKEN.upper(), "\ud800", "ü" * 10_000])
 def test_only_the_token_is_the_token(said: str) -> None:
     assert is_token(TOKEN, TOKEN)
     assert not is_token(said, TOKEN)
@@ -226,7 +227,7 @@ async def test_a_name_that_was_made_to_lead_here_does_not(open_: WebClient) -> N
         assert answer.status == 200, "who watches the service may call it by any name"
 
 
-@pytest.mark.parametrize(
+@table_test(
     "host",
     [
         *("", "[", "[::1", "a b", ":", "999.999.1.1", "localhost@evil.example", "\x00"),

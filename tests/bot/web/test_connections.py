@@ -24,6 +24,7 @@ from bot.web.connections import (
 from bot.web.listener import OPTIONS, HttpListener
 from tests.fakes.http_service import HttpService, serve_http
 from tests.fakes.many_clients import HALF_BODY, HALF_HEAD, is_still_open, open_clients, wait_closed
+from tests.fakes.table_test import table_test
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
@@ -107,7 +108,7 @@ async def test_who_opens_many_connections_closes_the_oldest_of_his_own() -> None
         assert all(each.transport for each in (*others, *by_address[other]))
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "10.0.0.7", "::ffff:10.0.0.7"])
+@table_test("address", ["127.0.0.1", "::1", "10.0.0.7", "::ffff:10.0.0.7"])
 async def test_this_machine_and_trusted_proxies_have_the_share_of_all(address: str) -> None:
     from ipaddress import ip_network
 

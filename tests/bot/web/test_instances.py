@@ -22,6 +22,7 @@ from bot.web.rpc.protocol import SERVER_ERROR
 from bot.web.standby import build_standby_app
 from tests.fakes.html_page import HtmlPage
 from tests.fakes.services import ChannelsAt
+from tests.fakes.table_test import table_test
 from tests.fakes.web_client import TOKEN, open_web_client
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
@@ -221,7 +222,7 @@ async def test_who_waits_for_the_workspace_has_the_few_numbers_that_there_are_fo
         assert "commonplace_leases_up 0.0" in await (await client.get("/metrics", headers=right)).text()
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("name", "words"),
     [
         ("channel:discord:3fa8b1c2", "Discord (3fa8)"),

@@ -52,6 +52,7 @@ from tests.fakes.embedding_server import (
     waits_for,
     wrong_dimensions,
 )
+from tests.fakes.table_test import table_test
 
 Open = Callable[..., EmbeddingProvider]
 SMALL = ("openai", "text-embedding-3-small", 1536)
@@ -748,7 +749,7 @@ async def test_an_ollama_without_a_fallback_is_not_pinged(
     assert (delivered.done, server.pings) == ([0], 0)
 
 
-@pytest.mark.parametrize("trouble", [ModelUnknown, ResponseUnusable, ServiceFailed, KeyRejected])
+@table_test("trouble", [ModelUnknown, ResponseUnusable, ServiceFailed, KeyRejected])
 async def test_any_answer_to_a_ping_counts(trouble: type[EmbeddingError]) -> None:
     async def ping() -> None:
         raise trouble("no such thing")

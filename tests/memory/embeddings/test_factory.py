@@ -11,6 +11,7 @@ from memory.embeddings.provider_choice import ChatProviderAccess, ProviderSectio
 from memory.embeddings.provider_table import PROVIDERS
 from memory.settings import EmbeddingSettings, LocalEmbeddingSettings
 from tests.fakes.embedding_server import KEY
+from tests.fakes.table_test import table_test
 
 ROOT = Path(__file__).parents[3]
 CHAT = ChatProviderAccess("mine", "http://127.0.0.1:1/v1", KEY)
@@ -25,7 +26,7 @@ async def opened(chat: ChatProviderAccess | None = None, **settings: object) -> 
     return embedding
 
 
-@pytest.mark.parametrize("name", PROVIDERS)
+@table_test("name", PROVIDERS)
 async def test_every_provider_opens_with_its_name_alone(name: str) -> None:
     embedding = await opened(provider=name, chat=CHAT if name == "llm" else None)
     assert embedding.error == ""
@@ -40,7 +41,7 @@ async def test_every_provider_opens_with_its_name_alone(name: str) -> None:
         assert model.dimensions == embedding.primary.dimensions == PROVIDERS[name].dimensions
 
 
-@pytest.mark.parametrize("name", PROVIDERS)
+@table_test("name", PROVIDERS)
 async def test_every_provider_opens_as_a_fallback(name: str) -> None:
     primary = "voyage" if name == "openai" else "openai"
     embedding = await opened(provider=primary, fallback=name, chat=CHAT)

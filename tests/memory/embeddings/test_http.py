@@ -41,6 +41,7 @@ from tests.fakes.embedding_server import (
     wrong_dimensions,
     zeros,
 )
+from tests.fakes.table_test import table_test
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 
@@ -216,7 +217,7 @@ async def test_a_password_in_the_address_is_not_shown(server: EmbeddingServer) -
     await provider.close()
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "line"),
     [
         ("one\n\ttwo\x00 three", "one two three"),

@@ -18,6 +18,7 @@ from memory.embeddings.llama_model import EmbeddingStopped, LlamaModel, StopFlag
 from memory.embeddings.model_files import DownloadProgress
 from memory.embeddings.protocol import EmbeddingProvider, Vector
 from tests.fakes.hub_server import REFERENCE, running_hub
+from tests.fakes.table_test import table_test
 from tests.fakes.tiny_gguf import TINY_CONTEXT, TINY_DIMENSIONS, write_tiny_gguf
 
 ROOT = Path(__file__).parents[3]
@@ -97,7 +98,7 @@ def likeness(one: Vector, other: Vector) -> float:
 # What needs no model
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("name", "expected"),
     [
         ("bert all-MiniLM-L6-v2 all-MiniLM-L6-v2-q8_0", ("", "")),

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-import pytest
 from pydantic import SecretStr
 
 from memory.embeddings.provider_choice import (
@@ -15,6 +14,7 @@ from memory.embeddings.provider_choice import (
 )
 from memory.embeddings.provider_table import PROVIDERS
 from memory.settings import EmbeddingSettings
+from tests.fakes.table_test import table_test
 
 CHAT = ChatProviderAccess("gateway", "https://gateway.example/v1", "chat-key")
 OLLAMA = ChatProviderAccess("ollama", "http://localhost:11434/v1")
@@ -44,7 +44,7 @@ def key_of(choice: ProviderChoice) -> str:
     return choice.options.api_key
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("local", "without", "chat", "name", "reason"),
     [
         (True, (), CHAT, "local", "local: its model file is there"),
@@ -132,7 +132,7 @@ def test_settings_override_defaults() -> None:
     assert not choice.options.needs_key  # a self-hosted server may need none
 
 
-@pytest.mark.parametrize("name", ["openai", "gemini", "voyage", "zhipu", "ollama"])
+@table_test("name", ["openai", "gemini", "voyage", "zhipu", "ollama"])
 async def test_defaults_come_from_the_provider_table(name: str) -> None:
     choice = decide(provider=name)
     provider = open_provider(choice)
@@ -161,8 +161,8 @@ def test_the_chat_providers_address_and_key_are_used() -> None:
     assert not choice.unsure
 
 
-@pytest.mark.parametrize("provider", ["auto", "llm"])
-@pytest.mark.parametrize(
+@table_test("provider", ["auto", "llm"])
+@table_test(
     ("chat", "name", "model"),
     [
         (CHAT, "llm", "text-embedding-3-small"),
@@ -189,8 +189,8 @@ def test_a_chat_provider_s_default_embedding_model_is_used(
     assert (choice.options.model, choice.options.base_url) == (model, chat.base_url)
 
 
-@pytest.mark.parametrize("provider", ["auto", "llm"])
-@pytest.mark.parametrize("host", ["api.deepseek.com", "api.groq.com", "api.x.ai", "api.together.xyz"])
+@table_test("provider", ["auto", "llm"])
+@table_test("host", ["api.deepseek.com", "api.groq.com", "api.x.ai", "api.together.xyz"])
 def test_without_a_default_embedding_model_the_reason_says_what_to_set(provider: str, host: str) -> None:
     choice = decide(provider=provider, chat=ChatProviderAccess("mine", f"https://{host}/v1", "k"))
 
@@ -289,7 +289,7 @@ def test_the_first_provider_is_not_its_own_fallback_as_chat_provider() -> None:
     assert (choice.provider, choice.reason) == ("none", "none: memory.embedding.fallback is ollama too")
 
 
-@pytest.mark.parametrize("fallback", ["none", "openai"])
+@table_test("fallback", ["none", "openai"])
 def test_a_fallback_is_another_provider(fallback: str) -> None:
     primary = decide(provider="openai")
 

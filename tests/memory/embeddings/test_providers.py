@@ -24,6 +24,7 @@ from memory.embeddings.options import ProviderOptions
 from memory.embeddings.protocol import EmbeddingProvider, Purpose
 from memory.embeddings.provider_table import error_fixes
 from tests.fakes.embedding_server import KEY, EmbeddingServer, fails, says, vector_of
+from tests.fakes.table_test import table_test
 
 Open = Callable[..., EmbeddingProvider]
 EmbeddedOllama = Callable[[], HttpProvider]
@@ -309,7 +310,7 @@ async def test_vectors_that_name_the_same_text_twice_are_unusable(
         await open_at("openai").embed(["a", "b"], purpose="document")
 
 
-@pytest.mark.parametrize(
+@table_test(
     "base_url",
     [
         "http://ollama.example:11434",

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from memory.embeddings.errors import ResponseUnusable
 from memory.embeddings.unit_vectors import to_unit_vector, to_unit_vectors
+from tests.fakes.table_test import table_test
 
 
 def numbers_of(vector: bytes) -> tuple[float, ...]:
@@ -46,7 +47,7 @@ def test_any_numbers_but_zeros_get_length_one(numbers: list[float]) -> None:
         assert math.hypot(*numbers_of(to_unit_vector(numbers))) == pytest.approx(1, abs=1e-4)
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("item", "words"),
     [
         ([math.nan, 1.0], "NaN or infinity"),

@@ -12,6 +12,7 @@ from memory.index.mean_centering import mean_vector
 from memory.index.protocol import VectorQuery
 from memory.index.similarity import TextLocation, compute_similarities, most_similar_spans
 from memory.ranking.candidates import Similarity
+from tests.fakes.table_test import table_test
 
 TODAY = date(2026, 11, 23)
 
@@ -53,7 +54,7 @@ def test_with_fewer_texts_than_wanted_all_similar_ones_are_returned() -> None:
     assert Texts().places(10) == []
 
 
-@pytest.mark.parametrize("most", [0, -1])
+@table_test("most", [0, -1])
 def test_with_a_limit_of_0_nothing_is_searched(most: int) -> None:
     texts = Texts(0.9, 0.9)
     assert texts.places(most) == []

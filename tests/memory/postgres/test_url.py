@@ -1,9 +1,10 @@
 import pytest
 
 from memory.postgres.url import find_passwords, format_url, parse_postgres_url
+from tests.fakes.table_test import table_test
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("address", "shown", "secrets"),
     [
         (
@@ -27,15 +28,13 @@ def test_a_url_is_shown_without_secrets(address: str, shown: str, secrets: tuple
     assert find_passwords(address) == secrets
 
 
-@pytest.mark.parametrize(
-    "wrong", ["http://db/x", "postgresql://", "db/x", "postgresql://a b/x", "host=x dbname=y"]
-)
+@table_test("wrong", ["http://db/x", "postgresql://", "db/x", "postgresql://a b/x", "host=x dbname=y"])
 def test_an_invalid_url_is_refused(wrong: str) -> None:
     with pytest.raises(ValueError, match="postgresql://user@host/database"):
         parse_postgres_url(wrong)
 
 
-@pytest.mark.parametrize(
+@table_test(
     "secret", ["sec%ret", "100%", "p@ssw0rd", "pa/ssw0rd", "12/34", "se?cr3t", "12?cr3t", "a&b?c=d", "%00x"]
 )
 def test_an_ambiguous_password_is_refused_and_not_shown(secret: str) -> None:
@@ -45,7 +44,7 @@ def test_an_ambiguous_password_is_refused_and_not_shown(secret: str) -> None:
         assert secret not in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@table_test(
     "address",
     [
         "postgresql://me:a%25b%40c@one.example:5433,[::1]:2/notes?sslmode=verify-full&sslrootcert=/etc/ca.pem",

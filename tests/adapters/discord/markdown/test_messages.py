@@ -1,13 +1,12 @@
 """What Discord shows of a model's Markdown."""
 
-import pytest
-
 from adapters.discord.markdown.messages import TextMessage, render_messages, render_preview
 from adapters.markdown.layout import FileMessage
 from tests.adapters.discord.markdown.shown import content_of, contents, kinds_of, read, seen_text
+from tests.fakes.table_test import table_test
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("markdown", "content"),
     [
         ("**bold _both_** ~~gone~~ ***all***", "**bold *both*** ~~gone~~ ***all***"),
@@ -34,7 +33,7 @@ def test_markdown_becomes_discords_own(markdown: str, content: str) -> None:
     assert content_of(markdown) == content
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text",
     [
         "vector<int> and <your name>",
@@ -64,7 +63,7 @@ def test_text_that_only_looks_like_markup_is_shown_as_it_is(text: str) -> None:
     assert kinds_of(content) == []
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "shown"),
     [
         (
@@ -81,7 +80,7 @@ def test_what_is_an_address_in_markdown_leads_nowhere_in_discord(text: str, show
     assert "reference" not in {kind for _, kinds in read(content) for kind in kinds}
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text",
     ["\\# no heading", "\\- no point", "1986\\. A year", "\\> no quote", "0. zero", "a\n\\# b", "+1 \\- 2"],
 )
@@ -91,7 +90,7 @@ def test_the_beginning_of_a_line_is_no_markup_where_none_was_meant(text: str) ->
     assert kinds_of(content) == []
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text",
     [
         "@everyone",
@@ -111,7 +110,7 @@ def test_a_mention_in_a_text_is_shown_and_reaches_nobody(text: str) -> None:
     assert not any(each in content for each in ("@everyone", "@here", "<@1", "<@&1", "<@!1"))
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("markdown", "content"),
     [
         ("[Anna](tg://user?id=1) [s](javascript:x) [n](a/b.md)", "Anna s n (a/b.md)"),
@@ -160,14 +159,14 @@ def test_code_in_a_list_stands_below_its_point_and_numbers_go_on() -> None:
     )
 
 
-@pytest.mark.parametrize("inner", ["```js\nlet x\n```", "a ``` b", "````", "`", "x`"])
+@table_test("inner", ["```js\nlet x\n```", "a ``` b", "````", "`", "x`"])
 def test_code_may_hold_backticks(inner: str) -> None:
     fence = "`" * 9
     content = content_of(f"{fence}md\n{inner}\n{fence}")
     assert kinds_of(content) == [("code md", inner)]
 
 
-@pytest.mark.parametrize("inner", ["a ` b", "`", "a `` b", "a ``` b ` c", "`a`", "x\\"])
+@table_test("inner", ["a ` b", "`", "a `` b", "a ``` b ` c", "`a`", "x\\"])
 def test_code_in_a_line_may_hold_backticks(inner: str) -> None:
     fence = "`" * 9
     assert kinds_of(content_of(f"x {fence} {inner} {fence} y")) == [("code", inner)]
@@ -209,7 +208,7 @@ def test_very_long_code_is_a_file_in_its_place() -> None:
     assert contents([before, head, after]) == ["First **this**.", "## Then", "After."]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("begun", "content"),
     [
         ("Hello **bold so", "Hello **bold so**"),

@@ -9,6 +9,7 @@ from wcwidth import iter_graphemes
 from adapters.discord.markdown.messages import render_messages, render_preview
 from adapters.markdown.blocks import BlockCache
 from tests.adapters.discord.markdown.shown import assert_sendable, contents, kinds_of, seen_text, seen_texts
+from tests.fakes.table_test import table_test
 
 HARD = (Path(__file__).parents[2] / "markdown/hard.md").read_text(encoding="utf-8")
 
@@ -41,7 +42,7 @@ def test_the_limit_counts_code_points() -> None:
     assert cut("😀" * 1990, 2000) == ["😀" * 1990]
 
 
-@pytest.mark.parametrize("grapheme", ["👨‍👩‍👧‍👦", "🇩🇪", "👍🏽", "é", "Z̸̧", "각", "🏴󠁧󠁢󠁥󠁮󠁧󠁿"])
+@table_test("grapheme", ["👨‍👩‍👧‍👦", "🇩🇪", "👍🏽", "é", "Z̸̧", "각", "🏴󠁧󠁢󠁥󠁮󠁧󠁿"])
 def test_no_character_that_people_see_is_cut_in_two(grapheme: str) -> None:
     for limit in (16, 17, 18, 19, 33):
         whole = list(iter_graphemes(grapheme * 40))
@@ -65,7 +66,7 @@ def test_markup_over_a_cut_is_closed_and_opened_again() -> None:
         assert " ".join(map(seen_text, parts)) == words
 
 
-@pytest.mark.parametrize("fence", ["```", "~~~", "````````", "> ```", "- ```"])
+@table_test("fence", ["```", "~~~", "````````", "> ```", "- ```"])
 def test_code_over_a_cut_is_opened_again_with_its_language(fence: str) -> None:
     lead = "> " if fence[0] == ">" else "  " if fence[0] == "-" else ""
     lines = [f"    line {number}" for number in range(12)]

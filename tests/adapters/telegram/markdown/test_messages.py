@@ -7,9 +7,10 @@ import pytest
 from adapters.markdown.layout import FileMessage
 from adapters.telegram.markdown.messages import Entity, TextMessage, render_messages, render_preview
 from tests.adapters.telegram.markdown.shown import covered, entities_of, text_of, texts, the_message
+from tests.fakes.table_test import table_test
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text",
     [
         "vector<int> and <your name>",
@@ -46,7 +47,7 @@ def test_offsets_are_in_units_of_utf_16() -> None:
     assert the_message("😀 **b**").entities == (Entity("bold", 3, 1),)
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("markdown", "bold"),
     [
         ("**「重要」**です", ["「重要」"]),
@@ -116,12 +117,12 @@ def test_pictures_are_links_and_references_are_looked_up() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["README.md", "src/main.rs", "docs/setup.md", "a-b.test.py", "run.sh"])
+@table_test("name", ["README.md", "src/main.rs", "docs/setup.md", "a-b.test.py", "run.sh"])
 def test_names_of_files_become_code_so_that_they_become_no_links(name: str) -> None:
     assert entities_of(f"See {name}, or **{name}**.") == [("code", name), ("code", name)]
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text", ["https://a.org/README.md", "me@place.md", "3.14", "e.g. this", "[README.md](https://a.org)"]
 )
 def test_what_is_no_bare_name_of_a_file_is_no_code(text: str) -> None:
@@ -220,7 +221,7 @@ def test_very_long_code_is_a_file_in_its_place() -> None:
     assert [file.name for file in again if isinstance(file, FileMessage)] == ["code.txt", "code-2.txt"]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("begun", "shown"),
     [
         ("Hello **bold so", [("bold", "bold so")]),
@@ -322,14 +323,14 @@ def test_a_formula_that_is_nested_without_measure_is_shown_as_it_was_written() -
     assert "".join(message.text for message in shown if isinstance(message, TextMessage)) == latex
 
 
-@pytest.mark.parametrize("text", ["<b>one ||two</b> three||", "||one <b>two|| three</b>"])
+@table_test("text", ["<b>one ||two</b> three||", "||one <b>two|| three</b>"])
 def test_marks_that_cross_are_not_both_marks(text: str) -> None:
     (kind, inside), *others = entities_of(text)
     assert (kind in ("bold", "spoiler"), others) == (True, [])
     assert "one" in inside
 
 
-@pytest.mark.parametrize("fence", ["```", "~~~"])
+@table_test("fence", ["```", "~~~"])
 def test_a_first_line_of_code_that_stands_beside_the_fence_is_not_lost(fence: str) -> None:
     assert (
         the_message(f"Look:\n\n{fence}python and more\nx\n{fence}\n\nSo.").text
@@ -339,7 +340,7 @@ def test_a_first_line_of_code_that_stands_beside_the_fence_is_not_lost(fence: st
     assert text_of(f"{fence}select * from x\nwhere y\n{fence}") == "* from x\nwhere y"
 
 
-@pytest.mark.parametrize("info", [" " * 4000 + "x", "a=b" * 1500 + '"', "{}" * 2000 + "x", "a= " * 1500])
+@table_test("info", [" " * 4000 + "x", "a=b" * 1500 + '"', "{}" * 2000 + "x", "a= " * 1500])
 def test_what_stands_beside_a_fence_takes_no_time(info: str) -> None:
     began = thread_time()
     render_messages(f"~~~python {info}\nx\n~~~")

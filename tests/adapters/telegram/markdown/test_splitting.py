@@ -10,6 +10,7 @@ from adapters.markdown.blocks import BlockCache
 from adapters.markdown.layout import FileMessage
 from adapters.telegram.markdown.messages import TextMessage, render_messages, render_preview
 from tests.adapters.telegram.markdown.shown import assert_sendable, covered, texts, units
+from tests.fakes.table_test import table_test
 
 HARD = (Path(__file__).parents[2] / "markdown/hard.md").read_text(encoding="utf-8")
 
@@ -49,7 +50,7 @@ def test_the_limit_counts_units_of_utf_16() -> None:
     assert [units(text) for text in cut_texts("a" + "😀" * 5000, 4096)] == [4095, 4096, 1810]
 
 
-@pytest.mark.parametrize("grapheme", ["👨‍👩‍👧‍👦", "🇩🇪", "👍🏽", "é", "Z̸̧", "ज़ि", "각", "🏴󠁧󠁢󠁥󠁮󠁧󠁿"])
+@table_test("grapheme", ["👨‍👩‍👧‍👦", "🇩🇪", "👍🏽", "é", "Z̸̧", "ज़ि", "각", "🏴󠁧󠁢󠁥󠁮󠁧󠁿"])
 def test_no_character_that_people_see_is_cut_in_two(grapheme: str) -> None:
     for limit in (16, 17, 18, 19, 33):
         whole = list(iter_graphemes(grapheme * 40))
@@ -67,7 +68,7 @@ def test_emphasis_over_a_cut_is_closed_and_opened_again() -> None:
     ]
 
 
-@pytest.mark.parametrize("fence", ["```", "~~~", "````````", "> ```", "- ```"])
+@table_test("fence", ["```", "~~~", "````````", "> ```", "- ```"])
 def test_code_over_a_cut_is_opened_again_with_its_language(fence: str) -> None:
     lead = "> " if fence[0] == ">" else "  " if fence[0] == "-" else ""
     lines = [f"    line {number}" for number in range(8)]

@@ -3,17 +3,16 @@
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from bot.models.notebook.agenda import DayLine, lines_about_day, read_day_question
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.phrases import language_of
+from tests.fakes.table_test import table_test
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=ZoneInfo("Europe/Berlin"))
 """A Monday."""
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "day", "words"),
     [
         ("What is on today?", 23, "today"),
@@ -51,7 +50,7 @@ def test_there_is_one_in_every_language() -> None:
             assert asked.day.day == day
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text",
     [
         "What's on the table?",
@@ -88,7 +87,7 @@ def test_the_lines_of_a_day() -> None:
     assert lines_about_day(lines, asked, today) == [], "what was noted today is not about today for that"
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "told"),
     [
         ("The plumber comes today", 23),
@@ -112,7 +111,7 @@ def test_what_is_about_today(text: str, told: int) -> None:
     assert lines_about_day([line], asked, today) == [line]
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text",
     [
         "We have a cat",

@@ -1,9 +1,8 @@
 """What a correction makes of the statement before it."""
 
-import pytest
-
 from bot.models.notebook.corrections import UNSURE, apply_correction, read_correction
 from bot.models.notebook.languages import LANGUAGES
+from tests.fakes.table_test import table_test
 
 BY_CODE = {language.code: language for language in LANGUAGES}
 BIRTHDAY = "Maya's birthday is May 3rd"
@@ -14,7 +13,7 @@ def told(code: str, old: str, said: str) -> str | None:
     return apply_correction(old, correction, BY_CODE[code]) if correction else None
 
 
-@pytest.mark.parametrize(
+@table_test(
     "said",
     [
         "no, it is May 4th",
@@ -37,7 +36,7 @@ def test_a_correction_takes_the_place_of_what_it_corrects(said: str) -> None:
     assert new.rstrip(".") == "Maya's birthday is May 4th"
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("code", "old", "said", "new"),
     [
         ("de", "Mayas Geburtstag ist am 3. Mai.", "nein, am 4. Mai", "Mayas Geburtstag ist am 4. Mai."),
@@ -67,7 +66,7 @@ def test_in_every_language(code: str, old: str, said: str, new: str) -> None:
     assert told(code, old, said) == new
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("old", "said", "new"),
     [
         ("The dentist is on Friday at 3.", "no, at 4", "The dentist is on Friday at 4."),
@@ -90,7 +89,7 @@ def test_what_stays_true_stays(old: str, said: str, new: str) -> None:
 PEANUTS = "I'm allergic to peanuts."
 
 
-@pytest.mark.parametrize(
+@table_test(
     "said",
     [
         "no, it is walnuts",
@@ -110,7 +109,7 @@ def test_one_noun_takes_the_place_of_another(said: str) -> None:
     assert told("en", PEANUTS, said) == "I'm allergic to walnuts."
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("code", "old", "said", "new"),
     [
         ("de", "Ich bin allergisch gegen Erdnüsse.", "nein, Walnüsse", "Ich bin allergisch gegen Walnüsse."),
@@ -135,7 +134,7 @@ def test_this_and_not_that_in_every_language(code: str, old: str, said: str, new
     assert told(code, old, said) == new
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("old", "said"),
     [
         ("Anna lives in London.", "no, she moved to Paris"),
@@ -148,12 +147,12 @@ def test_where_it_is_not_plain_what_gives_way_nothing_is_guessed(old: str, said:
     assert told("en", old, said) == UNSURE
 
 
-@pytest.mark.parametrize("said", ["I am not allergic to peanuts", "It's not far, take the bus"])
+@table_test("said", ["I am not allergic to peanuts", "It's not far, take the bus"])
 def test_what_denies_something_without_naming_another_is_no_correction(said: str) -> None:
     assert told("en", PEANUTS, said) is None
 
 
-@pytest.mark.parametrize(
+@table_test(
     "said",
     [
         "no",

@@ -4,8 +4,6 @@ import json
 import re
 from datetime import date
 
-import pytest
-
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
@@ -13,6 +11,7 @@ from bot.models.notebook.line_changes import is_long_ago, last_change
 from bot.models.notebook.recent_lines import last_lines
 from bot.models.protocol import AssistantMessage, Message, ToolSpec
 from tests.bot.models.notebook.test_model import ALL, TOLD, Talk, step, wishes, written
+from tests.fakes.table_test import table_test
 
 EDIT = ToolSpec("memory_edit", "", {"type": "object", "properties": {}})
 TOOLS = (*ALL, EDIT)
@@ -33,7 +32,7 @@ def noted(message: Message) -> str:
     return str(json.loads(message.calls[0].arguments)["content"])
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+@table_test("language", LANGUAGES)
 async def test_what_was_noted_is_removed_and_comes_back(language: Language) -> None:
     (example, *_) = re.findall("[“„«「]\\s?([^”“»」]+?)\\s?[”“»」]", language.say.hello)
     talk = Talk([TOLD], tools=TOOLS)
@@ -53,13 +52,13 @@ async def test_what_was_noted_is_removed_and_comes_back(language: Language) -> N
     assert text.rstrip(".。।") in back
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+@table_test("language", LANGUAGES)
 async def test_with_nothing_to_undo_it_says_so(language: Language) -> None:
     for phrase in language.undo:
         assert (await step(TOLD, phrase, tools=TOOLS)).text == language.say.nothing_to_undo
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+@table_test("language", LANGUAGES)
 async def test_what_was_noted_longer_ago_is_named_and_stays(language: Language) -> None:
     (example, *_) = re.findall("[“„«「]\\s?([^”“»」]+?)\\s?[”“»」]", language.say.hello)
     talk = Talk([TOLD], tools=TOOLS)
@@ -93,7 +92,7 @@ async def test_a_line_that_was_changed_by_hand_since_is_left_alone() -> None:
     assert answer == ENGLISH.say.correct.format(command=f"/correct {PATH}:3 TEXT")
 
 
-@pytest.mark.parametrize("answer", ["I like black coffee", "no idea", "The meeting is on Friday."])
+@table_test("answer", ["I like black coffee", "no idea", "The meeting is on Friday."])
 async def test_the_answer_to_which_words_changes_that_line_or_nothing(answer: str) -> None:
     talk = Talk([TOLD], tools=TOOLS)
     await talk.say("I like green tea.", memory_write=written(PATH, 3))
@@ -109,9 +108,7 @@ async def test_a_phrase_of_another_language_is_answered_in_it() -> None:
     assert (await step(*talk.messages, "rückgängig", tools=TOOLS)).text.startswith("Es gibt nichts")
 
 
-@pytest.mark.parametrize(
-    "said", ["No, that's not what I meant", "das meinte ich nicht", "no quise decir eso"]
-)
+@table_test("said", ["No, that's not what I meant", "das meinte ich nicht", "no quise decir eso"])
 async def test_that_it_is_not_what_was_meant_is_no_note(said: str) -> None:
     talk = Talk([TOLD], tools=TOOLS)
     await talk.say("We have a cat.", memory_write=written(PATH, 3))

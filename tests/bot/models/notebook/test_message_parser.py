@@ -60,7 +60,7 @@ def test_there_are_cases_for_every_language() -> None:
     assert sum(1 for _ in cases()) > 300
 
 
-@pytest.mark.parametrize(
+@table_test(
     "message",
     [
         "",
@@ -142,7 +142,7 @@ def test_an_order_in_a_note_of_several_lines_is_noted() -> None:
     assert parse_message("write a letter", expecting_note=True).facts == (Fact("Write a letter."),)
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text",
     [
         *("Hej, hur mår du?", "Jeg bor i Oslo og har to katter", "Hvor er passet til Anna?", "Det er fint"),
@@ -364,7 +364,7 @@ def test_nothing_of_a_very_long_text_is_left_out() -> None:
 # -- the table -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: str(language.code))
+@table_test("language", LANGUAGES)
 def test_an_entry_of_the_table_is_whole(language: object) -> None:
     entry = next(each for each in LANGUAGES if each is language)
     say = entry.say
@@ -391,7 +391,7 @@ def test_an_entry_of_the_table_is_whole(language: object) -> None:
     assert set(entry.conjunctions) <= set(entry.ask_first)
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: str(language.code))
+@table_test("language", LANGUAGES)
 def test_every_command_of_the_table_is_understood(language: object) -> None:
     entry = next(each for each in LANGUAGES if each is language)
     fact = {
@@ -408,7 +408,7 @@ def test_every_command_of_the_table_is_understood(language: object) -> None:
         assert [each.text[1:].rstrip(".。।") for each in facts] == [text[1:]], command
 
 
-@pytest.mark.parametrize(("text", "code"), [("deshacer", "es"), ("annule", "fr"), ("annulla", "it")])
+@table_test(("text", "code"), [("deshacer", "es"), ("annule", "fr"), ("annulla", "it")])
 def test_undo_alone_is_read_in_its_own_language(text: str, code: str) -> None:
     reading = parse_message(text)
     assert reading.unsupported == ("undo",)

@@ -9,8 +9,6 @@ from datetime import datetime
 from typing import Any, get_args
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from bot.attachments.markup import format_content, format_heard, heading
 from bot.models.notebook.language import NOTICE_MARK, Language
 from bot.models.notebook.languages import LANGUAGES
@@ -38,6 +36,7 @@ from bot.timeparse import TimeParseError, TimeParseReason
 from memory.forgetting import WordsToForget
 from memory.formatting import format_entry
 from memory.tokenizer import parse_query
+from tests.fakes.table_test import table_test
 
 WRITE = ToolSpec("memory_write", "", {"type": "object", "properties": {}})
 SEARCH = ToolSpec("memory_search", "", {"type": "object", "properties": {}})
@@ -134,7 +133,7 @@ async def test_a_question_becomes_a_search_and_a_mixed_message_both() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "query"),
     [
         ("Such den Schlüssel", "Schlüssel"),
@@ -178,7 +177,7 @@ async def test_it_says_where_it_noted_something() -> None:
     assert answer == "Notiert in `2026-11-21.md`, Zeile 6."
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: str(language.code))
+@table_test("language", LANGUAGES)
 async def test_it_answers_in_the_language_it_is_spoken_to(language: object) -> None:
     entry = next(each for each in LANGUAGES if each is language)
     greeting = next(phrase for phrase in entry.chat if len(phrase) > 3 or not phrase.isascii())
@@ -270,12 +269,12 @@ async def test_a_failed_tool_is_told_in_one_line() -> None:
     assert answer == "I couldn't search your notes: The index is broken."
 
 
-@pytest.mark.parametrize(
+@table_test(
     "content",
     ["", "no json", "[]", "{}", '{"path": 3}', '{"results": 3}', '{"results": [3, {}]}', "[" * 100_000],
 )
-@pytest.mark.parametrize("tool", ["memory_write", "memory_search", "remind"])
-@pytest.mark.parametrize("failed", [True, False])
+@table_test("tool", ["memory_write", "memory_search", "remind"])
+@table_test("failed", [True, False])
 async def test_a_strange_result_is_no_reason_to_break(content: str, tool: str, failed: bool) -> None:
     call = ToolCall("abc123def", tool, content)
     history = (
@@ -316,7 +315,7 @@ async def test_what_is_to_go_is_shown_with_the_command_that_removes_it() -> None
     assert "`/forget WORDS`" in (await step(TOLD, "Delete that")).text
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("message", "note", "command"),
     [
         ("Vergiss den Schlüssel", "Der Schlüssel liegt bei Tom.", "/forget Schlüssel"),
@@ -338,7 +337,7 @@ async def test_the_command_that_removes_finds_the_note_that_is_shown(
     assert WordsToForget(command.removeprefix("/forget ")).is_in(note)
 
 
-@pytest.mark.parametrize("message", ["Forget everything", "Vergiss den Schlüssel", "忘掉猫的名字"])
+@table_test("message", ["Forget everything", "Vergiss den Schlüssel", "忘掉猫的名字"])
 async def test_what_is_to_go_and_is_not_found_is_no_argument_of_the_command(message: str) -> None:
     answer = await Talk([TOLD]).say(message, memory_search={"results": []})
     assert answer in [each.say.forget_nothing for each in LANGUAGES]
@@ -375,7 +374,7 @@ def test_every_language_says_how_a_model_is_added_and_names_one_on_ones_own_mach
         assert "Ollama" in language.say.notice
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "command"),
     [
         ("show all notes", "`/memory list`"),
@@ -413,7 +412,7 @@ async def test_it_says_the_command_that_does_what_it_is_asked(text: str, command
     assert command in message.text
 
 
-@pytest.mark.parametrize(
+@table_test(
     "text",
     [
         "Don't forget to cancel the reminder service",
@@ -455,7 +454,7 @@ async def test_what_happened_today_comes_from_todays_log() -> None:
 # -- reminders -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("message", "when", "text"),
     [
         ("remind me to call Tom tomorrow at 10", "tomorrow at 10", "call Tom"),
@@ -495,7 +494,7 @@ async def test_a_reminder_is_set_with_its_moment_before_or_behind(message: str, 
     assert len(wished) == 1
 
 
-@pytest.mark.parametrize(
+@table_test(
     "message",
     [
         "remind me to buy milk",
@@ -558,7 +557,7 @@ async def test_an_answer_that_cannot_be_a_time_is_told_why_and_asked_for_again()
     assert wishes(completed) == [("remind", {"when": "tomorrow at 15:00", "text": "call Tom"})]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("message", "reason"),
     [
         (
@@ -583,7 +582,7 @@ async def test_a_refused_time_is_told_in_the_persons_language(message: str, reas
     assert "I " not in answer
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+@table_test("language", LANGUAGES)
 def test_each_language_has_a_reason_for_each_refusal(language: Language) -> None:
     for refusal in get_args(TimeParseReason):
         refused = TimeParseError(refusal, **dict.fromkeys(FIELDS, "7"))
@@ -593,7 +592,7 @@ def test_each_language_has_a_reason_for_each_refusal(language: Language) -> None
         assert (answer == language.say.remind_when) == (refusal == "unread")
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("message", "text"),
     [
         ("remind me in 3 to 4 hours to stretch", "stretch"),
@@ -625,7 +624,7 @@ async def test_the_refused_time_is_no_part_of_what_to_be_reminded_of(message: st
     assert wishes(completed) == [("remind", {"when": "in 3 hours", "text": text})]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("answer", "when", "text"),
     [
         ("remind me tomorrow at 10 to call Tom", "tomorrow at 10", "call Tom"),
@@ -669,7 +668,7 @@ async def test_a_moment_that_cannot_be_is_told_why() -> None:
     assert ENGLISH.say.remind_when not in answer
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+@table_test("language", LANGUAGES)
 def test_the_example_of_a_reminder_is_understood(language: Language) -> None:
     for asking in (language.say.remind_when, language.say.remind_what):
         (example,) = re.findall("`/remind ([^`]+)`", asking)
@@ -700,7 +699,7 @@ async def test_remember_alone_is_asked_back_and_the_next_message_is_the_fact() -
     assert wishes(message) == [("memory_write", {"content": "Blue folder.", "target": "daily"})]
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+@table_test("language", LANGUAGES)
 async def test_what_the_welcome_gives_as_examples_is_understood(language: Language) -> None:
     examples = re.findall("[“„«「]\\s?([^”“»」]+?)\\s?[”“»」]", language.say.hello)
     assert len(examples) >= 2
@@ -771,12 +770,12 @@ async def test_results_of_earlier_turns_are_not_told_again() -> None:
     assert await talk.say("thanks") == ENGLISH.say.thanks
 
 
-@pytest.mark.parametrize("messages", [(), (TOLD,), (ToolResult("abc123def", "memory_search", "{}"),)])
+@table_test("messages", [(), (TOLD,), (ToolResult("abc123def", "memory_search", "{}"),)])
 async def test_a_history_without_a_question_is_greeted(messages: tuple[Message, ...]) -> None:
     assert (await step(*messages)).text
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+@table_test("language", LANGUAGES)
 def test_every_language_tells_that_it_looks_into_nothing(language: Language) -> None:
     assert language.say.cannot_read
     assert language.code == "en" or language.say.cannot_read != ENGLISH.say.cannot_read
@@ -799,7 +798,7 @@ async def test_what_is_said_aloud_is_noted_like_what_is_written() -> None:
     assert wishes(message) == [("memory_write", {"content": "The key is at Tom's.", "target": "daily"})]
 
 
-@pytest.mark.parametrize(("length", "waits"), [(900, True), (1_100, False)])
+@table_test(("length", "waits"), [(900, True), (1_100, False)])
 async def test_nobody_waits_while_a_long_message_is_read(length: int, waits: bool) -> None:
     turns = 0
 

@@ -4,11 +4,10 @@ import json
 from datetime import datetime
 from typing import Any
 
-import pytest
-
 from bot.models.notebook.languages.english import ENGLISH
 from bot.models.protocol import Message, ToolSpec
 from tests.bot.models.notebook.test_model import ALL, TOLD, Talk, step, wishes
+from tests.fakes.table_test import table_test
 
 CANCEL = ToolSpec("cancel_reminder", "", {"type": "object", "properties": {}})
 TOOLS = (*ALL, CANCEL)
@@ -25,7 +24,7 @@ async def after(told: str, at: str, **more: Any) -> list[Message]:
     return talk.messages
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("told", "at", "said", "when"),
     [
         ("remind me tomorrow at 6pm to call Tom", "2026-11-24T18:00:00", "no, at 7pm", "2026-11-24T19:00"),
@@ -76,9 +75,7 @@ async def test_the_old_one_is_cancelled_once_the_new_one_is_set_and_stays_where_
     assert refused == ENGLISH.say.not_reminded.format(error="too many")
 
 
-@pytest.mark.parametrize(
-    "said", ["cancel that", "forget that", "undo", "cancel the reminder", "delete it", "cancel"]
-)
+@table_test("said", ["cancel that", "forget that", "undo", "cancel the reminder", "delete it", "cancel"])
 async def test_the_reminder_just_set_is_cancelled(said: str) -> None:
     messages = await after("remind me tomorrow at 6pm to call Tom", "2026-11-24T18:00:00", number=7)
     assert wishes(await step(*messages, said, tools=TOOLS)) == [("cancel_reminder", {"number": 7})]
@@ -92,7 +89,7 @@ async def test_a_reminder_is_cancelled_by_its_number() -> None:
     assert call == {"number": 3}
 
 
-@pytest.mark.parametrize("between", ["We have a cat.", "thanks|hello"])
+@table_test("between", ["We have a cat.", "thanks|hello"])
 async def test_what_was_set_longer_ago_or_before_a_note_is_not_touched(between: str) -> None:
     talk = Talk(await after("remind me tomorrow at 6pm to call Tom", "2026-11-24T18:00:00"), tools=TOOLS)
     for text in between.split("|"):

@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -116,7 +115,7 @@ def test_plain_text_has_no_backslashes() -> None:
         assert escape_line(line) == line
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("line", "seen"),
     [
         ("*a* and _b c_ and **d**", "a and b c and d"),

@@ -3,13 +3,12 @@
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.model import Notebook
 from bot.models.protocol import Answer, ModelRequest, UserMessage
 from tests.bot.models.notebook.test_model import ALL, TOLD, step
+from tests.fakes.table_test import table_test
 
 LATE = datetime(2026, 11, 23, 23, 30, tzinfo=ZoneInfo("UTC")).astimezone(ZoneInfo("Asia/Tokyo"))
 """Tuesday morning in Tokyo."""
@@ -23,7 +22,7 @@ async def at_that_time(text: str) -> str:
     return answer.message.text
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("said", "answer"),
     [
         ("good night", "Good night!"),
@@ -52,8 +51,8 @@ async def test_small_talk_and_the_time(said: str, answer: str) -> None:
     assert await at_that_time(said) == answer
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
-@pytest.mark.parametrize("kind", ["clock", "day", "good_night", "goodbye"])
+@table_test("language", LANGUAGES)
+@table_test("kind", ["clock", "day", "good_night", "goodbye"])
 async def test_each_language_has_it(language: Language, kind: str) -> None:
     beginning = getattr(language.say, kind).partition("{")[0]
     for phrase in getattr(language, kind):
@@ -62,8 +61,6 @@ async def test_each_language_has_it(language: Language, kind: str) -> None:
         assert message.text.startswith(beginning)
 
 
-@pytest.mark.parametrize(
-    "said", ["Good night shift pay is 30 euros.", "The day is Friday.", "What time is the meeting?"]
-)
+@table_test("said", ["Good night shift pay is 30 euros.", "The day is Friday.", "What time is the meeting?"])
 async def test_what_only_begins_like_it_is_noted_or_searched(said: str) -> None:
     assert (await step(TOLD, said)).calls

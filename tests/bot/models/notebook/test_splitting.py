@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from bot.models.notebook.languages.german import GERMAN
 from bot.models.notebook.splitting import MessageLine, split_lines, split_sentences
+from tests.fakes.table_test import table_test
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("text", "wanted"),
     [
         ("one\r\n\n  two  words ", [("one", False), ("two words", False)]),
@@ -43,7 +42,7 @@ def test_lines_lose_their_marks_and_lists_and_code_stay_whole(
     assert split_lines(text) == [MessageLine(*each) for each in wanted]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("line", "wanted"),
     [
         ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),

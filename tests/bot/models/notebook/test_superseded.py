@@ -11,6 +11,7 @@ from bot.models.notebook.languages import LANGUAGES
 from bot.models.notebook.languages.english import ENGLISH
 from bot.models.notebook.superseded import Statement, find_superseded
 from tests.bot.models.notebook.test_model import Talk, hit
+from tests.fakes.table_test import table_test
 
 ROOT = Path(__file__).parents[4]
 CHANGED = {
@@ -30,7 +31,7 @@ CHANGED = {
 }
 
 
-@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language.code)
+@table_test("language", LANGUAGES)
 async def test_the_latest_statement_comes_first_and_says_since_when(language: object) -> None:
     code = getattr(language, "code", "")
     question, before, now = CHANGED[code]
@@ -68,7 +69,7 @@ def test_a_label_tells_how_something_is() -> None:
     assert [line for line, _ in found] == ["Phone of Anna: 777 2", "Phone of Anna: 555 1"]
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("query", "one", "other"),
     [
         ("What did I buy?", "I bought milk", "I bought bread"),  # both happened

@@ -1,11 +1,11 @@
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.web.page.highlight import HighlightPiece, highlight
 from memory.tokenizer import parse_query, tokenize, tokenize_with_offsets
+from tests.fakes.table_test import table_test
 
 TEXTS = st.text(
     alphabet=st.sampled_from(
@@ -21,7 +21,7 @@ def shown(query: str, text: str) -> str:
     return "".join(f"[{piece.text}]" if piece.is_asked_for else piece.text for piece in pieces)
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("query", "text", "marked"),
     [
         ("passport", "Two passports, one Passport.", "Two [passports], one [Passport]."),

@@ -1,10 +1,10 @@
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.web.page.note_markdown import render_lines, render_note
+from tests.fakes.table_test import table_test
 
 NOTE = """---
 tags: [oslo]
@@ -61,7 +61,7 @@ def test_properties_at_the_beginning_are_shown_as_they_are_written() -> None:
     assert "<hr>" in render_note(rule, path="a.md")
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("link", "leads"),
     [
         ("hotel.md", "/notes/trips/hotel.md"),
@@ -76,7 +76,7 @@ def test_links_lead_to_notes_and_pages(link: str, leads: str) -> None:
     assert f'<a href="{leads}"' in render_note(f"[x]({link})", path="trips/oslo.md")
 
 
-@pytest.mark.parametrize(
+@table_test(
     "link",
     [
         "javascript:alert(1)",
@@ -119,11 +119,11 @@ def test_any_text_becomes_a_page_with_an_anchor_for_each_of_its_lines(text: str,
     assert "<script" not in html.lower()
 
 
-@pytest.mark.parametrize(
+@table_test(
     "first",
     ["`code\nover two`", "![a\npicture](b.md)", '[a](b.md "a\ntitle")', "[a](\nb.md)", "*two\nlines*"],
 )
-@pytest.mark.parametrize("end", ["", "  ", "\\"])
+@table_test("end", ["", "  ", "\\"])
 def test_lines_are_counted_right_after_something_that_goes_on_in_the_next(first: str, end: str) -> None:
     html = render_note(f"> - {first} of it{end}\n  third\nfourth\n", path="a.md")
     assert 'id="L3" data-line="3"></span>third' in html

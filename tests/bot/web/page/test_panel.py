@@ -7,6 +7,7 @@ from bot import phrases
 from bot.state.database import StateUnusable
 from bot.web.page.panel import Panel, load_panel
 from memory.errors import IndexUnavailable, MemoryFault
+from tests.fakes.table_test import table_test
 
 
 async def give(value: int) -> int:
@@ -21,7 +22,7 @@ async def test_what_comes_in_time_is_shown() -> None:
     assert await load_panel(give(3)) == Panel(3)
 
 
-@pytest.mark.parametrize("fault", [IndexUnavailable("it is locked"), StateUnusable("the disk is full")])
+@table_test("fault", [IndexUnavailable("it is locked"), StateUnusable("the disk is full")])
 async def test_a_fault_is_told_in_its_own_words(fault: MemoryFault | StateUnusable) -> None:
     assert await load_panel(fail(fault)) == Panel(None, str(fault))
 

@@ -1,14 +1,13 @@
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from bot.web.page.times import PageClock, ShownTime, format_coarse
+from tests.fakes.table_test import table_test
 
 CLOCK = PageClock(datetime(2026, 11, 21, 13, 0, tzinfo=ZoneInfo("Europe/Berlin")))
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("moment", "words"),
     [
         ("2026-11-21T12:00:00+00:00", "13:00, just now"),
@@ -38,7 +37,7 @@ def test_the_zone_is_named() -> None:
     assert CLOCK.time == ShownTime("2026-11-21T13:00:00+01:00", "13:00:00")
 
 
-@pytest.mark.parametrize(
+@table_test(
     ("seconds", "words"),
     [
         (0, "0 s"),
