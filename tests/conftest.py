@@ -31,13 +31,18 @@ LEFT_TO_CHECK = (
     "test_locks.py",
     "test_makefile.py",
     "test_docker.py",
+    "test_recipes.py",
     # What judges the tests' and benchmarks' own parts:
     "adapters/test_fake_*.py",
     "test_fakes_refuse.py",
     "test_benchmarks.py",
     "test_soak.py",
-    # What tries thousands of inputs:
+    "test_table_test.py",
+    "test_same_examples.py",
+    "test_growth_measure.py",
+    # What tries thousands of inputs, or hundreds of long ones:
     "test_fuzz_*.py",
+    "test_growth.py",
 )
 """What `make test` does not even load: nobody's first look needs it. Named by itself, such a file runs."""
 

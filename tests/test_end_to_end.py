@@ -113,6 +113,7 @@ def test_a_conversation_goes_on_after_a_restart_and_ends_with_new(
     assert "builtin/notebook" in here.output_of("chat", "-m", "/status")
 
 
+@pytest.mark.thorough
 def test_a_talk_through_a_pipe(commonplace: Commonplace) -> None:
     lines = ["/remember The boiler was serviced in May", "", "/recall boiler", "/help"]
     printed = commonplace.output_of("chat", stdin="\n".join(lines))
@@ -296,6 +297,7 @@ def test_the_service_answers_and_leaves_when_it_is_told_to(
     assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [A-Z]+ \S+: ", line) for line in log.splitlines())
 
 
+@pytest.mark.thorough
 def test_the_service_takes_lines_from_a_pipe_and_leaves_at_its_end(commonplace: Commonplace) -> None:
     port = free_port()
     with service(commonplace, port, stdin=subprocess.PIPE) as process:
@@ -525,6 +527,7 @@ def test_a_damaged_index_is_mended_without_a_word(here: Commonplace, damage: byt
     assert "serviced in May" in here.output_of("memory", "search", "boiler")
 
 
+@pytest.mark.thorough
 def test_damaged_conversations_are_one_line_and_stay_as_they_are(
     commonplace: Commonplace, here: Commonplace
 ) -> None:

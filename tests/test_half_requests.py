@@ -95,6 +95,7 @@ async def running(folder: Path) -> AsyncIterator[Running]:
             await process.wait()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="it is counted in /proc what is open")
 async def test_notes_and_health_go_on_beside_three_times_as_many_half_requests_as_there_are_descriptors(
     tmp_path: Path,

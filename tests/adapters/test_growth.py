@@ -11,6 +11,7 @@ from adapters.discord.markdown import messages as discord
 from adapters.telegram.markdown import messages as telegram
 from adapters.terminal.rendering import show
 from tests.adapters.markdown.shapes import QUICK, REPEATED, SHAPES
+from tests.fakes.table_test import table_test
 from tests.growth import QUICK_SIZES, Case, assert_grows_linearly, cases, nested, repeated
 
 
@@ -29,6 +30,12 @@ def name_of(case: Case) -> str:
     return case.name
 
 
+@table_test("case", cases((*CHANNELS, *TERMINAL), {"mixed": SHAPES["mixed"]}))
+def test_a_mixed_reply_four_times_as_long_takes_little_more_than_four_times_as_long(case: Case) -> None:
+    assert_grows_linearly(case, QUICK_SIZES)
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", cases((*CHANNELS, *TERMINAL), quick_shapes), ids=name_of)
 def test_a_reply_four_times_as_long_takes_little_more_than_four_times_as_long(case: Case) -> None:
     assert_grows_linearly(case, QUICK_SIZES)

@@ -128,6 +128,7 @@ async def test_a_longer_one_is_its_beginning_a_note_and_a_file(talk: Talk) -> No
     assert await talk.history() == ["Tell me", story]
 
 
+@pytest.mark.thorough
 async def test_what_had_grown_of_it_by_then_stays(talk: Talk) -> None:
     story = told(LONGEST_IN_CHAT * 3)
     await talk.tell(story[:10_000], story[10_000:], delay=1.0)
@@ -157,6 +158,7 @@ async def test_stop_ends_the_sending_of_a_long_reply_and_nothing_of_it_is_lost(s
     assert await slow_talk.history() == ["Tell me", story]
 
 
+@pytest.mark.thorough
 async def test_stop_says_that_nothing_runs_where_no_more_of_a_reply_is_to_be_sent(slow_talk: Talk) -> None:
     story = told(LONGEST_IN_CHAT // 2)
     await slow_talk.tell(story)
@@ -168,6 +170,7 @@ async def test_stop_says_that_nothing_runs_where_no_more_of_a_reply_is_to_be_sen
     assert "".join(shown).replace("\n", "") == story.replace("\n", "")
 
 
+@pytest.mark.thorough
 async def test_a_sending_that_was_stopped_is_not_stopped_again(slow_talk: Talk) -> None:
     await slow_talk.tell(told(LONGEST_IN_CHAT - 500))
     await slow_talk.chat.answer()

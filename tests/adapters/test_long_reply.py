@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from adapters.discord.markdown import messages as discord
 from adapters.long_reply import FILE_BYTES, LONGEST_RENDERED, render_part, render_whole, split_into_files
 from adapters.telegram.markdown import messages as telegram
@@ -10,6 +12,7 @@ from tests.adapters.markdown.story import story
 from tests.fakes.table_test import table_test
 
 
+@pytest.mark.thorough
 async def test_others_go_on_while_a_hard_reply_is_rendered() -> None:
     turns = 0
 

@@ -179,6 +179,7 @@ async def test_the_reply_grows_and_its_last_part_is_the_whole(
     )
 
 
+@pytest.mark.thorough
 async def test_a_long_reply_in_small_pieces_is_put_together_in_a_time_that_grows_with_its_length(
     agent: Agent, model: ScriptedModel, conversation: Conversation
 ) -> None:

@@ -1496,6 +1496,7 @@ async def test_what_is_sent_after_an_album_is_no_part_of_it(house: Harness) -> N
     assert (house.reply(1).count("Filed in"), house.reply(3)) == (2, "A letter")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_soon")
 async def test_what_is_sent_after_an_album_is_no_part_of_it_after_a_crash_either(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as house:

@@ -3,6 +3,7 @@
 import time
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ def test_only_what_would_be_shown_so_is_understood() -> None:
     assert unescape_path("⟨U+0041⟩ ⟨U+FFFFFF⟩ ⟨U+202E⟩") == "⟨U+0041⟩ ⟨U+FFFFFF⟩ \u202e"
 
 
+@pytest.mark.thorough
 @table_test("piece", ["\u202e", "\u200d", "a\u200d", "⟨U+", "⟨U+202E⟩"])
 def test_a_long_name_takes_no_more_than_its_length(piece: str) -> None:
     name = piece * (200_000 // len(piece))

@@ -32,7 +32,7 @@ MODEL = ModelId("fake", "letters", 26)
 OTHER = ModelId("fake", "letters", 13)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
 def open_index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
     """Opens the same index as often as it is called; on a server, each time as another process would."""
     with contextlib.ExitStack() as stack:

@@ -119,7 +119,17 @@ async def over_http(
             await connection.close()
 
 
-@pytest.fixture(params=[scripted, notebook, fallback, openai, anthropic, gemini, llama_cpp])
+@pytest.fixture(
+    params=[
+        scripted,
+        notebook,
+        fallback,
+        openai,
+        anthropic,
+        gemini,
+        pytest.param(llama_cpp, marks=pytest.mark.thorough),
+    ]
+)
 async def model(request: pytest.FixtureRequest) -> AsyncIterator[LanguageModel]:
     async with request.param() as opened:
         yield opened

@@ -46,7 +46,15 @@ class Search:
         return found
 
 
-@pytest.fixture(params=["sqlite", "postgres", "scan", "one search by vectors", "service by vectors"])
+@pytest.fixture(
+    params=[
+        "sqlite",
+        pytest.param("postgres", marks=pytest.mark.thorough),
+        "scan",
+        "one search by vectors",
+        "service by vectors",
+    ]
+)
 async def search(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Search]:
     by_vectors, scans = "vectors" in request.param, request.param == "scan"
     (tmp_path / "memory").mkdir()

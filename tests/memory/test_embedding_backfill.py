@@ -662,6 +662,7 @@ async def test_mixed_vectors_from_before_there_were_versions_are_made_again(
     assert await all_embedded(memory, 40)
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_local_models_with_the_same_file_name_are_distinguished(
     open_memory: Open, tmp_path: Path
@@ -1039,6 +1040,7 @@ async def test_a_provider_that_is_down_at_the_start_is_retried(
             assert (status.embedding_problem, status.embedding_next_try) == ("", "")
 
 
+@pytest.mark.thorough
 async def test_a_retry_delay_is_respected(open_memory: Open, server: EmbeddingServer, tmp_path: Path) -> None:
     put(tmp_path, "a.md", note(1))
     server.enqueue(limited("1"))

@@ -528,6 +528,7 @@ async def test_ranking_many_passages_does_not_block_the_event_loop(tmp_path: Pat
         assert max(busy) < took / 2
 
 
+@pytest.mark.thorough
 async def test_a_query_full_of_months_is_not_parsed_on_the_event_loop(memory: Memory, tmp_path: Path) -> None:
     put(tmp_path, "a.md", "The passport is in the drawer\n")
     await memory.search("passport")
@@ -543,6 +544,7 @@ async def test_a_query_full_of_months_is_not_parsed_on_the_event_loop(memory: Me
     assert max(busy) < took / 2
 
 
+@pytest.mark.thorough
 async def test_only_the_beginning_of_a_huge_query_is_searched(memory: Memory, tmp_path: Path) -> None:
     put(tmp_path, "a.md", "The passport is in the drawer\n")
     for query, found in ((f"{'x ' * 100} passport", 1), (f"{'x ' * LONGEST_QUERY} passport", 0)):

@@ -177,6 +177,7 @@ async def test_a_burst_is_one_change(folder: Path) -> None:
         assert listener.heard[1:] == [FolderChanges(frozenset({"old.md", *(f"{n}.md" for n in range(20))}))]
 
 
+@pytest.mark.thorough
 async def test_a_note_that_is_written_continuously_is_still_reported(folder: Path) -> None:
     async def write_on() -> None:
         while True:
@@ -525,6 +526,7 @@ def test_a_program_that_watches_ends_at_once_when_it_is_interrupted(folder: Path
         assert errors.rstrip().endswith("KeyboardInterrupt")
 
 
+@pytest.mark.thorough
 async def test_watching_costs_hardly_any_cpu(folder: Path) -> None:
     async with listening(folder, pace=WatchTimes()) as listener:
         shares: list[float] = []

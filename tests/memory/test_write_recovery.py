@@ -1,5 +1,6 @@
 """Recovering interrupted writes: same results as trying every position, in linear time."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,6 +43,7 @@ def test_a_partial_block_is_completed_in_a_note_that_has_grown(note: str, block:
     assert rest == (added[max(candidates) :] if is_torn and candidates else b"")
 
 
+@pytest.mark.thorough
 def test_a_note_of_one_repeated_letter_is_searched_quickly() -> None:
     for name, call in {
         "one line": lambda text: find_block(text, text[: len(text) // 2]),

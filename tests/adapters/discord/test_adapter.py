@@ -152,6 +152,7 @@ async def test_what_is_deleted_while_it_waits_is_not_answered(
     assert await here.house.count_undelivered() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("threads", [False, True])
 async def test_what_a_moderator_clears_while_it_waits_is_not_answered(
     threads: bool, api: DiscordApi, tmp_path: Path, anna: Person, general: Channel
@@ -204,6 +205,7 @@ async def test_what_was_deleted_while_we_were_away_is_not_answered(
         assert await here.house.count_undelivered() == 0
 
 
+@pytest.mark.thorough
 async def test_what_was_deleted_while_the_connection_was_lost_is_not_answered(
     here: Life, anna: Person
 ) -> None:
@@ -419,6 +421,7 @@ async def test_what_was_missed_is_answered_in_each_channel(
     assert (anna.dm.texts, general.texts) == (["Hello.", "I am."], ["I am."])
 
 
+@pytest.mark.thorough
 async def test_a_chat_that_is_closed_to_the_bot_is_told_once(
     here: Life, anna: Person, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,6 +90,7 @@ async def test_packed_payloads_are_read_one_by_one_though_they_come_in_parts() -
         assert [(await receive(5.0)).data for _ in range(2)] == ['{"op": 1}', '{"op": "é"}']
 
 
+@pytest.mark.thorough
 async def test_a_payload_packed_like_a_bomb_ends_the_connection() -> None:
     async with received(*packed(bytes(16 * MOST_BYTES))) as receive:
         tracemalloc.start()

@@ -265,6 +265,7 @@ async def test_what_takes_nearly_as_long_as_discord_waits_is_acknowledged_and_an
     assert 0.1 <= asked.seconds < 0.9
 
 
+@pytest.mark.thorough
 async def test_what_takes_far_longer_than_discord_waits_is_acknowledged_and_answered(
     bot: Commanding, olga: Person
 ) -> None:

@@ -441,6 +441,7 @@ async def test_a_ban_is_waited_for(stage: Stage, anna: Person) -> None:
     assert raised.value.retry_after == 600
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "fault", [Fault.status(503), Fault.reset_before(), Fault.reset_after(), Fault.hang(done=True)]
 )

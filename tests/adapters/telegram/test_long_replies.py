@@ -34,6 +34,7 @@ async def quiet(here: Life) -> None:
     await here.house.wait_until_idle()
 
 
+@pytest.mark.thorough
 async def test_a_file_that_could_not_be_sent_at_first_adds_nothing_to_its_beginning(
     api: BotApi, here: Life, anna: Person
 ) -> None:

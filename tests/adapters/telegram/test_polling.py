@@ -558,6 +558,7 @@ async def test_a_connection_that_was_given_up_is_not_used_again() -> None:
     assert connections == 3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wait", ["-1", "0", "1e300", "NaN", "-Infinity", '"soon"', "[]", "{}", "true"])
 async def test_whatever_telegram_names_as_a_wait_it_is_asked_again(
     wait: str, api: BotApi, anna: Person, poller: Poller

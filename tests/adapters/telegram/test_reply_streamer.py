@@ -276,6 +276,7 @@ async def test_an_answer_that_is_lost_on_its_way_costs_a_second_message_and_neve
     assert anna.chat.texts == ["It is blue.", "It is blue."]
 
 
+@pytest.mark.thorough
 async def test_telegrams_wish_to_be_left_alone_is_heeded(stage: Stage, anna: Person) -> None:
     stage.api.fail("sendMessage", Fault.retry_after(1))
     await stage.show(anna.chat, at_once("It is blue."))

@@ -186,6 +186,7 @@ def test_a_long_line_is_filed_at_once(line: str) -> None:
 HEADINGS = ["a\n=\n\n", "# a\n"]
 
 
+@pytest.mark.thorough
 @table_test("heading", HEADINGS)
 def test_the_time_for_a_document_of_nothing_but_headings_grows_with_its_length(heading: str) -> None:
     def file(text: str) -> None:

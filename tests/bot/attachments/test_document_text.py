@@ -87,6 +87,7 @@ async def test_long_text_is_cut_and_its_length_told() -> None:
     assert (document.text, document.characters, document.is_whole) == ("x" * 10, 1000, False)
 
 
+@pytest.mark.thorough
 @table_test(
     "unit",
     [b"plain words\n", "Größe 明日\r\n".encode(), b"caf\xe9\r\n", b"\xe9", b"\r", b"\xf0\x9f", b" "],

@@ -108,6 +108,7 @@ def test_what_a_png_says_beside_its_pixels_is_dropped_too() -> None:
     assert b"secret place" not in image.data
 
 
+@pytest.mark.thorough
 def test_a_drawing_stays_exact_and_a_photo_does_not() -> None:
     drawing = Pillow.new("RGB", (2000, 1000), "white")
     ImageDraw.Draw(drawing).line((0, 0, 2000, 1000), "black", 3)
@@ -116,6 +117,7 @@ def test_a_drawing_stays_exact_and_a_photo_does_not() -> None:
     assert photo.media_type == "image/jpeg"
 
 
+@pytest.mark.thorough
 def test_what_is_seen_through_stays_so_or_stands_on_white() -> None:
     clear = Pillow.new("RGBA", (50, 50), (0, 0, 0, 0))
     assert seen(ready(written(clear, "PNG"))).mode == "RGBA"
@@ -199,6 +201,7 @@ def test_broken_words_beside_the_pixels_spoil_no_picture() -> None:
     assert seen(ready(photo[:2] + broken + photo[2:])).size == (20, 20)
 
 
+@pytest.mark.thorough
 def test_a_photo_of_a_phone_costs_little_cpu() -> None:
     photo = written(noise(400, 300).resize((4000, 3000), Pillow.Resampling.BICUBIC), "JPEG", quality=85)
     start = time.thread_time()
@@ -231,6 +234,7 @@ async def test_a_process_that_takes_too_long_is_ended() -> None:
         await in_child(written(noise(400, 300), "JPEG"), seconds=0.001)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")
 async def test_it_is_unpacked_in_a_process_with_limits() -> None:
     """A few kB that claim 100 MB, or 200 as WebP, take none of ours."""

@@ -132,6 +132,7 @@ async def test_a_photo_sent_as_a_file_is_a_photo() -> None:
     assert len(shelf.open_attachment) == 1
 
 
+@pytest.mark.thorough
 async def test_there_is_an_end_to_pictures_and_to_all_else() -> None:
     many = [Attachment("picture", "a")] * (MAX_ATTACHMENTS + 3)
     shelf = Shelf({"a": picture()})
@@ -412,6 +413,7 @@ async def test_a_slow_file_holds_up_nobody_else() -> None:
         await asyncio.gather(*slow, return_exceptions=True)
 
 
+@pytest.mark.thorough
 async def test_all_files_of_a_message_have_one_allowance_and_text_is_read_all_the_same() -> None:
     shelf = Shelf({"slow.pdf": slow_pdf(), "b.pdf": text_pdf("late"), "c.png": picture(), "d.txt": b"plain"})
     allowance = TimeBudget(1.0)

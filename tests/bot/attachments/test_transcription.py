@@ -294,6 +294,7 @@ def test_a_provider_without_its_key_is_told_with_the_mend() -> None:
     assert missing_key(settings_of(""), {}) == ""
 
 
+@pytest.mark.thorough
 async def test_it_is_opened_from_the_settings_and_closed(heard: Heard) -> None:
     settings = settings_of(f'[providers.openai]\nbase_url = "{heard.server.base_url}"\napi_key = "{KEY}"')
     speech, close = open_transcriber(settings, {})

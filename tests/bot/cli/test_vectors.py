@@ -161,6 +161,7 @@ def test_nobody_is_to_wait_longer_than_eight_seconds_for_vectors() -> None:
     assert cli_memory.MAX_FILL_SECONDS + PROVIDERS["openai"].limits.query_seconds <= 8
 
 
+@pytest.mark.thorough
 def test_a_search_does_not_wait_long_for_vectors(
     run: Run, server: EmbeddingServer, short_waits: float
 ) -> None:

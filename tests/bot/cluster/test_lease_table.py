@@ -60,6 +60,7 @@ def test_only_what_is_as_it_was_seen_is_taken(session: "Session") -> None:
     assert take(session, B, [held], beat=3, seconds=15) == {"x": 2}, "it was given up since"
 
 
+@pytest.mark.thorough
 def test_a_renewal_that_comes_late_does_nothing(session: "Session") -> None:
     taken(session, A, beat=1)
     (row,) = renew(session, A, ["x"], beat=5, alone=["x"], seconds=15)
@@ -73,6 +74,7 @@ def test_a_renewal_that_comes_late_does_nothing(session: "Session") -> None:
     assert not renew(session, SAME_WORKSPACE, ["x"], beat=9, alone=(), seconds=60)[0].renewed
 
 
+@pytest.mark.thorough
 def test_a_release_that_comes_late_does_nothing(session: "Session") -> None:
     taken(session, A, beat=1)
     release(session, A, ["x"], beat=2)
@@ -84,6 +86,7 @@ def test_a_release_that_comes_late_does_nothing(session: "Session") -> None:
     assert seen(session).holder == A.id
 
 
+@pytest.mark.thorough
 def test_a_renewal_after_the_release_does_nothing(session: "Session") -> None:
     taken(session, A, beat=1)
     release(session, A, ["x"], beat=3)
@@ -108,6 +111,7 @@ def test_it_is_told_who_else_waits(session: "Session") -> None:
     assert not seen(session, A).wanted, "that is over"
 
 
+@pytest.mark.thorough
 def test_it_ends_by_the_clock_of_the_server(session: "Session") -> None:
     taken(session, A, beat=1, seconds=-0.001)
     assert seen(session).expired
@@ -115,6 +119,7 @@ def test_it_ends_by_the_clock_of_the_server(session: "Session") -> None:
     assert not seen(session).expired
 
 
+@pytest.mark.thorough
 def test_what_the_server_confirms_is_on_its_disk(session: "Session") -> None:
     session.execute("SET synchronous_commit = off")
     prepare(session)

@@ -199,6 +199,7 @@ async def test_one_has_the_channel_and_the_other_has_it_as_soon_as_that_one_clos
     assert [part.text for _, parts in first.adapter.shown for part in parts] == ["done"]
 
 
+@pytest.mark.thorough
 async def test_a_channel_that_fails_is_opened_again_while_its_lease_is_ours(
     stack: AsyncExitStack, tmp_path: Path, database: str
 ) -> None:
@@ -246,6 +247,7 @@ async def test_who_is_taken_over_from_stops_in_the_middle_of_a_reply_and_takes_n
     assert first.heard == ["again"]
 
 
+@pytest.mark.thorough
 async def test_who_gains_the_channel_hears_since_when_nobody_may_have_answered(
     stack: AsyncExitStack, tmp_path: Path, database: str
 ) -> None:

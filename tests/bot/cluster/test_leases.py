@@ -142,6 +142,7 @@ async def test_what_is_given_up_is_the_others_at_once(instances: Instances) -> N
     assert not mine.is_held
 
 
+@pytest.mark.thorough
 async def test_leaving_gives_up_all(instances: Instances) -> None:
     second = await instances.open("second")
     async with instances.within("first") as first:
@@ -156,6 +157,7 @@ async def test_leaving_gives_up_all(instances: Instances) -> None:
     assert second.snapshot()[0].ours
 
 
+@pytest.mark.thorough
 async def test_what_is_given_up_and_wanted_again_is_held_again(instances: Instances) -> None:
     first = await instances.open("first")
     mine = first.want("x")
@@ -188,6 +190,7 @@ async def test_it_is_lost_where_somebody_else_took_it(instances: Instances, data
     await until(lambda: known_peers(instances.folder / "first"))
 
 
+@pytest.mark.thorough
 async def test_a_heartbeat_that_fails_is_reported_and_goes_on_renewing(
     instances: Instances, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -215,6 +218,7 @@ async def test_a_heartbeat_that_fails_is_reported_and_goes_on_renewing(
     assert any("the background task leases failed" in record.getMessage() for record in caplog.records)
 
 
+@pytest.mark.thorough
 async def test_it_can_be_left_to_somebody_else(instances: Instances) -> None:
     first, second = await instances.open("first", times=QUICK), await instances.open("second", times=QUICK)
     workspace = first.instance.workspace

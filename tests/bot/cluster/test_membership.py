@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 
+import pytest
+
 from bot.cluster.instance import load_instance
 from bot.cluster.leases import Leases
 from bot.cluster.membership import Membership
@@ -57,6 +59,7 @@ async def test_what_another_does_is_done_here_too_while_the_server_is_away(
         await relay.close()
 
 
+@pytest.mark.thorough
 async def test_who_makes_no_backups_keeps_nobody_from_it(tmp_path: Path, database: str) -> None:
     async with AsyncExitStack() as stack:
         first, none = await opened(stack, tmp_path, database, "first")
@@ -69,6 +72,7 @@ async def test_who_makes_no_backups_keeps_nobody_from_it(tmp_path: Path, databas
         assert post.other_holder(REINDEX) == "first"
 
 
+@pytest.mark.thorough
 async def test_a_house_is_over_once_its_workspace_was_lost_even_if_it_is_ours_again(
     tmp_path: Path, database: str
 ) -> None:
@@ -85,6 +89,7 @@ async def test_a_house_is_over_once_its_workspace_was_lost_even_if_it_is_ours_ag
         assert Membership(leases, none, workspace).is_uninterrupted
 
 
+@pytest.mark.thorough
 async def test_it_tells_for_whom_a_second_process_of_ours_serves_a_channel(
     tmp_path: Path, database: str
 ) -> None:

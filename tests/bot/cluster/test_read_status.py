@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from bot.access import Standing
 from bot.cluster.instance import load_instance
 from bot.cluster.leases import Leases
@@ -45,6 +47,7 @@ async def status(house: Harness, settings: Settings) -> list[str]:
     return [line for line in told if line not in usual]
 
 
+@pytest.mark.thorough
 async def test_a_chat_beside_the_service_tells_who_does_what(tmp_path: Path, database: str) -> None:
     settings = shared(tmp_path, database)
     async with open_harness(tmp_path) as house:

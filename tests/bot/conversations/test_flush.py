@@ -189,6 +189,7 @@ async def test_two_chats_flush_at_once_into_the_same_log(tmp_path: Path) -> None
             assert lines[at : at + 3][2] == fact
 
 
+@pytest.mark.thorough
 async def test_an_editor_that_saves_the_log_meanwhile_loses_nothing(
     talk: ConversationHarness, model: ScriptedModel
 ) -> None:

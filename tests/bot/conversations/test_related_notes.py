@@ -141,6 +141,7 @@ async def test_searches_that_take_long_are_cut_off_once_for_all_pieces_of_a_flus
     assert "- Person39 lives in city39." in talk.note()
 
 
+@pytest.mark.thorough
 async def test_the_pieces_of_a_flush_share_the_time_for_searches(talk: ConversationHarness) -> None:
     within = SearchBudget(60)
     said = [UserMessage(f"Person{number} has called.") for number in range(300)]

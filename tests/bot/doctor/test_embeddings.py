@@ -74,6 +74,7 @@ async def test_a_fallback_is_asked_as_well() -> None:
     assert [check.status for check in checks if check.name == "fallback"] == ["ok", "warn"]
 
 
+@pytest.mark.thorough
 async def test_a_provider_that_hangs_leaves_its_fallback_to_be_checked() -> None:
     async with EmbeddingServer() as server:
         with socket.create_server(("127.0.0.1", 0)) as silent:

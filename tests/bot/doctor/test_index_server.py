@@ -3,6 +3,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from bot.config.settings import Settings
 from bot.doctor.check import Check
 from bot.doctor.index_server import check_index_server, inspect_server
@@ -52,6 +54,7 @@ def test_a_server_that_is_well_is_told_before_and_after_it_is_filled(tmp_path: P
     assert find_check(found, "encrypted").detail == "no, but the server is on this machine"
 
 
+@pytest.mark.thorough
 def test_looking_changes_nothing(tmp_path: Path, database: str, postgres: PostgresServer) -> None:
     checks(on_server(tmp_path, database))
     there = "SELECT count(*) FROM pg_namespace WHERE nspname = 'commonplace'"
@@ -66,6 +69,7 @@ def test_a_server_that_is_not_there_is_a_failure_with_a_mend_and_no_secret(tmp_p
     assert "s3cret" not in everything([check])
 
 
+@pytest.mark.thorough
 def test_a_server_that_is_too_old_is_asked_nothing_that_it_does_not_know(
     tmp_path: Path, database: str
 ) -> None:
@@ -77,6 +81,7 @@ def test_a_server_that_is_too_old_is_asked_nothing_that_it_does_not_know(
     assert (check.status, "PostgreSQL 12.22, which is too old" in check.detail) == ("fail", True)
 
 
+@pytest.mark.thorough
 def test_a_user_without_rights_is_told(tmp_path: Path, database: str, postgres: PostgresServer) -> None:
     postgres.execute("DROP ROLE IF EXISTS visitor")
     postgres.execute("CREATE ROLE visitor LOGIN")
@@ -86,6 +91,7 @@ def test_a_user_without_rights_is_told(tmp_path: Path, database: str, postgres: 
     postgres.execute("DROP ROLE visitor")
 
 
+@pytest.mark.thorough
 def test_who_may_not_switch_pgvector_on_is_told_who_may(
     tmp_path: Path, database: str, postgres: PostgresServer
 ) -> None:
@@ -111,6 +117,7 @@ def test_who_may_not_switch_pgvector_on_is_told_who_may(
     postgres.execute("DROP ROLE tenant")
 
 
+@pytest.mark.thorough
 def test_other_settings_and_newer_tables_are_told(
     tmp_path: Path, database: str, postgres: PostgresServer
 ) -> None:

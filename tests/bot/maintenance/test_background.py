@@ -116,6 +116,7 @@ async def test_vectors_that_fail_are_reported_and_made_once_that_is_mended(
     assert first.exc_info
 
 
+@pytest.mark.thorough
 async def test_news_of_the_index_that_fail_are_reported_and_heard_again(
     tmp_path: Path, postgres: PostgresServer, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -182,6 +182,7 @@ async def test_thoughts_are_kept_with_their_signatures_and_not_shown(
     assert text == {"type": "text", "text": "Blue."}
 
 
+@pytest.mark.thorough
 async def test_a_thought_that_goes_on_for_long_is_not_taken_for_silence(
     server: AnthropicServer, opened: Open
 ) -> None:

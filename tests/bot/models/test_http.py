@@ -345,6 +345,7 @@ async def test_an_error_whose_body_hangs_is_told_by_its_status(
     assert (type(error), error.retry_after) == (RateLimited, 7)
 
 
+@pytest.mark.thorough
 async def test_a_reader_who_takes_their_time_is_not_the_models_silence(
     server: PlainServer, open_model: Open
 ) -> None:

@@ -82,6 +82,7 @@ async def test_a_call_that_is_left_does_not_end_another(server: Http2Server, mod
     await server.wait_closed(0)
 
 
+@pytest.mark.thorough
 async def test_a_dead_connection_is_waited_for_once(server: Http2Server, model: LanguageModel) -> None:
     await ask(model)
     server.behaves = lambda connection: "is dead" if connection == 0 else "answers"

@@ -345,6 +345,7 @@ DEAF = QWEN.replace(
 REASONING = QWEN.replace("<|reply|>", "<think>\n")
 
 
+@pytest.mark.thorough
 @needs_llama
 @pytest.mark.parametrize(
     ("template", "knows_tools", "begins_thought"),
@@ -566,6 +567,7 @@ async def test_a_picture_to_be_looked_at_is_refused_and_an_earlier_one_told(warm
     assert await text_of(warm, ModelRequest("", history)) == SAID
 
 
+@pytest.mark.thorough
 @needs_llama
 @module_loop
 async def test_a_limit_cuts_short_what_is_the_same_at_any_temperature(
@@ -599,6 +601,7 @@ async def test_a_stream_that_nobody_reads_starts_nothing(tmp_path: Path) -> None
     await model.close()
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_a_full_window_ends_an_answer_and_what_does_not_fit_is_refused_unread(endless: Path) -> None:
     async with opened(endless, context_window=300) as model:
@@ -612,6 +615,7 @@ async def test_a_full_window_ends_an_answer_and_what_does_not_fit_is_refused_unr
         assert again.usage.cached_tokens == again.usage.input_tokens - 1
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_thoughts_alone_are_no_answer(folder: Path) -> None:
     path = folder / "thinking.gguf"
@@ -631,6 +635,7 @@ async def test_thoughts_alone_are_no_answer(folder: Path) -> None:
 # Stopping, limits, death
 
 
+@pytest.mark.thorough
 @needs_llama
 @module_loop
 async def test_a_stream_closed_while_it_writes_costs_no_process(impatient: LlamaCppModel) -> None:
@@ -643,6 +648,7 @@ async def test_a_stream_closed_while_it_writes_costs_no_process(impatient: Llama
     assert impatient.pid == pid
 
 
+@pytest.mark.thorough
 @needs_llama
 @module_loop
 async def test_a_long_answer_is_stopped_and_the_process_kept(impatient: LlamaCppModel) -> None:
@@ -653,6 +659,7 @@ async def test_a_long_answer_is_stopped_and_the_process_kept(impatient: LlamaCpp
     assert impatient.pid == pid
 
 
+@pytest.mark.thorough
 @needs_llama
 @module_loop
 async def test_silence_ends_the_call_and_the_process(impatient: LlamaCppModel) -> None:
@@ -661,6 +668,7 @@ async def test_silence_ends_the_call_and_the_process(impatient: LlamaCppModel) -
     assert impatient.pid is None
 
 
+@pytest.mark.thorough
 @needs_llama
 @module_loop
 async def test_no_sign_of_an_answer_ends_the_call_however_long_it_took_to_load(
@@ -672,6 +680,7 @@ async def test_no_sign_of_an_answer_ends_the_call_however_long_it_took_to_load(
         await ask(impatient, asked())
 
 
+@pytest.mark.thorough
 @needs_llama
 @module_loop
 async def test_a_loop_that_is_busy_is_not_taken_for_a_silent_model(impatient: LlamaCppModel) -> None:
@@ -680,6 +689,7 @@ async def test_a_loop_that_is_busy_is_not_taken_for_a_silent_model(impatient: Ll
     assert answer.message.text == SAID
 
 
+@pytest.mark.thorough
 @needs_llama
 @module_loop
 async def test_who_waits_too_long_for_a_turn_is_told_that_the_model_is_busy(impatient: LlamaCppModel) -> None:
@@ -690,6 +700,7 @@ async def test_who_waits_too_long_for_a_turn_is_told_that_the_model_is_busy(impa
     assert await text_of(impatient, asked("Hello", STEP, RESULT)) == SAID
 
 
+@pytest.mark.thorough
 @needs_llama
 @module_loop
 async def test_a_process_that_dies_is_told_and_the_next_call_starts_another(impatient: LlamaCppModel) -> None:
@@ -700,6 +711,7 @@ async def test_a_process_that_dies_is_told_and_the_next_call_starts_another(impa
     assert await text_of(impatient, asked("Hello", STEP, RESULT)) == SAID
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_memory_is_given_back_after_a_while_and_taken_again(hello: Path) -> None:
     async with opened(hello, {"unload_seconds": 0.05}) as model:
@@ -712,6 +724,7 @@ async def test_memory_is_given_back_after_a_while_and_taken_again(hello: Path) -
         await until(lambda: not is_alive(pid))
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_who_leaves_while_it_loads_has_it_load_for_the_next(hello: Path) -> None:
     async with opened(hello) as model:
@@ -734,6 +747,7 @@ async def test_loading_has_a_limit_of_its_own(tmp_path: Path) -> None:
         assert model.pid is None
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_a_long_prompt_can_be_left_and_closing_is_quick_and_leaves_nothing(slow: Path) -> None:
     threads = {*threading.enumerate()}
@@ -787,6 +801,7 @@ def is_alive(pid: int) -> bool:
         return not Path("/proc/self").exists()
 
 
+@pytest.mark.thorough
 @needs_llama
 def test_the_process_goes_with_its_parent_whatever_it_is_at(slow: Path) -> None:
     code = f"""
@@ -837,6 +852,7 @@ async def test_a_file_that_is_missing_or_none_of_ours_is_named_with_the_mend(tmp
         assert "model_path" in error.detail
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_a_damaged_file_is_told_and_a_mended_one_taken(hello: Path, tmp_path: Path) -> None:
     path = tmp_path / "half.gguf"
@@ -849,6 +865,7 @@ async def test_a_damaged_file_is_told_and_a_mended_one_taken(hello: Path, tmp_pa
         assert await text_of(model, asked()) == SAID
 
 
+@pytest.mark.thorough
 @needs_llama
 @pytest.mark.parametrize(
     ("template", "words"), [(None, "no chat template"), ("{% if %}", "chat template fails")]

@@ -345,6 +345,7 @@ async def test_thoughts_are_kept_in_the_form_that_their_server_takes_back(
     assert answer.message.raw == RawStep("openai", {"role": "assistant", "content": "Hi.", **kept})
 
 
+@pytest.mark.thorough
 async def test_a_thought_is_a_sign_of_life_before_the_answer_begins(server: OpenAIServer) -> None:
     """The first token has come; what is late is the answer."""
     client = Client(server, limits=Timeouts(first_token=0.5, idle=5.0, begin=1.0))

@@ -197,6 +197,7 @@ async def test_an_edit_or_a_note_of_a_megabyte_is_refused_and_says_how_much_fits
     assert (tmp_path / "memory/2026-11-21.md").read_bytes() == before
 
 
+@pytest.mark.thorough
 async def test_the_longest_passages_of_one_letter_are_edited_at_once(
     toolbox: Toolbox, tmp_path: Path
 ) -> None:

@@ -58,6 +58,7 @@ async def test_three_times_as_many_half_requests_as_may_be_do_not_keep_others_ou
         assert len([each for each in caplog.records if each.levelno >= logging.WARNING]) <= 2
 
 
+@pytest.mark.thorough
 async def test_connections_that_the_library_refuses_by_itself_do_not_keep_others_out(tmp_path: Path) -> None:
     refused = b"GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n"
     async with serve_http(tmp_path) as (served, _), open_clients(served.port, 3 * MAX_CONNECTIONS, refused):
@@ -168,6 +169,7 @@ async def test_what_is_being_answered_is_never_closed_for_others() -> None:
         assert (await waits).endswith(b"here")
 
 
+@pytest.mark.thorough
 async def test_a_connection_that_brings_its_request_is_never_closed_for_others_before_that_is_read() -> None:
     async def answer(request: web.Request) -> web.Response:
         return web.Response(text="here")
@@ -262,6 +264,7 @@ async def test_who_takes_too_long_to_read_a_response_is_cut_off() -> None:
         assert (await served.say(HEALTHZ, ends=False)).endswith(b"here")
 
 
+@pytest.mark.thorough
 async def test_what_waits_to_be_read_is_bounded_in_all() -> None:
     connections = HttpConnections(unsent_bytes=50_000_000)
     async with (
@@ -282,6 +285,7 @@ async def test_requests_sent_ahead_are_answered_in_order_without_being_read_ahea
         assert answer.count(b"HTTP/1.1 200 OK\r\n") == 61
 
 
+@pytest.mark.thorough
 async def test_a_crowd_of_requests_does_not_hold_up_the_health_check(tmp_path: Path) -> None:
     ahead = b"GET /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 200
     async with serve_http(tmp_path) as (served, _), open_clients(served.port, 2 * MAX_CONNECTIONS, ahead):

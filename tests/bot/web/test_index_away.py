@@ -104,6 +104,7 @@ async def test_while_the_server_answers_all_is_known(tmp_path: Path, database: s
         assert "Chunks: 1" in await site.told("status")
 
 
+@pytest.mark.thorough
 async def test_forgetting_says_that_other_instances_have_conversations_of_their_own(
     tmp_path: Path, database: str
 ) -> None:
@@ -167,6 +168,7 @@ async def test_a_chat_is_told_that_it_is_away_and_not_where_it_is(away: Site, co
         assert "Last indexed: unknown" in told
 
 
+@pytest.mark.thorough
 async def test_nor_by_what_a_job_or_a_command_failed_of(away: Site) -> None:
     memory = away.website.services.memory
     async with Background(memory, reindex_minutes=0.02, settle=0) as upkeep:

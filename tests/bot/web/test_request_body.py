@@ -71,6 +71,7 @@ async def test_a_compressed_form_or_update_is_refused_with_what_is_wanted() -> N
         assert b"\r\nAccept-Encoding: identity\r\n" in answer
 
 
+@pytest.mark.thorough
 async def test_a_body_that_is_said_to_be_too_large_is_refused_before_it_comes(tmp_path: Path) -> None:
     head = b"POST /rpc HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 9999999\r\n\r\n"
     async with serve_http(tmp_path) as (served, _), open_clients(served.port, 1, head) as (client,):
@@ -79,6 +80,7 @@ async def test_a_body_that_is_said_to_be_too_large_is_refused_before_it_comes(tm
         assert status(answer) == 413
 
 
+@pytest.mark.thorough
 async def test_a_body_is_asked_for_only_once_it_is_known_who_sends_it(tmp_path: Path) -> None:
     head = [b"POST /rpc HTTP/1.1", b"Host: 127.0.0.1", JSON, b"Content-Length: %d" % len(CALL)]
     head += [b"Expect: 100-continue", b"Connection: close"]

@@ -690,6 +690,7 @@ async def test_a_provider_that_fails_after_answering_is_skipped_as_soon(
     assert time.seconds <= STEP_OVER_SECONDS
 
 
+@pytest.mark.thorough
 async def test_a_silent_provider_is_skipped_without_waiting_for_a_full_request(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
@@ -700,6 +701,7 @@ async def test_a_silent_provider_is_skipped_without_waiting_for_a_full_request(
     assert {batch.model.provider for batch in delivered.batches} == {"ollama"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("has_answered", [False, True])
 async def test_an_ollama_that_never_answers_is_skipped(
     make: Make, server: EmbeddingServer, delivered: Delivered, has_answered: bool

@@ -286,6 +286,7 @@ async def test_two_providers_work_side_by_side(tiny: Path, tmp_path: Path) -> No
     assert [len(vectors[0]) // 4 for vectors in found] == [TINY_DIMENSIONS, 64] * 5
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_the_loop_goes_on_while_the_model_works(slow: Path) -> None:
     async with provided(slow) as provider:
@@ -297,6 +298,7 @@ async def test_the_loop_goes_on_while_the_model_works(slow: Path) -> None:
     assert rounds > 10
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_a_query_goes_before_documents_that_wait(slow: Path) -> None:
     done: list[str] = []
@@ -314,6 +316,7 @@ async def test_a_query_goes_before_documents_that_wait(slow: Path) -> None:
     assert done == ["query", "documents"]
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_a_cancelled_request_is_not_worked_on(slow: Path) -> None:
     async with provided(slow) as provider:
@@ -328,6 +331,7 @@ async def test_a_cancelled_request_is_not_worked_on(slow: Path) -> None:
             assert await provider.embed(["b"], purpose="query")
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_closing_stops_what_is_running(slow: Path) -> None:
     async with provided(slow) as provider:
@@ -431,6 +435,7 @@ async def start(path, text):
 """
 
 
+@pytest.mark.thorough
 @needs_llama
 def test_llama_cpp_says_nothing_by_itself(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "half.gguf").write_bytes(tiny.read_bytes()[:-5000])
@@ -445,6 +450,7 @@ except Exception as error:
     assert (done.returncode, done.stdout, done.stderr) == (0, "ModelUnusable\n", "")
 
 
+@pytest.mark.thorough
 @needs_llama
 def test_a_process_ends_at_once_with_the_model_at_work(slow: Path) -> None:
     before = time.perf_counter()
@@ -453,6 +459,7 @@ def test_a_process_ends_at_once_with_the_model_at_work(slow: Path) -> None:
     assert time.perf_counter() - before < 30
 
 
+@pytest.mark.thorough
 @needs_llama
 def test_standard_output_is_left_alone_while_the_model_loads(tiny: Path) -> None:
     code = f"""{START}

@@ -74,6 +74,7 @@ def test_recall_stays_the_same_with_incremental_updates(file: VectorFile) -> Non
     assert recall(nearest, file, vectors, vectors[::900], 10) >= 0.99
 
 
+@pytest.mark.thorough
 def test_vectors_left_after_many_deletions_are_found(file: VectorFile) -> None:
     vectors = clustered_vectors(BLOCK_VECTORS + 3000, 64)
     texts = file.add(vectors)

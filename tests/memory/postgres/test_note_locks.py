@@ -74,6 +74,7 @@ def test_a_note_locked_by_one_instance_is_written_by_no_other(start: Start) -> N
     assert (here.folder / "a.md").read_text() == "# T\n\n- late\n"
 
 
+@pytest.mark.thorough
 def test_spellings_and_other_mounts_of_a_note_share_its_lock(start: Start, tmp_path: Path) -> None:
     here, there = start("here"), start("there", folder="mounted elsewhere")
     (tmp_path / "memory").mkdir()
@@ -82,6 +83,7 @@ def test_spellings_and_other_mounts_of_a_note_share_its_lock(start: Start, tmp_p
         there.notes.append("u\u0308nited.md", "- late", title="T")
 
 
+@pytest.mark.thorough
 def test_a_waiting_instance_gets_the_lock_as_soon_as_it_is_free(start: Start) -> None:
     here, there = start("here"), start("there", wait=10)
     began = time.monotonic()
@@ -137,6 +139,7 @@ def test_an_instance_that_lost_its_lock_changes_nothing(
     assert (here.folder / "a.md").read_text() == "# T\n\n- two\n"
 
 
+@pytest.mark.thorough
 def test_an_expired_session_is_reopened(start: Start, postgres: PostgresServer, database: str) -> None:
     here = start("here")
     for number in range(3):
@@ -145,6 +148,7 @@ def test_an_expired_session_is_reopened(start: Start, postgres: PostgresServer, 
         end_sessions(postgres, of=database)
 
 
+@pytest.mark.thorough
 def test_a_pooler_in_transaction_mode_is_detected(
     start: Start, postgres: PostgresServer, database: str
 ) -> None:
@@ -202,6 +206,7 @@ def test_a_hanging_server_does_not_block_for_long(tmp_path: Path) -> None:
         postgres.close()
 
 
+@pytest.mark.thorough
 def test_an_instance_that_returns_too_late_finds_its_draft_removed(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +234,7 @@ def test_an_instance_that_returns_too_late_finds_its_draft_removed(
     assert [path.name for path in here.folder.iterdir()] == ["a.md"]
 
 
+@pytest.mark.thorough
 def test_a_dead_instance_s_draft_is_removed_by_the_next_write(start: Start) -> None:
     here, there = start("here"), start("there")
     here.notes.append("a.md", "- one", title="T")
@@ -241,6 +247,7 @@ def test_a_dead_instance_s_draft_is_removed_by_the_next_write(start: Start) -> N
     assert sorted(path.name for path in here.folder.iterdir()) == [".note-ffffffff-0123456789abcdef", "a.md"]
 
 
+@pytest.mark.thorough
 def test_without_the_lock_server_the_file_s_own_lock_is_respected(start: Start) -> None:
     here = start("here")
     away = start("away", url="postgresql://nobody@127.0.0.1:9/nowhere", wait=0.2)
@@ -259,6 +266,7 @@ def test_without_the_lock_server_the_file_s_own_lock_is_respected(start: Start) 
     assert (here.folder / "a.md").read_text() == "# T\n\n- edited\n- two\n"
 
 
+@pytest.mark.thorough
 def test_waiting_for_a_file_lock_times_out(tmp_path: Path) -> None:
     file = tmp_path / "a.md"
     file.write_text("x")

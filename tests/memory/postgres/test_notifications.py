@@ -79,6 +79,7 @@ async def test_changes_by_others_are_reported_at_once_and_our_own_are_not(server
         assert await heard.within(10) == 1, "it looks by itself after a minute"
 
 
+@pytest.mark.thorough
 async def test_an_unannounced_change_is_noticed_by_its_number(server: Server) -> None:
     async with listening(server, poll=0.1) as (heard, _):
         await asyncio.to_thread(change, server, by=None)
@@ -86,6 +87,7 @@ async def test_an_unannounced_change_is_noticed_by_its_number(server: Server) ->
         assert await heard.within(0.3) == 0
 
 
+@pytest.mark.thorough
 async def test_a_rolled_back_change_is_not_announced(server: Server) -> None:
     def fail() -> None:
         with suppress(ZeroDivisionError), server.transaction() as connection:
@@ -97,6 +99,7 @@ async def test_a_rolled_back_change_is_not_announced(server: Server) -> None:
         assert await heard.within(0.3) == 0
 
 
+@pytest.mark.thorough
 async def test_a_lost_session_is_reopened_and_missed_changes_are_reported(
     server: Server, postgres: PostgresServer, database: str
 ) -> None:

@@ -46,12 +46,14 @@ def test_a_block_that_raises_leaves_nothing_behind(server: Server) -> None:
     assert one(server, "SELECT count(*) FROM t") == 0
 
 
+@pytest.mark.thorough
 def test_no_connection_waits_forever(server: Server) -> None:
     assert one(server, "SHOW statement_timeout") == "2min"
     assert one(server, "SHOW lock_timeout") == "10s"
     assert one(server, "SHOW TimeZone") == "UTC"
 
 
+@pytest.mark.thorough
 def test_parameters_in_the_url_override_our_defaults(database: str) -> None:
     server = Server(f"{database}?application_name=mine")
     assert one(server, "SHOW application_name") == "mine"
@@ -87,6 +89,7 @@ def test_if_encryption_is_required_nothing_is_sent_unencrypted(database: str) ->
     server.close()
 
 
+@pytest.mark.thorough
 def test_a_wrong_database_name_is_reported(postgres: PostgresServer) -> None:
     server = Server(postgres.url("nowhere"))
     with pytest.raises(IndexUnavailable, match='/nowhere: database "nowhere" does not exist; create it'):
@@ -119,6 +122,7 @@ def test_a_connection_that_was_ended_is_replaced(server: Server, postgres: Postg
     assert one(server, "SELECT 2") == 2
 
 
+@pytest.mark.thorough
 def test_a_closed_server_says_so(server: Server) -> None:
     assert one(server, "SELECT 1") == 1
     server.close()
@@ -126,6 +130,7 @@ def test_a_closed_server_says_so(server: Server) -> None:
         one(server, "SELECT 1")
 
 
+@pytest.mark.thorough
 def test_a_closed_server_opens_no_session_either(server: Server, postgres: PostgresServer) -> None:
     server.close()
     before = sessions(postgres)
@@ -142,6 +147,7 @@ def sessions(postgres: PostgresServer) -> int:
     return int(postgres.execute(sql)[0][0] or 0)
 
 
+@pytest.mark.thorough
 def test_a_long_statement_is_not_cut_while_the_server_works(database: str) -> None:
     server = Server(database, silent_seconds=0.2)
     assert one(server, "SELECT count(pg_sleep(0.7))") == 1
@@ -155,6 +161,7 @@ def test_a_long_statement_is_not_cut_while_the_server_works(database: str) -> No
     server.close()
 
 
+@pytest.mark.thorough
 def test_a_statement_survives_while_the_server_refuses_connections(database: str) -> None:
     import psycopg
 
@@ -171,6 +178,7 @@ def test_a_statement_survives_while_the_server_refuses_connections(database: str
     assert len(looks) > 1
 
 
+@pytest.mark.thorough
 def test_a_long_statement_behind_a_pooler_is_not_cut(database: str) -> None:
     """A pooler reports its own numbers for the server's processes."""
     key_data = re.compile(rb"(?s)(?<=K\x00\x00\x00\x0c).{4}")
@@ -267,11 +275,13 @@ def lossy(
                     each.close()
 
 
+@pytest.mark.thorough
 def test_a_missing_table_means_a_corrupted_index(server: Server) -> None:
     with pytest.raises(IndexCorrupted, match="nothing_here"):
         one(server, "SELECT 1 FROM nothing_here")
 
 
+@pytest.mark.thorough
 def test_each_migration_runs_once_with_many_instances(database: str) -> None:
     steps = ["CREATE TABLE commonplace.a (n integer)", "INSERT INTO commonplace.a VALUES (1)"]
     servers = [Server(database) for _ in range(4)]
@@ -300,6 +310,7 @@ def test_each_migration_runs_once_with_many_instances(database: str) -> None:
         server.close()
 
 
+@pytest.mark.thorough
 def test_a_user_without_rights_is_told_what_to_grant(postgres: PostgresServer, database: str) -> None:
     postgres.execute("DROP ROLE IF EXISTS poor")
     postgres.execute("CREATE ROLE poor LOGIN")

@@ -185,6 +185,7 @@ def test_a_search_waits_for_a_note_that_another_instance_is_indexing(
     assert here.claims() == 0
 
 
+@pytest.mark.thorough
 def test_a_search_does_not_wait_for_many_notes_claimed_by_others(
     here: Desk, there: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +202,7 @@ def test_a_search_does_not_wait_for_many_notes_claimed_by_others(
     assert (here.sync().added, here.claims()) == (20, 0)
 
 
+@pytest.mark.thorough
 def test_the_claim_on_an_unreadable_note_is_released(here: Desk, there: Desk) -> None:
     (here.folder / "large.md").write_bytes(b"x" * (16 * 1024 * 1024 + 1))
     for desk in (here, there):
@@ -208,6 +210,7 @@ def test_the_claim_on_an_unreadable_note_is_released(here: Desk, there: Desk) ->
         assert desk.claims() == 0
 
 
+@pytest.mark.thorough
 def test_an_aborted_sync_releases_its_claims(here: Desk) -> None:
     class Broken(Notes):
         def load(self, path: str) -> LoadedNote:
@@ -219,6 +222,7 @@ def test_an_aborted_sync_releases_its_claims(here: Desk) -> None:
     assert here.claims() == 0
 
 
+@pytest.mark.thorough
 def test_an_expired_claim_is_not_relied_on(here: Desk, there: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its host slept while it read a note; meanwhile another instance indexed a newer version."""
     monkeypatch.setattr("memory.sync._RENEW_SECONDS", 0.0)
@@ -246,6 +250,7 @@ def test_an_expired_claim_is_not_relied_on(here: Desk, there: Desk, monkeypatch:
     assert here.claims() == 0
 
 
+@pytest.mark.thorough
 def test_an_index_is_not_emptied_if_the_shared_folder_is_missing(here: Desk, there: Desk) -> None:
     write_notes(here.folder, EMPTIED_NOTES)
     here.sync()
@@ -261,6 +266,7 @@ def test_an_index_is_not_emptied_if_the_shared_folder_is_missing(here: Desk, the
     assert there.found("parcel") == set()
 
 
+@pytest.mark.thorough
 def test_an_index_is_not_emptied_if_the_unmounted_folder_has_a_note(here: Desk, there: Desk) -> None:
     write_notes(here.folder, EMPTIED_NOTES + 1)
     here.sync()
@@ -276,6 +282,7 @@ def test_an_index_is_not_emptied_if_the_unmounted_folder_has_a_note(here: Desk, 
     assert here.sync().removed == EMPTIED_NOTES - 1
 
 
+@pytest.mark.thorough
 def test_one_of_few_notes_may_be_deleted(here: Desk) -> None:
     write_notes(here.folder, 1)
     here.sync()
@@ -336,6 +343,7 @@ def test_a_search_finds_at_once_the_notes_claimed_by_a_killed_process(tmp_path: 
     desk.close()
 
 
+@pytest.mark.thorough
 def test_claiming_notes_that_are_being_indexed_neither_waits_nor_blocks(here: Desk, there: Desk) -> None:
     """Some of them have only a new timestamp, some new text."""
     write_notes(here.folder, 200)

@@ -81,6 +81,7 @@ async def test_a_note_written_by_one_memory_is_found_by_the_other(open_memory: O
     assert [hit.path for hit in (await here.search("suitcase")).hits] == ["2026-11-21.md"]
 
 
+@pytest.mark.thorough
 async def test_a_whole_sync_waits_for_notes_claimed_by_others(open_memory: Open, tmp_path: Path) -> None:
     here, there = open_memory("here"), open_memory("there")
     for number in range(30):
@@ -99,6 +100,7 @@ async def test_a_whole_sync_waits_for_notes_claimed_by_others(open_memory: Open,
     assert (await here.status()).files == 30
 
 
+@pytest.mark.thorough
 async def test_notifications_reach_a_memory_without_a_watcher(
     open_memory: Open, embeddings: EmbeddingServer
 ) -> None:
@@ -122,6 +124,7 @@ def changes(database: str) -> object:
         return db.execute(CHANGES).fetchone()
 
 
+@pytest.mark.thorough
 async def test_each_text_is_embedded_by_one_memory_only(
     open_memory: Open, embeddings: EmbeddingServer, tmp_path: Path, database: str
 ) -> None:
@@ -152,6 +155,7 @@ async def test_each_text_is_embedded_by_one_memory_only(
         await asyncio.wait(running)
 
 
+@pytest.mark.thorough
 async def test_texts_claimed_by_a_dead_instance_are_embedded_by_another(
     open_memory: Open, embeddings: EmbeddingServer, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,6 +76,7 @@ def test_an_instance_with_other_settings_than_active_ones_is_refused(open_index:
     assert digests(one) == {"a.md": "- passport"}
 
 
+@pytest.mark.thorough
 def test_a_single_instance_recreates_the_index_with_other_settings(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
@@ -93,6 +94,7 @@ def test_a_single_instance_recreates_the_index_with_other_settings(
     assert digests(open_index("study", HERE)) == {}
 
 
+@pytest.mark.thorough
 def test_an_ended_process_blocks_nobody(open_index: Open) -> None:
     before = open_index()
     before.write_batch([note("a.md", "- passport")])
@@ -100,6 +102,7 @@ def test_an_ended_process_blocks_nobody(open_index: Open) -> None:
     assert digests(open_index("study", THERE)) == {}
 
 
+@pytest.mark.thorough
 def test_a_running_instance_notices_a_recreated_index(open_index: Open) -> None:
     one, other = open_index("kitchen"), open_index("study")
     one.write_batch([note("a.md", "- passport")])
@@ -119,6 +122,7 @@ def test_a_claim_excludes_others_until_the_write_or_the_release(open_index: Open
     assert set(other.claim(["a.md", "b.md", "c.md"])) == {"a.md", "b.md", "c.md"}
 
 
+@pytest.mark.thorough
 def test_an_instance_that_lost_a_claim_overwrites_nothing(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
@@ -132,6 +136,7 @@ def test_an_instance_that_lost_a_claim_overwrites_nothing(
     assert digests(slow) == {"a.md": "- new", "b.md": "- old"}
 
 
+@pytest.mark.thorough
 def test_claims_end_with_their_index(open_index: Open, database: str) -> None:
     with closing(Server(database)) as server:
         index = PostgresIndex(server, fingerprint=HERE)
@@ -140,6 +145,7 @@ def test_claims_end_with_their_index(open_index: Open, database: str) -> None:
     assert set(open_index().claim(["a.md"])) == {"a.md"}
 
 
+@pytest.mark.thorough
 def test_a_dead_process_s_claims_are_free_at_once(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
@@ -158,6 +164,7 @@ def test_a_dead_process_s_claims_are_free_at_once(
     assert set(dead.claim(["a.md", "d.md"])) == {"d.md"}
 
 
+@pytest.mark.thorough
 def test_a_session_that_only_seems_alive_to_the_server_blocks_nobody(open_index: Open, database: str) -> None:
     index, other = open_index(), open_index()
     with closing(Server(database)) as server:
@@ -181,6 +188,7 @@ def end_presence(postgres: PostgresServer, database: str, *, but: PostgresIndex)
     )
 
 
+@pytest.mark.thorough
 async def test_an_idle_service_still_counts_as_active(
     database: str, postgres: PostgresServer, open_index: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +210,7 @@ async def test_an_idle_service_still_counts_as_active(
     assert digests(open_index("garden")) == {"a.md": "- passport"}
 
 
+@pytest.mark.thorough
 async def test_a_refused_instance_is_not_recorded_as_active(
     database: str, postgres: PostgresServer, open_index: Open
 ) -> None:
@@ -242,6 +251,7 @@ def test_purged_text_is_in_no_table_file(open_index: Open, postgres: PostgresSer
     assert not holds(postgres, b"xylophag")
 
 
+@pytest.mark.thorough
 def test_text_that_a_reader_may_still_see_is_not_reported_as_purged(
     open_index: Open, database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,6 +269,7 @@ def test_text_that_a_reader_may_still_see_is_not_reported_as_purged(
     assert not holds(postgres, b"xylophag")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", ["there", "in another database"])
 def test_text_kept_by_a_running_writer_is_not_reported_as_purged(
     where: str, open_index: Open, database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
@@ -276,6 +287,7 @@ def test_text_kept_by_a_running_writer_is_not_reported_as_purged(
     assert not holds(postgres, b"xylophag")
 
 
+@pytest.mark.thorough
 def test_a_reader_that_began_during_the_removal_may_still_see_the_text(
     database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,6 +305,7 @@ def test_a_reader_that_began_during_the_removal_may_still_see_the_text(
         rewrite_tables(server, "a", forgotten_in=moment)
 
 
+@pytest.mark.thorough
 def test_the_name_of_a_note_that_is_forgotten_is_in_no_file_of_a_table(
     open_index: Open, postgres: PostgresServer
 ) -> None:
@@ -304,6 +317,7 @@ def test_the_name_of_a_note_that_is_forgotten_is_in_no_file_of_a_table(
     assert not holds(postgres, b"xylophag")
 
 
+@pytest.mark.thorough
 def test_the_server_keeps_no_samples_of_notes(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
@@ -317,6 +331,7 @@ def test_the_server_keeps_no_samples_of_notes(
     assert not holds(postgres, b"xylophag")
 
 
+@pytest.mark.thorough
 def test_a_waiting_purge_does_not_block_others_for_long(
     open_index: Open, database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -335,6 +350,7 @@ def test_a_waiting_purge_does_not_block_others_for_long(
     assert not holds(postgres, b"xylophag")
 
 
+@pytest.mark.thorough
 def test_a_note_indexed_after_the_read_is_not_restamped(open_index: Open) -> None:
     one, other = open_index(), open_index()
     one.write_batch([note("a.md", "- old")])
@@ -344,6 +360,7 @@ def test_a_note_indexed_after_the_read_is_not_restamped(open_index: Open) -> Non
     assert one.known()["a.md"].stamp == Stamp(5, 2, 1)
 
 
+@pytest.mark.thorough
 def test_tables_of_a_newer_version_are_left_alone(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
@@ -354,6 +371,7 @@ def test_tables_of_a_newer_version_are_left_alone(
         open_index("other").stamps()
 
 
+@pytest.mark.thorough
 def test_a_user_without_rights_is_told_which_are_missing(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
@@ -381,6 +399,7 @@ def test_text_with_characters_that_postgresql_rejects_is_indexed(open_index: Ope
     assert read_server_contents(database).keys() == {"a.md"}
 
 
+@pytest.mark.thorough
 def test_too_long_or_too_many_words_are_accepted(open_index: Open) -> None:
     index = open_index()
     long, many = "x" * 5000, " ".join(f"w{n}" for n in range(150_000))
@@ -393,6 +412,7 @@ def test_too_long_or_too_many_words_are_accepted(open_index: Open) -> None:
     assert len(index.candidates([Term(("w77",))], most=1).runs) == 1
 
 
+@pytest.mark.thorough
 def test_vectors_too_long_for_pgvector_are_refused_with_the_fix(open_index: Open) -> None:
     index, model = open_index(), ModelId("fake", "long", 16_001)
     index.write_batch([note("a.md", "- passport")])
@@ -401,6 +421,7 @@ def test_vectors_too_long_for_pgvector_are_refused_with_the_fix(open_index: Open
         index.store_vectors(model, {text.digest: bytes(4 * 16_001)})
 
 
+@pytest.mark.thorough
 def test_no_request_is_made_before_it_is_needed(tmp_path: Path) -> None:
     with closing(Server("postgresql://nobody@127.0.0.1:1/none")) as server:
         PostgresIndex(server, fingerprint=HERE).close()
@@ -427,6 +448,7 @@ def unit(choose: random.Random, size: int) -> Vector:
     return array("f", [each / length for each in numbers]).tobytes()
 
 
+@pytest.mark.thorough
 def test_binary_search_in_memory_finds_what_the_server_finds(open_index: Open, database: str) -> None:
     pytest.importorskip("numpy")
     choose = random.Random(9)
@@ -468,6 +490,7 @@ def test_words_propose_the_same_chunks_as_in_a_file(open_index: Open, tmp_path: 
             assert index.candidates(terms, most=4) == in_file.candidates(terms, most=4)
 
 
+@pytest.mark.thorough
 def test_many_changes_of_word_counts_are_merged(
     open_index: Open, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -480,6 +503,7 @@ def test_many_changes_of_word_counts_are_merged(
     assert list(found.values()) == [5, 0, 1]
 
 
+@pytest.mark.thorough
 def test_a_shadow_that_lost_its_connection_changes_nothing_and_blocks_nobody(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
@@ -544,6 +568,7 @@ def test_concurrent_writers_of_the_same_notes_leave_the_result_of_one(
     assert_sound_on_server(database)
 
 
+@pytest.mark.thorough
 def test_tables_of_the_first_version_are_filled_again_and_keep_their_vectors(
     open_index: Open, database: str
 ) -> None:
