@@ -194,7 +194,7 @@ async def test_stop_concerns_its_own_chat_and_the_running_turn_only(house: Harne
     house.model.enqueue("", hang=True)
     await house.accept("one", chat="terminal:one")
     await house.wait_until_asked(1)
-    house.model.enqueue("two", delay=0.4)
+    house.model.enqueue("two", held=True)
     house.model.enqueue("three")
     await house.accept("two", chat="terminal:two")
     await house.wait_until_asked(2)
@@ -222,7 +222,7 @@ async def test_stop_says_when_nothing_runs(house: Harness) -> None:
 
 
 async def test_a_stranger_stops_nothing(house: Harness) -> None:
-    house.model.enqueue("the end", delay=0.4)
+    house.model.enqueue("the end", held=True)
     await house.accept("go on", chat="telegram:room", sender="telegram:2")
     await house.wait_until_asked(1)
     await house.accept("/stop", chat="telegram:room", sender="telegram:666")
@@ -232,7 +232,7 @@ async def test_a_stranger_stops_nothing(house: Harness) -> None:
 
 
 async def test_closing_waits_for_a_turn_that_ends_in_time(house: Harness) -> None:
-    house.model.enqueue("just in time", delay=0.4)
+    house.model.enqueue("just in time", delay=0.1)
     await house.accept("quick")
     await house.wait_until_asked(1)
     await house.assistant.close(5)
@@ -291,11 +291,13 @@ async def test_a_stranger_gets_a_code_whatever_he_says_and_no_model_hears_it(
 
 
 async def test_who_is_shut_out_between_saying_and_being_heard_is_not_answered(house: Harness) -> None:
-    house.model.enqueue("one", delay=0.4)
+    house.model.enqueue("one", held=True)
     await house.accept("first", chat="telegram:2", sender="telegram:2")
     await house.wait_until_asked(1)
     await house.accept("second", chat="telegram:2", sender="telegram:2")
-    await house.say("/deny telegram:2")
+    await house.accept("/deny telegram:2")
+    await house.wait_until_replied(house.sent[2])
+    await house.wait_until_idle()
     assert house.reply(1) == phrases.STRANGER
     assert len(house.model.history) == 1
 
@@ -444,7 +446,7 @@ async def test_many_conversations_are_kept_on_disk_not_in_memory(house: Harness)
 
 
 async def test_what_a_person_says_in_a_row_while_a_turn_runs_is_answered_together(house: Harness) -> None:
-    house.model.enqueue("first", delay=0.4)
+    house.model.enqueue("first", held=True)
     house.model.enqueue("all of it")
     for text in ("one", "two", "three", "four"):
         await house.accept(text, alone=False)
@@ -466,7 +468,7 @@ async def test_lines_that_want_their_own_answer_each_get_one(house: Harness) -> 
 
 
 async def test_a_command_in_between_keeps_its_place(house: Harness) -> None:
-    house.model.enqueue("first", delay=0.4)
+    house.model.enqueue("first", held=True)
     house.model.enqueue("second")
     house.model.enqueue("third")
     for text in ("one", "two", "/remember tea is out", "three"):
@@ -648,12 +650,13 @@ async def test_of_two_edits_in_a_row_the_later_one_counts(house: Harness) -> Non
 async def test_an_edit_does_not_take_the_answer_away_from_what_is_answered_along_with_it(
     house: Harness,
 ) -> None:
-    house.model.enqueue("first", delay=0.4)
-    house.model.enqueue("both", delay=0.4)
+    house.model.enqueue("first", held=True)
+    house.model.enqueue("both", held=True)
     house.model.enqueue("and the edit")
     for text in ("one", "two", "three"):
         await house.accept(text, alone=False)
         await house.wait_until_asked(1)
+    house.model.release()
     await house.wait_until_asked(2)
     await house.accept("drei", alone=False, edit_of=house.sent[2].id)
     await house.wait_until_idle()
@@ -661,7 +664,7 @@ async def test_an_edit_does_not_take_the_answer_away_from_what_is_answered_along
 
 
 async def test_an_edited_question_that_waits_is_changed_where_it_stands(house: Harness) -> None:
-    house.model.enqueue("first", delay=0.4)
+    house.model.enqueue("first", held=True)
     house.model.enqueue("second")
     await house.accept("one")
     await house.wait_until_asked(1)
@@ -685,7 +688,7 @@ async def test_an_edited_question_that_was_answered_is_a_new_one(house: Harness)
 
 
 async def test_a_question_that_is_taken_back_while_it_waits_is_not_answered(house: Harness) -> None:
-    house.model.enqueue("first", delay=0.4)
+    house.model.enqueue("first", held=True)
     house.model.enqueue("third")
     await house.accept("one")
     await house.wait_until_asked(1)
@@ -700,7 +703,7 @@ async def test_a_question_that_is_taken_back_while_it_waits_is_not_answered(hous
 
 async def test_an_edit_that_waits_goes_with_its_question(house: Harness) -> None:
     house.model.enqueue("first")
-    house.model.enqueue("second", delay=0.4)
+    house.model.enqueue("second", held=True)
     asked = await house.accept("one")
     await house.wait_until_idle()
     await house.accept("two")
@@ -741,7 +744,7 @@ async def test_what_was_taken_back_while_nobody_was_told_is_not_answered(tmp_pat
     async with open_harness(tmp_path, channels=[channel]) as house:
         house.terminal = channel
         channel.withdrawn = {"two", "three", "five"}
-        house.model.enqueue("first", delay=0.4)
+        house.model.enqueue("first", held=True)
         house.model.enqueue("fourth")
         for text in ("one", "two", "three", "four", "five"):
             await house.accept(text)
@@ -1085,11 +1088,12 @@ async def test_a_turn_that_was_stopped_stays_stopped_after_a_crash(tmp_path: Pat
 
 async def test_messages_that_were_joined_are_not_answered_once_more_after_a_crash(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as house:
-        house.model.enqueue("first", delay=0.4)
+        house.model.enqueue("first", held=True)
         house.model.enqueue(hang=True)
         for text in ("one", "two", "three"):
             await house.accept(text, alone=False)
             await house.wait_until_asked(1)
+        house.model.release()
         await house.wait_until_asked(2)
         await abandon(house)
         sent = house.sent
@@ -1163,6 +1167,7 @@ async def test_a_turn_waits_for_room_on_the_disk_and_then_goes_on(house: Harness
     assert await house.count_undelivered() == 0
 
 
+@pytest.mark.thorough
 async def test_waiting_for_room_on_the_disk_is_not_ending_over_a_message(tmp_path: Path) -> None:
     """What is small still fits, and the answer does not."""
     async with open_harness(tmp_path, disk_pauses=(0,)) as house:
@@ -1313,7 +1318,7 @@ async def test_a_disk_that_stays_full_is_one_line_in_the_log_each_time(
 
 ALBUM: dict[str, Any] = {"chat": "telegram:1", "sender": "telegram:1", "alone": False}
 FILM = Attachment("other", "film")
-SOON = 0.5
+SOON = 0.3
 """So long the next part of an album is waited for: longer than the disk takes for it, also on a busy machine."""
 
 
@@ -1354,6 +1359,7 @@ async def test_stop_ends_an_album_that_is_still_coming_in_and_nothing_that_is_sa
     assert await house.count_undelivered() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_soon")
 async def test_an_edit_of_what_waits_for_its_rest_takes_its_place(house: Harness) -> None:
     house.model.enqueue("Two pictures")
@@ -1410,6 +1416,7 @@ async def test_stop_does_not_wait_for_what_came_along_with_a_message_that_a_turn
         assert await house.count_undelivered() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_soon")
 async def test_an_album_that_the_end_of_the_program_cuts_off_is_answered_whole_with_the_next_start(
     tmp_path: Path,
@@ -1431,7 +1438,7 @@ async def test_of_many_attachments_in_a_row_one_turn_takes_so_many_and_the_next_
     house: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.assistant.MAX_ATTACHMENTS", 2)
-    house.model.enqueue("Hello", delay=0.4)
+    house.model.enqueue("Hello", held=True)
     await house.accept("Hi", **ALBUM)
     await house.wait_until_asked(1)
     for text in ("a", "b", "c", "d"):
@@ -1461,6 +1468,7 @@ async def test_a_command_below_an_album_is_meant_for_all_of_it(house: Harness, t
     assert await house.count_undelivered() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_soon")
 async def test_a_command_below_an_album_is_meant_for_all_of_it_also_after_a_crash(tmp_path: Path) -> None:
     async with open_harness(tmp_path) as house:
@@ -1485,7 +1493,7 @@ def text_file(house: Harness, name: str) -> Attachment:
 
 @pytest.mark.usefixtures("_soon")
 async def test_what_is_sent_after_an_album_is_no_part_of_it(house: Harness) -> None:
-    house.model.enqueue("Hello", delay=0.4)
+    house.model.enqueue("Hello", held=True)
     await house.accept("Hi", **ALBUM)
     await house.wait_until_asked(1)
     for name, text in (("a", "/remember"), ("b", "")):
@@ -1516,6 +1524,7 @@ async def test_what_is_sent_after_an_album_is_no_part_of_it_after_a_crash_either
         assert (told[0].count("Filed in"), told[1:]) == (2, ["A letter"])
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_soon")
 async def test_the_parts_of_an_album_below_a_command_are_done_with_though_the_disk_was_full_when_they_came(
     house: Harness,

@@ -60,7 +60,7 @@ async def test_it_is_known_at_once_while_a_turn_still_runs_and_what_waits_goes_o
     house: Harness,
 ) -> None:
     """The adapter learns of it in the middle of showing a reply, and cannot wait for that reply's end."""
-    house.model.enqueue(["one", " and", " a half"], delay=0.4)
+    house.model.enqueue(["one", " and", " a half"], held=True)
     first = await house.accept("first", **IN_OLD)
     await house.wait_until_asked(1)
     second = await house.accept("/remember second", **IN_OLD)
@@ -143,7 +143,7 @@ async def test_a_message_that_still_comes_with_the_old_id_is_answered_in_the_new
 
 
 async def test_an_edit_of_a_message_that_waited_takes_its_place_there(house: Harness) -> None:
-    house.model.enqueue("slow", delay=0.4)
+    house.model.enqueue("slow", held=True)
     await house.accept("first", **IN_OLD)
     await house.wait_until_asked(1)
     meant = await house.accept("wrong", **IN_OLD)
@@ -168,7 +168,7 @@ async def test_where_the_memory_is_open_it_is_so_for_the_first_message_under_the
     house: Harness,
 ) -> None:
     await say(house, "/memory on", IN_OLD)
-    house.model.enqueue("slow", delay=0.4)
+    house.model.enqueue("slow", delay=0.1)
     await house.accept("first", **IN_OLD)
     await house.wait_until_asked(1)
     await house.assistant.rename_chat(OLD, NEW)
@@ -237,6 +237,7 @@ async def test_a_notice_that_waits_for_another_is_shown_in_the_new_chat(tmp_path
         assert await house.count_undelivered() == 0
 
 
+@pytest.mark.thorough
 async def test_what_comes_late_by_the_old_id_is_joined_when_the_reply_there_has_been_shown(
     house: Harness,
 ) -> None:
@@ -305,7 +306,7 @@ async def test_where_both_have_lived_for_long_the_old_conversation_ends_and_is_n
 
 async def test_a_chat_that_moves_on_before_all_has_gone_over_ends_where_it_is_last(house: Harness) -> None:
     last = ChatId("telegram", "-2005")
-    house.model.enqueue("slow", delay=0.4)
+    house.model.enqueue("slow", held=True)
     await house.accept("first", **IN_OLD)
     await house.wait_until_asked(1)
     await house.accept("second", **IN_OLD)

@@ -102,6 +102,8 @@ class Harness:
         return [self.supervisor.start(name, each) for name, each in work.items()]
 
     async def wait_until_idle(self) -> None:
+        """Release the answers that are held, and wait for all that is to be done."""
+        self.model.release()
         async with asyncio.timeout(10):
             await self.assistant.wait_until_idle()
 
@@ -109,6 +111,12 @@ class Harness:
         """Wait until the model has been asked this many times."""
         ends = time.monotonic() + 5
         while len(self.model.history) < times:
+            assert time.monotonic() < ends
+            await asyncio.sleep(0.001)
+
+    async def wait_until_replied(self, message: IncomingMessage) -> None:
+        ends = time.monotonic() + 5
+        while message.id not in self.terminal.replies() | self.telegram.replies():
             assert time.monotonic() < ends
             await asyncio.sleep(0.001)
 

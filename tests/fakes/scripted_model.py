@@ -33,6 +33,7 @@ class _Step:
     calls: tuple[ToolCall, ...]
     error: BaseException | None
     hang: bool
+    held: bool
     delay: float
 
 
@@ -47,6 +48,7 @@ class ScriptedModel:
     """Number of streams that were closed early."""
     _steps: deque[_Step] = field(default_factory=deque)
     _ids: int = 0
+    _released: asyncio.Event = field(default_factory=asyncio.Event)
 
     def enqueue(
         self,
@@ -55,14 +57,21 @@ class ScriptedModel:
         calls: Iterable[ToolCall | tuple[str, Mapping[str, Any]]] = (),
         error: BaseException | None = None,
         hang: bool = False,
+        held: bool = False,
         delay: float = 0,
     ) -> None:
         """Add an answer: text (several texts: one delta each), then calls; or, after the text, an error or silence.
 
         A call is a ToolCall, or (name, arguments). `delay` is in seconds, before each delta and the end.
+        An answer that is held begins only once it is released.
         """
         chunks = ((text,) if text else ()) if isinstance(text, str) else tuple(text)
-        self._steps.append(_Step(chunks, tuple(self._call(call) for call in calls), error, hang, delay))
+        self._steps.append(_Step(chunks, tuple(self._call(call) for call in calls), error, hang, held, delay))
+
+    def release(self) -> None:
+        """Let the answers go that are held now."""
+        self._released.set()
+        self._released = asyncio.Event()
 
     @property
     def left(self) -> int:
@@ -75,6 +84,8 @@ class ScriptedModel:
         step = self._steps.popleft()
         ended = False
         try:
+            if step.held:
+                await self._released.wait()
             for chunk in step.chunks:
                 await asyncio.sleep(step.delay)
                 yield TextDelta(chunk)
