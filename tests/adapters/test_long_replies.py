@@ -181,6 +181,7 @@ async def test_a_sending_that_was_stopped_is_not_stopped_again(slow_talk: Talk) 
     assert phrases.STOPPED in slow_talk.chat.texts
 
 
+@pytest.mark.thorough
 async def test_after_a_stop_the_chat_goes_on(slow_talk: Talk) -> None:
     await slow_talk.tell(told(LONGEST_IN_CHAT - 500))
     slow_talk.house.model.enqueue("Good night.")

@@ -355,6 +355,7 @@ def test_a_talk_in_a_terminal(window: Callable[..., TerminalWindow], tmp_path: P
     assert (tmp_path / "history").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "line",
     ["exit", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("/quit", " Quit ", "/EXIT"))],
@@ -406,6 +407,7 @@ def test_a_reply_is_stopped_and_the_talk_goes_on(window: Callable[..., TerminalW
         terminal.wait_for("heard 'still there?'")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "keys",
     [
@@ -484,6 +486,7 @@ def test_a_message_nobody_asked_for_appears_above_the_line_being_typed(
         assert shown.index("a reminder") < shown.index("heard")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "environment", [{"TERM": "dumb"}, pytest.param({"NO_COLOR": "1"}, marks=pytest.mark.thorough)]
 )

@@ -178,6 +178,7 @@ def test_a_model_that_refuses_everything_is_asked_twice_at_most(opens: Opens) ->
     house.commonplace.error_of("chat", "-m", "/retry")
 
 
+@pytest.mark.thorough
 def test_a_room_number_is_nothing(opens: Opens) -> None:
     house = opens("openai", unexplained)
     said = {

@@ -689,6 +689,7 @@ def test_what_is_only_half_understood_is_refused_with_an_example(phrase: str) ->
     assert any(mend in str(refused.value) for mend in ("`", "past"))
 
 
+@pytest.mark.thorough
 @table_test("check", [*START_CHECKS, *END_CHECKS])
 def test_each_check_finds_a_phrase(check: AmbiguityCheck) -> None:
     phrases = [row.split(" | ")[0] for row in REFUSED.splitlines()]

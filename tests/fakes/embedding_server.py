@@ -11,6 +11,7 @@ from array import array
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from aiohttp import web
@@ -217,6 +218,11 @@ class EmbeddingServer:
 
 def vector_of(text: str, dimensions: int) -> "array[float]":
     """Return the unit vector of a text, which is always the same."""
+    return _vector_of(text, dimensions)[:]
+
+
+@cache
+def _vector_of(text: str, dimensions: int) -> "array[float]":
     seed = hashlib.sha256(text.encode("utf-8", "replace")).digest()
     numbers = [byte - 127.5 for byte in random.Random(seed).randbytes(dimensions)]
     length = math.hypot(*numbers)

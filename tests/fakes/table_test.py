@@ -45,6 +45,16 @@ def table_test(
     return decorate
 
 
+def first_at_once(rows: Iterable[object]) -> list[object]:
+    """Return the rows for `pytest.mark.parametrize`, of which `make test` tries only the first."""
+    first, *others = rows
+    thorough = [
+        pytest.param(*(row if isinstance(row, tuple) else (row,)), marks=pytest.mark.thorough)
+        for row in others
+    ]
+    return [first, *thorough]
+
+
 def _values(row: object, *, alone: bool) -> Sequence[object]:
     if isinstance(row, _Param):
         return row.values

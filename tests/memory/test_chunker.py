@@ -2,6 +2,7 @@ import time
 import unicodedata
 from itertools import pairwise
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -113,6 +114,7 @@ def test_a_very_long_heading_is_shortened() -> None:
         assert len(below.heading) <= MOST_TITLE_CHARS
 
 
+@pytest.mark.thorough
 @table_test(
     "line",
     [

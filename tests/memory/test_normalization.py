@@ -35,6 +35,7 @@ def test_longer_runs_of_marks_are_split_and_none_is_lost(mark: str) -> None:
         assert not is_normalized(form, text)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "sizes",
     [pytest.param((8_000, 50_000), id="long"), pytest.param(SIZES, id="longer", marks=pytest.mark.thorough)],

@@ -176,6 +176,7 @@ def test_signs_within_a_line_of_text_stay_as_they_are() -> None:
     assert body(made(text, kind="text")) == text
 
 
+@pytest.mark.thorough
 @table_test("line", ["- " * 100_000 + "x", "* " * 100_000 + "x", "=" * 200_000 + "x"])
 def test_a_long_line_is_filed_at_once(line: str) -> None:
     began = thread_time()

@@ -3,6 +3,7 @@
 import re
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,6 +92,7 @@ def test_sizes_and_lengths_are_told_as_people_do() -> None:
     assert re.fullmatch(r"\d+:\d\d", format_duration(59.6))
 
 
+@pytest.mark.thorough
 @table_test(
     "piece",
     [

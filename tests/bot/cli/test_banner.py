@@ -30,6 +30,7 @@ def test_a_chat_begins_with_where_the_notes_are_and_that_the_notebook_answers(tm
         assert window.wait_exit() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["one", pytest.param("two", marks=pytest.mark.thorough)])
 def test_a_chat_in_another_folder_says_that_its_memory_is_another_one(tmp_path: Path, name: str) -> None:
     """And so does its answer to a code that the first folder's bot gave."""

@@ -2,6 +2,7 @@ import re
 import time
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -67,6 +68,7 @@ def test_of_an_endless_answer_the_beginning_is_read_and_counts_as_cut_short() ->
     assert (reading.body, reading.core, reading.sure) == ("- a\n- tea\n- b", (), False)
 
 
+@pytest.mark.thorough
 @table_test("line", ["# MEMORY.md{}x", "# {}MEMORY.md", "```{}x\n- a\n```", "- a{}\u00a0b"])
 def test_a_line_of_very_many_blanks_holds_nobody_up(line: str) -> None:
     began = time.thread_time()
@@ -74,6 +76,7 @@ def test_a_line_of_very_many_blanks_holds_nobody_up(line: str) -> None:
     assert time.thread_time() - began < 0.5
 
 
+@pytest.mark.thorough
 def test_an_answer_of_very_many_blanks_is_read_quickly() -> None:
     began = time.thread_time()
     assert parse_answer("- a\n" + " \n" * 50_000 + "- b").body == "- a\n\n- b"

@@ -12,6 +12,7 @@ from bot.models.notebook.language import NOTICE_MARK
 from bot.models.notebook.languages.english import ENGLISH
 from tests.fakes.commonplace import Commonplace, CommonplaceHere
 from tests.fakes.stable_day import stable_day
+from tests.fakes.table_test import first_at_once
 
 
 @pytest.fixture
@@ -27,11 +28,13 @@ def said(commonplace: Commonplace, *lines: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("line", "text"),
-    [
-        ("remind me to call Tom tomorrow at 10", "call Tom"),
-        ("Erinnere mich morgen um 10 an den Zahnarzt", "Zahnarzt"),
-        ("明天10点提醒我给汤姆打电话", "给汤姆打电话"),
-    ],
+    first_at_once(
+        [
+            ("remind me to call Tom tomorrow at 10", "call Tom"),
+            ("Erinnere mich morgen um 10 an den Zahnarzt", "Zahnarzt"),
+            ("明天10点提醒我给汤姆打电话", "给汤姆打电话"),
+        ]
+    ),
 )
 def test_a_reminder_in_ones_own_words_is_set_like_one_by_command(
     commonplace: Commonplace, line: str, text: str
@@ -84,11 +87,19 @@ def test_what_it_knows_is_shown_from_the_notes(commonplace: Commonplace) -> None
 
 @pytest.mark.parametrize(
     ("told", "corrected", "asked", "right", "wrong"),
-    [
-        ("Maya's birthday is May 3rd", "no, it is May 4th", "When is Maya's birthday?", "May 4th", "May 3rd"),
-        ("Tom wohnt in Bonn.", "ich meinte Köln", "Wo wohnt Tom?", "Köln", "Bonn"),
-        ("玛雅的生日是五月三日", "不对，是五月四日", "玛雅的生日是什么时候？", "五月四日", "五月三日"),
-    ],
+    first_at_once(
+        [
+            (
+                "Maya's birthday is May 3rd",
+                "no, it is May 4th",
+                "When is Maya's birthday?",
+                "May 4th",
+                "May 3rd",
+            ),
+            ("Tom wohnt in Bonn.", "ich meinte Köln", "Wo wohnt Tom?", "Köln", "Bonn"),
+            ("玛雅的生日是五月三日", "不对，是五月四日", "玛雅的生日是什么时候？", "五月四日", "五月三日"),
+        ]
+    ),
 )
 def test_a_correction_replaces_what_was_noted_last(
     commonplace: Commonplace, told: str, corrected: str, asked: str, right: str, wrong: str
@@ -139,11 +150,23 @@ def test_a_correction_of_nothing_is_noted_as_it_was_said(commonplace: Commonplac
 
 @pytest.mark.parametrize(
     ("reminder", "text", "which", "tomorrow"),
-    [
-        ("remind me tomorrow at 10 to call Tom", "call Tom", "What are my reminders?", "What's on tomorrow?"),
-        ("Erinnere mich morgen um 10 an Tom", "Tom", "Welche Erinnerungen habe ich?", "Was steht morgen an?"),
-        ("明天10点提醒我给汤姆打电话", "给汤姆打电话", "我有哪些提醒？", "明天有什么安排？"),
-    ],
+    first_at_once(
+        [
+            (
+                "remind me tomorrow at 10 to call Tom",
+                "call Tom",
+                "What are my reminders?",
+                "What's on tomorrow?",
+            ),
+            (
+                "Erinnere mich morgen um 10 an Tom",
+                "Tom",
+                "Welche Erinnerungen habe ich?",
+                "Was steht morgen an?",
+            ),
+            ("明天10点提醒我给汤姆打电话", "给汤姆打电话", "我有哪些提醒？", "明天有什么安排？"),
+        ]
+    ),
 )
 def test_reminders_are_listed_and_what_is_on_a_day(
     commonplace: Commonplace, reminder: str, text: str, which: str, tomorrow: str
@@ -162,13 +185,33 @@ def test_reminders_are_listed_and_what_is_on_a_day(
 
 @pytest.mark.parametrize(
     ("reminder", "later", "cancel", "undo", "gone"),
-    [
-        ("remind me tomorrow at 6pm to call Tom", "no, at 7pm", "cancel that", "undo", "Cancelled reminder"),
-        ("Erinnere mich morgen um 18 Uhr an Tom", "nein, um 19 Uhr", "lösch das", "rückgängig", "gestrichen"),
-        ("Rappelle-moi demain à 18h d'appeler Tom", "non, à 19h", "efface ça", "annule", "annulé"),
-        ("Recuérdame mañana a las 18 llamar a Tom", "no, a las 19", "cancela eso", "deshacer", "cancelado"),
-        ("明天18点提醒我给汤姆打电话", "不对，19点", "取消这个", "撤销", "已取消提醒"),
-    ],
+    first_at_once(
+        [
+            (
+                "remind me tomorrow at 6pm to call Tom",
+                "no, at 7pm",
+                "cancel that",
+                "undo",
+                "Cancelled reminder",
+            ),
+            (
+                "Erinnere mich morgen um 18 Uhr an Tom",
+                "nein, um 19 Uhr",
+                "lösch das",
+                "rückgängig",
+                "gestrichen",
+            ),
+            ("Rappelle-moi demain à 18h d'appeler Tom", "non, à 19h", "efface ça", "annule", "annulé"),
+            (
+                "Recuérdame mañana a las 18 llamar a Tom",
+                "no, a las 19",
+                "cancela eso",
+                "deshacer",
+                "cancelado",
+            ),
+            ("明天18点提醒我给汤姆打电话", "不对，19点", "取消这个", "撤销", "已取消提醒"),
+        ]
+    ),
 )
 def test_the_reminder_just_set_is_moved_cancelled_and_set_again(
     commonplace: Commonplace, reminder: str, later: str, cancel: str, undo: str, gone: str
@@ -228,10 +271,12 @@ def test_what_happened_today_is_no_request_for_a_reminder(commonplace: Commonpla
 
 @pytest.mark.parametrize(
     ("question", "nothing"),
-    [
-        ("What is on today?", "I have no reminders or notes for today."),
-        ("Was steht heute an?", "Für heute habe ich keine Erinnerungen und keine Notizen."),
-    ],
+    first_at_once(
+        [
+            ("What is on today?", "I have no reminders or notes for today."),
+            ("Was steht heute an?", "Für heute habe ich keine Erinnerungen und keine Notizen."),
+        ]
+    ),
 )
 def test_what_is_on_today_is_what_is_about_today(
     commonplace: Commonplace, question: str, nothing: str
@@ -247,19 +292,21 @@ def test_what_is_on_today_is_what_is_about_today(
 
 @pytest.mark.parametrize(
     ("told", "asked", "answer"),
-    [
-        ("I am called Sam", "What is my name?", "I am called Sam."),
-        ("Call me Sam please", "What is my name?", "Call me Sam please."),
-        ("My name is Sam", "What am I called?", "My name is Sam."),
-        ("We moved to Oslo.", "Where do I live?", "We moved to Oslo."),
-        ("I was born on May 3rd 1980", "When is my birthday?", "I was born on May 3rd 1980"),
-        ("Ich heiße Sam", "Wie ist mein Name?", "Ich heiße Sam."),
-        ("Je m'appelle Sam", "Quel est mon nom ?", "Je m'appelle Sam."),
-        ("Me llamo Sam", "¿Cuál es mi nombre?", "Me llamo Sam."),
-        ("Меня зовут Саша", "Как моё имя?", "Меня зовут Саша."),
-        ("我叫山姆", "我的名字是什么？", "我叫山姆。"),
-        ("اسمي سام", "ما اسمي؟", "اسمي سام."),
-    ],
+    first_at_once(
+        [
+            ("I am called Sam", "What is my name?", "I am called Sam."),
+            ("Call me Sam please", "What is my name?", "Call me Sam please."),
+            ("My name is Sam", "What am I called?", "My name is Sam."),
+            ("We moved to Oslo.", "Where do I live?", "We moved to Oslo."),
+            ("I was born on May 3rd 1980", "When is my birthday?", "I was born on May 3rd 1980"),
+            ("Ich heiße Sam", "Wie ist mein Name?", "Ich heiße Sam."),
+            ("Je m'appelle Sam", "Quel est mon nom ?", "Je m'appelle Sam."),
+            ("Me llamo Sam", "¿Cuál es mi nombre?", "Me llamo Sam."),
+            ("Меня зовут Саша", "Как моё имя?", "Меня зовут Саша."),
+            ("我叫山姆", "我的名字是什么？", "我叫山姆。"),
+            ("اسمي سام", "ما اسمي؟", "اسمي سام."),
+        ]
+    ),
 )
 def test_a_question_about_oneself_finds_what_was_told_in_other_words(
     commonplace: Commonplace, told: str, asked: str, answer: str

@@ -260,6 +260,7 @@ async def test_a_target_with_a_name_of_its_own_does_not_hide_that_of_the_header(
         assert answer.startswith(f"HTTP/1.1 {status} ".encode())
 
 
+@pytest.mark.thorough
 async def test_a_chain_of_proxies_without_end_takes_no_time(tmp_path: Path) -> None:
     server = {"token": "swordfish", "trusted_proxies": ["127.0.0.0/8"]}
     async with serve_http(tmp_path, server=server) as (served, _):

@@ -104,6 +104,7 @@ NOT_FOR_WORDS = ("httpx", "numpy", "llama_cpp", "watchfiles", "sqlite_vec")
 HEAVY = ("httpx", "numpy", "llama_cpp", "apsw", "aiohttp", "watchfiles")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("settings", "loaded"),
     [

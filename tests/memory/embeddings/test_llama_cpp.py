@@ -215,6 +215,7 @@ async def test_vectors_have_length_one_and_keep_the_order(tiny: Path) -> None:
         assert likeness(vector, other) == pytest.approx(1, abs=1e-4)
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_the_same_text_gives_the_same_bytes(tiny: Path) -> None:
     async with provided(tiny) as one, provided(tiny) as other:
@@ -223,6 +224,7 @@ async def test_the_same_text_gives_the_same_bytes(tiny: Path) -> None:
         assert await other.embed(["once more", "with feeling"], purpose="query") == first
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_a_text_is_cut_at_what_the_model_takes(tiny: Path) -> None:
     letters = "abcdefgh" * 20
@@ -234,6 +236,7 @@ async def test_a_text_is_cut_at_what_the_model_takes(tiny: Path) -> None:
     assert likeness(full, shorter) < 0.9999
 
 
+@pytest.mark.thorough
 @needs_llama
 @pytest.mark.parametrize("text", ["", "\0", "\ud800", "中文", "🦊" * 500, "a" * 1_000_000])
 async def test_no_text_crashes_the_model(tiny: Path, text: str) -> None:
@@ -242,6 +245,7 @@ async def test_no_text_crashes_the_model(tiny: Path, text: str) -> None:
     assert likeness(vector, vector) == pytest.approx(1, abs=1e-5)
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_prefixes_reach_the_model(tmp_path: Path) -> None:
     path = write_tiny_gguf(tmp_path / "any.gguf", name="Multilingual E5 Tiny")
@@ -264,6 +268,7 @@ async def test_shortened_vectors_are_normalized_again(tiny: Path) -> None:
             await provider.embed(["a"], purpose="query")
 
 
+@pytest.mark.thorough
 @needs_llama
 async def test_many_callers_each_get_their_own(tiny: Path) -> None:
     async with provided(tiny) as provider:
