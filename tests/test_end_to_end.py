@@ -510,6 +510,7 @@ def test_a_workspace_that_cannot_be_is_one_line(here: Commonplace, command: tupl
     assert (here.folder / "file").read_text() == "not a folder"
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(is_root(), reason="root may write anywhere")
 @pytest.mark.parametrize("command", [("run",), ("chat", "-m", "/status"), ("memory", "write", "x")])
 def test_a_folder_without_permission_is_one_line(commonplace: Commonplace, command: tuple[str, ...]) -> None:

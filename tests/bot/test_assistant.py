@@ -1370,6 +1370,7 @@ async def test_an_edit_of_what_waits_for_its_rest_takes_its_place(house: Harness
     assert await house.history("telegram:1") == ["A dog", "two", "Two pictures"]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_soon")
 async def test_an_album_that_nobody_can_read_has_one_answer(house: Harness) -> None:
     house.model.enqueue("I see no films")
@@ -1450,6 +1451,7 @@ async def test_of_many_attachments_in_a_row_one_turn_takes_so_many_and_the_next_
     assert said == ["Hi", "Hello", "a", "b", "two of them", "c", "d", "the others"]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("_soon")
 async def test_a_command_below_an_album_is_meant_for_all_of_it(house: Harness, tmp_path: Path) -> None:
     for name in ("a", "b", "c"):

@@ -121,6 +121,7 @@ async def test_what_was_being_read_beside_it_is_read_one_by_one(tmp_path: Path) 
         assert len(files.replies()) == 4
 
 
+@pytest.mark.thorough
 async def test_what_joins_a_turn_is_counted_too(tmp_path: Path) -> None:
     async with with_files(tmp_path) as (house, files), AsyncExitStack() as stack:
         stack.push_async_callback(house.assistant.stop, ChatId.parse("telegram:3"))

@@ -220,6 +220,7 @@ async def test_what_nobody_asked_for_is_shown_in_the_new_chat(tmp_path: Path) ->
         assert await house.count_undelivered() == 0
 
 
+@pytest.mark.thorough
 async def test_a_notice_that_waits_for_another_is_shown_in_the_new_chat(tmp_path: Path) -> None:
     adapter = Places(pause=0.5)
     async with open_harness(tmp_path, channels=[adapter]) as house:
@@ -254,6 +255,7 @@ async def test_what_comes_late_by_the_old_id_is_joined_when_the_reply_there_has_
     assert await house.history(str(OLD)) == []
 
 
+@pytest.mark.thorough
 async def test_a_message_for_whose_rest_it_is_waited_is_answered_in_the_new_chat(
     house: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

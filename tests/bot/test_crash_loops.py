@@ -114,6 +114,7 @@ async def test_what_a_silent_platform_keeps_waiting_is_not_counted_when_the_prog
         assert left <= 2, "one of this process for each"
 
 
+@pytest.mark.thorough
 async def test_what_a_fault_of_ours_keeps_from_being_shown_is_not_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -323,6 +323,7 @@ FAILURES: dict[str, Reply] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("failure", FAILURES)
 async def test_words_still_find_notes_if_the_query_gets_no_vector(
     open_memory: Open, meant: EmbeddingServer, tmp_path: Path, short_waits: float, failure: str
@@ -1114,6 +1115,7 @@ async def test_the_fallback_fills_and_answers_until_the_first_one_is_back(
         assert [each.provider for each in server.requests[asked:]] == ["openai"]
 
 
+@pytest.mark.thorough
 async def test_after_a_failed_query_a_complete_backfill_makes_no_request(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, short_rests: None
 ) -> None:
@@ -1144,6 +1146,7 @@ def index_clock(workspace: Path) -> int:
     return clock
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("model", ["", "nomic-embed-text"])
 async def test_a_silent_ollama_does_not_block_the_fallback(
     tmp_path: Path, open_memory: Open, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch, model: str
@@ -1273,6 +1276,7 @@ async def test_if_both_fail_both_causes_are_reported(
     assert "voyage" in found.notice
 
 
+@pytest.mark.thorough
 async def test_a_wrong_key_is_not_retried_all_the_time(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1296,6 +1300,7 @@ def chat(server: EmbeddingServer) -> ChatProviderAccess:
     return ChatProviderAccess("mine", server.base_url("llm"), KEY)
 
 
+@pytest.mark.thorough
 async def test_a_chat_provider_without_embeddings_is_tried_once(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
@@ -1467,6 +1472,7 @@ async def test_if_one_provider_makes_no_vectors_the_other_is_waited_for(
     assert server.requests[-1].provider == down
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reply", [hangs(), drips(0.1)], ids=["hangs", "drips"])
 async def test_a_search_does_not_wait_for_a_chat_provider_that_hangs(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, short_waits: float, reply: Reply
@@ -1701,6 +1707,7 @@ async def kept_beyond_the_cache(open_memory: Open, workspace: Path) -> None:
     await memory.close()
 
 
+@pytest.mark.thorough
 async def test_filling_before_the_first_sync_deletes_no_vector_in_use(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:
@@ -1716,6 +1723,7 @@ async def test_filling_before_the_first_sync_deletes_no_vector_in_use(
     assert texts(server) == []
 
 
+@pytest.mark.thorough
 async def test_filling_after_another_program_recreated_the_index_deletes_no_vector_in_use(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:

@@ -228,6 +228,7 @@ async def test_a_rebuilt_index_gives_the_same_results(memory: Memory, tmp_path: 
     assert [await memory.search(query, limit=40) for query in queries] == before
 
 
+@pytest.mark.thorough
 async def test_a_rebuilt_index_breaks_ties_the_same_way(memory: Memory, tmp_path: Path) -> None:
     for n in reversed(range(0, 90, 9)):
         for k in range(n, n + 9):

@@ -188,6 +188,7 @@ def test_undamaged_vectors_survive_a_reset(file: Path, index: SqliteIndex, damag
     assert_sound(file)
 
 
+@pytest.mark.thorough
 def test_damaged_vectors_do_not_survive_a_reset(file: Path) -> None:
     first = SqliteIndex(file, fingerprint="test")
     first.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(2000)])

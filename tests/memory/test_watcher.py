@@ -305,6 +305,7 @@ def mounting(*command: str) -> bool:
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 async def test_a_mount_over_the_folder_is_noticed(folder: Path) -> None:
     async with listening(folder) as listener:
@@ -321,6 +322,7 @@ async def test_a_mount_over_the_folder_is_noticed(folder: Path) -> None:
         await listener.hears_of_writing(folder, "old.md")
 
 
+@pytest.mark.thorough
 async def test_a_folder_that_cannot_be_read_is_waited_for(nobody_path: Path) -> None:
     folder = nobody_path / "memory"
     folder.mkdir(mode=0)
@@ -331,6 +333,7 @@ async def test_a_folder_that_cannot_be_read_is_waited_for(nobody_path: Path) -> 
         await listener.hears_of_writing(folder, "a.md")
 
 
+@pytest.mark.thorough
 async def test_a_name_that_is_not_utf8_does_not_end_the_watch(folder: Path) -> None:
     async with listening(folder) as listener:
         Path(os.fsdecode(os.fsencode(folder) + b"/\xff.md")).write_text("x")
@@ -424,6 +427,7 @@ asyncio.run(main(Path("/proc/sys/user", sys.argv[1]), Path(sys.argv[2])))
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("unshare"), reason="needs Linux and unshare")
 @pytest.mark.parametrize(
     ("limit", "value", "mend"),

@@ -73,6 +73,7 @@ async def test_a_direct_message_is_answered_as_the_answer_grows(here: Life, anna
     assert not here.api.refusals
 
 
+@pytest.mark.thorough
 async def test_an_answer_that_comes_late_in_a_conversation_points_to_its_question(
     here: Life, anna: Person
 ) -> None:
@@ -172,6 +173,7 @@ async def test_what_a_moderator_clears_while_it_waits_is_not_answered(
         assert await here.house.count_undelivered() == 0
 
 
+@pytest.mark.thorough
 async def test_an_answer_that_is_begun_goes_on_when_its_question_is_deleted(here: Life, anna: Person) -> None:
     here.model.enqueue(["It is ", "blue."], delay=0.2)
     said = await anna.say("Which colour?")
@@ -375,6 +377,7 @@ async def test_a_call_that_is_left_off_while_all_calls_are_held_holds_no_other(
         assert [call.status for call in api.calls_of("typing")] == [429]
 
 
+@pytest.mark.thorough
 async def test_an_answer_is_told_once_discord_is_there_again(here: Life, anna: Person) -> None:
     here.model.enqueue(["It is ", "blue."], delay=0.2)
     await anna.say("Which colour?")

@@ -150,6 +150,7 @@ def a_client() -> Any:
     )
 
 
+@pytest.mark.thorough
 async def test_a_server_with_members_without_end_is_not_read_and_others_are() -> None:
     client, ears = a_client(), Ears()
     guard_events(client, ears)

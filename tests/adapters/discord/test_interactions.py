@@ -254,6 +254,7 @@ async def test_a_command_is_answered_by_the_next_process(
 # -- acknowledgement -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 async def test_what_takes_nearly_as_long_as_discord_waits_is_acknowledged_and_answered(
     bot: Commanding, olga: Person
 ) -> None:
@@ -360,6 +361,7 @@ async def test_an_answer_that_cannot_be_read_is_logged_without_the_token_in_its_
     assert asked.token[:16] not in caplog.text
 
 
+@pytest.mark.thorough
 async def test_a_command_that_takes_long_is_taken_in_though_the_session_is_closed_meanwhile(
     bot: Commanding, olga: Person, caplog: pytest.LogCaptureFixture
 ) -> None:

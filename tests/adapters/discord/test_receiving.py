@@ -124,6 +124,7 @@ async def test_what_is_deleted_while_it_is_accepted_is_withdrawn_afterwards(
     assert ear.texts == ["one"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("call", ["history", "member"])
 async def test_a_request_that_is_not_answered_holds_up_nobody_for_long(
     call: str, api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
@@ -318,6 +319,7 @@ async def test_what_could_not_be_accepted_before_a_restart_is_taken_in_after_it(
     assert ear.texts_in(general.id) == ["one", "two"]
 
 
+@pytest.mark.thorough
 async def test_more_than_can_be_held_is_read_from_the_history_later(
     api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
 ) -> None:
@@ -333,6 +335,7 @@ async def test_more_than_can_be_held_is_read_from_the_history_later(
     assert ear.texts == [str(number) for number in range(250)]
 
 
+@pytest.mark.thorough
 async def test_what_cannot_be_held_while_a_history_is_read_is_read_from_it_too(
     api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
 ) -> None:
@@ -352,6 +355,7 @@ async def test_what_cannot_be_held_while_a_history_is_read_is_read_from_it_too(
     assert ear.texts == ["before", "missed", *(str(number) for number in range(250))]
 
 
+@pytest.mark.thorough
 async def test_of_edits_that_cannot_be_accepted_the_latest_are_held(
     api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
 ) -> None:

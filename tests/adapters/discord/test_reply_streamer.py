@@ -238,6 +238,7 @@ async def test_what_was_said_already_is_not_edited_in_the_end(stage: Stage, anna
     assert not stage.api.calls_of("edit_message")
 
 
+@pytest.mark.thorough
 async def test_a_reply_that_is_soon_whole_is_not_shown_in_part(stage: Stage, anna: Person) -> None:
     stage.settle_seconds = 5
     await stage.show(anna.dm, said("It", "It is", "It is blue."))
@@ -258,6 +259,7 @@ async def test_a_reply_is_shown_at_most_once_in_a_while(stage: Stage, anna: Pers
     assert 2 < len(times) <= (times[-1] - times[0]) / 0.2 + 2
 
 
+@pytest.mark.thorough
 async def test_replies_that_grow_in_one_channel_share_its_pace(stage: Stage, anna: Person) -> None:
     stage.pace = RateLimiter(channel_seconds=0.1)
     words = [" ".join(["word"] * count) for count in range(1, 11)]
@@ -300,6 +302,7 @@ async def test_what_was_answered_and_deleted_is_answered_all_the_same(
     assert len(stage.api.calls) == 1
 
 
+@pytest.mark.thorough
 async def test_somebody_types_until_there_is_something_to_be_seen(
     stage: Stage, anna: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -460,6 +463,7 @@ async def test_a_file_whose_answer_is_lost_is_there_once(stage: Stage, anna: Per
     assert [len(message.attachments) for message in anna.dm.replies] == [0, 1, 0]
 
 
+@pytest.mark.thorough
 async def test_the_first_word_whose_answer_is_lost_grows_on(stage: Stage, anna: Person) -> None:
     stage.api.fail("create_message", Fault.reset_after())
     await stage.show(anna.dm, said("It", "It is blue.", pause=0.3))

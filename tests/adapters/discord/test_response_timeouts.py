@@ -39,6 +39,7 @@ async def test_only_a_request_that_is_not_answered_is_given_up(
     assert await ask(api, session) == 200
 
 
+@pytest.mark.thorough
 async def test_each_task_has_a_limit_of_its_own(api: DiscordApi, session: aiohttp.ClientSession) -> None:
     async def later() -> int:
         await asyncio.sleep(0.1)

@@ -136,6 +136,7 @@ async def test_messages_in_a_row_are_answered_together_and_marked_while_they_wai
     assert (reactions(here.api, second), reactions(here.api, third)) == ([], [])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("slow", [pytest.param(0.0, marks=pytest.mark.thorough), 0.2])
 async def test_a_mark_is_taken_off_in_the_end_however_quick_the_answer(
     here: Life, anna: Person, slow: float
@@ -152,6 +153,7 @@ async def test_a_mark_is_taken_off_in_the_end_however_quick_the_answer(
     assert reactions(here.api, status) == []
 
 
+@pytest.mark.thorough
 async def test_a_mark_goes_though_the_program_ends_before_it_was_taken_off(
     api: BotApi, anna: Person, tmp_path: Path
 ) -> None:
@@ -357,6 +359,7 @@ async def test_topics_are_conversations_apart(here: Life, anna: Person, olga: Pe
     assert not any("tap drips" in text for text in heard)
 
 
+@pytest.mark.thorough
 async def test_a_message_that_was_deleted_meanwhile_is_answered_all_the_same(
     here: Life, anna: Person, olga: Person
 ) -> None:
@@ -593,6 +596,7 @@ async def test_who_has_not_pressed_start_yet_is_told_of_as_that_and_hears_then_w
     assert len(told.labels) == 3
 
 
+@pytest.mark.thorough
 async def test_who_blocks_the_bot_is_told_of_once_in_the_log_and_is_answered_again_later(
     here: Life, anna: Person, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -78,6 +78,7 @@ async def test_fields_are_sent_as_a_form_and_files_beside_them() -> None:
     ]
 
 
+@pytest.mark.thorough
 async def test_silence_is_a_timeout_and_a_long_poll_may_be_silent_for_longer() -> None:
     async def answer(_: web.BaseRequest) -> web.Response:
         await asyncio.sleep(0.4)

@@ -303,6 +303,7 @@ async def test_a_number_that_no_update_has_does_not_decide_what_is_told_next(
     assert max(offsets(api)) < 2**53
 
 
+@pytest.mark.thorough
 async def test_a_server_that_tells_the_same_for_ever_is_not_asked_without_a_pause(
     api: BotApi, poller: Poller
 ) -> None:
@@ -409,6 +410,7 @@ async def test_who_writes_after_five_failures_in_a_row_is_heard_within_15_second
     assert time.monotonic() - begun < 15
 
 
+@pytest.mark.thorough
 async def test_an_answer_that_is_due_at_once_is_waited_for_shortly_while_an_outage_is_young(
     api: BotApi, anna: Person, poller: Poller
 ) -> None:
@@ -420,6 +422,7 @@ async def test_an_answer_that_is_due_at_once_is_waited_for_shortly_while_an_outa
     assert time.monotonic() - begun < 15  # of silence, before the first of them would be given up
 
 
+@pytest.mark.thorough
 async def test_retry_after_is_honoured(api: BotApi, anna: Person, poller: Poller) -> None:
     api.fail("getUpdates", Fault.retry_after(1))
     await anna.say("hello")
@@ -466,6 +469,7 @@ async def test_a_proxys_404_is_no_wrong_token(api: BotApi, poller: Poller) -> No
     assert "cannot be reached" in poller.health.detail
 
 
+@pytest.mark.thorough
 async def test_another_program_with_the_token_is_told_of_in_plain_words(
     api: BotApi, anna: Person, poller: Poller, caplog: pytest.LogCaptureFixture
 ) -> None:

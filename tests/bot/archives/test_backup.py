@@ -238,6 +238,7 @@ async def test_beside_a_busy_writer_the_copy_is_of_one_moment(workspace: Workspa
     db.close()
 
 
+@pytest.mark.thorough
 def test_a_writer_that_never_rests_does_not_put_the_copy_off(tmp_path: Path) -> None:
     """Something is committed between any two steps of the copy: it still comes to its end, and has none of it."""
     source, target = tmp_path / "state.db", tmp_path / "copy.db"
@@ -711,6 +712,7 @@ def test_what_claims_more_than_the_disk_holds_is_not_read(
         workspace.restore(file)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_SPARSE])
 def test_headers_without_end_take_neither_time_nor_memory(tmp_path: Path, kind: bytes) -> None:
     file = tmp_path / "headers.tar.gz"

@@ -148,6 +148,7 @@ def test_names_are_shown_as_names() -> None:
     assert nameless.path == "documents/2026-11-21-document.md"
 
 
+@pytest.mark.thorough
 def test_more_than_fits_is_cut_at_a_line_and_said_so() -> None:
     line = "汉字 and words\n"
     text = line * (MAX_BYTES // len(line.encode()) + 1000)

@@ -128,6 +128,7 @@ async def test_a_pdf_gives_its_text_page_by_page() -> None:
     assert document.is_whole
 
 
+@pytest.mark.thorough
 async def test_a_long_pdf_is_read_no_further_than_wanted() -> None:
     document = await read(text_pdf(*["word " * 20] * 50), most_characters=250)
     assert len(document.text) == 250
@@ -238,6 +239,7 @@ def length_of_itself() -> bytes:
     return pdf_with_streams([b"<< /Length 11 0 R >>\nstream\nBT ET\nendstream"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "make",
     [

@@ -181,6 +181,7 @@ def test_a_batch_waits_for_all_vectors(run: Run, server: EmbeddingServer) -> Non
     assert texts(server)[3:] == ["too cold at home", "ferry"]
 
 
+@pytest.mark.thorough
 async def test_a_batch_gives_up_the_vectors_that_nobody_gives(
     tmp_path: Path, server: EmbeddingServer
 ) -> None:

@@ -196,6 +196,7 @@ async def test_nobody_stands_in_where_the_notes_are_not_those_that_are_shared(
     assert "other notes" in caplog.text
 
 
+@pytest.mark.thorough
 async def test_one_that_is_not_needed_any_more_is_ended(
     other: Other, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +210,7 @@ async def test_one_that_is_not_needed_any_more_is_ended(
         assert len(other.pids) == 1
 
 
+@pytest.mark.thorough
 async def test_one_that_cannot_take_what_is_free_leaves_it_to_us(
     other: Other, monkeypatch: pytest.MonkeyPatch
 ) -> None:

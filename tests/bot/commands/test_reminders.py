@@ -243,6 +243,7 @@ async def test_a_person_with_too_many_reminders_is_told_what_to_do(say: Say) -> 
     assert "one more" in await say("/remind every minute one more")
 
 
+@pytest.mark.thorough
 async def test_a_chat_with_too_many_reminders_is_told_what_to_do(say: Say) -> None:
     for each in range(MAX_PER_CHAT):
         await say(f"/remind every minute tea {each}")

@@ -197,6 +197,7 @@ def value_of(settings_of: Settings, key: str) -> Any:
     return list(found) if isinstance(found, tuple) else found
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=12)
 @given(files=st.lists(FILES, min_size=1, max_size=6))
 def test_whatever_the_file_becomes_what_counts_is_always_one_whole(files: list[Any]) -> None:
@@ -344,6 +345,7 @@ async def test_who_may_talk_how_much_and_to_whom_is_what_the_file_says_now(house
     assert await house.services.access.standing_of(PersonId("telegram", "9")) is Standing.OWNER
 
 
+@pytest.mark.thorough
 async def test_a_turn_that_runs_keeps_its_number_of_steps(house: House) -> None:
     search = ModelAnswer(calls=[("memory_search", {"query": "boiler"})], delay=0.02)
     house.server.enqueue(search, search, ModelAnswer("Found nothing."), search)

@@ -102,6 +102,7 @@ async def test_what_stands_raw_is_not_taken_for_noted_when_it_is_sorted_at_last(
     assert talk.note() == f"# 2026-11-21\n\n## 12:00 Anna\n\n- {DENTIST}\n"
 
 
+@pytest.mark.thorough
 async def test_a_long_talk_is_searched_for_piece_by_piece_within_bounds(talk: ConversationHarness) -> None:
     facts = [f"- Person{number} lives in city{number}.\n" for number in range(400)]
     (talk.folder / "memory" / "people.md").write_text("".join(facts))
@@ -112,6 +113,7 @@ async def test_a_long_talk_is_searched_for_piece_by_piece_within_bounds(talk: Co
     assert "people.md:" in found
 
 
+@pytest.mark.thorough
 async def test_searches_that_take_long_are_cut_off_once_for_all_pieces_of_a_flush(
     tmp_path: Path,
     model: NotesWhatItDoesNotSee,

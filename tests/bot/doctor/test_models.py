@@ -112,6 +112,7 @@ async def test_a_server_that_is_not_there_fails_with_the_mend() -> None:
     assert "providers.mine.base_url" in check.fix
 
 
+@pytest.mark.thorough
 async def test_a_provider_that_hangs_leaves_no_other_unchecked() -> None:
     async with ModelList("m-1") as server, HttpProbe(seconds=60) as asking:
         with socket.create_server(("127.0.0.1", 0)) as silent:

@@ -209,6 +209,7 @@ class Clock(datetime):
         return datetime.now(UTC) + cls.ahead
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("jump", [timedelta(days=-3), timedelta(days=20_000)], ids=["back", "ahead"])
 async def test_a_clock_that_is_set_does_not_stop_a_job(
     jump: timedelta, monkeypatch: pytest.MonkeyPatch
@@ -308,6 +309,7 @@ async def test_a_run_that_was_missed_is_due_soon_and_any_other_at_its_time() -> 
     assert first(now - timedelta(hours=8)) == "2026-11-24T03:30:00+00:00"
 
 
+@pytest.mark.thorough
 async def test_a_schedule_that_fails_is_reported_and_runs_its_jobs_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

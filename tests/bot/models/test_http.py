@@ -287,6 +287,7 @@ SIGN, IDLE, BEGIN, TOTAL = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("reply", "limits", "seconds", "words"),
     [

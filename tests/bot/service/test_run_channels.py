@@ -182,6 +182,7 @@ async def test_a_channel_that_fails_is_down_and_comes_up_once_it_can(
     assert failures_of("discord", caplog)
 
 
+@pytest.mark.thorough
 async def test_telegrams_channel_fails_by_what_nobody_has_foreseen_and_comes_up_again(
     tmp_path: Path, telegram: BotApi, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -208,6 +209,7 @@ def menu_of(api: BotApi) -> list[str]:
     return [each["command"] for each in api.bot.commands.get(("default", ""), [])]
 
 
+@pytest.mark.thorough
 async def test_telegrams_menus_that_fail_are_seen_and_set_once_they_can_be(
     tmp_path: Path, telegram: BotApi, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -240,6 +240,7 @@ async def test_the_process_is_told_of(website: WebClient) -> None:
 # -- what it does not tell ----------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 async def test_labels_are_bounded_and_hold_nothing_that_anybody_said(website: WebClient) -> None:
     before = set((await scraped(website)).numbers)
     await say(website, "Remember: xylophagous")

@@ -127,6 +127,7 @@ Make = Callable[..., Embedder]
 # Batches
 
 
+@pytest.mark.thorough
 async def test_batches_are_full(make: Make, server: EmbeddingServer, delivered: Delivered) -> None:
     embedder = make(batch_size=100)
     await embedder.embed_documents(texts(450), on_done=delivered)
@@ -767,6 +768,7 @@ async def test_a_server_that_became_unreachable_is_given_up() -> None:
         await wait_while_alive(asyncio.sleep(60), ping, seconds=0.01, name="x")
 
 
+@pytest.mark.thorough
 async def test_a_slow_provider_does_not_delay_a_query_s_fallback(
     make: Make, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -237,6 +237,7 @@ def test_a_hub_that_keeps_failing_is_given_up(hub: ModelHub, tmp_path: Path) -> 
     assert len(hub.asked) == 5
 
 
+@pytest.mark.thorough
 def test_a_silent_hub_is_given_up(hub: ModelHub, tmp_path: Path) -> None:
     hub.silent = True
     with pytest.raises(EmbeddingTimedOut, match="no answer"):
@@ -273,6 +274,7 @@ def test_a_cache_that_cannot_be_written_is_named(hub: ModelHub, tmp_path: Path) 
         get(hub, tmp_path)
 
 
+@pytest.mark.thorough
 def test_progress_shows_size_rate_and_time_left(hub: ModelHub, tmp_path: Path) -> None:
     hub.seconds_per_piece = 0.02
     seen: list[DownloadProgress] = []
