@@ -6,6 +6,10 @@ from contextlib import suppress
 
 from bot.messages import ReplyPart
 
+SETTLE_SECONDS = 0.2
+"""Time to wait after a reply's first words, so that a short one is never shown in part: its end would have to wait for
+the rate limit."""
+
 
 class LatestPart:
     """Reads parts as they come; only the latest is kept."""
@@ -33,9 +37,11 @@ class LatestPart:
             self._news.clear()
         return not self.ended.done()
 
-    def recheck(self) -> None:
-        """Make the next `wait_for_change` return at once."""
-        self._news.set()
+    async def settle(self, seconds: float) -> None:
+        """Wait for the first part, and then up to `seconds` for the end; the next `wait_for_change` returns at once."""
+        if await self.wait_for_change():
+            await asyncio.wait([self.ended], timeout=seconds)
+            self._news.set()
 
     async def last(self) -> ReplyPart | None:
         """Return the last part. Raises what the parts raised."""

@@ -4,15 +4,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TypeVar
 
-from adapters.markdown.layout import FileMessage
+from adapters.markdown.layout import FileMessage, Text
 from adapters.markdown.normalize import close_open_markup, remove_unsendable
 from bot import phrases
 from bot.messages import Sending
 
-Text = TypeVar("Text")
-"""A channel's type for a text message."""
 Render = Callable[[str], list[Text | FileMessage]]
 
 LONGEST_IN_CHAT = 20_000
@@ -72,7 +69,7 @@ class LongReply:
         self._cut_at = 0 if self.is_cut else None
 
     async def messages(
-        self, markdown: str, render: Render[Text], length: Callable[[Text], int], *, files: bool, begun: int
+        self, markdown: str, render: Render[Text], *, files: bool, begun: int
     ) -> list[Text | FileMessage]:
         """Return the messages that show the whole reply.
 
@@ -80,7 +77,7 @@ class LongReply:
         sent before the reply was first complete count; later ones are the note.
         """
         before = begun if self._begun is None else self._begun
-        messages = await render_whole(markdown, render, length, files=files, begun=before)
+        messages = await render_whole(markdown, render, files=files, begun=before)
         if messages and _is_whole_reply(messages[-1]):
             self._begun = before
         if self._cut_at is None:
@@ -99,7 +96,7 @@ async def render_part(markdown: str, render: Render[Text]) -> list[Text | FileMe
 
 
 async def render_whole(
-    markdown: str, render: Render[Text], length: Callable[[Text], int], *, files: bool, begun: int = 0
+    markdown: str, render: Render[Text], *, files: bool, begun: int = 0
 ) -> list[Text | FileMessage]:
     """Return the messages of a whole reply; if it is too long for a chat, its beginning, a note and a file.
 
@@ -108,7 +105,7 @@ async def render_whole(
     """
     if len(markdown) <= LONGEST_RENDERED:
         messages = await _render_cached(markdown, render)
-        if sum(length(each) for each in messages if not isinstance(each, FileMessage)) <= LONGEST_IN_CHAT:
+        if sum(len(each.text) for each in messages if not isinstance(each, FileMessage)) <= LONGEST_IN_CHAT:
             return messages
     beginning = await _render_cached(close_open_markup(markdown[:LONGEST_IN_CHAT]), render)
     if not files:

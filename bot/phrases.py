@@ -131,7 +131,7 @@ NO_ANSWER_HERE = "I can't answer you here."
 NOT_YOUR_BUTTONS = "These buttons are not for you."
 NOT_TAKEN_IN = "I couldn't save that, so nothing was done. Please try again in a moment."
 HELD_BACK = "I have an answer, but this server's rules block it. Please ask me in a direct message."
-NOT_SHOWN = "I have an answer, but Discord won't let me show it here."
+NOT_SHOWN = "I have an answer, but {platform} won't let me show it here."
 FILE_OPTION = "A document to file in the notes, or a voice message to note."
 
 HELP = "Just write to me, or use one of these commands:\n\n{commands}"

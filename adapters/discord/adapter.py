@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import discord
 
+from adapters.api_errors import ApiRefused, ChatGone, MessageGone
 from adapters.call_retries import PAUSES
 from adapters.discord.access_groups import access_groups
-from adapters.discord.api_calls import CALL_SECONDS, ApiCalls, ApiRefused, ChatGone, MessageGone
+from adapters.discord.api_calls import CALL_SECONDS, ApiCalls
 from adapters.discord.autocomplete import Autocomplete, AutocompleteSources
 from adapters.discord.command_registration import CommandRegistration
 from adapters.discord.connection import ConnectionEvents, GatewayConnection
@@ -25,7 +26,7 @@ from adapters.discord.incoming import CHANNEL, PERSON, ReceivedMessage, direct_c
 from adapters.discord.interaction_handle import InteractionHandle, parse_handle
 from adapters.discord.interactions import Interactions
 from adapters.discord.private_api import http_client
-from adapters.discord.rate_limiter import SETTLE_SECONDS, RateLimiter
+from adapters.discord.rate_limiter import RateLimiter
 from adapters.discord.reply_targets import (
     DIRECT,
     ChannelTarget,
@@ -35,6 +36,7 @@ from adapters.discord.reply_targets import (
     ShownMessages,
 )
 from adapters.discord.threads import assign_thread, find_thread_channel, open_thread
+from adapters.latest_part import SETTLE_SECONDS
 from bot.channel_store import ChannelStore
 from bot.messages import (
     AcceptMessage,
@@ -247,9 +249,10 @@ class DiscordAdapter:
 
     async def render(self, reply: Reply) -> None:
         """Show a reply as it grows; drop it if its chat is gone for good. Raises ChannelFault."""
-        from adapters.discord.reply_streamer import (
-            ReplyStreamer,  # loads the Markdown parser, needed only here
-        )
+        # These load the Markdown parser, needed only here.
+        from adapters.discord.markdown.messages import FORMAT
+        from adapters.discord.message_sender import DiscordSender
+        from adapters.reply_streamer import ReplyStreamer
 
         answerable = parse_handle(reply.to.handle) if reply.to else None
         # Discord bans bots that keep trying where they may not speak.
@@ -258,16 +261,22 @@ class DiscordAdapter:
             raise ChannelFault("this chat refused a message a moment ago", retry_after=wait)
         try:
             place, shown, elsewhere = await self._choose_target(reply, answerable)
-            await ReplyStreamer(
+            sender = DiscordSender(
                 place,
                 self._pace,
                 key=reply.key,
                 shown=shown,
-                keep=reply.keep,
                 answers=reply.to,
                 reply_to=lambda: self._reply_to(reply, place),
                 elsewhere=elsewhere,
                 ours=self._known_messages,
+            )
+            await ReplyStreamer(
+                sender,
+                FORMAT,
+                shown=shown,
+                keep=reply.keep,
+                is_answer=reply.to is not None,
                 settle_seconds=self._settle,
                 sending=reply.sending,
             ).show(reply.parts)

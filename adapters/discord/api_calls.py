@@ -9,6 +9,7 @@ from typing import TypeVar
 import aiohttp
 import discord
 
+from adapters.api_errors import ApiRefused, ChatGone, ContentBlocked, MessageGone, TargetChanged, TooLong
 from adapters.call_retries import PAUSES, call_with_retries
 from adapters.discord.connection_health import describe_error
 from adapters.discord.invalid_requests import InvalidRequestLimit
@@ -23,36 +24,16 @@ WRONG_TOKEN_HOLD = 60.0
 Result = TypeVar("Result")
 
 
-class ApiRefused(Exception):
-    """Base class of permanent refusals; the text is Discord's."""
-
-
-class ChatGone(ApiRefused):
-    """The channel no longer accepts messages: deleted, closed, or forbidden to the bot."""
-
-
-class MessageGone(ApiRefused):
-    """The message to be edited or deleted is missing or not the bot's."""
-
-
 class ThreadArchived(ApiRefused):
     """The thread is archived; a new message reopens it, but an edit does not."""
 
 
-class InteractionExpired(ApiRefused):
+class InteractionExpired(TargetChanged):
     """The interaction can no longer be answered."""
 
 
 class ReplyRefused(ApiRefused):
     """The message to reply to is missing or may not be replied to."""
-
-
-class TooLong(ApiRefused):
-    """The text exceeds Discord's limit."""
-
-
-class ContentBlocked(ApiRefused):
-    """A server's rules forbid the content."""
 
 
 class ApiCalls:

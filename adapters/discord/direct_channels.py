@@ -5,7 +5,8 @@ from typing import Any
 
 import discord
 
-from adapters.discord.api_calls import ApiCalls, ChatGone
+from adapters.api_errors import ChatGone
+from adapters.discord.api_calls import ApiCalls
 from adapters.discord.private_api import http_client
 from adapters.discord.read_cursor import DIRECT
 from bot.channel_store import ChannelStore

@@ -11,8 +11,6 @@ CHANNEL_SECONDS = 1.25
 PER_SECOND = 20
 """Over all channels."""
 CHANNELS_KEPT = 1000
-SETTLE_SECONDS = 0.2
-"""Time to wait after a reply's first words, so that a short one is never shown in part."""
 
 
 class RateLimiter:

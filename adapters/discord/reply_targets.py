@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import aiohttp
 import discord
 
+from adapters.api_errors import ApiRefused, MessageGone
 from adapters.discord.api_calls import (
     ApiCalls,
-    ApiRefused,
     InteractionExpired,
-    MessageGone,
     ReplyRefused,
     ThreadArchived,
 )
@@ -447,7 +446,7 @@ def _message_parameters(
         if is_edit:
             options["content"] = ""
     else:
-        options["content"] = message.content
+        options["content"] = message.text
     flags = discord.MessageFlags(suppress_embeds=True)
     if is_private:
         flags.ephemeral = True
@@ -465,5 +464,5 @@ def is_beginning(content: str, message: "Message") -> bool:
     return (
         isinstance(message, TextMessage)
         and bool(content.strip())
-        and message.content.strip().startswith(content.strip())
+        and message.text.strip().startswith(content.strip())
     )

@@ -5,7 +5,8 @@ from typing import Any, Final
 
 import discord
 
-from adapters.discord.api_calls import ApiCalls, ApiRefused
+from adapters.api_errors import ApiRefused
+from adapters.discord.api_calls import ApiCalls
 from adapters.discord.incoming import channel_chat
 from adapters.discord.private_api import http_client
 from bot.messages import IncomingMessage

@@ -4,14 +4,24 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from adapters.markdown.blocks import StyledBlock
 from adapters.markdown.splitting import Ruler
 from adapters.markdown.styled import Mark, Styled, StyledBuilder
 
-Text = TypeVar("Text")
-"""A channel's type for a text message."""
+
+class TextMessage(Protocol):
+    """A text message of any platform."""
+
+    @property
+    def text(self) -> str:
+        """The text, with a platform's markup if it has one."""
+        ...
+
+
+Text = TypeVar("Text", bound=TextMessage)
+"""A platform's own type for a text message."""
 Measure = Callable[[Styled], Ruler]
 Cut = Callable[[Styled, Mapping[int, int]], list[Text]]
 """Splits text into messages; gets the start of each heading by its end."""

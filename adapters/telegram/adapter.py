@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from telegram import Bot, File
 from telegram.error import TelegramError
 
+from adapters.api_errors import ApiRefused, ChatGone
 from adapters.call_retries import PAUSES
-from adapters.telegram.api_calls import CALL_SECONDS, ApiCalls, ApiRefused, ChatGone, Target
+from adapters.latest_part import SETTLE_SECONDS
+from adapters.telegram.api_calls import CALL_SECONDS, ApiCalls, Target
 from adapters.telegram.button_presses import ButtonPresses
 from adapters.telegram.command_menus import CommandMenus
 from adapters.telegram.connection_health import ConnectionHealth, ReconnectTimes, translate_library_errors
@@ -22,7 +24,7 @@ from adapters.telegram.incoming import ReachChanged
 from adapters.telegram.incoming_text import BotIdentity
 from adapters.telegram.local_files import copy_file
 from adapters.telegram.polling import ANSWER_SECONDS, POLL_SECONDS, poll
-from adapters.telegram.rate_limiter import SETTLE_SECONDS, RateLimiter
+from adapters.telegram.rate_limiter import RateLimiter
 from adapters.telegram.reactions import Reactions
 from adapters.telegram.receiving import AcceptedUpdate, Receiver
 from bot import phrases
@@ -258,9 +260,10 @@ class TelegramAdapter:
 
     async def render(self, reply: Reply) -> None:
         """Show a reply as it grows; drop it if its chat is gone for good. Raises ChannelFault."""
-        from adapters.telegram.reply_streamer import (
-            ReplyStreamer,  # loads the Markdown parser, needed only here
-        )
+        # These load the Markdown parser, needed only here.
+        from adapters.reply_streamer import ReplyStreamer
+        from adapters.telegram.markdown.messages import FORMAT
+        from adapters.telegram.message_sender import TelegramSender
 
         message = reply.to
         place = Target.of(reply.chat)
@@ -279,21 +282,27 @@ class TelegramAdapter:
         self._presses.record_answer(place.chat, message, shown)
         with self._reactions.showing(message):
             try:
-                await ReplyStreamer(
+                sender = TelegramSender(
                     self._calls,
                     self._pace,
                     place,
                     key=reply.key,
-                    shown=shown,
-                    keep=keep,
                     reply_to=lambda: self._reply_to(reply),
                     moved=lambda old, new: self._handle_move_while_shown(place, old, new),
+                )
+                await ReplyStreamer(
+                    sender,
+                    FORMAT,
+                    shown=shown,
+                    keep=keep,
                     is_answer=message is not None,
                     settle_seconds=self._times.settle,
                     sending=reply.sending,
                 ).show(_collect_ids(reply.parts, answered))
             except ChatGone as gone:
                 self._record_gone(reply.chat, str(gone))
+            except ApiRefused as refused:  # even the error text was refused
+                log.error("cannot show a reply in %s: %s", reply.chat, one_line(str(refused)))
         await self._reactions.answered(reply.chat, answered)
 
     def _replaces_button_message(self, press: IncomingMessage) -> bool:

@@ -28,6 +28,7 @@ from telegram.error import (
     TelegramError,
 )
 
+from adapters.api_errors import ApiRefused, ChatGone, MessageGone, TargetChanged, TooLong
 from adapters.call_retries import LONGEST_HOLD, PAUSES, call_with_retries
 from adapters.telegram.connection_health import retry_after_seconds, translate_library_errors
 from adapters.telegram.rate_limiter import RateLimiter
@@ -44,32 +45,16 @@ CALL_SECONDS = 60.0
 Result = TypeVar("Result")
 
 
-class ApiRefused(Exception):
-    """Base class of permanent refusals; the text is Telegram's."""
-
-
-class ChatGone(ApiRefused):
-    """The chat no longer accepts messages: blocked, kicked, deleted, closed, or forbidden to the bot."""
-
-
-class ThreadGone(ApiRefused):
+class ThreadGone(TargetChanged):
     """The topic is gone, but not the chat."""
 
 
-class ChatIdChanged(ApiRefused):
+class ChatIdChanged(TargetChanged):
     """The chat has a new id."""
 
     def __init__(self, chat: int) -> None:
         super().__init__(f"the chat is {chat} now")
         self.chat = chat
-
-
-class MessageGone(ApiRefused):
-    """The message to be edited or deleted is missing or too old."""
-
-
-class TooLong(ApiRefused):
-    """The text exceeds Telegram's limit."""
 
 
 class NotModified(ApiRefused):

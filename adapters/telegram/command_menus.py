@@ -17,7 +17,8 @@ from telegram import (
 )
 from telegram.error import TelegramError
 
-from adapters.telegram.api_calls import CALL_SECONDS, ApiRefused, ChatGone, translate_error
+from adapters.api_errors import ApiRefused, ChatGone
+from adapters.telegram.api_calls import CALL_SECONDS, translate_error
 from adapters.telegram.connection_health import translate_library_errors
 from bot.access import Standing
 from bot.channel_store import ChannelStore

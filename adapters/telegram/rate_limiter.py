@@ -7,10 +7,11 @@ lower, as clocks differ.
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 from math import inf
+
+from adapters.send_slot import SendSlot
 
 MINUTE = 61.0
 SECOND = 1.03
@@ -18,8 +19,6 @@ CHATS_KEPT = 1000
 """Chats remembered besides those still within a limit."""
 SEVERAL_WITHIN = 5.0
 """Seconds in which limits for several chats are taken as one for the whole bot."""
-SETTLE_SECONDS = 0.2
-"""Time to wait after a reply's first words: if shown in part, the complete reply would have to wait a second."""
 LONGEST_HOLD_OF_ALL = 30.0
 """Maximum seconds for such a limit of all chats, in case it was meant for single ones."""
 
@@ -73,31 +72,7 @@ class _ChatHistory(_SendHistory):
 class _WaitingSend:
     chat: int
     urgent: bool
-    granted: "asyncio.Future[SendSlot]"
-
-
-class SendSlot:
-    """Permission to show one thing; it counts until Telegram has answered and for the limit's time after that.
-
-    The arrival of a request is unknown but precedes its answer, so calls a second after the last answer are at
-    least a second apart.
-    """
-
-    def __init__(self, end: Callable[[bool], None]) -> None:
-        self._end: Callable[[bool], None] | None = end
-
-    def finish(self) -> None:
-        """Record that the slot was used and the call answered."""
-        self._end_slot(used=True)
-
-    def cancel(self) -> None:
-        """Return the slot unused."""
-        self._end_slot(used=False)
-
-    def _end_slot(self, *, used: bool) -> None:
-        if self._end:
-            end, self._end = self._end, None
-            end(used)
+    granted: asyncio.Future[SendSlot]
 
 
 class RateLimiter:

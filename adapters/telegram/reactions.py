@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from adapters.telegram.api_calls import ApiCalls, ApiRefused, Target
+from adapters.api_errors import ApiRefused
+from adapters.telegram.api_calls import ApiCalls, Target
 from bot.messages import ChannelFault, ChatId, IncomingMessage
 from bot.tasks import BackgroundTasks
 

@@ -19,9 +19,12 @@ def shown_in_terminal(markdown: str) -> None:
     show(Console(file=io.StringIO(), force_terminal=True, width=80), markdown)
 
 
-CHANNELS = (("Telegram", telegram.render_messages), ("Discord", discord.render_messages))
+CHANNELS = (("Telegram", telegram.FORMAT.render), ("Discord", discord.FORMAT.render))
 TERMINAL = (("the terminal", shown_in_terminal),)
-GROWING = (("Telegram, growing", telegram.render_preview), ("Discord, growing", discord.render_preview))
+GROWING = (
+    ("Telegram, growing", telegram.FORMAT.render_preview),
+    ("Discord, growing", discord.FORMAT.render_preview),
+)
 quick_shapes = {name: SHAPES[name] for name in QUICK}
 pieces = st.lists(st.sampled_from(sorted(set(REPEATED.values()))), min_size=1, max_size=4).map("".join)
 

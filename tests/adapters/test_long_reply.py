@@ -24,21 +24,21 @@ async def test_others_go_on_while_a_hard_reply_is_rendered() -> None:
 
     going_on = asyncio.create_task(others())
     text = SHAPES["mixed"](LONGEST_RENDERED)
-    await render_whole(text, discord.render_messages, lambda each: len(each.content), files=True)
+    await render_whole(text, discord.FORMAT.render, files=True)
     going_on.cancel()
     assert turns > 20
 
 
 async def test_of_a_reply_that_grows_without_end_the_beginning_is_rendered() -> None:
     text = story(5_000_000)
-    shown = await render_part(text, telegram.render_preview)
+    shown = await render_part(text, telegram.FORMAT.render_preview)
     assert len(shown) == 5
     assert all(isinstance(each, telegram.TextMessage) for each in shown)
 
 
 async def test_a_fence_that_the_beginning_leaves_open_does_not_swallow_the_note() -> None:
     text = "Look:\n\n```python\n" + "x = 1\n" * 40_000 + "```\n" + story(30_000)
-    messages = await render_whole(text, telegram.render_messages, lambda each: len(each.text), files=True)
+    messages = await render_whole(text, telegram.FORMAT.render, files=True)
     first, note, file = messages
     assert isinstance(first, telegram.TextMessage)
     assert isinstance(note, telegram.TextMessage)

@@ -368,7 +368,7 @@ async def test_a_stranger_in_a_channel_learns_nothing_by_a_command(
 async def test_a_call_that_is_left_off_while_all_calls_are_held_holds_no_other(
     api: DiscordApi, tmp_path: Path, anna: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.discord.reply_streamer.TYPING_AFTER", 0.0)
+    monkeypatch.setattr("adapters.reply_streamer.TYPING_AFTER", 0.0)
     api.fail("typing", Fault.rate_limit(1.5, "global"))
     async with life(api, tmp_path, allow=[anna], patience=replace(IMPATIENT, call=5, settle=10)) as here:
         here.model.enqueue("Blue.", delay=0.1)

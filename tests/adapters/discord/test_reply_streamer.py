@@ -13,12 +13,14 @@ import pytest
 from discord import InteractionResponseType
 from discord.webhook.async_ import async_context, interaction_response_params
 
-from adapters.discord.api_calls import ApiCalls, ChatGone
+from adapters.api_errors import ChatGone
+from adapters.discord.api_calls import ApiCalls
 from adapters.discord.incoming import channel_chat, person_id
 from adapters.discord.interaction_handle import InteractionHandle
 from adapters.discord.invalid_requests import InvalidRequestLimit
+from adapters.discord.markdown.messages import FORMAT
+from adapters.discord.message_sender import DiscordSender
 from adapters.discord.rate_limiter import RateLimiter
-from adapters.discord.reply_streamer import ReplyStreamer
 from adapters.discord.reply_targets import (
     ChannelTarget,
     InteractionTarget,
@@ -26,6 +28,7 @@ from adapters.discord.reply_targets import (
     ReplyTarget,
     ShownMessages,
 )
+from adapters.reply_streamer import ReplyStreamer
 from bot import phrases
 from bot.messages import ChannelFault, Choice, IncomingMessage, ReplyPart
 from tests.adapters.discord.commanding import open_client
@@ -72,16 +75,22 @@ class Stage:
                 raise ChatGone("nowhere else")
             return elsewhere
 
-        await ReplyStreamer(
+        sender = DiscordSender(
             ChannelTarget(self.calls, where.id) if isinstance(where, Channel) else where,
             self.pace,
             key=key,
             shown=shown,
-            keep=keep,
             answers=said_by(to, moment) if to else None,
             reply_to=lambda: to.id if to and points else None,
             elsewhere=otherwise,
             ours=self.ours,
+        )
+        await ReplyStreamer(
+            sender,
+            FORMAT,
+            shown=shown,
+            keep=keep,
+            is_answer=to is not None,
             settle_seconds=self.settle_seconds,
         ).show(parts)
 
@@ -306,8 +315,8 @@ async def test_what_was_answered_and_deleted_is_answered_all_the_same(
 async def test_somebody_types_until_there_is_something_to_be_seen(
     stage: Stage, anna: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.discord.reply_streamer.TYPING_AFTER", 0.02)
-    monkeypatch.setattr("adapters.discord.reply_streamer.TYPING_SECONDS", 0.05)
+    monkeypatch.setattr("adapters.reply_streamer.TYPING_AFTER", 0.02)
+    monkeypatch.setattr(DiscordSender, "typing_seconds", 0.05)
 
     async def slow() -> AsyncIterator[ReplyPart]:
         await stage.api.wait_until(lambda: len(anna.dm.typing) >= 2, what="typing")
@@ -548,8 +557,8 @@ async def test_a_channel_that_is_closed_to_the_bot_ends_the_reply(
 async def test_where_it_may_not_type_it_tries_that_once(
     stage: Stage, anna: Person, general: Channel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.discord.reply_streamer.TYPING_AFTER", 0.0)
-    monkeypatch.setattr("adapters.discord.reply_streamer.TYPING_SECONDS", 0.02)
+    monkeypatch.setattr("adapters.reply_streamer.TYPING_AFTER", 0.0)
+    monkeypatch.setattr(DiscordSender, "typing_seconds", 0.02)
     to = await anna.say("hi", general)
     general.deny(stage.api.bot, "send_messages")
 
@@ -572,7 +581,7 @@ async def test_what_a_server_holds_back_is_told_in_other_words(stage: Stage, gen
 async def test_what_discord_does_not_take_at_all_is_told_in_other_words(stage: Stage, anna: Person) -> None:
     stage.api.fail("create_message", Fault.refuse(50109), times=2)
     await stage.show(anna.dm, at_once("It is blue.", (Choice("Yes", "/pair ABC"),)))
-    assert anna.dm.texts == [phrases.NOT_SHOWN]
+    assert anna.dm.texts == [phrases.NOT_SHOWN.format(platform="Discord")]
 
 
 async def test_a_text_that_discord_finds_too_long_is_cut_smaller(stage: Stage, anna: Person) -> None:

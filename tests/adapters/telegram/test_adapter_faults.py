@@ -29,8 +29,8 @@ Scene = Callable[[Life], Awaitable[None]]
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adapters.telegram.reply_streamer.TYPING_AFTER", 0.0)
-    monkeypatch.setattr("adapters.telegram.reply_streamer.AFTER_FAULT", 0.05)
+    monkeypatch.setattr("adapters.reply_streamer.TYPING_AFTER", 0.0)
+    monkeypatch.setattr("adapters.reply_streamer.AFTER_FAULT", 0.05)
     monkeypatch.setattr("adapters.telegram.command_menus.PAUSES", (0.05,))
     monkeypatch.setattr("adapters.telegram.command_menus.CALL_SECONDS", 0.5)
     monkeypatch.setattr("adapters.telegram.webhook.ASK_SECONDS", 0.5)
@@ -330,3 +330,18 @@ async def test_no_secret_is_in_the_log_at_its_most_talkative(
         await two_questions(here)
     await asyncio.sleep(0)
     assert api.token.partition(":")[2] not in caplog.text
+
+
+async def test_a_chat_that_refuses_every_text_costs_its_answer_alone(api: BotApi, tmp_path: Path) -> None:
+    async with life(api, tmp_path) as here:
+        anna = api.person(2, "Anna")
+        api.fail("sendMessage", Fault.refuse(400, "Bad Request: SOMETHING_NEW"), times=4)
+        here.model.enqueue("It is blue.")
+        await anna.say("What is it?")
+        await api.wait_until(lambda: len(api.calls_of("sendMessage")) == 4)
+        await quiet(here)
+        here.model.enqueue("It is warm.")
+        await anna.say("And how is it?")
+        await anna.chat.answer(containing="It is warm.")
+        await quiet(here)
+        assert anna.chat.texts == ["It is warm."]

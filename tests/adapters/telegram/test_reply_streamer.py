@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from adapters.telegram.api_calls import ApiCalls, ChatGone, Target
+from adapters.api_errors import ChatGone
+from adapters.reply_streamer import ReplyStreamer
+from adapters.telegram.api_calls import ApiCalls, Target
+from adapters.telegram.markdown.messages import FORMAT
+from adapters.telegram.message_sender import TelegramSender
 from adapters.telegram.open_bot import open_bot
 from adapters.telegram.rate_limiter import RateLimiter, Rates
-from adapters.telegram.reply_streamer import ReplyStreamer
 from bot import phrases
 from bot.messages import ChannelFault, Choice, ReplyPart
 from tests.fakes.bot_api.chats import Chat
@@ -46,17 +49,16 @@ class Stage:
         async def keep(ids: Sequence[str]) -> None:
             self.kept.append(list(ids))
 
-        await ReplyStreamer(
+        sender = TelegramSender(
             self.calls,
             self.pace,
             Target(chat.id, thread),
             key="reply-1",
-            shown=shown,
-            keep=keep,
             reply_to=lambda: reply_to,
             moved=lambda old, new: self.moved.append((old, new)),
-            settle_seconds=settle_seconds,
-        ).show(parts)
+        )
+        streamer = ReplyStreamer(sender, FORMAT, shown=shown, keep=keep, settle_seconds=settle_seconds)
+        await streamer.show(parts)
 
 
 @pytest.fixture
@@ -156,8 +158,8 @@ async def test_in_a_group_a_reply_is_put_to_its_message_and_grows_by_edits(
 async def test_typing_is_shown_until_there_is_something_to_be_seen(
     stage: Stage, anna: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.telegram.reply_streamer.TYPING_AFTER", 0.0)
-    monkeypatch.setattr("adapters.telegram.reply_streamer.TYPING_SECONDS", 0.02)
+    monkeypatch.setattr("adapters.reply_streamer.TYPING_AFTER", 0.0)
+    monkeypatch.setattr(TelegramSender, "typing_seconds", 0.02)
 
     async def slowly() -> AsyncIterator[ReplyPart]:
         await asyncio.sleep(0.15)
@@ -260,8 +262,8 @@ async def test_files_and_texts_in_another_order_than_before_end_up_right(stage: 
 async def test_the_whole_reply_arrives_whatever_fails_on_the_way(
     stage: Stage, anna: Person, group: Chat, method: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.telegram.reply_streamer.TYPING_AFTER", 0.0)
-    monkeypatch.setattr("adapters.telegram.reply_streamer.AFTER_FAULT", 0.05)
+    monkeypatch.setattr("adapters.reply_streamer.TYPING_AFTER", 0.0)
+    monkeypatch.setattr("adapters.reply_streamer.AFTER_FAULT", 0.05)
     chat = group if method == "editMessageText" else anna.chat
     stage.api.fail(method, fault)
     await stage.show(chat, said("It", "It is", "It is blue."))
@@ -389,7 +391,7 @@ async def test_a_proxy_that_knows_no_bot_api_just_now_is_the_channels_fault(
 async def test_a_draft_that_is_refused_for_its_text_ends_drafts_for_nobody(
     stage: Stage, anna: Person, refusal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.telegram.reply_streamer.AFTER_FAULT", 0.0)
+    monkeypatch.setattr("adapters.reply_streamer.AFTER_FAULT", 0.0)
     stage.api.fail("sendMessageDraft", Fault.refuse(400, refusal))
     await stage.show(anna.chat, said("It", "It is", "It is blue."))
     await stage.show(anna.chat, growing(drafts_of(anna), "And", "And warm."))
@@ -472,6 +474,14 @@ async def test_who_shows_it_can_be_cancelled_and_the_parts_be_closed(stage: Stag
     await parts.aclose()  # type: ignore[attr-defined]
 
 
+async def test_a_reply_that_telegram_refuses_for_good_is_told_in_other_words(
+    stage: Stage, group: Chat
+) -> None:
+    stage.api.fail("sendMessage", Fault.refuse(400, "Bad Request: SOMETHING_NEW"), times=2)
+    await stage.show(group, at_once("It is **blue**."))
+    assert group.texts == [phrases.NOT_SHOWN.format(platform="Telegram")]
+
+
 # -- stopped --------------------------------------------------------------------------------------------------
 
 
@@ -494,3 +504,15 @@ async def test_a_single_message_that_is_left_is_sent_all_the_same(stage: Stage, 
     await stage.show(anna.chat, at_once(story), shown=["cut-1"])
     assert len(anna.chat.texts) == 2
     assert "stopped" not in "".join(anna.chat.texts)
+
+
+async def test_a_stopped_reply_whose_chat_moves_stays_stopped_in_the_new_one(
+    stage: Stage, api: BotApi, anna: Person
+) -> None:
+    story = "\n\n".join(f"Line {number} of a long story." for number in range(600))
+    old = api.group("Friends", anna)
+    await stage.show(old, at_once(story))
+    shown = [str(each.id) for each in old.replies][:2]
+    new = await api.migrate(old, anna)
+    await stage.show(old, at_once(story), shown=[*shown, "cut-2"])
+    assert new.texts == [phrases.SENDING_STOPPED.strip("*"), ""]

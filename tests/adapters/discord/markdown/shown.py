@@ -2,7 +2,7 @@
 
 import re
 
-from adapters.discord.markdown.messages import TextMessage, render_messages
+from adapters.discord.markdown.messages import FORMAT, TextMessage
 from adapters.markdown.layout import FileMessage
 
 Char = tuple[str, frozenset[str]]
@@ -90,18 +90,18 @@ def kinds_of(content: str) -> list[tuple[str, str]]:
 
 
 def content_of(markdown: str) -> str:
-    (message,) = render_messages(markdown)
+    (message,) = FORMAT.render(markdown)
     assert isinstance(message, TextMessage)
-    return message.content
+    return message.text
 
 
 def contents(messages: list[TextMessage | FileMessage]) -> list[str]:
-    return [message.content for message in messages]
+    return [message.text if isinstance(message, TextMessage) else message.content for message in messages]
 
 
 def seen_texts(messages: list[TextMessage | FileMessage]) -> list[str]:
     return [
-        seen_text(message.content) if isinstance(message, TextMessage) else message.content
+        seen_text(message.text) if isinstance(message, TextMessage) else message.content
         for message in messages
     ]
 
@@ -112,5 +112,5 @@ def assert_sendable(messages: list[TextMessage | FileMessage], limit: int = 2000
         if isinstance(message, FileMessage):
             assert re.fullmatch(r"code(-\d+)?\.[a-z0-9]+", message.name)
             continue
-        assert len(message.content) <= limit
-        assert message.content.strip().strip("\u200b")
+        assert len(message.text) <= limit
+        assert message.text.strip().strip("\u200b")

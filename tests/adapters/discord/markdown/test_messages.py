@@ -1,6 +1,6 @@
 """What Discord shows of a model's Markdown."""
 
-from adapters.discord.markdown.messages import TextMessage, render_messages, render_preview
+from adapters.discord.markdown.messages import FORMAT, TextMessage
 from adapters.markdown.layout import FileMessage
 from tests.adapters.discord.markdown.shown import content_of, contents, kinds_of, read, seen_text
 from tests.fakes.table_test import table_test
@@ -196,12 +196,12 @@ def test_tables_are_columns_or_lists() -> None:
 
 def test_what_nobody_can_see_is_no_message() -> None:
     for blank in ("", " \n\t\n", "\u200b", "\u3164\u2800", "\ud800", "\x00\x01"):
-        assert render_messages(blank) == []
+        assert FORMAT.render(blank) == []
 
 
 def test_very_long_code_is_a_file_in_its_place() -> None:
     code = "\n".join(f"print({number})" for number in range(500))
-    before, head, file, after = render_messages(
+    before, head, file, after = FORMAT.render(
         f"First **this**.\n\n## Then\n\n```python\n{code}\n```\n\nAfter."
     )
     assert file == FileMessage("code.py", code + "\n")
@@ -220,12 +220,12 @@ def test_very_long_code_is_a_file_in_its_place() -> None:
     ],
 )
 def test_a_preview_closes_what_is_still_being_written(begun: str, content: str) -> None:
-    assert render_preview(begun) == [TextMessage(content)]
+    assert FORMAT.render_preview(begun) == [TextMessage(content)]
 
 
 def test_a_preview_of_long_code_shows_its_last_lines() -> None:
     lines = [f"line {number}" for number in range(400)]
-    (message,) = render_preview("```python\n" + "\n".join(lines), limit=100)
-    assert len(message.content) <= 100
-    assert message.content.startswith("```python\n…\nline 3")
-    assert message.content.endswith("\nline 398\nline 399\n```")
+    (text,) = contents(FORMAT.render_preview("```python\n" + "\n".join(lines), limit=100))
+    assert len(text) <= 100
+    assert text.startswith("```python\n…\nline 3")
+    assert text.endswith("\nline 398\nline 399\n```")

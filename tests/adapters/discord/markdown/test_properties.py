@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapters.discord.markdown.messages import TextMessage, render_messages, render_preview
+from adapters.discord.markdown.messages import FORMAT, TextMessage
 from adapters.markdown.layout import FileMessage
-from tests.adapters.discord.markdown.shown import assert_sendable, contents, kinds_of, seen_texts
+from tests.adapters.discord.markdown.shown import assert_sendable, content_of, contents, kinds_of, seen_texts
 
 pytestmark = pytest.mark.thorough
 
@@ -99,7 +99,7 @@ def assert_words_in_order(source: str, messages: list[TextMessage | FileMessage]
 @quick
 @given(hard_markdown)
 def test_no_word_of_hard_markdown_is_lost(markdown: str) -> None:
-    messages = render_messages(markdown)
+    messages = FORMAT.render(markdown)
     assert_sendable(messages)
     assert_words_in_order(markdown, messages)
 
@@ -107,7 +107,7 @@ def test_no_word_of_hard_markdown_is_lost(markdown: str) -> None:
 @quick
 @given(hard_markdown, st.integers(2, 300))
 def test_cuts_lose_nothing_but_white_space(markdown: str, limit: int) -> None:
-    messages = render_messages(markdown, limit=limit)
+    messages = FORMAT.render(markdown, limit=limit)
     assert_sendable(messages, limit)
     if limit >= 100:
         assert_words_in_order(markdown, messages)
@@ -119,8 +119,7 @@ def test_text_in_a_code_fence_is_shown_to_the_letter(text: str) -> None:
     lines = text.strip().replace("\n\n", "\n")
     if lines:
         fence = "`" * 90
-        (message,) = render_messages(f"{fence}py\n{lines}\n{fence}")
-        assert [(kind, shown) for kind, shown in kinds_of(message.content)] == [("code py", lines)]
+        assert kinds_of(content_of(f"{fence}py\n{lines}\n{fence}")) == [("code py", lines)]
 
 
 @quick
@@ -128,7 +127,7 @@ def test_text_in_a_code_fence_is_shown_to_the_letter(text: str) -> None:
 def test_escaped_text_is_shown_to_the_letter(text: str) -> None:
     line = " ".join(re.sub(r"[()\[\]]", "", text).split())  # what stands in escaped ones may be a formula
     escaped = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", line)
-    messages = render_messages(escaped)
+    messages = FORMAT.render(escaped)
     assert "".join(seen_texts(messages)).split() == line.split()
     assert [kinds for content in contents(messages) for kinds in kinds_of(content)] == []
 
@@ -136,7 +135,7 @@ def test_escaped_text_is_shown_to_the_letter(text: str) -> None:
 @quick
 @given(st.text(max_size=400))
 def test_no_word_of_any_text_is_lost(text: str) -> None:
-    messages = render_messages(text)
+    messages = FORMAT.render(text)
     assert_sendable(messages)
     shown = "".join(seen_texts(messages))
     for word in WORD.findall(re.sub(r"[\x00-\x1f\x7f]", "", text)):
@@ -146,14 +145,14 @@ def test_no_word_of_any_text_is_lost(text: str) -> None:
 @quick
 @given(hard_markdown, st.integers(0, 100))
 def test_a_preview_can_always_be_sent(markdown: str, size: int) -> None:
-    assert_sendable(render_preview(markdown[:size], limit=60), 60)
+    assert_sendable(FORMAT.render_preview(markdown[:size], limit=60), 60)
 
 
 @pytest.mark.thorough
 @settings(quick, max_examples=500)
 @given(hard_markdown, st.integers(2, 300))
 def test_no_word_of_much_hard_markdown_is_lost(markdown: str, limit: int) -> None:
-    messages = render_messages(markdown, limit=limit)
+    messages = FORMAT.render(markdown, limit=limit)
     assert_sendable(messages, limit)
-    assert_words_in_order(markdown, render_messages(markdown))
-    assert_sendable(render_preview(markdown, limit=limit), limit)
+    assert_words_in_order(markdown, FORMAT.render(markdown))
+    assert_sendable(FORMAT.render_preview(markdown, limit=limit), limit)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from wcwidth import iter_graphemes
 
-from adapters.discord.markdown.messages import render_messages, render_preview
+from adapters.discord.markdown.messages import FORMAT
 from adapters.markdown.blocks import BlockCache
 from tests.adapters.discord.markdown.shown import assert_sendable, contents, kinds_of, seen_text, seen_texts
 from tests.fakes.table_test import table_test
@@ -15,7 +15,7 @@ HARD = (Path(__file__).parents[2] / "markdown/hard.md").read_text(encoding="utf-
 
 
 def cut(markdown: str, limit: int) -> list[str]:
-    messages = render_messages(markdown, limit=limit)
+    messages = FORMAT.render(markdown, limit=limit)
     assert_sendable(messages, limit)
     return contents(messages)
 
@@ -121,12 +121,12 @@ def test_twelve_thousand_characters_of_hard_markdown_arrive_whole(
 ) -> None:
     assert len(HARD) >= 12_000
     caplog.set_level("INFO")
-    messages = render_messages(HARD, limit=limit)
+    messages = FORMAT.render(HARD, limit=limit)
     assert_sendable(messages, limit)
     assert not caplog.records  # nothing had to be shown as plain text
     shown = "\n".join(seen_texts(messages))
     at = 0
-    for part in seen_texts(render_messages(HARD, limit=10**6)):
+    for part in seen_texts(FORMAT.render(HARD, limit=10**6)):
         for word in re.findall(r"[^\W_]+", part):
             found = shown.find(word, at) if len(word) < 60 else at
             assert found >= 0, (word, shown[at - 60 : at])
@@ -136,12 +136,12 @@ def test_twelve_thousand_characters_of_hard_markdown_arrive_whole(
 @pytest.mark.parametrize("step", [599, pytest.param(173, marks=pytest.mark.thorough)])
 def test_messages_that_are_complete_stay_as_they_are_while_the_reply_grows(step: int) -> None:
     known: BlockCache = {}
-    before = render_preview("")
+    before = FORMAT.render_preview("")
     for size in range(0, len(HARD), step):
-        now = render_preview(HARD[:size], known=known)
+        now = FORMAT.render_preview(HARD[:size], known=known)
         assert now[: len(before) - 1] == before[:-1]
         before = now
-    final = render_messages(HARD)
+    final = FORMAT.render(HARD)
     assert final[: len(before) - 1] == before[:-1]
 
 
@@ -149,11 +149,11 @@ def test_growing_code_never_changes_what_stands_before_it() -> None:
     lines = [f"    call({number})" for number in range(80)]
     for words in (3, 9, 15):
         begun = "word " * words + "\n\n## Head\n\n```python\n"
-        before = render_preview(begun, limit=110)
+        before = FORMAT.render_preview(begun, limit=110)
         for size in range(0, len(lines), 2):
             grown = begun + "\n".join(lines[:size])
-            now = render_preview(grown, limit=110)
+            now = FORMAT.render_preview(grown, limit=110)
             assert now[: len(before) - 1] == before[:-1]
-            final = render_messages(grown + "\n```\n", limit=110)
+            final = FORMAT.render(grown + "\n```\n", limit=110)
             assert final[: len(now) - 1] == now[:-1]
             before = now

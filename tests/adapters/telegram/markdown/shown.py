@@ -3,7 +3,7 @@
 import re
 
 from adapters.markdown.layout import FileMessage
-from adapters.telegram.markdown.messages import Entity, TextMessage, render_messages
+from adapters.telegram.markdown.messages import FORMAT, Entity, TextMessage
 
 QUOTES = ("blockquote", "expandable_blockquote")
 STYLES = ("bold", "italic", "underline", "strikethrough", "spoiler")
@@ -20,7 +20,7 @@ def covered(message: TextMessage, entity: Entity) -> str:
 
 
 def the_message(markdown: str, limit: int = 4096) -> TextMessage:
-    (message,) = render_messages(markdown, limit=limit)
+    (message,) = FORMAT.render(markdown, limit=limit)
     assert isinstance(message, TextMessage)
     return message
 

@@ -5,7 +5,7 @@ from time import thread_time
 import pytest
 
 from adapters.markdown.layout import FileMessage
-from adapters.telegram.markdown.messages import Entity, TextMessage, render_messages, render_preview
+from adapters.telegram.markdown.messages import FORMAT, Entity, TextMessage
 from tests.adapters.telegram.markdown.shown import covered, entities_of, text_of, texts, the_message
 from tests.fakes.table_test import table_test
 
@@ -194,8 +194,8 @@ def test_footnotes_stand_where_they_were_written() -> None:
 
 def test_what_nobody_can_see_is_no_message() -> None:
     for blank in ("", " \n\t\n", "\u200b", "\u3164\u2800", "\ud800", "\x00\x01", "&#32;"):
-        assert all(text.strip() and not text.isspace() for text in texts(render_messages(blank)))
-    assert render_messages("\u200b \u2800\u3164") == []
+        assert all(text.strip() and not text.isspace() for text in texts(FORMAT.render(blank)))
+    assert FORMAT.render("\u200b \u2800\u3164") == []
 
 
 def test_what_cannot_be_sent_is_taken_out() -> None:
@@ -208,16 +208,16 @@ def test_a_block_nested_beyond_measure_is_plain_text() -> None:
 
 def test_very_long_code_is_a_file_in_its_place() -> None:
     code = "\n".join(f"print({number})" for number in range(900))
-    before, head, file, after = render_messages(
+    before, head, file, after = FORMAT.render(
         f"First **this**.\n\n## Then\n\n```python\n{code}\n```\n\nAfter."
     )
     assert file == FileMessage("code.py", code + "\n")
     assert texts([before, head, after]) == ["First this.", "Then", "After."]
-    one, other = render_messages(f"```c#\n{code}\n```\n~~~../../etc/passwd\n{code}\n~~~")
+    one, other = FORMAT.render(f"```c#\n{code}\n```\n~~~../../etc/passwd\n{code}\n~~~")
     assert isinstance(one, FileMessage)
     assert isinstance(other, FileMessage)
     assert [one.name, other.name] == ["code.cs", "code.txt"]
-    again = render_messages(f"```\n{code}\n```\n\n```\n{code}\n```")
+    again = FORMAT.render(f"```\n{code}\n```\n\n```\n{code}\n```")
     assert [file.name for file in again if isinstance(file, FileMessage)] == ["code.txt", "code-2.txt"]
 
 
@@ -236,7 +236,7 @@ def test_very_long_code_is_a_file_in_its_place() -> None:
     ],
 )
 def test_a_preview_closes_what_is_still_being_written(begun: str, shown: list[tuple[str, str]]) -> None:
-    (message,) = render_preview(begun)
+    (message,) = FORMAT.render_preview(begun)
     assert isinstance(message, TextMessage)
     whole = the_message(message.text)
     assert not set("*`|~[]()") - {"(", ")"} & set(whole.text)
@@ -248,14 +248,14 @@ def test_a_preview_closes_what_is_still_being_written(begun: str, shown: list[tu
 
 
 def test_a_preview_of_nothing_but_a_beginning_is_empty() -> None:
-    assert render_preview("**") == []
-    assert render_preview("```python") == []
-    assert texts(render_preview("2*3 is 6")) == ["2*3 is 6"]
+    assert FORMAT.render_preview("**") == []
+    assert FORMAT.render_preview("```python") == []
+    assert texts(FORMAT.render_preview("2*3 is 6")) == ["2*3 is 6"]
 
 
 def test_a_preview_of_long_code_shows_its_last_lines() -> None:
     lines = [f"line {number}" for number in range(400)]
-    (message,) = render_preview("```python\n" + "\n".join(lines), limit=100)
+    (message,) = FORMAT.render_preview("```python\n" + "\n".join(lines), limit=100)
     assert isinstance(message, TextMessage)
     assert message.text.startswith("…\nline 3")
     assert message.text.endswith("\nline 398\nline 399")
@@ -297,14 +297,14 @@ def test_a_table_whose_rows_are_filled_up_without_measure_is_plain_text() -> Non
     columns = rows = 700
     text = "|" + "a|" * columns + "\n|" + "-|" * columns + "\n" + "x\n" * rows
     began = thread_time()
-    shown = render_messages(text)
+    shown = FORMAT.render(text)
     assert thread_time() - began < 0.5
     words = "".join(message.text for message in shown if isinstance(message, TextMessage))
     assert (words.count("a"), words.count("x")) == (columns, rows)
 
 
 def test_of_code_that_is_cut_before_its_last_blank_nothing_but_the_blank_is_not_marked() -> None:
-    one, two = render_messages(f"{'x' * 46}\n\n    {'y' * 15} \n```\nzzzzz\n", limit=66)
+    one, two = FORMAT.render(f"{'x' * 46}\n\n    {'y' * 15} \n```\nzzzzz\n", limit=66)
     assert isinstance(one, TextMessage)
     assert isinstance(two, TextMessage)
     assert [covered(one, each) for each in one.entities] == ["y" * 15]
@@ -318,7 +318,7 @@ def test_a_small_table_with_short_rows_is_still_one() -> None:
 def test_a_formula_that_is_nested_without_measure_is_shown_as_it_was_written() -> None:
     latex = "x^{" * 2000 + "}" * 2000
     began = thread_time()
-    shown = render_messages(f"${latex}$")
+    shown = FORMAT.render(f"${latex}$")
     assert thread_time() - began < 0.1
     assert "".join(message.text for message in shown if isinstance(message, TextMessage)) == latex
 
@@ -343,7 +343,7 @@ def test_a_first_line_of_code_that_stands_beside_the_fence_is_not_lost(fence: st
 @table_test("info", [" " * 4000 + "x", "a=b" * 1500 + '"', "{}" * 2000 + "x", "a= " * 1500])
 def test_what_stands_beside_a_fence_takes_no_time(info: str) -> None:
     began = thread_time()
-    render_messages(f"~~~python {info}\nx\n~~~")
+    FORMAT.render(f"~~~python {info}\nx\n~~~")
     assert thread_time() - began < 0.2
 
 

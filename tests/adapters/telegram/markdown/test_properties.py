@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adapters.markdown.layout import FileMessage
-from adapters.telegram.markdown.messages import TextMessage, render_messages, render_preview
+from adapters.telegram.markdown.messages import FORMAT, TextMessage
 from tests.adapters.telegram.markdown.shown import assert_sendable, texts
 
 pytestmark = pytest.mark.thorough
@@ -82,7 +82,7 @@ def assert_words_in_order(source: str, messages: list[TextMessage | FileMessage]
 @quick
 @given(hard_markdown)
 def test_no_word_of_hard_markdown_is_lost(markdown: str) -> None:
-    messages = render_messages(markdown)
+    messages = FORMAT.render(markdown)
     assert_sendable(messages)
     assert_words_in_order(markdown, messages)
 
@@ -90,16 +90,16 @@ def test_no_word_of_hard_markdown_is_lost(markdown: str) -> None:
 @quick
 @given(hard_markdown, st.integers(8, 300))
 def test_cuts_lose_nothing_but_white_space(markdown: str, limit: int) -> None:
-    messages = render_messages(markdown, limit=limit)
+    messages = FORMAT.render(markdown, limit=limit)
     assert_sendable(messages, limit)
-    whole = "".join(texts(render_messages(markdown, limit=10**6)))
+    whole = "".join(texts(FORMAT.render(markdown, limit=10**6)))
     assert re.sub(r"\s", "", "".join(texts(messages))) == re.sub(r"\s", "", whole)
 
 
 @quick
 @given(st.text(max_size=400))
 def test_no_word_of_any_text_is_lost(text: str) -> None:
-    messages = render_messages(text)
+    messages = FORMAT.render(text)
     assert_sendable(messages)
     shown = "".join(texts(messages))
     for word in WORD.findall(re.sub(r"[\x00-\x1f\x7f]", "", text)):
@@ -109,14 +109,14 @@ def test_no_word_of_any_text_is_lost(text: str) -> None:
 @quick
 @given(hard_markdown, st.integers(0, 400))
 def test_a_preview_can_always_be_sent(markdown: str, size: int) -> None:
-    assert_sendable(render_preview(markdown[:size], limit=60), 60)
+    assert_sendable(FORMAT.render_preview(markdown[:size], limit=60), 60)
 
 
 @pytest.mark.thorough
 @settings(quick, max_examples=500)
 @given(hard_markdown, st.integers(2, 300))
 def test_no_word_of_much_hard_markdown_is_lost(markdown: str, limit: int) -> None:
-    messages = render_messages(markdown, limit=limit)
+    messages = FORMAT.render(markdown, limit=limit)
     assert_sendable(messages, limit)
-    assert_words_in_order(markdown, render_messages(markdown))
-    assert_sendable(render_preview(markdown, limit=limit), limit)
+    assert_words_in_order(markdown, FORMAT.render(markdown))
+    assert_sendable(FORMAT.render_preview(markdown, limit=limit), limit)

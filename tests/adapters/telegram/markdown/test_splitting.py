@@ -8,7 +8,7 @@ from wcwidth import iter_graphemes
 
 from adapters.markdown.blocks import BlockCache
 from adapters.markdown.layout import FileMessage
-from adapters.telegram.markdown.messages import TextMessage, render_messages, render_preview
+from adapters.telegram.markdown.messages import FORMAT, TextMessage
 from tests.adapters.telegram.markdown.shown import assert_sendable, covered, texts, units
 from tests.fakes.table_test import table_test
 
@@ -16,7 +16,7 @@ HARD = (Path(__file__).parents[2] / "markdown/hard.md").read_text(encoding="utf-
 
 
 def cut(markdown: str, limit: int) -> list[TextMessage]:
-    messages = render_messages(markdown, limit=limit)
+    messages = FORMAT.render(markdown, limit=limit)
     assert_sendable(messages, limit)
     return [message for message in messages if isinstance(message, TextMessage)]
 
@@ -118,10 +118,10 @@ def test_twelve_thousand_characters_of_hard_markdown_arrive_whole(
 ) -> None:
     assert len(HARD) >= 12_000
     caplog.set_level("INFO")
-    messages = render_messages(HARD, limit=limit)
+    messages = FORMAT.render(HARD, limit=limit)
     assert_sendable(messages, limit)
     assert not caplog.records  # nothing had to be shown as plain text
-    whole = render_messages(HARD, limit=10**6)
+    whole = FORMAT.render(HARD, limit=10**6)
     assert squeezed("".join(texts(messages))) == squeezed("".join(texts(whole)))
 
 
@@ -144,7 +144,7 @@ def test_every_word_of_the_hard_markdown_is_shown_in_order() -> None:
         message.content
         if isinstance(message, FileMessage)
         else message.text + " ".join(entity.url for entity in message.entities)
-        for message in render_messages(HARD)
+        for message in FORMAT.render(HARD)
     )
     at = 0
     for word in re.findall(r"[^\W_]+", source):
@@ -156,12 +156,12 @@ def test_every_word_of_the_hard_markdown_is_shown_in_order() -> None:
 @pytest.mark.parametrize("step", [599, pytest.param(173, marks=pytest.mark.thorough)])
 def test_messages_that_are_complete_stay_as_they_are_while_the_reply_grows(step: int) -> None:
     known: BlockCache = {}
-    before = render_preview("")
+    before = FORMAT.render_preview("")
     for size in range(0, len(HARD), step):
-        now = render_preview(HARD[:size], known=known)
+        now = FORMAT.render_preview(HARD[:size], known=known)
         assert now[: len(before) - 1] == before[:-1]
         before = now
-    final = render_messages(HARD)
+    final = FORMAT.render(HARD)
     assert final[: len(before) - 1] == before[:-1]
 
 
@@ -169,12 +169,12 @@ def test_growing_code_never_changes_what_stands_before_it() -> None:
     lines = [f"    call({number})" for number in range(120)]
     for words in (3, 9, 15):
         begun = "word " * words + "\n\n## Head\n\n```python\n"
-        before = render_preview(begun, limit=80)
+        before = FORMAT.render_preview(begun, limit=80)
         for size in range(len(lines)):
             grown = begun + "\n".join(lines[:size])
-            now = render_preview(grown, limit=80)
+            now = FORMAT.render_preview(grown, limit=80)
             assert now[: len(before) - 1] == before[:-1]
-            final = render_messages(grown + "\n```\n", limit=80)
+            final = FORMAT.render(grown + "\n```\n", limit=80)
             assert final[: len(now) - 1] == now[:-1]
             before = now
 
@@ -182,13 +182,13 @@ def test_growing_code_never_changes_what_stands_before_it() -> None:
 def test_a_reply_that_grows_looks_the_same_with_and_without_what_is_known_of_it() -> None:
     known: BlockCache = {}
     for size in range(0, len(HARD), 997):
-        assert render_preview(HARD[:size], known=known) == render_preview(HARD[:size])
+        assert FORMAT.render_preview(HARD[:size], known=known) == FORMAT.render_preview(HARD[:size])
 
 
 def test_what_is_known_of_a_list_is_not_taken_for_one_that_is_pushed_in() -> None:
     known: BlockCache = {}
     for markdown in ("- a\n  - b\n", " - a\n  - b\n", "text\n", "    text\n"):
-        assert render_messages(markdown, known=known) == render_messages(markdown)
+        assert FORMAT.render(markdown, known=known) == FORMAT.render(markdown)
 
 
 def test_punctuation_with_a_mark_on_it_is_not_cut_from_its_mark() -> None:
