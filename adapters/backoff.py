@@ -17,7 +17,7 @@ class BackoffTimes:
     first: float = 1.0
     """After the first failure; doubled by each consecutive one."""
     short: float = 4.0
-    """Maximum while an outage is recent; later it grows in proportion to the outage."""
+    """Maximum while an outage is recent, so that nobody who writes then waits long; later it grows with the outage."""
     longest: float = 60.0
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import aiohttp
 import discord
 
-from adapters.backoff import BackoffTimes
 from adapters.discord.client import may_read_all, open_client
 from adapters.discord.connection_health import (
     ConnectionHealth,
@@ -157,7 +156,7 @@ class GatewayConnection:
             accept,
             self._store,
             people=self._people,
-            hampered=self._health.hampered,
+            problem=self._health.set_problem,
             withdraw=self._withdraw,
             pauses=self._times.pauses,
             since=self._since,
@@ -204,7 +203,7 @@ class GatewayConnection:
             shards=gateway.shards,
             guilds_within=self._waits.guilds,
             heartbeat_within=self._waits.heartbeat,
-            openings=BackoffTimes(self._waits.first, self._waits.short, self._waits.longest),
+            openings=self._waits,
             hello_within=self._waits.answer,
             is_ours=self._is_ours,
         )

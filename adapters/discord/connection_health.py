@@ -1,7 +1,6 @@
-"""Health of the connection: failures and recoveries are each logged once; also how long to wait meanwhile."""
+"""Health of the connection, what its failures mean, and how long to wait after them."""
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,11 +17,8 @@ from discord import (
 
 from adapters.backoff import Backoff, BackoffTimes, add_jitter
 from adapters.discord.private_api import LibraryChanged
+from adapters.health_reports import LOG_AFTER_FAILURES, HealthReports
 from bot.messages import ChannelHealth
-from bot.sanitize import one_line
-from memory.redaction import remove_secrets
-
-log = logging.getLogger(__name__)
 
 PORTAL = "discord.com/developers/applications"
 UNKNOWN_BOT = (
@@ -40,8 +36,6 @@ SHARDS_REQUIRED = (
 )
 SESSIONS_USED_UP = "Discord does not let the bot connect for now, because it has connected too often"
 CONNECTION_LOST = "Discord cannot be reached: the connection was lost"
-LOG_AFTER_FAILURES = 2
-"""Consecutive failures before one is logged: a single one is common and passes within a second."""
 LONGEST_REFUSAL = 86_400.0
 """Longest wait in seconds that Discord may impose at once; it may then repeat it."""
 AUTHENTICATION_FAILED = 4004
@@ -51,13 +45,9 @@ INTENTS_CODE = 4014
 
 
 @dataclass(frozen=True, slots=True)
-class ReconnectTimes:
+class ReconnectTimes(BackoffTimes):
     """Durations in seconds."""
 
-    first: float = 1.0
-    """After the first failure; doubled by each consecutive one."""
-    short: float = 4.0
-    """Maximum in the first minute of failures, so that nobody who writes then waits long."""
     longest: float = 300.0
     answer: float = 8.0
     """For an answer, or the gateway's first message, in the first minute of failures."""
@@ -96,7 +86,7 @@ class TooManySessions(Exception):
 
 
 class ConnectionHealth:
-    """Tracks the connection's health, and reports changes to a callback and to the log."""
+    """Tracks the health of the connection."""
 
     def __init__(
         self,
@@ -107,37 +97,27 @@ class ConnectionHealth:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`clock`: monotonic seconds."""
-        self._report = report
+        self._reports = HealthReports("Discord", report, token=token)
         self._waits = waits
-        self._token = token
         self._clock = clock
-        self._backoff = Backoff(BackoffTimes(waits.first, waits.short, waits.longest), clock=clock)
-        self._down = ""
-        self._hampered = ""
+        self._backoff = Backoff(waits, clock=clock)
         self._well_since: float | None = None
 
     def record_success(self) -> None:
         """Note that the connection works."""
-        if self._down:
-            log.info("Discord: connected again")
-        self._down = ""
         if self._well_since is None:
             self._well_since = self._clock()
-        self._report(ChannelHealth("up", self._hampered))
+        self._reports.report_up()
 
-    def hampered(self, detail: str) -> None:
+    def set_problem(self, detail: str) -> None:
         """Set a problem that leaves the connection working, with its remedy, in one line; "" for none."""
-        detail = self._remove_token(detail)
-        if detail and detail != self._hampered:
-            log.warning("%s", _log_line(detail))
-        if detail != self._hampered:
-            self._hampered = detail
-            if self._well_since is not None and not self._down:
-                self._report(ChannelHealth("up", detail))
+        is_up = self._well_since is not None and not self._reports.down
+        if self._reports.set_problem(detail) and is_up:
+            self._reports.report_up()
 
     def record_loss(self) -> None:
         """Note that the connection has been lost for more than a moment."""
-        self._report_once(CONNECTION_LOST, is_network=True)
+        self._reports.report_down(CONNECTION_LOST, is_network=True)
 
     def record_failure(self, error: BaseException) -> float:
         """Note a failure that needs a new connection; return the seconds to wait before it."""
@@ -147,24 +127,13 @@ class ConnectionHealth:
         self._backoff.record_failure()
         wait = self._choose_wait(error)
         if self._backoff.failures >= LOG_AFTER_FAILURES or wait >= self._waits.told:
-            self._report_once(describe_error(error), is_network=_is_network(error))
+            self._reports.report_down(describe_error(error), is_network=_is_network(error))
         return wait
 
     @property
     def answer_seconds(self) -> float:
         """Seconds to wait for an answer that everything else depends on."""
         return min(self._waits.answer, self._waits.call) if self._backoff.is_recent else self._waits.call
-
-    def _report_once(self, detail: str, *, is_network: bool) -> None:
-        detail = self._remove_token(detail)
-        # A new problem is reported if its remedy differs, but not each new kind of network error.
-        if not self._down or (detail != self._down and not is_network):
-            log.warning("%s", _log_line(detail))
-        self._down = detail
-        self._report(ChannelHealth("down", detail))
-
-    def _remove_token(self, detail: str) -> str:
-        return one_line(remove_secrets(detail, [self._token]))
 
     def _choose_wait(self, error: BaseException) -> float:
         wait = self._backoff.delay
@@ -245,8 +214,3 @@ def _discord_message(error: HTTPException) -> str:
 
 def _is_network(error: BaseException) -> bool:
     return not (is_refused(error) or is_intent_off(error) or isinstance(error, TooManySessions))
-
-
-def _log_line(detail: str) -> str:
-    """Start a log line with Discord's name."""
-    return detail if detail.startswith("Discord") else f"Discord: {detail}"

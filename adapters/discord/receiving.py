@@ -66,14 +66,9 @@ GUILDS, SHARD_AWAY, DIRECTS = "guilds of {shard}", "{shard} is away", "direct co
 
 
 @dataclass(frozen=True, slots=True)
-class ReceiveTimes:
+class ReceiveTimes(BackoffTimes):
     """Durations in seconds."""
 
-    first: float = 1.0
-    """Before the first retry; doubled by each further failure."""
-    short: float = 4.0
-    """Maximum in the first minute of failures."""
-    longest: float = 60.0
     answer: float = 8.0
     """For an answer in the first minute of failures; later ten times as long."""
     save: float = 3.0
@@ -130,7 +125,7 @@ class Receiver:
         store: ChannelStore,
         *,
         people: Callable[[], Awaitable[Sequence[PersonId]]],
-        hampered: Callable[[str], None],
+        problem: Callable[[str], None],
         pauses: ReceiveTimes,
         withdraw: WithdrawMessage | None = None,
         since: datetime | None = None,
@@ -138,13 +133,13 @@ class Receiver:
     ) -> None:
         """`people`: persons whose direct channels are opened, to learn where they write.
 
-        `withdraw` is called with each deleted message. `hampered` gets the current problem with its remedy in one
+        `withdraw` is called with each deleted message. `problem` gets the current problem with its remedy in one
         line, or "". `since`: until when another instance has answered. `supervisor` opens the direct channels.
         """
         self._accept = accept
         self._store = store
         self._people = people
-        self._hampered = hampered
+        self._set_problem = problem
         self._pauses = pauses
         self._withdraw = withdraw
         self._deleted: OrderedDict[int, None] = OrderedDict()
@@ -389,9 +384,6 @@ class Receiver:
         self._background.start(self._run_queue(queue))
         return queue
 
-    def _new_backoff(self) -> Backoff:
-        return Backoff(BackoffTimes(self._pauses.first, self._pauses.short, self._pauses.longest))
-
     def _answer_seconds(self, backoff: Backoff) -> float:
         return self._pauses.answer * (1 if backoff.is_recent else 10)
 
@@ -405,7 +397,7 @@ class Receiver:
             begun = {queue.channel for queue in self._queues.values() if queue.is_direct}
             for channel in {*self._cursor.direct.values(), *begun}:
                 self._read_from(channel, self._cursor.behind.pop(channel, mark), is_direct=True)
-        backoff = self._new_backoff()
+        backoff = Backoff(self._pauses)
         while session == self._session:
             try:
                 async with limit_response_time(self._answer_seconds(backoff)):
@@ -458,7 +450,7 @@ class Receiver:
 
     async def _read_missed(self, queue: _ChannelQueue) -> None:
         """Read a channel's history; retried until it works or is refused."""
-        backoff = self._new_backoff()
+        backoff = Backoff(self._pauses)
         while queue.missed is not None:
             client = self._client
             after = max(queue.missed, oldest_message(is_direct=queue.is_direct))
@@ -507,7 +499,7 @@ class Receiver:
 
     async def _accept_one(self, queue: _ChannelQueue, said: ReceivedMessage | _UnreadableMessage) -> None:
         """Retry until the assistant has stored a message; later ones wait."""
-        backoff = self._new_backoff()
+        backoff = Backoff(self._pauses)
         while True:
             try:
                 if isinstance(said, _UnreadableMessage):
@@ -601,7 +593,7 @@ class Receiver:
         if names := [f"#{name}" for name in self._unread.values()]:
             more = ["…"] if len(names) > NAMED else []
             lines.append(NO_HISTORY.format(channels=", ".join([*names[:NAMED], *more])))
-        self._hampered("; ".join(filter(None, lines)))
+        self._set_problem("; ".join(filter(None, lines)))
 
 
 def _message_number(said: ReceivedMessage) -> int:

@@ -1,6 +1,5 @@
-"""Health of receiving: failures and recoveries are each logged once; also how long to wait meanwhile."""
+"""Health of receiving, what its failures mean, and how long to wait after them."""
 
-import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,11 +9,8 @@ from datetime import timedelta
 from telegram.error import Conflict, EndPointNotFound, InvalidToken, NetworkError, RetryAfter, TelegramError
 
 from adapters.backoff import Backoff, BackoffTimes, add_jitter
+from adapters.health_reports import LOG_AFTER_FAILURES, HealthReports
 from bot.messages import ChannelHealth, bounded_wait
-from bot.sanitize import one_line
-from memory.redaction import remove_secrets
-
-log = logging.getLogger(__name__)
 
 UNKNOWN_BOT = (
     "Telegram does not know the bot's token: it is mistyped or was revoked; put the one that @BotFather shows "
@@ -28,8 +24,6 @@ OTHER_WEBHOOK = (
     "another program has set a webhook for this bot's token, so that messages may go there: stop it, or give this "
     "one another token (telegram.token)"
 )
-LOG_AFTER_FAILURES = 2
-"""Consecutive failures before one is logged: a single one is common and passes within a second."""
 FAST_RETRIES = 4
 """Consecutive conflicts that are probably with an older process of ours about to end."""
 _PAGE = ". Parsing the server response"
@@ -37,14 +31,9 @@ _PAGE = ". Parsing the server response"
 
 
 @dataclass(frozen=True, slots=True)
-class ReconnectTimes:
+class ReconnectTimes(BackoffTimes):
     """Durations in seconds."""
 
-    first: float = 1.0
-    """After the first failure; doubled by each consecutive one."""
-    short: float = 4.0
-    """Maximum in the first minute of failures, so that nobody who writes then waits long."""
-    longest: float = 60.0
     answer: float = 8.0
     """For the first byte of an answer, in the first minute of failures."""
     conflict: float = 180.0
@@ -58,7 +47,7 @@ class AddressRefused(TelegramError):
 
 
 class ConnectionHealth:
-    """Tracks the health of receiving, and reports changes to a callback and to the log."""
+    """Tracks the health of receiving."""
 
     def __init__(
         self,
@@ -69,30 +58,23 @@ class ConnectionHealth:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`clock`: monotonic seconds."""
-        self._report = report
+        self._reports = HealthReports("Telegram", report, token=token)
         self._waits = waits
-        self._token = token
         self._clock = clock
-        self._backoff = Backoff(BackoffTimes(waits.first, waits.short, waits.longest), clock=clock)
+        self._backoff = Backoff(waits, clock=clock)
         self._conflicts = 0
-        self._down = ""
-        self._hampered = ""
         self._contested_until = 0.0
 
-    def record_success(self, hampered: str = "") -> None:
-        """Note a success; `hampered`: a remaining problem with its remedy in one line."""
+    def record_success(self, problem: str = "") -> None:
+        """Note a success; `problem`: a remaining one with its remedy in one line."""
         self._backoff.record_success()
-        if self._down and self._clock() < self._contested_until:
+        if self._reports.down and self._clock() < self._contested_until:
             # Two programs with one token take turns: a conflict follows each success.
-            self._report(ChannelHealth("up", self._down))
+            self._reports.report_contested()
             return
-        hampered = self._remove_token(hampered)
-        if hampered and hampered != self._hampered:
-            log.warning("%s", _log_line(hampered))
-        elif not hampered and (self._down or self._hampered):
-            log.info("Telegram: connected again")
-        self._conflicts, self._down, self._hampered = 0, "", hampered
-        self._report(ChannelHealth("up", hampered))
+        self._conflicts = 0
+        self._reports.set_problem(problem)
+        self._reports.report_up()
 
     def record_failure(self, error: Exception) -> float:
         """Note a failure; return the seconds to wait before the next attempt."""
@@ -101,17 +83,9 @@ class ConnectionHealth:
         self._conflicts += is_conflict
         if is_conflict:
             self._contested_until = self._clock() + 2 * self._waits.conflict
-        detail = self._remove_token(describe_error(error))
         if max(self._backoff.failures, self._conflicts) >= LOG_AFTER_FAILURES or is_wrong_token(error):
-            # A new problem is reported if its remedy differs, but not each new kind of network error.
-            if not self._down or (detail != self._down and not _is_network(error)):
-                log.warning("%s", _log_line(detail))
-            self._down = detail
-            self._report(ChannelHealth("down", detail))
+            self._reports.report_down(describe_error(error), is_network=_is_network(error))
         return self._choose_wait(error)
-
-    def _remove_token(self, detail: str) -> str:
-        return one_line(remove_secrets(detail, [self._token]))
 
     def answer_seconds(self, grace: float) -> float:
         """Return how many of `grace` seconds to wait for the first byte of an answer that is due at once."""
@@ -129,11 +103,6 @@ class ConnectionHealth:
         else:
             wait = min(self._waits.first * 2.0 ** min(self._backoff.failures - 1, 30), self._waits.longest)
         return add_jitter(wait)
-
-
-def _log_line(detail: str) -> str:
-    """Start a log line with Telegram's name."""
-    return detail if detail.startswith("Telegram") else f"Telegram: {detail}"
 
 
 def _is_network(error: Exception) -> bool:
