@@ -65,9 +65,9 @@ class Channels:
             log.exception("could not check whether message %s was deleted", message.id)
             return False
 
-    async def fetch(self, chat: ChatId, attachment: Attachment, write: WriteChunk, most: int) -> None:
+    async def fetch(self, chat: ChatId, attachment: Attachment, write: WriteChunk) -> None:
         """Write the content of an attachment piece by piece. Raises AttachmentLost, ChannelFault, OSError."""
         adapter = self._adapters.get(chat.channel)
         if adapter is None:
             raise AttachmentLost(phrases.ATTACHMENT_GONE)
-        await adapter.fetch(attachment, write, most=most)
+        await adapter.fetch(attachment, write)

@@ -260,8 +260,8 @@ class Adapter(Protocol):
         """
         ...
 
-    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
-        """Write an attachment's content piece by piece, at most `most` bytes.
+    async def fetch(self, attachment: Attachment, write: WriteChunk) -> None:
+        """Write an attachment's content piece by piece, until `write` raises AttachmentLost as it is too large.
 
         Raises AttachmentLost, ChannelFault, OSError, and what `write` raises.
         """

@@ -176,9 +176,9 @@ class DiscordAdapter:
         """Return the direct chat with a person, even if Discord has not opened it yet."""
         return direct_chat(person) if person.id.isdecimal() else None
 
-    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk) -> None:
         """Download a received file. Raises AttachmentLost and ChannelFault."""
-        await self._connection.fetch(attachment, write, most=most)
+        await self._connection.fetch(attachment, write)
 
     async def close(self) -> None:
         """Stop background tasks."""

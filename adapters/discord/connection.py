@@ -146,9 +146,9 @@ class GatewayConnection:
         except TimeoutError as error:
             raise ChannelFault("Discord cannot be reached") from error
 
-    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk) -> None:
         """Download a received file. Raises AttachmentLost and ChannelFault."""
-        await fetch_file(attachment, write, most=most, api_base=self._api_base, client=self.client)
+        await fetch_file(attachment, write, api_base=self._api_base, client=self.client)
 
     async def run(self, accept: AcceptMessage) -> None:
         """Receive until cancelled, even while Discord is unreachable or rejects the token."""

@@ -26,26 +26,23 @@ async def fetch_file(
     attachment: Attachment,
     write: WriteChunk,
     *,
-    most: int,
     api_base: str,
     client: Callable[[], Awaitable[discord.Client]],
 ) -> None:
-    """Download a file of at most `most` bytes in chunks. Raises AttachmentLost, ChannelFault and OSError.
+    """Download a file in chunks. Raises AttachmentLost, ChannelFault, OSError, and what `write` raises.
 
     `client` returns a logged-in client; it is only called if the URL has expired.
     """
-    if attachment.size > most:
-        raise _too_large_error(most)
     try:
         handle = AttachmentHandle.parse(attachment.handle)
     except ValueError as error:
         raise AttachmentLost(phrases.ATTACHMENT_GONE) from error
     try:
         try:
-            await _download(handle.address, write, most=most, api_base=api_base)
+            await _download(handle.address, write, api_base=api_base)
         except _UrlExpired:
             address = await _refresh_url(await client(), handle)
-            await _download(address, write, most=most, api_base=api_base)
+            await _download(address, write, api_base=api_base)
     except _UrlExpired as error:
         raise AttachmentLost(phrases.ATTACHMENT_GONE) from error
     except (aiohttp.ClientError, discord.DiscordException, TimeoutError) as error:
@@ -53,7 +50,7 @@ async def fetch_file(
         raise ChannelFault(describe_error(error), retry_after=wait) from error
 
 
-async def _download(address: str, write: WriteChunk, *, most: int, api_base: str) -> None:
+async def _download(address: str, write: WriteChunk, *, api_base: str) -> None:
     if not is_discord_url(address, api_base=api_base):
         raise _UrlExpired
     timeout = aiohttp.ClientTimeout(total=SECONDS)
@@ -67,11 +64,7 @@ async def _download(address: str, write: WriteChunk, *, most: int, api_base: str
         if answer.status in EXPIRED or 300 <= answer.status < 400:
             raise _UrlExpired
         answer.raise_for_status()
-        size = 0
         async for piece in answer.content.iter_chunked(PIECE_BYTES):
-            size += len(piece)
-            if size > most:
-                raise _too_large_error(most)
             await write(piece)
 
 
@@ -103,7 +96,3 @@ async def _refresh_url(client: discord.Client, handle: AttachmentHandle) -> str:
         if file.id == handle.attachment:
             return file.url
     raise _UrlExpired
-
-
-def _too_large_error(most: int) -> AttachmentLost:
-    return AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))

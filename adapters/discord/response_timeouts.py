@@ -10,12 +10,12 @@ from typing import Any
 import aiohttp
 
 from adapters.discord.private_api import MOST_BYTES, note_as_read
+from adapters.response_body import read_body
 
 SWITCHED = 101
 """Status of a connection that becomes a websocket."""
 READ_SECONDS = 60.0
 """For a whole answer."""
-PIECE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,10 @@ async def _read(_: object, __: object, told: aiohttp.TraceRequestEndParams) -> N
         note_as_read(answer, await read_answer(answer, MOST_BYTES))
 
 
-async def read_answer(answer: aiohttp.ClientResponse, most: int) -> bytes:
-    """Read a body of at most `most` bytes. Raises aiohttp.ClientPayloadError and TimeoutError."""
-    body = bytearray()
+async def read_answer(answer: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Read a body of at most `limit` bytes. Raises aiohttp.ClientPayloadError and TimeoutError."""
     async with asyncio.timeout(READ_SECONDS):
-        async for piece in answer.content.iter_chunked(PIECE):
-            body += piece
-            if len(body) > most:
-                raise aiohttp.ClientPayloadError(f"answered with more than {most >> 10} kB")
-    return bytes(body)
+        return await read_body(answer, limit=limit)
 
 
 async def _stop_limit(*_: object) -> None:

@@ -21,6 +21,7 @@ from adapters.telegram.command_menus import CommandMenus
 from adapters.telegram.connection_health import ConnectionHealth, ReconnectTimes, translate_library_errors
 from adapters.telegram.http_request import AiohttpRequest
 from adapters.telegram.incoming import ReachChanged
+from adapters.telegram.incoming_contents import MOST_TO_FETCH
 from adapters.telegram.incoming_text import BotIdentity
 from adapters.telegram.local_files import copy_file
 from adapters.telegram.polling import ANSWER_SECONDS, POLL_SECONDS, poll
@@ -334,31 +335,18 @@ class TelegramAdapter:
 
     # -- attachments ----------------------------------------------------------------------------------------
 
-    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk) -> None:
         """Download a received file. Raises AttachmentLost and ChannelFault."""
-        size = 0
-
-        async def write_bounded(piece: bytes) -> None:
-            nonlocal size
-            size += len(piece)
-            if size > most:
-                raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
-            await write(piece)
-
-        if attachment.size > most:
-            raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
         try:
             file = await self._calls.ask(lambda: self._bot.get_file(attachment.handle))
-            if (file.file_size or 0) > most:
-                raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
-            await self._download(file, write_bounded, most)
+            await self._download(file, write)
         except ApiRefused as refused:
-            if "too big" in str(refused).lower():  # Telegram gives bots at most 20 MB
-                raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=20)) from refused
+            if "too big" in str(refused).lower():
+                too_large = phrases.ATTACHMENT_TOO_LARGE.format(most=MOST_TO_FETCH >> 20)
+                raise AttachmentLost(too_large) from refused
             raise AttachmentLost(phrases.ATTACHMENT_GONE) from refused
 
-    async def _download(self, file: File, write: WriteChunk, most: int) -> None:
-        """Pass on a file's content; of a file on this computer, at most enough to see that it exceeds `most`."""
+    async def _download(self, file: File, write: WriteChunk) -> None:
         if not file.file_path:
             raise AttachmentLost(phrases.ATTACHMENT_GONE)
         path = Path(file.file_path)
@@ -366,7 +354,7 @@ class TelegramAdapter:
             # A path of a self-hosted Bot API server; Telegram's own server never names local files.
             if self._bot.base_file_url.startswith(OFFICIAL_API):
                 raise AttachmentLost(phrases.ATTACHMENT_GONE)
-            await copy_file(path, write, most=most, token=self._bot.token)
+            await copy_file(path, write, token=self._bot.token)
             return
         address = file.file_path
         if "://" not in address:  # the library found a local file of that name by chance

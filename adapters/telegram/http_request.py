@@ -13,6 +13,7 @@ from telegram.error import BadRequest, NetworkError, RetryAfter, TimedOut
 from telegram.request import BaseRequest, RequestData
 from yarl import URL
 
+from adapters.response_body import BodyTooLarge, read_body
 from bot.messages import WriteChunk
 from memory.http_responses import parse_retry_after, ssl_context_for
 
@@ -25,7 +26,6 @@ FILE_PIECE_BYTES = 1 << 18
 LARGEST_ANSWER = 2 << 20
 """Maximum bytes of a JSON answer: several times the longest message, and few enough to parse without delaying others.
 The poller asks for fewer updates if there are more."""
-BEGINNING_BYTES = 512
 KEEP_SECONDS = 60.0
 """Seconds that an unused connection stays open."""
 
@@ -92,12 +92,7 @@ class AiohttpRequest(BaseRequest):
                 proxy=self._proxy,
                 allow_redirects=False,  # the URL contains the token
             ) as answer:
-                body = bytearray()
-                async for piece in answer.content.iter_chunked(FILE_PIECE_BYTES):
-                    body += piece
-                    if len(body) > LARGEST_ANSWER:
-                        raise AnswerTooLarge(bytes(body[:BEGINNING_BYTES]))
-                return answer.status, bytes(body)
+                return answer.status, await read_body(answer, limit=LARGEST_ANSWER)
 
     async def download(self, url: str, write: WriteChunk) -> None:
         """Pass on a file in chunks.
@@ -149,6 +144,8 @@ def _translate_errors() -> Iterator[None]:
         raise NetworkError(error.message or type(error).__name__) from None
     except (TimeoutError, aiohttp.ServerTimeoutError) as error:
         raise TimedOut from error
+    except BodyTooLarge as error:
+        raise AnswerTooLarge(error.beginning) from error
     except aiohttp.ClientError as error:
         raise NetworkError(str(error) or type(error).__name__) from error
 

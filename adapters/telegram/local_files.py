@@ -12,12 +12,10 @@ from memory import disk
 PIECE_BYTES = 1 << 18
 
 
-async def copy_file(path: Path, write: WriteChunk, *, most: int, token: str) -> None:
-    """Copy at most `most` + 1 bytes. Raises AttachmentLost, OSError, and what `write` raises."""
+async def copy_file(path: Path, write: WriteChunk, *, token: str) -> None:
+    """Copy a file in chunks. Raises AttachmentLost, OSError, and what `write` raises."""
     with await asyncio.to_thread(open_local_file, path, token=token) as file:
-        left = most + 1
-        while left and (piece := await asyncio.to_thread(file.read, min(left, PIECE_BYTES))):
-            left -= len(piece)
+        while piece := await asyncio.to_thread(file.read, PIECE_BYTES):
             await write(piece)
 
 

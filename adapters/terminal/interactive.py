@@ -140,7 +140,7 @@ class InteractiveTerminal:
         del person
         return None
 
-    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk) -> None:
         """Raise AttachmentLost: lines have no attachments."""
         raise AttachmentLost
 

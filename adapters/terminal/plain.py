@@ -98,7 +98,7 @@ class PlainTerminal:
         del person
         return None
 
-    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk) -> None:
         """Raise AttachmentLost: lines have no attachments."""
         raise AttachmentLost
 

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Fetch = Callable[[ChatId, Attachment, WriteChunk, int], Awaitable[None]]
-"""Fetch an attachment of a chat, at most so many bytes. Raises AttachmentLost, ChannelFault, OSError."""
+Fetch = Callable[[ChatId, Attachment, WriteChunk], Awaitable[None]]
+"""Fetch an attachment of a chat. Raises AttachmentLost, ChannelFault, OSError."""
 NumberOf = Callable[[IncomingMessage, Attachment], Awaitable[int | None]]
 """Return the number by which a document can be saved; None if it cannot."""
 
@@ -198,18 +198,16 @@ class AttachmentReader:
                 log.error("could not create a temporary file for an attachment: %s", one_line(str(error)))
                 raise UnreadableAttachment(phrases.NOT_FETCHED) from error
             with incoming:
-                await self._fetch_into(incoming, chat, attachment, most)
+                await self._fetch_into(incoming, chat, attachment)
                 yield incoming
 
-    async def _fetch_into(
-        self, incoming: IncomingFile, chat: ChatId, attachment: Attachment, most: int
-    ) -> None:
+    async def _fetch_into(self, incoming: IncomingFile, chat: ChatId, attachment: Attachment) -> None:
         left = MAX_WAIT
         for wait in (*self._waits, None):
             incoming.clear()
             try:
                 async with asyncio.timeout(FETCH_SECONDS):
-                    return await self._fetch(chat, attachment, incoming.write, most)
+                    return await self._fetch(chat, attachment, incoming.write)
             except AttachmentLost as lost:
                 raise UnreadableAttachment(str(lost)) from lost
             except (ChannelFault, OSError) as fault:  # includes TimeoutError

@@ -126,9 +126,9 @@ class LeasedChannel:
         """Show a reply. Raises ChannelFault, also when the channel is lost meanwhile."""
         await self._run_while_held(lambda adapter: adapter.render(reply))
 
-    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk) -> None:
         """Fetch an attachment through the adapter. Raises ChannelFault, also when the channel is lost meanwhile."""
-        await self._run_while_held(lambda adapter: adapter.fetch(attachment, write, most=most))
+        await self._run_while_held(lambda adapter: adapter.fetch(attachment, write))
 
     async def is_withdrawn(self, message: IncomingMessage) -> bool:
         """Return whether the message was deleted, if the adapter can tell. Raises ChannelFault if the lease is lost."""

@@ -1390,7 +1390,7 @@ async def test_stop_does_not_wait_for_what_came_along_with_a_message_that_a_turn
     begun, gate, fetching = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     class SlowChannel(RecordingAdapter):
-        async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
+        async def fetch(self, attachment: Attachment, write: WriteChunk) -> None:
             fetching.set()
             await asyncio.Event().wait()
 

@@ -23,7 +23,7 @@ class Files(RecordingAdapter):
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     asked: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
 
-    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk) -> None:
         self.asked.put_nowait(attachment.handle)
         await self.gate.wait()
         await write(attachment.handle.encode())

@@ -2,21 +2,18 @@
 
 from typing import Protocol
 
+from bot.attachments.incoming_file import IncomingFile
 from bot.messages import Attachment, WriteChunk
 
 
 class Fetcher(Protocol):
     """An adapter, or the part of it that fetches files."""
 
-    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None: ...
+    async def fetch(self, attachment: Attachment, write: WriteChunk) -> None: ...
 
 
 async def fetch_bytes(source: Fetcher, attachment: Attachment, *, most: int) -> bytes:
     """Return a file's content; raises what the source raises."""
-    content = bytearray()
-
-    async def write(piece: bytes) -> None:
-        content.extend(piece)
-
-    await source.fetch(attachment, write, most=most)
-    return bytes(content)
+    with IncomingFile(None, most=most) as file:
+        await source.fetch(attachment, file.write)
+        return file.read_beginning(most)

@@ -47,12 +47,12 @@ class RecordingAdapter:
     def home_of(self, person: PersonId) -> ChatId | None:
         return ChatId(person.channel, person.id)
 
-    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk) -> None:
         self.fetched.append(attachment.handle)
         await asyncio.sleep(self.fetch_pause)
         if attachment.handle not in self.files:
             raise AttachmentLost("That is gone.")
-        await write(self.files[attachment.handle][: most + 1])
+        await write(self.files[attachment.handle])
 
     def serves(self, chat: ChatId) -> bool:
         return chat.channel == self.name

@@ -61,7 +61,7 @@ class Answers:
     def home_of(self, person: PersonId) -> ChatId | None:
         return None
 
-    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk) -> None:
         raise AttachmentLost("That is gone.")
 
     async def render(self, reply: Reply) -> None:

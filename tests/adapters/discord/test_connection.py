@@ -551,8 +551,6 @@ async def test_a_file_is_fetched_also_when_its_address_has_died(
         assert await fetch_bytes(life.connection, picture, most=5) == b"a cat"
         with pytest.raises(AttachmentLost, match="larger"):
             await fetch_bytes(life.connection, picture, most=4)
-        with pytest.raises(AttachmentLost, match="larger"):
-            await fetch_bytes(life.connection, dataclasses.replace(picture, size=0), most=4)
         api.fail("attachment", Fault.status(503))
         with pytest.raises(ChannelFault) as fault:
             await fetch_bytes(life.connection, picture, most=5)

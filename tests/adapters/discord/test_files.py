@@ -82,6 +82,6 @@ async def test_nobody_leads_us_to_another_machine(way: str) -> None:
             raise AssertionError(piece)
 
         with pytest.raises(AttachmentLost) as lost:
-            await fetch_file(attachment, write, most=100, api_base=f"{proxy}/api", client=client)
+            await fetch_file(attachment, write, api_base=f"{proxy}/api", client=client)
         assert str(lost.value) == phrases.ATTACHMENT_GONE
         assert asked == []

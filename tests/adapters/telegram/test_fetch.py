@@ -32,15 +32,6 @@ async def test_a_file_is_got_as_it_was_sent(here: Life) -> None:
     assert await fetch_bytes(here.adapter, attachment, most=5) == b"alpha"
 
 
-async def test_what_is_too_large_is_not_asked_for(here: Life) -> None:
-    _, attachment = sent(here)
-    for given, calls in ((replace(attachment, size=6), []), (attachment, ["getFile"])):
-        here.api.calls.clear()
-        with pytest.raises(AttachmentLost, match="larger than"):
-            await fetch_bytes(here.adapter, given, most=4)
-        assert [call.method for call in here.api.calls] == calls
-
-
 async def test_more_than_telegram_gives_bots_is_told(here: Life) -> None:
     _, attachment = sent(here, size=21 << 20)
     with pytest.raises(AttachmentLost, match="larger than 20 MB"):

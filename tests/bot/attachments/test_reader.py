@@ -59,11 +59,11 @@ class Shelf:
 
     contents: Mapping[str, bytes]
     faults: list[Exception] = field(default_factory=list)
-    open_attachment: list[tuple[str, int]] = field(default_factory=list)
+    open_attachment: list[str] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
 
-    async def fetch(self, chat: ChatId, attachment: Attachment, write: WriteChunk, most: int) -> None:
-        self.open_attachment.append((attachment.handle, most))
+    async def fetch(self, chat: ChatId, attachment: Attachment, write: WriteChunk) -> None:
+        self.open_attachment.append(attachment.handle)
         if self.faults:
             raise self.faults.pop(0)
         await write(self.contents[attachment.handle])
@@ -333,7 +333,7 @@ async def test_sizes_are_checked_before_and_after_fetching() -> None:
     shelf = Shelf({"b": bytes((1 << 20) + 1)})
     read = await shelf.reader(max_megabytes=1).read(sent(document("a", size=2 << 20), document("b")))
     assert read.text.count(phrases.ATTACHMENT_TOO_LARGE.format(most=1)) == 2
-    assert shelf.open_attachment == [("b", 1 << 20)]
+    assert shelf.open_attachment == ["b"]
 
 
 @table_test(
@@ -367,7 +367,7 @@ async def test_a_fault_of_our_own_ends_no_turn(caplog: pytest.LogCaptureFixture)
 
 
 async def test_reading_ends_when_it_is_cancelled() -> None:
-    async def never(_: ChatId, __: Attachment, ___: WriteChunk, ____: int) -> None:
+    async def never(_: ChatId, __: Attachment, ___: WriteChunk) -> None:
         await asyncio.Event().wait()
         raise AssertionError
 
@@ -430,7 +430,7 @@ async def test_no_more_is_fetched_at_once_than_there_is_room_for() -> None:
     gates = {person: asyncio.Event() for person in ("ann", "bo", "cy", "di")}
     begun: list[str] = []
 
-    async def fetch(_: ChatId, attachment: Attachment, write: WriteChunk, most: int) -> None:
+    async def fetch(_: ChatId, attachment: Attachment, write: WriteChunk) -> None:
         begun.append(attachment.handle)
         await gates[attachment.handle].wait()
         await write(b"here")
@@ -466,7 +466,7 @@ async def test_a_file_is_gone_from_the_disk_when_it_is_read(tmp_path: Path) -> N
 async def test_what_a_first_try_has_brought_does_not_stand_before_the_second(tmp_path: Path) -> None:
     tries = 0
 
-    async def fetch(_: ChatId, __: Attachment, write: WriteChunk, ___: int) -> None:
+    async def fetch(_: ChatId, __: Attachment, write: WriteChunk) -> None:
         nonlocal tries
         tries += 1
         await write(b"half of it" if tries == 1 else b"whole")

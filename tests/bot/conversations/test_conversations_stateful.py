@@ -306,7 +306,7 @@ class Channel:
     def home_of(self, person: PersonId) -> ChatId | None:
         return ChatId(person.channel, person.id)
 
-    async def fetch(self, attachment: Attachment, write: WriteChunk, *, most: int) -> None:
+    async def fetch(self, attachment: Attachment, write: WriteChunk) -> None:
         raise AttachmentLost("nothing is kept here")
 
     def serves(self, chat: ChatId) -> bool:
