@@ -281,7 +281,7 @@ async def print_costs(folder: Path, notes: int, seconds: float) -> None:
         place.mkdir(exist_ok=True)
         (place / f"{number}.md").touch()
     began = time.process_time()
-    watcher._read_snapshot(folder)
+    watcher._scan_folder(folder)
     print(f"  one walk          {1000 * (time.process_time() - began):6.1f} ms of a processor")
 
     def ours() -> AsyncIterator[object]:

@@ -13,7 +13,8 @@ from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic, format_size
 from bot.doctor.permissions import current_user, file_owner, has_access
 from memory import disk
-from memory.watcher import FILE_SYSTEMS_WITHOUT_EVENTS, explain_missing_events, find_file_system
+from memory.file_systems import FILE_SYSTEMS_WITHOUT_EVENTS, find_file_system, is_eventless
+from memory.watcher import explain_missing_events
 
 TOPIC = Topic("folders")
 WATCHING = Topic("watching")
@@ -59,7 +60,7 @@ def check_watching(settings: Settings) -> Iterator[Check]:
         )
         return
     kind = find_file_system(_nearest_existing(notes))
-    if kind in FILE_SYSTEMS_WITHOUT_EVENTS or kind.startswith("fuse."):
+    if is_eventless(kind):
         detail = f"on {kind}, which does not report changes by others, so they are scanned instead"
         yield WATCHING.ok("notes", detail)
     else:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.doctor.folders import check_folders, check_watching, wal_problem
-from memory.watcher import parse_file_system
+from memory.file_systems import parse_file_system
 from tests.bot.doctor.sample_state import as_nobody, find_check, settings_in, statuses, with_workspace
 
 
@@ -139,7 +139,7 @@ def test_a_system_without_events_is_told_with_the_mend(
     assert find_check(check_watching(settings), "events").status == "ok"
 
     class Full:
-        def __init__(self, *_: object) -> None:
+        def __init__(self, *_: object, **__: object) -> None:
             raise OSError("OS file watch limit reached.")
 
     monkeypatch.setattr("watchfiles._rust_notify.RustNotify", Full)
