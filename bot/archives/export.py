@@ -12,8 +12,9 @@ from bot.access import TERMINAL
 from bot.conversations.conversation import RECALLED, RETRACTION, SUMMARIZED, parse_entries
 from bot.messages import PersonId
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
+from bot.state.conversations import TimedRow
 from bot.state.database import State
-from bot.state.export import ConversationRow, TimedRow, read_conversations, read_timed_entries
+from bot.state.export import ConversationRow, read_conversations, read_timed_entries
 
 ENTRIES_AT_ONCE = 200
 MAX_LINE_CHARS = 200

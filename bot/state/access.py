@@ -5,6 +5,8 @@ from typing import Literal
 
 import apsw
 
+from bot.state.rows import insert, select
+
 Decision = Literal["owner", "allowed", "guest", "denied"]
 
 
@@ -115,10 +117,7 @@ def save_decision(
 def read_pairing_requests(db: apsw.Connection, *, since: str, until: str) -> tuple[PairingRequest, ...]:
     """Return requests with a code issued after `since` and not after `until`; delete all others."""
     db.execute("DELETE FROM pairing WHERE at <= ? OR at > ?", (since, until))
-    rows = db.execute(
-        "SELECT person, code, chat, name, told_at, at, told FROM pairing WHERE NOT cleared ORDER BY at, person"
-    )
-    return tuple(PairingRequest(*row) for row in rows)
+    return tuple(select(db, PairingRequest, "FROM pairing WHERE NOT cleared ORDER BY at, person"))
 
 
 def is_cleared(db: apsw.Connection, person: str, *, since: str, until: str) -> bool:
@@ -137,19 +136,7 @@ def clear_pairing_requests(db: apsw.Connection, *, at: str) -> None:
 
 def save_pairing_request(db: apsw.Connection, stranger: PairingRequest) -> None:
     """Store a stranger's request, replacing an earlier one."""
-    db.execute(
-        "INSERT OR REPLACE INTO pairing (person, code, chat, name, told_at, at, told) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            stranger.person,
-            stranger.code,
-            stranger.chat,
-            stranger.name,
-            stranger.told_at,
-            stranger.at,
-            stranger.told,
-        ),
-    )
+    insert(db, "pairing", stranger, conflict="REPLACE")
 
 
 # -- answers to owners ----------------------------------------------------------------------------------------

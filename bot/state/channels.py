@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import apsw
 
+from bot.state.rows import insert
+
 MAX_UNREAD = 200
 """Unreadable updates kept for each channel, the latest ones."""
 
@@ -68,10 +70,7 @@ def save_fact(db: apsw.Connection, channel: str, key: str, value: str) -> None:
 
 def save_unread(db: apsw.Connection, unread: Unread) -> bool:
     """Store an unreadable update and return whether it is new; deletes a channel's oldest beyond MAX_UNREAD."""
-    db.execute(
-        "INSERT INTO unread VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (unread.channel, unread.id, unread.raw, unread.reason, unread.at),
-    )
+    insert(db, "unread", unread, conflict="IGNORE")
     is_new = bool(db.changes())
     db.execute(
         "DELETE FROM unread WHERE channel = ? AND rowid NOT IN "

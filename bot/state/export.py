@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import apsw
 
-from bot.state.conversations import Row
+from bot.state.conversations import TimedRow
+from bot.state.rows import select
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +17,6 @@ class ConversationRow:
     started_at: str
     ended_at: str
     """Empty while it is open."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimedRow:
-    """An entry and when it was added; ISO 8601 in UTC."""
-
-    row: Row
-    at: str
 
 
 def read_conversations(db: apsw.Connection, chat: str = "") -> tuple[ConversationRow, ...]:
@@ -40,9 +33,5 @@ def read_timed_entries(
     db: apsw.Connection, conversation: int, *, after: int, limit: int
 ) -> tuple[TimedRow, ...]:
     """Return the next `limit` entries of a conversation whose seq is greater than `after`, in order."""
-    rows = db.execute(
-        "SELECT conversation, seq, kind, payload, at FROM entries "
-        "WHERE conversation = ? AND seq > ? ORDER BY seq LIMIT ?",
-        (conversation, after, limit),
-    )
-    return tuple(TimedRow(Row(*row), at) for *row, at in rows)
+    rest = "FROM entries WHERE conversation = ? AND seq > ? ORDER BY seq LIMIT ?"
+    return tuple(select(db, TimedRow, rest, conversation, after, limit))

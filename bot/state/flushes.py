@@ -7,18 +7,19 @@ had no memory.
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import apsw
 
-from bot.state.conversations import Row
+from bot.state.conversations import TimedRow
+from bot.state.rows import select, select_first
 
 FlushStage = Literal["begun", "answered", "written", "chosen", "done"]
 Cause = Literal["threshold", "overflow", "asked", "new", "idle"]
 
 _SAID = "('user', 'assistant', 'result')"
+_FROM = "FROM (SELECT flushes.*, conversations.chat FROM flushes JOIN conversations ON conversations.id = conversation)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +53,6 @@ class Flush:
     digest: str
     places: tuple[str, ...]
     """References to what was written, for people."""
-
-
-@dataclass(frozen=True, slots=True)
-class FlushEntry:
-    """One entry of a transcript with the time at which it was stored."""
-
-    row: Row
-    at: str
 
 
 def m005_flushes(db: apsw.Connection) -> None:
@@ -173,26 +166,25 @@ def _find_last_message(db: apsw.Connection, conversation: int, *, after: int, up
 
 def find(db: apsw.Connection, number: int) -> Flush | None:
     """Return the flush with this number, or None."""
-    return _read_first(db, "WHERE flushes.id = ?", number)
+    return select_first(db, Flush, f"{_FROM} WHERE id = ?", number)
 
 
 def find_latest(db: apsw.Connection, conversation: int) -> Flush | None:
     """Return a conversation's latest flush, or None."""
-    return _read_first(db, "WHERE conversation = ? ORDER BY after DESC LIMIT 1", conversation)
+    rest = f"{_FROM} WHERE conversation = ? ORDER BY after DESC LIMIT 1"
+    return select_first(db, Flush, rest, conversation)
 
 
 def find_by_key(db: apsw.Connection, conversation: int, key: str) -> Flush | None:
     """Return the flush that an earlier run of the same command began, or None."""
-    return _read_first(
-        db, "WHERE conversation = ? AND key = ? ORDER BY after DESC LIMIT 1", conversation, key
-    )
+    rest = f"{_FROM} WHERE conversation = ? AND key = ? ORDER BY after DESC LIMIT 1"
+    return select_first(db, Flush, rest, conversation, key)
 
 
 def read_pending(db: apsw.Connection, *, now: str, most: int) -> tuple[Flush, ...]:
     """Return flushes that are not done or are raw, and may be tried now; the oldest first."""
-    return _read_all(
-        db, "WHERE (stage != 'done' OR raw) AND again_at <= ? ORDER BY flushes.id LIMIT ?", now, most
-    )
+    rest = f"{_FROM} WHERE (stage != 'done' OR raw) AND again_at <= ? ORDER BY id LIMIT ?"
+    return tuple(select(db, Flush, rest, now, most))
 
 
 def read_raw(db: apsw.Connection, chat: str, *, given_up: bool, most: int) -> tuple[Flush, ...]:
@@ -200,14 +192,8 @@ def read_raw(db: apsw.Connection, chat: str, *, given_up: bool, most: int) -> tu
 
     `given_up`: include those that are not tried in the background any more.
     """
-    return _read_all(
-        db,
-        "WHERE raw AND stage = 'done' AND (? OR again_at < ?) AND chat = ? ORDER BY failures, flushes.id LIMIT ?",
-        int(given_up),
-        NEVER,
-        chat,
-        most,
-    )
+    rest = f"{_FROM} WHERE raw AND stage = 'done' AND (? OR again_at < ?) AND chat = ? ORDER BY failures, id LIMIT ?"
+    return tuple(select(db, Flush, rest, given_up, NEVER, chat, most))
 
 
 NEVER = "9999"
@@ -227,7 +213,7 @@ def update(db: apsw.Connection, row: Flush, **changes: Any) -> bool:
     return db.changes() > 0
 
 
-def read_transcript(db: apsw.Connection, row: Flush) -> tuple[str, tuple[FlushEntry, ...]]:
+def read_transcript(db: apsw.Connection, row: Flush) -> tuple[str, tuple[TimedRow, ...]]:
     """Return the summary of everything before a flush ("" for none) and its entries."""
     payload = db.execute(
         "SELECT payload FROM entries WHERE conversation = ? AND kind = 'summary' "
@@ -235,36 +221,8 @@ def read_transcript(db: apsw.Connection, row: Flush) -> tuple[str, tuple[FlushEn
         (row.conversation, row.after),
     ).get
     summary = json.loads(payload).get("text", "") if payload else ""
-    rows = db.execute(
-        "SELECT conversation, seq, kind, payload, at FROM entries "
-        "WHERE conversation = ? AND seq > ? AND seq <= ? ORDER BY seq",
-        (row.conversation, row.after, row.upto),
-    )
-    return summary, tuple(FlushEntry(Row(*each[:4]), each[4]) for each in rows)
-
-
-_COLUMNS = (
-    "flushes.id, conversation, chat, after, upto, cause, key, stage, failures, raw, again_at, note, heading, "
-    "section, replaces, core, digest, places"
-)
-
-
-def _read_all(db: apsw.Connection, where: str, *values: str | int) -> tuple[Flush, ...]:
-    rows = db.execute(
-        f"SELECT {_COLUMNS} FROM flushes JOIN conversations ON conversations.id = conversation {where}",  # noqa: S608
-        values,
-    )
-    return tuple(_from_row(row) for row in rows)
-
-
-def _read_first(db: apsw.Connection, where: str, *values: str | int) -> Flush | None:
-    return next(iter(_read_all(db, where, *values)), None)
-
-
-def _from_row(row: Sequence[Any]) -> Flush:
-    fields = list(row)
-    fields[9], fields[-1] = bool(fields[9]), tuple(json.loads(fields[-1]))
-    return Flush(*fields)
+    rest = "FROM entries WHERE conversation = ? AND seq > ? AND seq <= ? ORDER BY seq"
+    return summary, tuple(select(db, TimedRow, rest, row.conversation, row.after, row.upto))
 
 
 # -- conversations and chats --------------------------------------------------------------------------------

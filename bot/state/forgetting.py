@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import apsw
 
+from bot.state.rows import insert, select_first
+
 
 @dataclass(frozen=True, slots=True)
 class StoredText:
@@ -96,35 +98,13 @@ def m009_forgetting(db: apsw.Connection) -> None:
 
 def read_request(db: apsw.Connection, chat: str, person: str) -> ForgetRequest | None:
     """Return a person's latest request in a chat, or None."""
-    row = db.execute(
-        "SELECT chat, person, code, query, lines, at, key, unfinished, outcome FROM forgetting "
-        "WHERE chat = ? AND person = ?",
-        (chat, person),
-    ).fetchone()
-    if row is None:
-        return None
-    _, _, code, query, lines, at, key, unfinished, outcome = row
-    return ForgetRequest(chat, person, code, query, lines, at, key, bool(unfinished), outcome)
+    return select_first(db, ForgetRequest, "FROM forgetting WHERE chat = ? AND person = ?", chat, person)
 
 
 def save_request(db: apsw.Connection, asked: ForgetRequest) -> None:
     """Store a request, replacing this person's earlier one in this chat."""
     _enable_secure_delete(db)
-    db.execute(
-        "INSERT OR REPLACE INTO forgetting (chat, person, code, query, lines, at, key, unfinished, outcome) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            asked.chat,
-            asked.person,
-            asked.code,
-            asked.query,
-            asked.lines,
-            asked.at,
-            asked.key,
-            int(asked.unfinished),
-            asked.outcome,
-        ),
-    )
+    insert(db, "forgetting", asked, conflict="REPLACE")
 
 
 def delete_old_requests(db: apsw.Connection, *, since: str, until: str) -> None:

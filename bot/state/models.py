@@ -1,12 +1,13 @@
 """state.db: health and usage of models, and the model chosen for a chat."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import apsw
 
-from bot.models.health import CallOutcome, Health, RouteName, after, close_breaker
+from bot.models.health import CallOutcome, Health, after, close_breaker
 from bot.models.protocol import Usage
+from bot.state.rows import insert, select
 from memory.redaction import redact
 
 
@@ -70,20 +71,9 @@ def m017_told_no_model(db: apsw.Connection) -> None:
     db.execute("CREATE TABLE told_no_model (chat TEXT PRIMARY KEY) STRICT")
 
 
-_HEALTH = (
-    "model, key, calls, failures, input_tokens, output_tokens, cached_tokens, success, first_token_seconds, "
-    "tokens_per_second, last_answer_at, last_failure_at, last_error_kind, last_error, failed_in_a_row, "
-    "rest_seconds, rests_until, window, window_at, tokens_ratio"
-)
-
-
 def read_health(db: apsw.Connection) -> tuple[Health, ...]:
     """Return the health of all models, by name."""
-    rows = db.execute(f"SELECT {_HEALTH} FROM model_health ORDER BY model, key")  # noqa: S608
-    return tuple(
-        Health(RouteName(model, key), calls, failures, Usage(*others[:3]), *others[3:])
-        for model, key, calls, failures, *others in rows
-    )
+    return tuple(select(db, Health, "FROM model_health ORDER BY model, key"))
 
 
 def read_errors_with_secrets(db: apsw.Connection) -> Mapping[str, str]:
@@ -106,7 +96,7 @@ def add_outcomes(db: apsw.Connection, outcomes: Iterable[CallOutcome], *, day: s
     known = {health.route: health for health in read_health(db)}
     for outcome in outcomes:
         known[outcome.route] = after(known.get(outcome.route) or Health(outcome.route), outcome)
-        _write_health(db, known[outcome.route])
+        insert(db, "model_health", known[outcome.route], conflict="REPLACE")
         if outcome.error is None:
             _add_usage(db, day, outcome.route.model, outcome.usage)
 
@@ -115,17 +105,12 @@ def reset_health(db: apsw.Connection, model: str) -> None:
     """Close the breakers of a model, of all models for ""; inside a transaction."""
     for health in read_health(db):
         if model in ("", health.route.model):
-            _write_health(db, close_breaker(health))
+            insert(db, "model_health", close_breaker(health), conflict="REPLACE")
 
 
 def read_usage(db: apsw.Connection, first_day: str) -> tuple[DayUsage, ...]:
     """Return usage since a day: the latest day first, then by model."""
-    rows = db.execute(
-        "SELECT day, model, answers, input_tokens, output_tokens, cached_tokens FROM model_usage "
-        "WHERE day >= ? ORDER BY day DESC, model",
-        (first_day,),
-    )
-    return tuple(DayUsage(day, model, answers, Usage(*tokens)) for day, model, answers, *tokens in rows)
+    return tuple(select(db, DayUsage, "FROM model_usage WHERE day >= ? ORDER BY day DESC, model", first_day))
 
 
 def read_choice(db: apsw.Connection, chat: str) -> str:
@@ -150,33 +135,6 @@ def was_told_no_model(db: apsw.Connection, chat: str) -> bool:
 def mark_told_no_model(db: apsw.Connection, chat: str) -> None:
     """Store that a chat has been told so. Inside a transaction."""
     db.execute("INSERT OR IGNORE INTO told_no_model (chat) VALUES (?)", (chat,))
-
-
-def _write_health(db: apsw.Connection, health: Health) -> None:
-    values: Sequence[int | float | str] = (
-        health.route.model,
-        health.route.key,
-        health.calls,
-        health.failures,
-        health.usage.input_tokens,
-        health.usage.output_tokens,
-        health.usage.cached_tokens,
-        health.success,
-        health.first_token_seconds,
-        health.tokens_per_second,
-        health.last_answer_at,
-        health.last_failure_at,
-        health.last_error_kind,
-        health.last_error,
-        health.failed_in_a_row,
-        health.rest_seconds,
-        health.rests_until,
-        health.window,
-        health.window_at,
-        health.tokens_ratio,
-    )
-    marks = ", ".join("?" * len(values))
-    db.execute(f"INSERT OR REPLACE INTO model_health ({_HEALTH}) VALUES ({marks})", values)  # noqa: S608
 
 
 def _add_usage(db: apsw.Connection, day: str, model: str, usage: Usage) -> None:

@@ -1,11 +1,14 @@
 """state.db: reminders and scheduled prompts, each with the time when it is due next."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Literal
 
 import apsw
+
+from bot.state.rows import insert, select, select_first
 
 ReminderState = Literal["active", "done", "cancelled", "broken"]
 
@@ -35,12 +38,6 @@ class ReminderRow:
     """Key of the command that cancelled it."""
     skipped: int = 0
     """Occurrences since the last delivery that were skipped, because that one was still pending."""
-
-
-_COLUMNS = (
-    "number, key, chat, person, sender_name, chat_name, in_room, text, prompt, due_at, rule, zone, state, "
-    "ended_by, skipped"
-)
 
 
 def m007_reminders(db: apsw.Connection) -> None:
@@ -116,7 +113,7 @@ def _elapses(due: datetime, set_at: datetime) -> bool:
 
 def find(db: apsw.Connection, key: str) -> ReminderRow | None:
     """Return a reminder by its key, in any state."""
-    return next(_rows(db, "key = ?", (key,)), None)
+    return select_first(db, ReminderRow, "FROM reminders WHERE key = ?", key)
 
 
 def count_active(db: apsw.Connection, chat: str) -> int:
@@ -135,25 +132,7 @@ def count_of_person(db: apsw.Connection, person: str) -> int:
 
 def add(db: apsw.Connection, row: ReminderRow, *, at: str) -> ReminderRow:
     """Add a reminder, ignoring its number; return the one stored under its key, which may be older."""
-    db.execute(
-        "INSERT INTO reminders (key, chat, person, sender_name, chat_name, in_room, text, prompt, due_at, rule, "
-        "zone, state, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (
-            row.key,
-            row.chat,
-            row.person,
-            row.sender_name,
-            row.chat_name,
-            int(row.in_room),
-            row.text,
-            int(row.prompt),
-            row.due_at,
-            row.rule,
-            row.zone,
-            row.state,
-            at,
-        ),
-    )
+    insert(db, "reminders", row, conflict="IGNORE", without="number", at=at)
     found = find(db, row.key)
     assert found is not None
     return found
@@ -161,7 +140,8 @@ def add(db: apsw.Connection, row: ReminderRow, *, at: str) -> ReminderRow:
 
 def read_active(db: apsw.Connection, chat: str) -> tuple[ReminderRow, ...]:
     """Return the pending reminders of a chat, the next one first."""
-    return tuple(_rows(db, "chat = ? AND state = 'active' ORDER BY due_at, number", (chat,)))
+    rest = "FROM reminders WHERE chat = ? AND state = 'active' ORDER BY due_at, number"
+    return tuple(select(db, ReminderRow, rest, chat))
 
 
 def cancel(
@@ -171,7 +151,7 @@ def cancel(
 
     Returns None if there is no such pending one; a retry with the same key returns it again.
     """
-    row = next(_rows(db, "number = ?", (number,)), None)
+    row = select_first(db, ReminderRow, "FROM reminders WHERE number = ?", number)
     if row is None or (chat is not None and row.chat != chat) or (row.prompt and not prompts):
         return None
     if row.state == "cancelled" and row.ended_by == key:
@@ -191,13 +171,8 @@ def read_due_chats(db: apsw.Connection, now: str) -> tuple[str, ...]:
 
 def read_due(db: apsw.Connection, now: str, chats: Collection[str], *, limit: int) -> tuple[ReminderRow, ...]:
     """Return due reminders of these chats, the earliest first."""
-    found: list[ReminderRow] = []
-    for row in _rows(db, "state = 'active' AND due_at <= ? ORDER BY due_at, number", (now,)):
-        if row.chat in chats:
-            found.append(row)
-            if len(found) == limit:
-                break
-    return tuple(found)
+    rest = "FROM reminders WHERE state = 'active' AND due_at <= ? ORDER BY due_at, number"
+    return tuple(islice((row for row in select(db, ReminderRow, rest, now) if row.chat in chats), limit))
 
 
 def next_due(db: apsw.Connection, after: str) -> str | None:
@@ -215,7 +190,9 @@ def advance(db: apsw.Connection, number: int, due_at: str, *, skipped: int = 0) 
 
 def read_in_other_zones(db: apsw.Connection, zone: str) -> tuple[ReminderRow, ...]:
     """Return pending reminders at a time of day in another zone."""
-    return tuple(_rows(db, "state = 'active' AND zone NOT IN ('', ?)", (zone,)))
+    return tuple(
+        select(db, ReminderRow, "FROM reminders WHERE state = 'active' AND zone NOT IN ('', ?)", zone)
+    )
 
 
 def reschedule(db: apsw.Connection, number: int, *, due_at: str, zone: str) -> None:
@@ -231,9 +208,3 @@ def finish(db: apsw.Connection, number: int, state: ReminderState, *, at: str) -
 def prune(db: apsw.Connection, *, before: str) -> None:
     """Delete reminders that ended before a time."""
     db.execute("DELETE FROM reminders WHERE state != 'active' AND at < ?", (before,))
-
-
-def _rows(db: apsw.Connection, where: str, values: tuple[str | int, ...]) -> Iterator[ReminderRow]:
-    for row in db.execute(f"SELECT {_COLUMNS} FROM reminders WHERE {where}", values):  # noqa: S608
-        number, key, chat, person, sender, name, in_room, text, prompt, *others = row
-        yield ReminderRow(number, key, chat, person, sender, name, bool(in_room), text, bool(prompt), *others)

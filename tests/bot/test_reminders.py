@@ -27,6 +27,7 @@ from bot.state import reminders as stored_reminders
 from bot.state.database import MIGRATIONS, State, format_timestamp
 from bot.state.inbox import QueuedNotice
 from bot.state.reminders import ReminderRow
+from bot.state.rows import select_first
 from bot.tools.reminders import reminder_tools
 from bot.tools.toolbox import Toolbox, ToolUse
 from tests.fakes.fresh_state import copy_fresh_state
@@ -109,8 +110,11 @@ async def prompts(state: State) -> list[IncomingMessage]:
 
 
 async def row(state: State, number: int) -> ReminderRow:
-    rows = await state.read(lambda db: list(stored_reminders._rows(db, "number = ?", (number,))))
-    return rows[0]
+    found = await state.read(
+        lambda db: select_first(db, ReminderRow, "FROM reminders WHERE number = ?", number)
+    )
+    assert found is not None
+    return found
 
 
 @asynccontextmanager
