@@ -32,9 +32,9 @@ from bot.turn_context import TurnContext
 log = logging.getLogger(__name__)
 
 LAST_STEP_PROMPT = (
-    "This is the last step of this turn and no tool is left: answer with what you have, say what is missing."
+    "This is the last step of this turn, without tools: answer with what you have, and say what is missing."
 )
-OUT_OF_STEPS = "I stopped after {steps} without coming to an end. Say “go on” and I will continue from here."
+OUT_OF_STEPS = "I stopped after {steps} without finishing. Say “go on” and I'll continue from here."
 
 HIDDEN_RESULT = '{"note": "Not shown here: it comes from notes that the people in this turn may not use."}'
 

@@ -32,7 +32,7 @@ def fetch_health(port: int, *, patience: float = TIMEOUT_SECONDS) -> tuple[int, 
     head, _, body = answer.partition(b"\r\n\r\n")
     version, status = head.split(maxsplit=2)[:2]
     if not version.startswith(b"HTTP/"):
-        raise ValueError("what answers is no web server")
+        raise ValueError("it is not a web server that answers")
     return int(status), body.decode("utf-8", "replace").strip()
 
 

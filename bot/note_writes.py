@@ -88,7 +88,7 @@ class OnceWriter:
         """Write a text as `Memory.write` does; a retry with the same key returns where it is. Raises TextTooLong."""
         if len(text) > TEXT_MAX_CHARS:
             raise TextTooLong(
-                f"The text has {len(text):,} characters, and one note takes {TEXT_MAX_CHARS:,} at most; "
+                f"The text has {len(text):,} characters, but one write takes at most {TEXT_MAX_CHARS:,}; "
                 "write it in several parts."
             )
         if len(text) > _LONG_CHARS:
@@ -357,12 +357,15 @@ def _line_span(stood: Mapping[str, Any] | None) -> LineAnchor | None:
 
 
 def _cannot_record(path: str, fault: StateFault) -> NoteUnwritable:
-    return NoteUnwritable(f"{path} was not written, since that could not be journalled: {fault}")
+    return NoteUnwritable(
+        f"{path} was not written, because state.db could not record the change first: {fault}"
+    )
 
 
 def _outcome_unknown(intent: Mapping[str, Any]) -> MemoryFault:
     return NoteUnwritable(
-        f"An unfinished write of another version cannot be understood: {', '.join(intent)}."
+        "An unfinished write was recorded by another version of Commonplace and can't be completed: "
+        f"{', '.join(intent)}."
     )
 
 

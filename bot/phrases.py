@@ -201,7 +201,7 @@ MODEL_AUTO_AGAIN = "Back to the usual order: {model} answers first."
 MODEL_UNKNOWN = "There is no model {name} here. Available models:\n{models}"
 MODEL_UNKNOWN_NEAR = "There is no model {name} here. Did you mean {near}? Available models:\n{models}"
 MODEL_TO_ADD = '\n\nTo use it, add "{name}" to `chain` under `[models]`.'
-MODEL_AMBIGUOUS = "{name} matches several models. Please tell me more of the name:\n{models}"
+MODEL_AMBIGUOUS = "{name} matches several models. Please give more of the name:\n{models}"
 CHOICE = "{label}"
 CHOICE_CHOSEN = "✓ {label}"
 MODEL_CHOICE_AUTO = "Usual order"
@@ -227,7 +227,9 @@ TOKENS_NONE = "- none"
 REBUILT = "Index rebuilt in {seconds:.1f} s.\nNotes: {notes}"
 REBUILD_JOINED = "It was already running when you asked."
 REINDEXED = "Scanned all notes in {seconds:.1f} s: {added} new, {changed} changed, {removed} removed."
-MEMORY_STATUS = "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nWords: {fts}\nLast indexed: {indexed}"
+MEMORY_STATUS = (
+    "Notes: {files}\nChunks: {chunks}\nSearch: {search}\nText search: {fts}\nLast indexed: {indexed}"
+)
 NEVER = "never"
 NOT_KNOWN = "unknown"
 NOBODY = "nobody"
@@ -237,8 +239,8 @@ INDEX_AWAY = (
 )
 INDEX_PROBLEM = "Index: {problem}"
 BY_MEANING = "by meaning and by words"
-BY_MEANING_WITH = "by meaning and by words, with {model} of {reason}"
-BY_MEANING_FOR_NOW = "by meaning and by words, for now with the fallback {model} of {provider}"
+BY_MEANING_WITH = "by meaning and by words, using {model} from {reason}"
+BY_MEANING_FOR_NOW = "by meaning and by words, for now using the fallback {model} from {provider}"
 BY_WORDS = "by words alone"
 BY_WORDS_FOR_NOW = "by words alone for now"
 BY_FILES_FOR_NOW = "by words alone for now, reading the files one by one"
@@ -309,7 +311,7 @@ RESTORED_BESIDE = (
     "around it."
 )
 TRASH_SEVERAL = (
-    "Number {number} now fits several entries. Please use the longer number that `/memory trash` shows."
+    "Number {number} now matches several entries. Please use the longer number that `/memory trash` shows."
 )
 RESTORED_BEFORE = "Number {number} has already been restored."
 
@@ -406,8 +408,8 @@ PAIR_NOT_HERE = "Others can read this chat. Please send `/pair` to me in private
 PAIR_USED = "{who} was already let in with that code."
 PAIR_KEPT_OUT = "{who} has been kept out since then. `/allow {person}` undoes that."
 WHO = (
-    "Tell me who by channel and id, as in `/{command} telegram:123456`. A name with @ isn't enough: tomorrow "
-    "it may belong to somebody else."
+    "Please name the person by channel and id, for example `/{command} telegram:123456`. An @name isn't enough: it "
+    "may belong to somebody else tomorrow."
 )
 MEMORY_ON = (
     "Memory is on in this room: I can share what is in the notes here, and note what is said. `/memory off` "
@@ -695,7 +697,7 @@ WEB_FOREIGN_HOST = (
     "by another name, set server.token."
 )
 WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."
-REBUILD_BROKE = "by a mistake of mine; what it was is in the log."
+REBUILD_BROKE = "something went wrong on my side; the log has the details."
 WEB_PART_BROKEN = "I couldn't show this because of an error on my side. The log has the details."
 WEB_SEARCH_TOOK_LONG = "The search took too long. Please try again."
 WEB_DAYS = "{count} days"

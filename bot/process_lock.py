@@ -18,8 +18,8 @@ from memory.disk import make_private_folder
 RESTORE_PENDING = "restore.json"
 """File in the private folder that exists while a restore is running or was interrupted."""
 RESTORE_UNFINISHED = (
-    "a restore of this workspace was begun and is not done: let it end, or, where it broke off, "
-    "call `commonplace restore FILE` once more, which goes on with it"
+    "a restore of this workspace has not finished: wait for it, or, if it was interrupted, run "
+    "`commonplace restore FILE` again to complete it"
 )
 _BEGINNING, _ENDING = "run-", ".lock"
 _SERVICE_LOCK = "service.lock"

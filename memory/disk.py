@@ -20,7 +20,7 @@ _REASONS = {
     errno.ENOTDIR: "a part of its path is a file, not a folder",
     errno.ELOOP: "it is a symbolic link that leads nowhere",
     errno.ENXIO: "it is a pipe, a socket or a device, not a file",
-    errno.EIO: "the disk reports an error",
+    errno.EIO: "the disk reported an error",
     errno.ENAMETOOLONG: "its path is too long",
 }
 # Errors from file systems without hard links, or for files that are not ours.

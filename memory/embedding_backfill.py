@@ -264,7 +264,7 @@ class EmbeddingBackfill:
             except EmbeddingError:
                 rest = self._seconds_until_retry() or SHORTEST_PAUSE
             except (IndexCorrupted, IndexUnavailable) as error:
-                log.warning("vectors are not filled in: %s", error)
+                log.warning("could not compute the missing vectors: %s", error)
                 rest = LONGEST_PAUSE
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(rest):
@@ -325,7 +325,7 @@ class EmbeddingBackfill:
             if not texts:
                 return
             if digests == before:
-                log.warning("%d texts got no vector, and no reason was given", len(texts))
+                log.warning("%d texts got no vector, for no known reason", len(texts))
                 return
             before = digests
             tell(done, done + missing)
@@ -354,7 +354,7 @@ class EmbeddingBackfill:
         elif self._unsure and told_so and len(self.models) == 1:
             self._unsure = False
             self._embedder = None
-            self._reason = f"none: the chat provider makes no vectors ({error})"
+            self._reason = f"none: the chat provider has no embeddings ({error})"
 
 
 @dataclass(slots=True)

@@ -138,7 +138,7 @@ def explain_bad_key(key: str) -> str:
     """Return why this key cannot be sent in a header; "" if it can."""
     if key.isascii() and key.isprintable() and " " not in key:
         return ""
-    return "has a key with something in it that cannot be part of one"
+    return "has an API key with invalid characters"
 
 
 async def read_bounded(response: httpx.Response, most_bytes: int) -> bytes:
@@ -160,7 +160,7 @@ async def iter_decompressed(response: httpx.Response) -> AsyncGenerator[bytes, N
     """
     packing = response.headers.get("content-encoding", "").strip().lower()
     if packing not in _PACKINGS:
-        raise httpx.DecodingError(f"packed as {packing[:20]!r}", request=response.request)
+        raise httpx.DecodingError(f"compressed as {packing[:20]!r}", request=response.request)
     unpacking = zlib.decompressobj(_PACKINGS[packing]) if _PACKINGS[packing] else None
     async with aclosing(cast(AsyncGenerator[bytes, None], response.aiter_raw())) as pieces:
         async for piece in pieces:

@@ -192,5 +192,5 @@ def _find_link_fault(real: str) -> str:
     except (FileNotFoundError, NotADirectoryError):
         return "it is a symbolic link that leads nowhere"
     except OSError as error:
-        return f"it is a symbolic link to something that cannot be read: {reason(error)}"
+        return f"it is a symbolic link whose target cannot be read: {reason(error)}"
     return "it is a symbolic link that leads nowhere" if stat.S_ISLNK(found.st_mode) else ""

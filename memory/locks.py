@@ -60,7 +60,7 @@ def lock_note(folder: Path, path: str, *, timeout: float = LOCK_SECONDS) -> Iter
         lock.acquire(timeout=timeout, poll_interval=_POLL_SECONDS)
     except Timeout:
         raise NoteUnwritable(
-            f"{path} is being written by another program for more than {timeout:g} seconds; try again."
+            f"{path} has been locked by another program for more than {timeout:g} seconds; try again."
         ) from None
     except NotImplementedError:
         raise NoteUnwritable(
@@ -89,7 +89,7 @@ def lock_file(fd: int, path: str, *, timeout: float = LOCK_SECONDS) -> None:
         except BlockingIOError:
             if time.monotonic() >= deadline:
                 raise NoteUnwritable(
-                    f"{path} is being written by another program for more than {timeout:g} seconds; try again."
+                    f"{path} has been locked by another program for more than {timeout:g} seconds; try again."
                 ) from None
             time.sleep(_POLL_SECONDS)
         except OSError as error:

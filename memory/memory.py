@@ -279,7 +279,7 @@ class Memory:
         """
         if self.index_file or self._location.shown not in text:
             return text
-        return re.sub(r" \(.*\)", "", text.replace(self._location.shown, "the index's server"))
+        return re.sub(r" \(.*\)", "", text.replace(self._location.shown, "the index server"))
 
     def renew(self, search: SearchSettings) -> None:
         """Use these settings for all searches that start from now on."""
@@ -508,7 +508,7 @@ class Memory:
             )
         except (IndexCorrupted, IndexUnavailable) as error:
             # Only `status` and `doctor` may name the server.
-            away = "the index's server cannot be reached just now"
+            away = "the index server cannot be reached right now"
             why = away if isinstance(error, ServerUnreachable) else self.redact_server_address(str(error))
             notice, source = f"Searched the files one by one: {why}.", "scan"
             candidates = await self._scan_notes(terms, days)
@@ -584,7 +584,8 @@ class Memory:
         else:
             files, problems = numbers.notes, self._problems
         refused = [
-            Problem(path, f"part of it has no vector: {why}") for path, why in (have.refused if have else ())
+            Problem(path, f"part of it could not be embedded: {why}")
+            for path, why in (have.refused if have else ())
         ]
         compared = await self._run(self._searching, self._choose_backend) if model else None
         return MemoryStatus(
@@ -651,7 +652,7 @@ class Memory:
         try:
             return await self._sync_and_ask(question)
         except IndexCorrupted as error:
-            log.warning("%s; building it again from the notes", error)
+            log.warning("%s; rebuilding it from the notes", error)
             await self._run(
                 self._indexing, partial(self._sync, self._sync_work, self._sync_index, reset=True)
             )
@@ -668,7 +669,7 @@ class Memory:
             # If the file was deleted in between, an empty index answered.
             if index == self._synced.index:
                 return answer
-        raise IndexUnavailable("the index is being replaced again and again")
+        raise IndexUnavailable("the index keeps being replaced")
 
     def _sync_if_due(self) -> bool:
         """Sync if something may have changed; return whether notes were indexed."""
@@ -770,7 +771,7 @@ class Memory:
                     self._sync(self._sync_work, self._sync_index)
                 return work(self._sync_index)
             except IndexCorrupted as error:
-                log.warning("%s; building it again from the notes", error)
+                log.warning("%s; rebuilding it from the notes", error)
                 self._sync(self._sync_work, self._sync_index, reset=True)
                 return work(self._sync_index)
 
@@ -819,6 +820,6 @@ def _embedding_counts(index: Index, models: Sequence[ModelId]) -> tuple[ModelId,
 
 def _skipped_notice(left_out: Sequence[Problem]) -> str:
     path, reason = left_out[0].path, left_out[0].reason.rstrip(".")
-    what = "the notes' folder" if path == "." else path
+    what = "the notes folder" if path == "." else path
     first = reason if reason.startswith(path) else f"{what} ({reason})"
     return f"Not searched: {first}{f', and {len(left_out) - 1} more' if len(left_out) > 1 else ''}."

@@ -244,9 +244,9 @@ def _find_unique(shown: str, old: str, *, path: str) -> tuple[int, int]:
     text = shown.replace("\r\n", "\n").replace("\r", "\n")
     at = text.find(old)
     if at < 0:
-        raise EditRefused(f"The passage does not stand in {path}; read the note and copy it exactly.")
+        raise EditRefused(f"{path} does not contain the passage; read the note and copy it exactly.")
     if text.find(old, at + 1) >= 0:  # not counted: a passage of one letter may occur a million times
-        raise EditRefused(f"The passage stands in {path} more than once; give more of the text around it.")
+        raise EditRefused(f"{path} contains the passage more than once; include more of the text around it.")
     return _raw_offset(shown, at), _raw_offset(shown, at + len(old))
 
 

@@ -208,10 +208,10 @@ class Notes:
         if len(meant) == 1:
             return meant[0]
         if meant:
-            raise NoteMissing(f"Several notes fit {format_path(asked)}: {_name_paths(meant)}.")
+            raise NoteMissing(f"Several notes match {format_path(asked)}: {_name_paths(meant)}.")
         nearest = suggest_notes(asked, paths)
         raise NoteMissing(
-            f"{_note_missing(path)}{f' The nearest: {_name_paths(nearest)}.' if nearest else ''}"
+            f"{_note_missing(path)}{f' The most similar: {_name_paths(nearest)}.' if nearest else ''}"
         )
 
     def append(self, path: str, entry: str, *, title: str, at: str = "") -> WriteResult:
@@ -344,7 +344,7 @@ class Notes:
                 if resolve_note_path(self._folder, path, existing=existing) == place:
                     yield place, lock
                     return
-        raise NoteUnwritable(f"{format_path(path)} is being moved about; try again.")
+        raise NoteUnwritable(f"{format_path(path)} is being moved; try again.")
 
 
 class _EditMaker(Protocol):
@@ -455,7 +455,7 @@ class LockedNote:
                         rest, _ = _remove_blocks(late, wanted, path=self.path)
                         save_removed(self._trash, note=self.path, removed=rest)
                     return gone
-        raise NoteUnwritable(f"{self.path} is being written by another program again and again; try again.")
+        raise NoteUnwritable(f"{self.path} keeps being written by another program; try again.")
 
     def edit(self, old: str, new: str) -> WriteResult:
         """Replace one passage; see `Notes.edit`."""
@@ -476,7 +476,7 @@ class LockedNote:
                 self._remove_drafts(folder)
                 if written := self._edit_version(edit, folder=folder):
                     return written
-        raise NoteUnwritable(f"{self.path} is being written by another program again and again; try again.")
+        raise NoteUnwritable(f"{self.path} keeps being written by another program; try again.")
 
     def _prepare_edit(self, edit: "_EditMaker", *, removes: bool = False) -> BeforeEdit:
         self._check_shared_lock()
@@ -519,7 +519,7 @@ class LockedNote:
                     if begin:
                         raise
                     return None
-        raise NoteUnwritable(f"{self.path} is being replaced by another program again and again; try again.")
+        raise NoteUnwritable(f"{self.path} keeps being replaced by another program; try again.")
 
     def _read_data(self) -> bytes:
         """Return the note's bytes; b"" if there is no such note."""
@@ -584,7 +584,7 @@ class LockedNote:
             found, data = _read_one_version(fd, place.path)
             change = edit(decode(data), path=place.path)
             if len(change.data) > NOTE_MAX_BYTES:
-                raise NoteUnwritable(f"{place.path} would grow over 16 MiB; write to another note.")
+                raise NoteUnwritable(f"{place.path} would become larger than 16 MiB; write to another note.")
             kept = self._save_removed(change)
             try:
                 done = self._replace_content(change.data, old=data, found=found, fd=fd, folder=folder)
@@ -688,7 +688,7 @@ def normalize_passages(old: str, new: str) -> tuple[str, str]:
     for what, text in (("passage to replace", old), ("new passage", new)):
         if len(text) > PASSAGE_MAX_CHARS:
             raise TextTooLong(
-                f"The {what} has {len(text):,} characters, and one edit takes {PASSAGE_MAX_CHARS:,} at most; "
+                f"The {what} has {len(text):,} characters, but one edit takes at most {PASSAGE_MAX_CHARS:,}; "
                 "change less at a time."
             )
     old, new = old.replace("\r\n", "\n").replace("\r", "\n"), clean_text(new)
@@ -735,7 +735,7 @@ def _read_one_version(fd: int, path: str) -> tuple[os.stat_result, bytes]:
         before = os.fstat(fd)
         if before.st_size > NOTE_MAX_BYTES:
             size = before.st_size / (1024 * 1024)
-            raise NoteUnreadable(f"{path} is {size:.0f} MiB large; split it into notes of at most 16 MiB.")
+            raise NoteUnreadable(f"{path} has {size:.0f} MiB; split it into notes of at most 16 MiB.")
         data = disk.read_all(fd, limit=NOTE_MAX_BYTES + 1)
         # The timestamp is that of the write's beginning: while it is recent, only a second read can tell.
         if _is_recent(before) and disk.read_all(fd, limit=NOTE_MAX_BYTES + 1) != data:
@@ -743,7 +743,7 @@ def _read_one_version(fd: int, path: str) -> tuple[os.stat_result, bytes]:
         if disk.same_version(before, os.fstat(fd)) and len(data) == before.st_size:
             return before, data
         time.sleep(0.01)
-    raise NoteUnreadable(f"{path} is being written all the time; try again when that has ended.")
+    raise NoteUnreadable(f"{path} keeps being written; try again later.")
 
 
 def _append_block(
@@ -794,7 +794,7 @@ def _append_block(
                 return None
             rest = b"".join(make_addition(data, block, title=title, at=at))
         if found.st_size + len(rest) > NOTE_MAX_BYTES:
-            raise NoteUnwritable(f"{place.path} would grow over 16 MiB; write to another note.")
+            raise NoteUnwritable(f"{place.path} would become larger than 16 MiB; write to another note.")
         try:
             start = disk.append_bytes(fd, rest)
             if created:

@@ -72,7 +72,7 @@ def find_name_fault(name: str) -> str:
     if _DRIVE.match(name):
         return "has a drive letter in it; rename it"
     if _DEVICE.fullmatch(name):
-        return "has a name that Windows keeps for a device; rename it"
+        return "has a name that Windows reserves for a device; rename it"
     return ""
 
 
@@ -86,7 +86,7 @@ def split_note_path(path: str) -> tuple[str, ...]:
     while path.startswith("./"):
         path = path[2:]
     if not path:
-        raise PathRefused("The path of the note is missing; give one such as MEMORY.md or trips/oslo.md.")
+        raise PathRefused("The note's path is missing; give one such as MEMORY.md or trips/oslo.md.")
     if path.startswith("/"):
         raise PathRefused(f"{format_path(asked)} is absolute; give the path within the memory folder.")
     parts = tuple(path.split("/"))

@@ -109,7 +109,7 @@ def sync_index(
             )
             elsewhere = comparison.apply_changes()
             return counts.report(comparison.problems, began=began, elsewhere=elsewhere)
-    raise IndexUnavailable("the index is being begun anew again and again")
+    raise IndexUnavailable("the index keeps being started over")
 
 
 class _FolderDiff:
@@ -149,8 +149,8 @@ class _FolderDiff:
             and staying_notes * EMPTIED_SHARE <= len(stamps)
         ):
             raise IndexUnavailable(
-                f"the notes' folder holds {staying_notes} of the {len(stamps)} notes of the index that it shares: "
-                "mount the shared storage; or where they went on purpose, call commonplace memory index --rebuild"
+                f"the notes folder has only {staying_notes} of the {len(stamps)} notes in the shared index: mount the "
+                "shared storage; or, if they were deleted on purpose, run: commonplace memory index --rebuild"
             )
 
     def apply_changes(self) -> int:
@@ -334,7 +334,7 @@ def _load_note(notes: Notes, stat: NoteStat, problems: list[Problem]) -> LoadedN
 
 def _find_fault(loaded: LoadedNote) -> str:
     if loaded.encoding == "windows-1252":
-        return "it is not UTF-8; what is not was read as Windows-1252"
+        return "it is not UTF-8; other characters were read as Windows-1252"
     return ""
 
 

@@ -198,11 +198,11 @@ class Watcher:
         if not self._alive:
             return "off", ""
         if not self._seen.readable:
-            return "waiting", self._seen.fault or "the folder is not there"
+            return "waiting", self._seen.fault or "the folder does not exist"
         if self._events is None:
             return ("polling", self._no_events) if self._no_events else ("waiting", "it is being set up")
         if self._eventless:
-            return "polling", f"the notes lie on {self._eventless}, which does not tell what others change"
+            return "polling", f"the notes lie on {self._eventless}, which does not report changes by others"
         return "events", ""
 
     def _pause(self) -> float:
@@ -320,11 +320,11 @@ class Watcher:
         self._logged_mode = now
         mode, why = now
         if mode == "polling":
-            log.warning("Notes are looked through every few seconds: %s", why)
+            log.warning("Scanning the notes every few seconds: %s", why)
         elif mode == "waiting":
-            log.warning("Nothing to watch: %s", why)
+            log.warning("There is nothing to watch yet: %s", why)
         else:
-            log.info("Watching the notes by the system's events")
+            log.info("Watching the notes by system events")
 
 
 async def _run(thread: ThreadPoolExecutor, work: Callable[[], _Result]) -> _Result:
@@ -352,12 +352,12 @@ def _explain_missing_events(error: Exception) -> str:
     """Return the reason, with the fix, in one line."""
     text = str(error)
     if "watch limit reached" in text:
-        return "the system's limit of watched folders is used up; raise fs.inotify.max_user_watches"
+        return "the system's limit of watched folders is reached; raise fs.inotify.max_user_watches"
     if "Too many open files" in text:
         return (
-            "the system's limit of watchers is used up; raise fs.inotify.max_user_instances (or `ulimit -n`)"
+            "the system's limit of watchers is reached; raise fs.inotify.max_user_instances (or `ulimit -n`)"
         )
-    return format_path(f"the system's events cannot be had: {text}")
+    return format_path(f"the system's events are not available: {text}")
 
 
 def explain_missing_events(folder: Path, write: Callable[[], object], *, seconds: float = 2.0) -> str:

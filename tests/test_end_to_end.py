@@ -451,7 +451,7 @@ async def test_a_talk_makes_vectors_but_leaves_the_watch_to_the_service(commonpl
             process.stdin.close()
             printed = await asyncio.to_thread(process.stdout.read)
             assert await asyncio.to_thread(process.wait, 10) == 0
-    assert "by meaning and by words, with text-embedding-3-small of openai: a key is in" in printed
+    assert "by meaning and by words, using text-embedding-3-small from openai: a key is in" in printed
     assert "Watching the folder" not in printed
     assert [len(asked.texts) for asked in server.requests] == [1]
 

@@ -258,7 +258,7 @@ class DiscordAdapter:
         # Discord bans bots that keep trying where they may not speak.
         wait = self._gone.get(reply.chat.name, -inf) + GONE_SECONDS - time.monotonic()
         if wait > 0 and not answerable:
-            raise ChannelFault("this chat refused a message a moment ago", retry_after=wait)
+            raise ChannelFault("this chat rejected a message a moment ago", retry_after=wait)
         try:
             place, shown, elsewhere = await self._choose_target(reply, answerable)
             sender = DiscordSender(

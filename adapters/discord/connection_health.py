@@ -22,17 +22,17 @@ from bot.messages import ChannelHealth
 
 PORTAL = "discord.com/developers/applications"
 UNKNOWN_BOT = (
-    "Discord does not know the bot's token: it is mistyped or was reset; put the one from "
-    f"{PORTAL} → your application → Bot → Reset Token into discord.token and start again"
+    "Discord does not know the bot's token: it is mistyped or was reset; set discord.token to a new "
+    f"one from {PORTAL} → your application → Bot → Reset Token, and restart"
 )
 INTENT_OFF = (
-    "Discord does not let the bot read messages that do not mention it: switch on Message Content Intent at "
-    f"{PORTAL} → your application → Bot → Privileged Gateway Intents, then start again"
+    "Discord does not let the bot read messages that do not mention it: turn on Message Content Intent at "
+    f"{PORTAL} → your application → Bot → Privileged Gateway Intents, and restart"
 )
-OUTDATED = "Discord rejects this version's requests: install a newer one"
+OUTDATED = "Discord rejects requests from this version: upgrade Commonplace"
 SHARDS_REQUIRED = (
-    "Discord wants this bot, which is in very many servers, to connect in several parts, but does not say how "
-    "many: leave some of the servers, or ask Discord's support"
+    "Discord requires several connections for this bot, because it is in very many servers, but does not say how "
+    "many: leave some servers, or ask Discord's support"
 )
 SESSIONS_USED_UP = "Discord does not let the bot connect for now, because it has connected too often"
 CONNECTION_LOST = "Discord cannot be reached: the connection was lost"

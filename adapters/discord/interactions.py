@@ -195,7 +195,7 @@ class Interactions:
                     if pause is not None:
                         await asyncio.sleep(pause)
         is_late = isinstance(fault, discord.HTTPException) and fault.code == TOO_LATE
-        why = "it came too late" if is_late else describe_error(fault)
+        why = "it arrived too late" if is_late else describe_error(fault)
         log.warning("could not acknowledge a command: %s", one_line(why))
 
     # -- autocomplete ---------------------------------------------------------------------------------------

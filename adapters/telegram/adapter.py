@@ -203,7 +203,7 @@ class TelegramAdapter:
                         me = await self._bot.get_me(read_timeout=condition.answer_seconds(self._times.call))
                 if type(me.id) is not int or not isinstance(me.username or "", str):
                     # The library checks no types, and a bad id would set every message aside.
-                    raise TelegramError("it does not say who the bot is")
+                    raise TelegramError("its answer does not name the bot")
             except (TelegramError, TimeoutError) as error:
                 await asyncio.sleep(condition.record_failure(error))
             else:

@@ -13,16 +13,16 @@ from adapters.health_reports import LOG_AFTER_FAILURES, HealthReports
 from bot.messages import ChannelHealth, bounded_wait
 
 UNKNOWN_BOT = (
-    "Telegram does not know the bot's token: it is mistyped or was revoked; put the one that @BotFather shows "
-    "into telegram.token and start again"
+    "Telegram does not know the bot's token: it is mistyped or was revoked; set telegram.token to the one "
+    "that @BotFather shows, and restart"
 )
 OTHER_PROGRAM = (
-    "another program receives with this bot's token, so that messages may go there: stop it, or give this one "
-    "another token (telegram.token)"
+    "another program is using this bot's token, so messages may go there: stop it, or use another bot's token here "
+    "(telegram.token)"
 )
 OTHER_WEBHOOK = (
-    "another program has set a webhook for this bot's token, so that messages may go there: stop it, or give this "
-    "one another token (telegram.token)"
+    "another program has set a webhook for this bot, so messages may go there: stop it, or use another bot's token "
+    "here (telegram.token)"
 )
 FAST_RETRIES = 4
 """Consecutive conflicts that are probably with an older process of ours about to end."""

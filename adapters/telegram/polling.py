@@ -120,7 +120,7 @@ async def _get_updates(
         read_timeout=silence,
     )
     if not isinstance(updates, list):
-        raise TelegramError("it answered with something else than a list of updates")
+        raise TelegramError("its answer was not a list of updates")
     return updates
 
 

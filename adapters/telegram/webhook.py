@@ -31,7 +31,7 @@ UNREACHED = (
     "Telegram cannot reach telegram.webhook_url ({error}); updates waiting: {count}. Check the proxy, its "
     "certificate and the host name, or set telegram.mode to polling"
 )
-REPLACED = "another program had set its own webhook for this bot's token; ours is set again"
+REPLACED = "another program had set its own webhook for this bot; it has been replaced by ours"
 
 UpdateHandler = Callable[[Mapping[str, Any]], Awaitable[object]]
 

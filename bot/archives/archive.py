@@ -219,7 +219,7 @@ def _copy_unchanged(
             if disk.same_version(before, os.fstat(fd)) and copy.tell() == before.st_size:
                 return before, digest
         time.sleep(0.02)
-    raise _SourceError("it is being written all the time")
+    raise _SourceError("it kept changing while it was being read")
 
 
 class _SourceFile:
@@ -395,7 +395,7 @@ def _read_manifest(text: bytes, *, name: str) -> Manifest:
     if not isinstance(fields, dict) or not isinstance(written := fields.pop("format", None), int):
         raise ForeignArchive
     if written > FORMAT:
-        raise BackupError(f"{name} was made by a newer version of Commonplace: update it first")
+        raise BackupError(f"{name} was made by a newer version of Commonplace: update Commonplace first")
     return parse_manifest(fields)
 
 
@@ -436,4 +436,4 @@ def _damaged_text(name: str) -> str:
 
 
 def _no_room_text(name: str) -> str:
-    return f"there is not enough room on the disk for what is in {name}; free some space and try again"
+    return f"there is not enough disk space to restore {name}; free some space and try again"

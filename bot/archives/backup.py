@@ -129,12 +129,12 @@ class Backups:
         """Return the path of the new archive. Raises BackupError rather than overwrite a file."""
         if not file.is_dir():
             if os.path.lexists(file):
-                raise BackupError(f"{file} is there already and was left as it is; give another name")
+                raise BackupError(f"{file} already exists and was left unchanged; give another name")
             if not file.parent.is_dir():
-                raise BackupError(f"there is no folder {file.parent} for the backup; make it first")
+                raise BackupError(f"the folder {file.parent} does not exist; create it first")
         folder = file if file.is_dir() else file.parent
         if folder.resolve().is_relative_to(self._notes.resolve()):
-            raise BackupError(f"{folder} is the folder of the notes; put the backup elsewhere")
+            raise BackupError(f"{folder} is inside the folder of your notes; put the backup somewhere else")
         if folder is not file:
             return file
         end = f"-{mark}{SUFFIX}" if mark else SUFFIX
@@ -178,7 +178,7 @@ class Backups:
                     raise OSError(errno.EIO, os.strerror(errno.EIO))
                 size = os.fstat(fd).st_size
             if os.path.lexists(target):
-                raise BackupError(f"{target} is there already and was left as it is; give another name")
+                raise BackupError(f"{target} already exists and was left unchanged; give another name")
             draft.rename(target)
             with disk.open_private_folder(target.parent) as folder:
                 disk.sync_folder(folder)

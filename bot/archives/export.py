@@ -87,16 +87,16 @@ def _format_entry(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> Iterato
     row, when = entry.row, _format_time(entry.at, zone)
     fields = _parse_fields(row.payload)
     if row.kind == RETRACTION:
-        yield f"*{when}: the answer above was taken back, to be given again.*"
+        yield f"*{when}: the answer above was withdrawn and given again.*"
     elif row.kind == RECALLED:
-        yield f"*{when}: {assistant} looked into its notes.*"
+        yield f"*{when}: {assistant} looked at its notes.*"
     elif row.kind == SUMMARIZED:
-        yield f"*{when}: what was said so far was summed up:*"
+        yield f"*{when}: the conversation so far was summarised:*"
         yield _quote(str(fields.get("text", "")))
     elif row.kind not in KNOWN:
-        yield f"*{when}: an entry of the kind {row.kind}, which this version cannot read.*"
+        yield f"*{when}: an entry of kind {row.kind}, which this version cannot read.*"
     elif not (said := parse_entries((row,))):
-        yield f"*{when}: an entry that is damaged ({row.kind}).*"
+        yield f"*{when}: a damaged entry ({row.kind}).*"
     else:
         match said[0].message:
             case UserMessage(text, images):
@@ -112,7 +112,7 @@ def _format_entry(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> Iterato
                 for call in calls:
                     yield f"- {when}: {call.name} {_code(call.arguments)}"
             case ToolResult(_, name, content, failed):
-                yield f"- {when}: {name} {'failed' if failed else 'gave'} {_code(content)}"
+                yield f"- {when}: {name} {'failed:' if failed else 'returned'} {_code(content)}"
 
 
 def _format_time(at: str, zone: ZoneInfo) -> str:

@@ -28,7 +28,9 @@ _STAGING = "restore-"
 _STATE_FILES = (STATE, f"{STATE}-wal", f"{STATE}-shm")
 _ELSEWHERE = {errno.EXDEV, errno.EBUSY, errno.EROFS, errno.EACCES, errno.EPERM, errno.EINVAL}
 """A folder that is mounted, or whose parent is read-only or not ours, cannot be renamed: its content is copied."""
-IN_USE = "a service or a chat is using this workspace, or a backup is being made: end it, then restore"
+IN_USE = (
+    "this workspace is in use by a service, a chat or a backup: stop it, or wait for the backup, then restore"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetim
     finished: _Pending | None = None
     try:
         if notes.exists() and not notes.is_dir():
-            raise BackupError(f"{notes} is no folder: move it away, then restore")
+            raise BackupError(f"{notes} is not a folder: move it away, then restore")
         disk.make_private_folder(private)
         with _hold_restore_lock(private):
             finished = _resume(notes, private)
@@ -87,7 +89,7 @@ def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetim
             told = f"{file} could not be restored: {disk.reason(error)}{place}; {after}"
         if finished:
             at = finished.manifest.made_at
-            told = f"what had broken off is done now, the backup of {at} is in place; but then: {told}"
+            told = f"the interrupted restore of the backup of {at} is now complete, but then: {told}"
         raise BackupError(told) from error
     return _build_result(pending, private)
 
@@ -102,7 +104,7 @@ def _hold_restore_lock(private: Path) -> Iterator[None]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BackupError("another restore of this workspace is under way: let it end") from None
+            raise BackupError("another restore of this workspace is running: wait for it to end") from None
         if is_workspace_open(locks):
             raise BackupError(IN_USE)
         yield
@@ -115,7 +117,7 @@ def _open_archive(file: Path) -> Iterator[BinaryIO]:
     fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(fd, "rb") as source:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise BackupError(f"{file} is no file; give the archive that `commonplace backup` has made")
+            raise BackupError(f"{file} is not a file; name an archive that `commonplace backup` made")
         yield source
 
 
@@ -131,7 +133,7 @@ def _check_disk_space(wanted: int, name: str, *, notes: Path, private: Path) -> 
         if wanted > shutil.disk_usage(notes).free + there:
             needed, free = wanted, 0
     if needed > free:
-        raise BackupError(f"there is not enough room on the disk for what is in {name}; free some space")
+        raise BackupError(f"there is not enough disk space to restore {name}; free some space and try again")
 
 
 def _stage(
@@ -152,7 +154,7 @@ def _stage(
     try:
         again = read_archive(source, name=name, into=staging, most_bytes=manifest.bytes + MAX_MANIFEST_BYTES)
         if again != manifest:
-            raise BackupError(f"{name} is being written just now: wait, then restore")
+            raise BackupError(f"{name} is still being written: wait until it is complete, then restore")
         if manifest.state:
             try:
                 check_database(staging / STATE)
@@ -199,9 +201,7 @@ def _resume(notes: Path, private: Path) -> _Pending | None:
     except FileNotFoundError:
         return None
     except (ValueError, LookupError, TypeError) as error:
-        raise BackupError(
-            f"{private / RESTORE_PENDING} is damaged: remove it, then restore once more"
-        ) from error
+        raise BackupError(f"{private / RESTORE_PENDING} is damaged: delete it, then restore again") from error
     _apply(pending, notes=notes, private=private)
     return pending
 

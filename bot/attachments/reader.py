@@ -371,8 +371,8 @@ def _format_document(found: _ReadDocument, shown: str) -> str:
 def _cut_notice(document: DocumentText, shown: str, number: int | None) -> str:
     of = f" of {document.characters:,}" if document.characters is not None else ""
     pages = f", from the first {document.pages_read} of its pages" if of == "" and document.pages else ""
-    rest = " Once it is filed in the memory, all of it can be searched." if number is not None else ""
-    return f"Cut: only the first {len(shown):,}{of} characters{pages} stand here.{rest}"
+    rest = " Once it is saved to the notes, all of it can be searched." if number is not None else ""
+    return f"Cut: only the first {len(shown):,}{of} characters{pages} are shown here.{rest}"
 
 
 def _format_pages(count: int) -> str:

@@ -95,9 +95,9 @@ class Transcriber:
         audio.seek(0)
         ending = detect_format(audio.read(64))
         if not ending:
-            raise self._error(BadRequest, "is not asked: that is no format of sound that services take")
+            raise self._error(BadRequest, "was not called: the audio format is not supported")
         if audio.seek(0, SEEK_END) > MAX_BYTES:
-            raise self._error(ContextTooLong, f"is not asked: more than {MAX_BYTES >> 20} MB")
+            raise self._error(ContextTooLong, f"was not called: the file is larger than {MAX_BYTES >> 20} MB")
         keys = list(self._provider.keys or ("",))
         tries = 0
         while True:
@@ -161,9 +161,9 @@ class Transcriber:
         except (TimeoutError, httpx.TimeoutException) as error:
             raise self._error(TimedOut, f"gave no answer within {self._seconds:g} s") from error
         except httpx.DecodingError as error:
-            raise self._error(EmptyAnswer, "sent an answer packed in a way that cannot be read") from error
+            raise self._error(EmptyAnswer, "sent an answer with an unsupported compression") from error
         except (httpx.ReadError, httpx.RemoteProtocolError) as error:
-            raise self._error(CutOff, "broke off") from error
+            raise self._error(CutOff, "lost the connection") from error
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError, ImportError) as error:
             host = urlsplit(url).netloc.rpartition("@")[2]
             said = str(error) or type(error).__name__
@@ -175,9 +175,7 @@ class Transcriber:
             raise self._response_error(response, body)
         text = parse_fields(body).get("text")
         if not isinstance(text, str):
-            raise self._error(
-                EmptyAnswer, "sent an answer without words in it: check the provider's base_url"
-            )
+            raise self._error(EmptyAnswer, "sent an answer without text: check the provider's base_url")
         return text.strip()
 
     def _response_error(self, response: httpx.Response, body: bytes) -> ModelError:
@@ -186,7 +184,7 @@ class Transcriber:
         if kind is BadKey:  # their texts repeat parts of the key
             said = "check its api_key"
         elif kind is ModelNotFound and not failure.fields:
-            said = "it has no /audio/transcriptions: set speech.provider to one that has"
+            said = "it has no /audio/transcriptions: set speech.provider to one that does"
         else:
             said = find_error_message(failure.fields)
         words = f"answered {failure.status}" + (f" ({said})" if said else "")

@@ -97,7 +97,7 @@ async def _export(options: argparse.Namespace, settings: Settings) -> int:
             conversations = await list_conversations(state, options.chat or "")
             if not conversations and options.chat:
                 chats = sorted({each.chat for each in await list_conversations(state)})
-                there = f"there are: {', '.join(chats)}" if chats else "there are none at all yet"
+                there = f"the chats are: {', '.join(chats)}" if chats else "there are no conversations yet"
                 raise CommandFailed(f"there is no conversation in {options.chat}; {there}")
             for each in conversations:
                 pieces = (

@@ -103,7 +103,7 @@ class _ShowVersion(argparse.Action):
         try:
             number = version(PROGRAM)
         except PackageNotFoundError:
-            number = "(not installed: run from its source)"
+            number = "(not installed; running from source)"
         print(PROGRAM, number)
         parser.exit(DONE)
 

@@ -24,7 +24,7 @@ def _format_facts(status: MemoryStatus, now: datetime) -> Iterator[tuple[str, st
     if status.index_problem:
         yield "index error", status.index_problem
     yield "search", _describe_search(status)
-    yield "words", status.fts
+    yield "text search", status.fts
     for name, value in _describe_vectors(status, now):
         if value:
             yield name, value

@@ -37,7 +37,7 @@ async def open_leases(settings: "Settings", supervisor: "Supervisor") -> AsyncIt
         instance = load_instance(private, name=settings.instance.name)
     except OSError as error:
         raise CannotStart(
-            f"{private} cannot be used ({reason(error)}): mend that, or set workspace"
+            f"{private} cannot be used ({reason(error)}): fix that, or set workspace to another folder"
         ) from error
     async with AsyncExitStack() as stack:
         server = Server(settings.index.url.get_secret_value(), name="commonplace leases", most=CONNECTIONS)

@@ -67,18 +67,18 @@ MAX_AT_ONCE = 3
 """Flushes that are continued in one run."""
 
 INSTRUCTION = """\
-Write down what of the conversation above must be kept for years, since it will not be shown any more: facts about the
+Write down what must be kept for years from the conversation above, because it will not be shown again: facts about the
 person and others, plans, appointments, decisions and their reasons, agreements, preferences, numbers, names, addresses,
-what was done, what is still open. Leave out small talk, questions that were answered for good, what came out of the
-notes, and what was noted already: by memory_write or memory_edit, or in the notes below. What differs from those notes
-is to be kept. A summary at the beginning is there to be understood alone: all of it was noted before.
+what was done and what is still open. Leave out small talk, questions that are settled, what came from the notes, and
+what has already been noted with memory_write or memory_edit, or in the notes below. Keep whatever differs from those
+notes. A summary at the beginning is only there for context: everything in it has already been noted.
 
-Write nothing but this, in Markdown:
-- a bullet for each thing, a whole sentence that will be understood in years: names, not pronouns; dates, not
-  "tomorrow"; in the language of the person;
-- where there are facts to be known at all times (who somebody is, lasting preferences): at the end a line
-  `# MEMORY.md`, and below it a bullet for each of them;
-- where nothing is to be kept, the one word NOTHING.
+Write only this, in Markdown:
+- one bullet for each fact: a whole sentence that will still make sense in years, with names, not pronouns, and dates,
+  not "tomorrow", in the person's language;
+- if some facts are always needed (who somebody is, lasting preferences): at the end a line `# MEMORY.md`, and below it
+  one bullet for each of them;
+- if there is nothing to keep: only the word NOTHING.
 
 MEMORY.md says:
 
@@ -88,12 +88,12 @@ MEMORY.md says:
 NO_CORE = "(nothing yet)"
 RELATED = """
 
-Other notes say about what was talked about:
+Other notes say about these subjects:
 
 <notes>
 {related}
 </notes>"""
-THE_REST = "what of it has to do with the conversation stands below"
+THE_REST = "the parts that concern the conversation are below"
 
 FlushOutcome = Literal["noted", "raw", "doubtful", "nothing", "old", "waits", "no model", "off", "fault"]
 

@@ -24,13 +24,11 @@ MIN_SHARE = 0.02
 LINE_CHARS = 200
 
 INSTRUCTION = """\
-Sum up the conversation above in at most {words} words, and the summary before it as well where there is one: yours
-takes the place of both, and the conversation goes on from it. Say what the person wants and what has come of it, what
-was decided, names, numbers, dates and file names that were spoken of, what tools have done, and what is still open.
-Write in the language of the conversation, in plain Markdown, and nothing but the summary."""
-EXTRACT = (
-    "(No model could sum this up. These are the person's own words, cut short; the earliest may be missing.)"
-)
+Summarise the conversation above in at most {words} words, together with the summary before it, if there is one: yours
+replaces both, and the conversation continues from it. Include what the person wants and what has come of it, decisions,
+names, numbers, dates and file names that were mentioned, what tools have done, and what is still open. Write in the
+language of the conversation, in plain Markdown, and nothing but the summary."""
+EXTRACT = "(No model could summarise this. These are the person's own words, cut short; the earliest may be missing.)"
 ALONGSIDE = "(The person's own words, cut short:)"
 
 

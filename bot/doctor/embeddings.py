@@ -88,7 +88,7 @@ async def _check_provider(
     except EmbeddingError as error:
         if choice.unsure:
             fix = f"set memory.embedding.provider, or leave it as it is: {BY_WORDS}"
-            return [TOPIC.warn(name, f"the chat provider makes no vectors at the moment: {error}", fix)]
+            return [TOPIC.warn(name, f"the chat provider gives no vectors at the moment: {error}", fix)]
         return not_usable(str(error), f"fix that, or choose another memory.embedding.provider; {BY_WORDS}")
     except (ImportError, ValueError, OSError) as error:
         return not_usable(f"{choice.provider} cannot be used: {error}", "check the proxy and its settings")

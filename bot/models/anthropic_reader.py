@@ -137,7 +137,7 @@ class AnthropicReader:
         if not self._any:
             raise EmptyAnswer("sent nothing")
         if not self.ended:
-            raise CutOff("broke off in the middle of its answer")
+            raise CutOff("stopped in the middle of its answer")
         if self._stop == "refusal":
             raise ContentRefused(f"will not answer this{self._category()}")
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
@@ -162,7 +162,7 @@ class AnthropicReader:
 
     def _begin(self, index: int, fields: Mapping[str, Any]) -> str:
         if len(self._blocks) >= MOST_BLOCKS:
-            raise ValueError("blocks without end")
+            raise ValueError("endless blocks")
         block = self._blocks[index] = _ContentBlock(dict(fields))
         match block.kind:
             case "tool_use":

@@ -114,7 +114,7 @@ class Breakers:
         try:
             known = await store.read_model_health()
         except Exception as fault:  # noqa: BLE001
-            log.warning("how the models fare could not be read: %s", fault)
+            log.warning("could not read the models' statistics: %s", fault)
             return
         finally:
             self._read_at = time.monotonic()
@@ -153,7 +153,7 @@ class Breakers:
             try:
                 await store.record_outcomes(batch)
             except Exception as fault:  # noqa: BLE001
-                log.warning("how the models fare could not be kept: %s", fault)
+                log.warning("could not save the models' statistics: %s", fault)
                 del self._unwritten[:-MAX_UNWRITTEN]
                 return  # kept in memory and retried with the next write
             finally:

@@ -102,10 +102,10 @@ class Deadline:
         """Describe which limit was exceeded."""
         limits = self._limits
         if self._stage == "waiting":
-            return f"gave no sign of an answer within {min(limits.first_token, limits.begin):g} s"
+            return f"did not respond within {min(limits.first_token, limits.begin):g} s"
         whole = limits.begin if self._stage == "thinking" else limits.total
         if self._last + limits.idle <= self._start + whole:
-            return f"fell silent for {limits.idle:g} s in the middle of its answer"
+            return f"sent nothing for {limits.idle:g} s in the middle of its answer"
         if self._stage == "thinking":
-            return f"had not begun its answer after {limits.begin:g} s"
-        return f"had not ended its answer after {limits.total:g} s"
+            return f"had not begun to answer after {limits.begin:g} s"
+        return f"had not finished its answer after {limits.total:g} s"

@@ -96,9 +96,9 @@ class FallbackModel:
                         self._record_failure(call, route, error, shown=shown)
                         void = void or shown
                     except Exception as error:
-                        log.exception("the client of %s broke", route.model.name)
+                        log.exception("the client of %s crashed", route.model.name)
                         fault = ServerFailed(
-                            f"our client broke: {type(error).__name__}", model=route.model.name
+                            f"the client crashed: {type(error).__name__}", model=route.model.name
                         )
                         self._record_failure(call, route, fault, shown=shown)
                         void = void or shown
@@ -135,7 +135,7 @@ def _check_answer(answer: Answer, route: Route, request: ModelRequest) -> Answer
         and not are_readable(message.calls)
         and count_broken_steps(request.messages, model=message.model) >= MAX_BROKEN_STEPS
     ):
-        raise BrokenToolCall("tool arguments that are no JSON, again and again", model=route.model.name)
+        raise BrokenToolCall("repeatedly sent tool arguments that are not valid JSON", model=route.model.name)
     return answer
 
 

@@ -104,7 +104,9 @@ class FallbackRun:
                 if roomy := self._find_roomier(candidate, waiting):
                     waiting = [*roomy, candidate, *(each for each in waiting if each not in roomy)]
                     continue
-                self._check_may_shorten(ContextTooLong("its window is too small", model=candidate.name))
+                self._check_may_shorten(
+                    ContextTooLong("its context window is too small", model=candidate.name)
+                )
                 self._shorten([candidate])
             self._asked.add(candidate.name)
             async for route in self._try_routes(candidate, waiting):
@@ -257,7 +259,7 @@ class FallbackRun:
     def _latest_too_long(self) -> ContextTooLong:
         errors = [each.error for each in self.tries if isinstance(each.error, ContextTooLong)]
         sure = [error for error in errors if not isinstance(error, PerhapsTooLong)]
-        return sure[-1] if sure else ContextTooLong("it fits no window")
+        return sure[-1] if sure else ContextTooLong("it fits no context window")
 
     def _shorten(self, too_long: Sequence[ModelCandidate]) -> bool:
         """Make the request fit the largest window, or halve it; return whether that was possible."""
@@ -274,7 +276,9 @@ class FallbackRun:
         shorter = truncate(self.request, most)
         if shorter is None:
             return False
-        log.info("the request fits no window: tried again with about %d tokens of %d", most, self._tokens)
+        log.info(
+            "the request fits no context window: trying again with about %d of %d tokens", most, self._tokens
+        )
         self.request, self._tokens = shorter, estimate_request_tokens(shorter)
         return True
 

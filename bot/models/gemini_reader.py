@@ -31,7 +31,7 @@ _ENDED_BADLY: Mapping[object, tuple[type[ModelError], str]] = {
     "UNEXPECTED_TOOL_CALL": _BROKEN_CALL,
     "TOO_MANY_TOOL_CALLS": _BROKEN_CALL,
     "MALFORMED_RESPONSE": (EmptyAnswer, "sent an answer that cannot be read"),
-    "MISSING_THOUGHT_SIGNATURE": (BadRequest, "misses the signature of a thought"),
+    "MISSING_THOUGHT_SIGNATURE": (BadRequest, "is missing the signature of a thought"),
 }
 _PLAIN = frozenset({"text", "thought"})
 
@@ -86,9 +86,7 @@ class GeminiReader:
             raise kind(f"{words}: {self._finish}")
         if self._finish is None:
             raise (
-                CutOff("broke off in the middle of its answer")
-                if self._parts
-                else EmptyAnswer("sent nothing")
+                CutOff("stopped in the middle of its answer") if self._parts else EmptyAnswer("sent nothing")
             )
         text = "".join(self._text)
         if not self._calls and not text.strip():
@@ -117,7 +115,7 @@ class GeminiReader:
 
     def _add_call(self, part: Mapping[str, Any]) -> None:
         if len(self._calls) == MOST_CALLS:
-            raise ValueError("tool calls without end")
+            raise ValueError("endless tool calls")
         call = part["functionCall"]
         arguments = json.dumps(call.get("args") or {}, ensure_ascii=False)
         ours = ToolCall(new_call_id(), call["name"], arguments)

@@ -77,7 +77,7 @@ class HttpModel:
         self._host = urlsplit(options.base_url).netloc.rpartition("@")[2]
         self._secrets = (options.key, find_url_password(options.base_url))
         self._bad_key = explain_bad_key(options.key)
-        self._no_key = "" if options.key else f"has no key: set {options.key_is_set_in}"
+        self._no_key = "" if options.key else f"has no API key: set {options.key_is_set_in}"
         if options.needs_key and not options.key:
             self._bad_key = self._no_key
         self._now = now
@@ -128,7 +128,7 @@ class HttpModel:
                             text = reader.read(event) if piece is not None else _text_of_rest(reader, event)
                             events += 1
                             if events > MOST_EVENTS:
-                                raise EmptyAnswer("sent an answer without end")
+                                raise EmptyAnswer("sent an endless answer")
                             if events % EVENTS_AT_ONCE == 0:  # compressed events arrive by the thousand
                                 await asyncio.sleep(0)
                             clock.record_progress(reader.stage)
@@ -141,7 +141,7 @@ class HttpModel:
                                 break
                 answer = reader.answer()
                 if not all(isinstance(call.name, str) for call in answer.message.calls):
-                    raise TypeError("a tool's name is no text")
+                    raise TypeError("a tool's name is not text")
                 if answer.message.raw and is_nested_deeply(answer.message.raw.content):
                     raise ValueError("nested too deeply")
         except ErrorEvent as refusal:
@@ -202,7 +202,7 @@ class HttpModel:
         try:
             return self._connection.client
         except (ValueError, httpx.InvalidURL, OSError, ImportError) as error:
-            raise self._error(Unreachable, f"cannot be asked: {error}") from error
+            raise self._error(Unreachable, f"cannot be called: {error}") from error
 
     async def _post(self, client: httpx.AsyncClient, content: bytes, clock: Deadline) -> httpx.Response:
         try:
@@ -255,18 +255,16 @@ class HttpModel:
         """Return the error for a failed connection; `kind` for one that was lost."""
         match error:
             case httpx.ConnectTimeout() | httpx.PoolTimeout():
-                words = f"had no connection for us at {self._host} within {self._limits.connect:g} s"
+                words = f"had no free connection to {self._host} within {self._limits.connect:g} s"
                 return self._error(TimedOut, words)
             case TimeoutError() | httpx.TimeoutException():
                 return self._error(TimedOut, clock.describe())
             case httpx.DecodingError():
-                return self._error(EmptyAnswer, "sent an answer packed in a way that cannot be read")
+                return self._error(EmptyAnswer, "sent an answer with an unsupported compression")
             case httpx.UnsupportedProtocol():
                 return self._error(Unreachable, f"has an invalid URL: {error}")
         lost = (
-            "broke off in the middle of its answer"
-            if kind is CutOff
-            else f"cannot be reached at {self._host}"
+            "stopped in the middle of its answer" if kind is CutOff else f"cannot be reached at {self._host}"
         )
         return self._error(kind, f"{lost}: {str(error) or type(error).__name__}")
 
@@ -284,7 +282,7 @@ class HttpModel:
         if kind is BadKey:  # their message repeats parts of the key
             reason = self._no_key or "check the provider's api_key"
         elif redirect:
-            reason = "sent us elsewhere: check the provider's base_url"
+            reason = "redirects elsewhere: check the provider's base_url"
         elif failure.status == 404 and not failure.fields:
             reason = f"there is nothing at {urlsplit(self._dialect.url).path}: check the provider's base_url"
         else:

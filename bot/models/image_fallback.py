@@ -73,7 +73,7 @@ class ImageFallback:
                     raise
                 if isinstance(error, ModelNotFound):
                     del forms[:-1]  # the error cannot be about their number
-                log.info("%s is asked again with fewer pictures: %s", self.name, _describe_error(error))
+                log.info("trying %s again with fewer pictures: %s", self.name, _describe_error(error))
 
 
 def has_pictures(messages: Sequence[Message]) -> bool:

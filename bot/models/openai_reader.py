@@ -19,9 +19,9 @@ _CUT_SHORT = ("length", "max_tokens", "model_length", "model_context_window_exce
 _ENDED_BADLY: Mapping[object, tuple[type[ModelError], str]] = {
     "content_filter": (ContentRefused, "will not answer this"),
     "sensitive": (ContentRefused, "will not answer this"),  # Zhipu
-    "error": (ServerFailed, "broke in the middle of its answer"),  # OpenRouter, without further detail
-    "network_error": (ServerFailed, "broke in the middle of its answer"),  # Zhipu
-    "insufficient_system_resource": (Overloaded, "is too busy to end its answer"),  # DeepSeek
+    "error": (ServerFailed, "failed in the middle of its answer"),  # OpenRouter, without further detail
+    "network_error": (ServerFailed, "failed in the middle of its answer"),  # Zhipu
+    "insufficient_system_resource": (Overloaded, "is too busy to finish its answer"),  # DeepSeek
     "abort": (CutOff, "was stopped in the middle of its answer"),  # vLLM, SGLang
 }
 _THOUGHTS = ("reasoning_content", "reasoning")
@@ -111,12 +111,14 @@ class OpenAIReader:
         if not self._began:
             raise EmptyAnswer("sent nothing")
         if self._finish is None and not self.ended:
-            raise CutOff("broke off in the middle of its answer")
+            raise CutOff("stopped in the middle of its answer")
         text = "".join(self._text)
         cut_short = self._finish in _CUT_SHORT
         calls = [call for call in self._calls if call.name]
         if not calls and not text.strip():
-            raise EmptyAnswer("thought until its answer had to end" if cut_short else "sent an empty answer")
+            raise EmptyAnswer(
+                "reasoned until it reached its length limit" if cut_short else "sent an empty answer"
+            )
         ours = tuple(ToolCall(new_call_id(), call.name, call.written or "{}") for call in calls)
         raw = RawStep(KIND, self._raw(text, ours, calls))
         return Answer(AssistantMessage(text, ours, raw=raw), _usage(self._usage), cut_short)
@@ -233,7 +235,7 @@ class OpenAIReader:
             another = name != last.name and last.is_whole()
         if last is None or another:
             if len(self._calls) == MOST_CALLS:
-                raise ValueError("tool calls without end")
+                raise ValueError("endless tool calls")
             last = _PartialCall(theirs, index)
             self._calls.append(last)
         last.name = last.name or name

@@ -41,7 +41,7 @@ class NotAnObject(ValueError):
     """The arguments are JSON, but not an object."""
 
     def __init__(self, value: object) -> None:
-        super().__init__("no JSON object")
+        super().__init__("not a JSON object")
         self.value = value
 
 

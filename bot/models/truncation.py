@@ -7,10 +7,10 @@ from bot.models.protocol import AssistantMessage, Message, ModelRequest, ToolRes
 from bot.models.token_estimate import BYTES_A_TOKEN, estimate_message_tokens, estimate_request_tokens
 
 LEFT_OUT = (
-    "The beginning of this conversation is left out here, since all of it would be too long for you. What "
-    "mattered may stand in the notes: search there rather than guess."
+    "The beginning of this conversation is left out here, because all of it would be too long for you. What "
+    "mattered may be in the notes: search them rather than guess."
 )
-CUT_MARK = "\n[… {count} characters are left out here, since all of it would be too long …]\n"
+CUT_MARK = "\n[… {count} characters are left out here, because all of it would be too long …]\n"
 MIN_CHARS = 400
 """Texts are not cut to fewer characters."""
 

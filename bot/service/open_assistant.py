@@ -55,7 +55,9 @@ async def open_assistant(
             presence = stack.enter_context(ProcessLock(private / "locks"))  # prevents restores from here on
         except OSError as error:
             reason = error.strerror or error
-            raise CannotStart(f"{private} cannot be used ({reason}): mend that, or set workspace") from error
+            raise CannotStart(
+                f"{private} cannot be used ({reason}): fix that, or set workspace to another folder"
+            ) from error
         if is_unfinished(private):
             raise CannotStart(RESTORE_UNFINISHED)
         is_ours = (lambda: membership.is_uninterrupted) if membership else lambda: True

@@ -57,8 +57,8 @@ def hold_workspace(settings: Settings) -> Iterator[None]:
             )
         except AlreadyRunning as other:
             raise CannotStart(
-                f"the workspace {settings.workspace} is served already, by {other}, or set workspace to another "
-                "folder for this one; commonplace chat talks beside it"
+                f"the workspace {settings.workspace} is already in use by {other}, or set workspace to another "
+                "folder for this service; `commonplace chat` works beside it"
             ) from None
         except OSError as error:
             raise _cannot_use_folder(private, error) from error
@@ -84,7 +84,7 @@ def check_folders(settings: Settings) -> None:
 
 def _cannot_use_folder(folder: Path, error: OSError) -> CannotStart:
     return CannotStart(
-        f"the folder {folder} cannot be used: {error.strerror or error}; mend that, or set workspace"
+        f"the folder {folder} cannot be used: {error.strerror or error}; fix that, or set workspace to another folder"
     )
 
 
@@ -100,8 +100,8 @@ def check_channels(settings: Settings) -> None:
     for key, entry in settings.access.entries():
         if entry.partition(":")[0] not in (*channels, TERMINAL):
             raise CannotStart(
-                f"{key} has {entry!r}, which matches nobody: there are the channels "
-                f"{' and '.join(channels)}; write one of them, or remove the entry"
+                f"{key} has {entry!r}, which matches nobody: the channels are "
+                f"{' and '.join(channels)}; use one of them, or remove the entry"
             )
 
 

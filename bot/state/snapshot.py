@@ -59,7 +59,9 @@ def check_database(path: Path, *, stopped: Callable[[], bool] = lambda: False) -
     if found != "ok":
         raise StateBroken(f"{path.name} is damaged ({found})")
     if version > len(MIGRATIONS):
-        raise StateTooNew(f"{path.name} was written by a newer version of Commonplace: update it first")
+        raise StateTooNew(
+            f"{path.name} was written by a newer version of Commonplace: update Commonplace first"
+        )
     if not {"conversations", "entries"} <= tables:
         raise StateBroken(f"{path.name} is not a database of Commonplace")
 

@@ -68,12 +68,12 @@ class Recurrence:
         match = _TEXT.fullmatch(text)
         unit = match["unit"] if match else ""
         if match is None or unit not in get_args(RecurrenceUnit) or int(match["count"]) > MOST:
-            raise ValueError(f"{text!r} is no rule")
+            raise ValueError(f"{text!r} is not a rule")
         start = datetime.fromisoformat(match["start"])
         count, on = int(match["count"]), match["on"] or ""
         if unit == "minutes":
             if on or match["times"] or start.tzinfo is None:
-                raise ValueError(f"{text!r} is no rule")
+                raise ValueError(f"{text!r} is not a rule")
             return cls("minutes", count, start.astimezone(UTC))
         times = tuple(sorted({time.fromisoformat(each) for each in (match["times"] or "").split(",")}))
         weekdays: tuple[int, ...] = ()
@@ -85,9 +85,9 @@ class Recurrence:
         elif unit == "months":
             day = int(on)
         elif on:
-            raise ValueError(f"{text!r} is no rule")
+            raise ValueError(f"{text!r} is not a rule")
         if start.tzinfo is not None or not -1 <= day <= 31 or (unit == "months" and day == 0):
-            raise ValueError(f"{text!r} is no rule")
+            raise ValueError(f"{text!r} is not a rule")
         return cls(unit, count, start, times, weekdays, day)  # type: ignore[arg-type]
 
     def next_after(self, moment: datetime, zone: ZoneInfo) -> datetime | None:

@@ -133,7 +133,7 @@ class Toolbox:
             return self._tools[name]
         raise BadCall(
             f"There is no tool {_shorten(name)}{did_you_mean(name, self._tools)}. "
-            f"The tools: {', '.join(self._tools) or 'none'}."
+            f"The tools are: {', '.join(self._tools) or 'none'}."
         )
 
 

@@ -28,7 +28,7 @@ PROBE_TEXT = "A note."
 """Text that is sent to find out whether the texts or the provider cause a failure."""
 TRIES, SILENT_TRIES = 3, 2
 """How often a batch may get a failure or a timeout before it is suspected of being the cause."""
-BLANK_REASON = "nothing but white space"
+BLANK_REASON = "only whitespace"
 STEP_OVER_SECONDS = 8.0
 """After this long, a provider that does not answer is skipped if there is a fallback."""
 

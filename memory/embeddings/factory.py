@@ -103,7 +103,7 @@ def _explain_missing_local_model(settings: EmbeddingSettings, choice: ProviderCh
         return (
             "local.model_path is set, but llama-cpp-python is not installed: pip install 'commonplace[local]'"
         )
-    return f"local.model_path is set, but there is no file {settings.local.model_path}"
+    return f"local.model_path is set, but {settings.local.model_path} does not exist"
 
 
 def _is_local_ready(settings: EmbeddingSettings) -> bool:

@@ -125,7 +125,7 @@ class HttpProvider:
         self._version = version
         self._host = address.netloc.rpartition("@")[2]
         self._secrets = (key, find_url_password(dialect.url))
-        self._bad_key = explain_bad_key(key) or ("has no key" if needs_key and not key else "")
+        self._bad_key = explain_bad_key(key) or ("has no API key" if needs_key and not key else "")
         self._seconds = seconds
         self._now = now
         self._base64: bool | None = None if dialect.offers_base64 else False
@@ -233,11 +233,11 @@ class HttpProvider:
         if len(body) > most_bytes:
             raise self._make_error(ResponseUnusable, f"sent more than {most_bytes >> 20} MB")
         if sum(map(body.count, (b",", b"[", b"{"))) > most_values:
-            raise self._make_error(ResponseUnusable, "sent more values than there can be in vectors")
+            raise self._make_error(ResponseUnusable, "sent more values than the vectors can have")
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise self._make_error(ResponseUnusable, "sent something that is no JSON") from error
+            raise self._make_error(ResponseUnusable, "sent something that is not JSON") from error
 
     async def _request_bytes(self, method: str, url: str, content: bytes, most_bytes: int) -> bytes:
         try:
@@ -250,7 +250,7 @@ class HttpProvider:
                 return await read_bounded(response, most_bytes)
         except httpx.DecodingError as error:
             raise self._make_error(
-                ResponseUnusable, "sent an answer packed in a way that cannot be read"
+                ResponseUnusable, "sent an answer with an unsupported compression"
             ) from error
         except (httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise self._make_error(
@@ -270,7 +270,7 @@ class HttpProvider:
         if kind is KeyRejected:  # the service's message repeats parts of the key
             said = ""
         elif response.is_redirect:
-            said = "sent us elsewhere: check memory.embedding.base_url"
+            said = "redirects elsewhere: check memory.embedding.base_url"
         else:
             said = find_error_message(failure.fields)
         words = f"answered {failure.status}" + (f" ({said})" if said else "")

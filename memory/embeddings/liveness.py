@@ -33,7 +33,7 @@ async def wait_while_alive(
             if working.done():
                 break
             if not asking.done():
-                raise EmbeddingTimedOut(f"{name} does not answer: nothing came within {seconds:g} s")
+                raise EmbeddingTimedOut(f"{name} does not answer: no response within {seconds:g} s")
             try:
                 asking.result()
             except EmbeddingUnreachable:

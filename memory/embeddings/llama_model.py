@@ -197,14 +197,14 @@ class LlamaModel:
         elif not pooling.isdigit() or int(pooling) not in _POOLED:
             kind = "ranks texts" if pooling == "4" else "writes text"
             raise ModelUnusable(
-                f"{self._path.name} is no embedding model (it {kind}). Name one in {SETTING}, or leave it empty."
+                f"{self._path.name} is not an embedding model (it {kind}). Set {SETTING} to one, or leave it empty."
             )
         settings.abort_callback, settings.abort_callback_data = self._stop.as_callback(c.ggml_abort_callback)
         _log.lines = []
         self._context = c.llama_init_from_model(self._model, settings)
         if not self._context:
             raise ModelUnusable(
-                f"{self._path} cannot be used{_collected_errors()}. Name another model in {SETTING}."
+                f"{self._path} cannot be used{_collected_errors()}. Set {SETTING} to another model."
             )
         self._width: int = c.llama_model_n_embd_out(self._model)
 
@@ -268,13 +268,11 @@ def _check_is_gguf(path: Path) -> None:
         with path.open("rb") as file:
             start = file.read(len(GGUF))
     except FileNotFoundError:
-        raise ModelUnusable(f"There is no file {path}. Correct {SETTING}, or leave it empty.") from None
+        raise ModelUnusable(f"{path} does not exist. Correct {SETTING}, or leave it empty.") from None
     except OSError as error:
         raise ModelUnusable(f"{path} cannot be read: {reason(error)}.") from error
     if start != GGUF:
-        raise ModelUnusable(
-            f"{path} is not a GGUF file. Name an embedding model in GGUF format in {SETTING}."
-        )
+        raise ModelUnusable(f"{path} is not a GGUF file. Set {SETTING} to an embedding model in GGUF format.")
 
 
 def _load_library() -> Any:

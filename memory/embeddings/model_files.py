@@ -166,7 +166,7 @@ def download_model(
         raise ModelUnusable(f"HF_ENDPOINT must begin with https:// or http://, and is {shown!r}.")
     token = environment.get("HF_TOKEN", "").strip()
     if not (token.isascii() and token.isprintable()):
-        raise ModelUnusable("HF_TOKEN holds something that cannot be part of a token.")
+        raise ModelUnusable("HF_TOKEN has characters that cannot be part of a token.")
     try:
         with open_private_folder(path.parent), _lock_download(path, stopped):
             if not path.is_file():
@@ -201,7 +201,7 @@ def _lock_download(path: Path, stopped: Callable[[], bool]) -> Iterator[None]:
 
 def _check_not_stopped(stopped: Callable[[], bool]) -> None:
     if stopped():
-        raise DownloadStopped("The model was no longer wanted.")
+        raise DownloadStopped("The download was cancelled.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ class _Hub:
         try:
             self._origin = _origin(httpx.URL(self._endpoint))
         except httpx.InvalidURL:
-            raise ModelUnusable(f"HF_ENDPOINT is no address that can be asked ({self._host}).") from None
+            raise ModelUnusable(f"HF_ENDPOINT is not a usable address ({self._host}).") from None
         self._client = httpx.Client(timeout=timeout, headers=headers, verify=_certificates())
         return self
 
@@ -304,7 +304,7 @@ class _Hub:
                         return
                 before, url = url, url.join(target)
                 if len(hops) > _MAX_REDIRECTS or (before.scheme, url.scheme) == ("https", "http"):
-                    raise self.wrong_file_error(f"{self._host} sends us round in circles, or away from https")
+                    raise self.wrong_file_error(f"{self._host} redirects in circles, or away from https")
         except httpx.TimeoutException:
             raise EmbeddingTimedOut(
                 f"{self._failure_text} no answer from {self._host} in time.{_MEND}"
@@ -323,14 +323,14 @@ class _Hub:
 
     @property
     def _failure_text(self) -> str:
-        return f"The embedding model {self._file.path} could not be fetched:"
+        return f"The embedding model {self._file.path} could not be downloaded:"
 
     def wrong_file_error(self, why: str) -> ResponseUnusable:
         return ResponseUnusable(f"{self._failure_text} {why}.{_MEND}")
 
     def cut_off_error(self) -> EmbeddingUnreachable:
         return EmbeddingUnreachable(
-            f"{self._failure_text} the connection to {self._host} is cut again and again.{_MEND}"
+            f"{self._failure_text} the connection to {self._host} keeps breaking.{_MEND}"
         )
 
     def _check_response(self, response: "httpx.Response") -> None:
@@ -350,12 +350,12 @@ class _Hub:
         seconds = response.headers.get("retry-after", "")
         if status == 429:
             raise LimitReached(
-                f"{self._failure_text} {self._host} wants fewer requests; it is tried again later.",
+                f"{self._failure_text} {self._host} is rate-limiting the download; it will be tried again later.",
                 retry_after=float(seconds) if seconds.isdecimal() else None,
             )
         if status >= 500:
             raise ServiceFailed(
-                f"{self._failure_text} {self._host} answers with {status}; it is tried again later."
+                f"{self._failure_text} {self._host} answers with {status}; it will be tried again later."
             )
         raise ResponseUnusable(f"{self._failure_text} {self._host} answers with {status}.{_MEND}")
 
@@ -423,8 +423,8 @@ def _check_free_space(content: _RemoteFile, part: Path) -> None:
     free = shutil.disk_usage(part.parent).free
     if missing > free:
         raise ModelUnusable(
-            f"The embedding model needs {missing / 1e6:,.0f} MB more in {part.parent}, where {free / 1e6:,.0f} MB "
-            "are free; free some space, or set memory.embedding.local.cache_dir."
+            f"The embedding model needs another {missing / 1e6:,.0f} MB in {part.parent}, but only "
+            f"{free / 1e6:,.0f} MB are free; free some space, or set memory.embedding.local.cache_dir."
         )
 
 
@@ -474,7 +474,9 @@ def _verify(hub: _Hub, content: _RemoteFile, part: Path, *, last_chance: bool) -
         return True
     part.unlink()
     if last_chance:
-        raise hub.wrong_file_error("what came is damaged" if is_gguf else "what came is not a GGUF file")
+        raise hub.wrong_file_error(
+            "the download is damaged" if is_gguf else "the download is not a GGUF file"
+        )
     return False
 
 

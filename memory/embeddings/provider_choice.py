@@ -68,9 +68,7 @@ def choose_provider(
     if settings.provider != "auto":
         return _choose_named(settings.provider, settings, sections, environment, chat, own=True)
     if local_model_exists:
-        return ProviderChoice(
-            "local", "local: its model file is there", _options("local", settings, own=True)
-        )
+        return ProviderChoice("local", "local: its model file exists", _options("local", settings, own=True))
     for name in IN_ORDER:
         found = _find_key(name, settings, sections, environment, own=True)
         if found.key:
@@ -79,7 +77,7 @@ def choose_provider(
             )
     if chat and chat.answers_first:
         return _choose_chat_provider(
-            chat, settings, "chat provider {name}, no other key is there", own=True, unsure=True
+            chat, settings, "chat provider {name}, since there is no other key", own=True, unsure=True
         )
     return ProviderChoice("none", "none: no embedding model is set up")
 

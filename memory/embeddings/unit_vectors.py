@@ -53,7 +53,7 @@ def to_unit_vector(item: object, *, dimensions: int = 0) -> Vector:
     """
     numbers = _decode_base64(item) if isinstance(item, str) else item
     if not isinstance(numbers, list | array) or not numbers:
-        raise ResponseUnusable("a vector that is no list of numbers")
+        raise ResponseUnusable("a vector that is not a list of numbers")
     if dimensions and len(numbers) != dimensions:
         raise ResponseUnusable(
             f"vectors of {len(numbers)} numbers instead of {dimensions}: {DIMENSIONS_HINT}",
@@ -61,7 +61,7 @@ def to_unit_vector(item: object, *, dimensions: int = 0) -> Vector:
     try:
         length = hypot(*numbers)
     except (TypeError, OverflowError) as error:
-        raise ResponseUnusable("a vector with something in it that is no number") from error
+        raise ResponseUnusable("a vector with something other than a number in it") from error
     if not isfinite(length) or not length:
         raise ResponseUnusable("a vector of zeros" if not length else "a vector with NaN or infinity in it")
     if length < _TINY:  # its inverse would be infinite; tiny numbers have lost nearly all digits
@@ -78,7 +78,7 @@ def _decode_base64(text: str) -> "array[float]":
     try:
         numbers.frombytes(a2b_base64(text, strict_mode=True))
     except (Base64Error, ValueError) as error:  # not base64, or not a whole number of float32
-        raise ResponseUnusable("a vector that is no base64 of float32") from error
+        raise ResponseUnusable("a vector that is not float32 in base64") from error
     if _SWAP:
         numbers.byteswap()
     return numbers

@@ -226,7 +226,7 @@ class SqliteIndex:
         """See `Index.purge`."""
         with self._file.writing() as tx:
             if self._file.is_rebuilt(tx):
-                raise IndexUnavailable("the index is being built anew just now")
+                raise IndexUnavailable("the index is being rebuilt right now")
             sqlite_vectors.delete_all_unused(tx.db)
             merge_deleted_words(self._tables(tx))
         self._file.vacuum()
@@ -322,7 +322,7 @@ class SqliteShadow(SqliteIndex):
 
     def _tables(self, tx: FileTransaction) -> SqliteTables:
         if self._file.identity != self._identity or "shadow" not in tx.about:
-            raise IndexUnavailable("the index was begun anew while it was being built again")
+            raise IndexUnavailable("the index was started over during the rebuild")
         return SqliteTables(tx.db, tx.other_generation)
 
     def _version(self, tx: FileTransaction) -> str:

@@ -215,7 +215,7 @@ class IndexFile:
             # Another program with other settings or another version recreated the index in the same file.
             _roll_back(db)
             self.close()
-        raise IndexUnavailable("the index is being replaced again and again")
+        raise IndexUnavailable("the index keeps being replaced")
 
     def _connection(self) -> apsw.Connection:
         if self._db and self._inode == _inode(self._file):
@@ -334,7 +334,7 @@ class IndexFile:
             self._replace_file(new)
             opened = self._open_existing()
             if opened is None:
-                raise IndexUnavailable("the index was replaced while it was begun")
+                raise IndexUnavailable("the index was replaced while it was being created")
             return self._adopt_connection(*opened)
 
     def _replace_file(self, new: Path) -> None:

@@ -74,7 +74,7 @@ def _inspect(db: apsw.Connection, fingerprint: str) -> IndexInspection:
         return IndexInspection(False, False, {}, {}, 0, "", ())
     generation = about.get("generation")
     if generation not in GENERATIONS:
-        raise TypeError("it does not say which tables count")
+        raise TypeError("it does not say which tables are current")
     tables = SqliteTables(db, str(generation))
     stamps, faults = read_stamps(tables)
     rows = db.execute(

@@ -38,14 +38,14 @@ def translate_errors(shown: str) -> Iterator[None]:
         raise IndexCorrupted(f"the index on {shown} is damaged ({first_line(error)})") from error
     except errors.InsufficientPrivilege as error:
         raise IndexUnavailable(
-            f"{shown} does not let us: {first_line(error)}; let its owner grant this user CREATE on the database"
+            f"{shown} denies access: {first_line(error)}; ask its owner to grant this user CREATE on the database"
         ) from error
     except errors.ReadOnlySqlTransaction as error:
         raise IndexUnavailable(
-            f"{shown} only lets us read: it is a replica; add ?target_session_attrs=read-write and all hosts"
+            f"{shown} is a read-only replica: list all hosts in index.url, and add ?target_session_attrs=read-write"
         ) from error
     except errors.DiskFull as error:
-        raise IndexUnavailable(f"{shown} has no room left ({first_line(error)})") from error
+        raise IndexUnavailable(f"{shown} has no disk space left ({first_line(error)})") from error
     except (
         errors.LockNotAvailable,
         errors.QueryCanceled,
@@ -57,13 +57,13 @@ def translate_errors(shown: str) -> Iterator[None]:
         told = first_line(error)
         if "authentication failed" in told or "no pg_hba.conf entry" in told:
             raise ServerUnreachable(
-                f"{shown} does not let us in ({told}); mend user or password in index.url"
+                f"{shown} rejects the login ({told}); correct user or password in index.url"
             ) from error
         if told.startswith("database ") and told.endswith(" does not exist"):
-            raise ServerUnreachable(f"{shown}: {told}; create it there, or mend index.url") from error
+            raise ServerUnreachable(f"{shown}: {told}; create it there, or correct index.url") from error
         raise ServerUnreachable(f"{shown} does not answer ({told})") from error
     except psycopg.Error as error:
-        raise IndexUnavailable(f"{shown} refused: {first_line(error)}") from error
+        raise IndexUnavailable(f"{shown} reports an error: {first_line(error)}") from error
 
 
 _PLACE = re.compile(

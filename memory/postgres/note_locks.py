@@ -58,7 +58,7 @@ class NoteLocks:
         while not lock.acquire():
             if time.monotonic() >= deadline:
                 raise NoteUnwritable(
-                    f"{path} is being written by another instance for more than {timeout:g} seconds; try again."
+                    f"{path} has been locked by another instance for more than {timeout:g} seconds; try again."
                 )
             # Jitter, so that waiting instances do not poll in step.
             time.sleep(_POLL_SECONDS * random.uniform(0.5, 1.5))  # noqa: S311
@@ -131,7 +131,9 @@ class _NoteLock:
             try:
                 ours = self._locks._query(_IS_OURS, high, low, session=self._session)[1]
                 self._problem = (
-                    "" if ours else "its lock was lost (locks do not pass a pooler that parts transactions)"
+                    ""
+                    if ours
+                    else "its lock was lost (locks do not work through a pooler in transaction mode)"
                 )
             except (IndexUnavailable, IndexCorrupted) as error:
                 self._problem = _describe_error(error)
@@ -153,9 +155,9 @@ def _describe_error(error: IndexUnavailable | IndexCorrupted) -> str:
         case ServerClosed():
             return str(error)
         case ServerUnreachable():
-            return "the index's server does not answer"
+            return "the index server does not answer"
         case _:
-            return "the index's server cannot be used"
+            return "the index server cannot be used"
 
 
 class _Session:

@@ -54,9 +54,9 @@ def make_watched_connection(
         def _check(self) -> tuple[str, float]:
             """Return why an answer is unlikely, "" if it is not, and when to check again."""
             try:
-                return ("" if is_working(self) else "it is at nothing", after)
+                return ("" if is_working(self) else "the server is idle", after)
             except psycopg.OperationalError:
-                return "it answers nobody", after / RECHECK_FACTOR
+                return "the server does not answer", after / RECHECK_FACTOR
 
     return WatchedConnection
 

@@ -117,7 +117,7 @@ async def test_with_vectors_it_tells_model_and_what_is_missing(
         await memory.write("One note")
         lines = await told(memory, command=command)
         reason = "openai: set in memory.embedding.provider"
-        assert f"Search: by meaning and by words, with text-embedding-3-small of {reason}" in lines
+        assert f"Search: by meaning and by words, using text-embedding-3-small from {reason}" in lines
         assert "Vectors: 1 missing" in lines
         await memory.fill_vectors()
         assert "Vectors: complete" in await told(memory, command=command)
@@ -191,7 +191,7 @@ async def test_while_a_fallback_stands_in_it_is_by_meaning(
         await memory.fill_vectors()
         assert (await memory.search("note")).notice == ""
         lines = await told(memory, command=command)
-        assert any(line.startswith("Search: by meaning and by words, for now with ") for line in lines)
+        assert any(line.startswith("Search: by meaning and by words, for now using ") for line in lines)
         assert any("openai answered 401" in line for line in lines)
 
 

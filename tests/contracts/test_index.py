@@ -635,9 +635,9 @@ def test_a_shadow_does_not_take_over_an_index_that_was_begun_anew(index: Index) 
     with closing(index.shadow()) as shadow:
         index.reset()
         index.write_batch([note("b.md", "- folder")])
-        with pytest.raises(IndexUnavailable, match="begun anew"):
+        with pytest.raises(IndexUnavailable, match="started over"):
             shadow.write_batch([note("a.md", "- passport")])
-        with pytest.raises(IndexUnavailable, match="begun anew"):
+        with pytest.raises(IndexUnavailable, match="started over"):
             shadow.promote()
     assert list(index.known()) == ["b.md"]
 

@@ -1316,7 +1316,7 @@ async def test_a_chat_provider_without_embeddings_is_tried_once(
         status = await memory.status()
         assert (status.embedding_provider, status.vector_search_enabled) == ("none", False)
         assert (status.vector_backend, status.missing_vectors) == ("none", 0)
-        assert "makes no vectors" in status.embedding_reason
+        assert "has no embeddings" in status.embedding_reason
         assert not run.done()
         await asyncio.sleep(0.2)
         put(tmp_path, "b.md", "Noticed all the same.\n")
@@ -1354,7 +1354,7 @@ async def test_with_ollama_as_chat_provider_an_installed_embedding_model_is_used
     await filled(memory)
     status = await memory.status()
     assert (status.embedding_provider, status.embedding_model) == ("ollama", "bge-m3")
-    assert status.embedding_reason == "ollama: chat provider ollama, no other key is there"
+    assert status.embedding_reason == "ollama: chat provider ollama, since there is no other key"
     assert await all_embedded(memory)
     assert places(await memory.search("The kitten sleeps."))[0][2] == "hybrid"
     assert {asked.body["model"] for asked in server.requests} == {"bge-m3"}

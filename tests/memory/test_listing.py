@@ -146,7 +146,7 @@ def test_a_link_into_a_folder_that_may_not_be_read_hides_nothing_else(nobody_pat
             each.chmod(0o700)
     assert paths(listing) == ["a.md"]
     out = "it is a symbolic link that leads out of the memory folder"
-    unknown = "it is a symbolic link to something that cannot be read: permission denied"
+    unknown = "it is a symbolic link whose target cannot be read: permission denied"
     assert {path: why.split(";")[0] for path, why in problems(listing).items()} == {
         "closed": problems(listing)["closed"].split(";")[0],
         "inside.md": unknown,

@@ -424,7 +424,7 @@ async def test_a_search_says_which_notes_it_could_not_read(memory: Memory, tmp_p
     put(tmp_path, "large.md", "- tern\n" * 3_000_000)
     found = await memory.search("tern")
     assert found.hits == ()
-    assert found.notice.startswith("Not searched: large.md is ")
+    assert found.notice.startswith("Not searched: large.md has ")
     assert "16 MiB" in found.notice
     status = await memory.status()
     assert [(problem.path, problem.hides_notes) for problem in status.problems] == [("large.md", True)]

@@ -241,7 +241,7 @@ def test_a_killed_rebuild_does_not_stop_an_open_index_from_purging(file: Path, i
         """,
         file,
     ):
-        with pytest.raises(IndexUnavailable, match="built anew just now"):
+        with pytest.raises(IndexUnavailable, match="being rebuilt right now"):
             index.purge()
         assert index.evict_unused(most=0, wanted=[]) == 0
     index.purge()

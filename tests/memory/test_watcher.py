@@ -257,7 +257,7 @@ async def test_ten_thousand_notes_in_new_folders_at_once(folder: Path) -> None:
 async def test_a_missing_folder_is_waited_for(tmp_path: Path) -> None:
     folder = tmp_path / "memory"
     async with listening(folder, until="waiting") as listener:
-        assert listener.watcher.state.reason == "the folder is not there"
+        assert listener.watcher.state.reason == "the folder does not exist"
         folder.mkdir()
         await listener.until(lambda: listener.mode == "events")
         (folder / "a.md").write_text("x")

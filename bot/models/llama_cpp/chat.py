@@ -20,15 +20,15 @@ ChatMessage = dict[str, Any]
 
 EARLIER_PICTURE = "[a picture, which you cannot see]"
 
-_HOW_TO_CALL = """You can call tools. Here they are, one a line, each with the JSON Schema of its arguments:
+_HOW_TO_CALL = """You can call tools. Here they are, one per line, each with the JSON Schema of its arguments:
 {tools}
 
 To call one, write:
 <tool_call>
 {{"name": "the tool's name", "arguments": {{"argument": "value"}}}}
 </tool_call>
-and end there; for several, write several. What they give back comes between <tool_response> and </tool_response>.
-Where no tool is of use, just answer."""
+and stop there; to call several, write several. Their results come between <tool_response> and </tool_response>.
+If no tool is useful, just answer."""
 
 
 def chat_of(request: ModelRequest) -> list[ChatMessage]:
@@ -38,7 +38,7 @@ def chat_of(request: ModelRequest) -> list[ChatMessage]:
     """
     user_messages = [message for message in request.messages if isinstance(message, UserMessage)]
     if user_messages and user_messages[-1].images:
-        raise ValueError("sees no pictures")
+        raise ValueError("cannot see pictures")
     system = [{"role": "system", "content": request.system}] if request.system else []
     return [*system, *_merge_consecutive(map(_chat_message, request.messages))]
 

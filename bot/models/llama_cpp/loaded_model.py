@@ -50,7 +50,8 @@ class LoadedModel:
         self._model = c.llama_model_load_from_file(bytes(path), settings)
         if not self._model:
             raise ModelNotFound(
-                f"{path} cannot be loaded{self._last_complaint()}; fetch or copy the file again, or name another one"
+                f"{path} cannot be loaded{self._last_complaint()}; download or copy the file again, "
+                "or choose another one"
             )
         self._vocabulary = c.llama_model_get_vocab(self._model)
         self._template = self._chat_template(path)
@@ -79,10 +80,10 @@ class LoadedModel:
             raise BadRequest(str(error)) from error
         tokens = self._tokens(prompt.text)
         if not tokens:
-            raise BadRequest("is given nothing to read by its chat template")
+            raise BadRequest("gets no input from its chat template")
         longest = ask["max_tokens"] or self.window
         if len(tokens) + min(longest, MIN_ANSWER_TOKENS, self.window // 4) > self.window:
-            words = f"was asked with {len(tokens)} tokens, which leaves too few of its {self.window} for an answer"
+            words = f"got {len(tokens)} tokens, which leaves too few of its {self.window} for an answer"
             raise ContextTooLong(words, window=self.window)
         known = self._keep_common_prefix(tokens)
         yield {"begin": len(tokens), "known": known, "in_thought": prompt.in_thought}
@@ -104,7 +105,8 @@ class LoadedModel:
         context = self._c.llama_init_from_model(self._model, settings)
         if not context:
             raise ServerFailed(
-                f"{path} has no room for {self.window} tokens{self._last_complaint()}; set a smaller context_window"
+                f"{path} does not fit into memory with {self.window} tokens{self._last_complaint()}; "
+                "set a smaller context_window"
             )
         return context
 
@@ -112,7 +114,9 @@ class LoadedModel:
         c = self._c
         default, for_tools = (c.llama_model_chat_template(self._model, name) for name in (None, b"tool_use"))
         if not default:
-            raise ModelNotFound(f"{path} is no chat model: it has no chat template; name one that has")
+            raise ModelNotFound(
+                f"{path} is not a chat model: it has no chat template; set model_path to one that has"
+            )
         try:
             return ChatTemplate(
                 default.decode("utf-8", "replace"),
@@ -121,7 +125,7 @@ class LoadedModel:
                 eos=self._token_text(c.llama_vocab_eos(self._vocabulary)),
             )
         except UnusableTemplate as error:
-            raise ModelNotFound(f"{path} cannot be used: {error}; name another one") from error
+            raise ModelNotFound(f"{path} cannot be used: {error}; choose another one") from error
 
     def _control_tokens(self) -> list[str]:
         """Return the texts of all control tokens, the longest first, since some begin with others."""
@@ -172,7 +176,7 @@ class LoadedModel:
             if count >= 0:
                 return found[:count]
             if -count <= room:
-                raise BadRequest("cannot cut the request into tokens")
+                raise BadRequest("cannot tokenize the request")
             room = -count
 
     def _keep_common_prefix(self, tokens: Sequence[int]) -> int:
@@ -199,7 +203,9 @@ class LoadedModel:
         self._read = [*self._read, *tokens][:kept]
         if code == _ABORTED and stop.is_set():
             return False
-        raise ServerFailed(f"failed while it read (llama.cpp says {code}{self._last_complaint()})")
+        raise ServerFailed(
+            f"failed while reading the request (llama.cpp says {code}{self._last_complaint()})"
+        )
 
     # -- writing -----------------------------------------------------------------------------------------
 

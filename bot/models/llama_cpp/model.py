@@ -221,7 +221,7 @@ class LlamaCppModel:
 
     def _answer(self, answering: "_AnswerDeadline", reader: OutputParser, asked: float) -> Answer:
         if not answering.text and not reader.calls:
-            why = " before it had ended its thoughts" if answering.cut_short and not reader.begun else ""
+            why = " before it had finished reasoning" if answering.cut_short and not reader.begun else ""
             raise EmptyAnswer(f"wrote nothing{why}", model=self.name)
         return Answer(
             AssistantMessage(answering.text, tuple(reader.calls), self.name),
@@ -281,10 +281,10 @@ class _AnswerDeadline:
         """Describe which limit was exceeded."""
         if self._loop.time() - self._last >= self._silence:
             where = "in the middle of its answer" if self.first_token else "before its answer"
-            return f"fell silent for {self._silence:g} s {where}"
+            return f"sent nothing for {self._silence:g} s {where}"
         if self._begun:
-            return f"had not ended its answer after {self._whole:g} s"
-        return f"had not begun its answer after {self._whole:g} s"
+            return f"had not finished its answer after {self._whole:g} s"
+        return f"had not begun to answer after {self._whole:g} s"
 
     @property
     def _silence(self) -> float:

@@ -316,7 +316,7 @@ class GenerationIndex:
 
         def forget(tx: ServerTransaction) -> tuple[str, str]:
             if not _is_without_shadow(tx.db):
-                raise IndexUnavailable("the index is being built anew just now")
+                raise IndexUnavailable("the index is being rebuilt right now")
             stored.delete_all_unused(tx.db)
             PostgresTables(tx.db, _other_generation(tx.state.generation)).empty()
             merge_lexemes(tx.tables)
@@ -420,7 +420,7 @@ class GenerationIndex:
         try:
             return ask()
         except IndexRecreated:
-            raise IndexUnavailable("the index is being begun anew again and again") from None
+            raise IndexUnavailable("the index keeps being started over") from None
 
     def _ensure_schema(self) -> None:
         if not self._is_prepared:

@@ -60,8 +60,8 @@ def rewrite_tables(server: Server, generation: str, *, forgotten_in: str) -> Non
             db.execute(f"VACUUM commonplace.{name}".encode())
     if left:
         raise IndexUnavailable(
-            f"it is found no more, but the files of {server.shown} may hold it until somebody calls VACUUM (FULL) on "
-            f"{', '.join(f'commonplace.{name}' for name in left)}, at a time when nobody searches"
+            f"a search no longer finds it, but the files of {server.shown} may still hold it until "
+            f"somebody runs VACUUM (FULL) on {', '.join(f'commonplace.{name}' for name in left)}, while nobody searches"
         )
 
 
@@ -70,7 +70,7 @@ def _wait_for_readers(db: "Db", moment: str) -> None:
     while db.execute(_SOMEBODY_MAY_SEE, {"moment": moment}).fetchone():
         if time.monotonic() >= deadline:
             raise IndexUnavailable(
-                "somebody else has been reading or writing on that server since before it was removed"
+                "another program on that server has been reading or writing since before it was removed"
             )
         time.sleep(0.05)
 

@@ -60,7 +60,7 @@ class PostgresShadow(GenerationIndex):
                 with self._db.transaction():
                     state = read_state(self._db)
                     if state is None:
-                        raise IndexUnavailable("the index was begun anew just now")
+                        raise IndexUnavailable("the index was started over just now")
                     self._identity = state.identity
                     self._tables(self._db, state).empty()
         except BaseException:
@@ -79,7 +79,7 @@ class PostgresShadow(GenerationIndex):
             lock_index(self._db, "SHARE ROW EXCLUSIVE")
             state = read_state(self._db)
             if state is None:
-                raise IndexUnavailable("the index was begun anew while it was being built again")
+                raise IndexUnavailable("the index was started over during the rebuild")
             mine = self._tables(self._db, state)
             count_uses(mine)
             lock_index(self._db, "ACCESS EXCLUSIVE")
@@ -116,7 +116,7 @@ class PostgresShadow(GenerationIndex):
         with translate_errors(self._server.shown), self._db.transaction():
             state = read_snapshot_state(self._db)
             if state is None:
-                raise IndexUnavailable("the index was begun anew while it was being built again")
+                raise IndexUnavailable("the index was started over during the rebuild")
             yield ServerTransaction(self._db, state, self._tables(self._db, state))
 
     @contextlib.contextmanager
@@ -125,12 +125,12 @@ class PostgresShadow(GenerationIndex):
             lock_index(self._db, "ROW EXCLUSIVE")
             state = read_state(self._db)
             if state is None:
-                raise IndexUnavailable("the index was begun anew while it was being built again")
+                raise IndexUnavailable("the index was started over during the rebuild")
             yield ServerTransaction(self._db, state, self._tables(self._db, state))
 
     def _tables(self, db: "Db", state: IndexState) -> PostgresTables:
         if state.identity != self._identity:
-            raise IndexUnavailable("the index was begun anew while it was being built again")
+            raise IndexUnavailable("the index was started over during the rebuild")
         return PostgresTables(db, GENERATIONS[state.generation == GENERATIONS[0]])
 
     def claim(self, paths: Sequence[str]) -> Collection[str]:

@@ -112,7 +112,7 @@ def store_vectors(
             )
     if model.dimensions > MOST_DIMENSIONS:
         raise IndexUnavailable(
-            f"vectors of {model.dimensions} numbers are longer than pgvector keeps ({MOST_DIMENSIONS}); "
+            f"vectors of {model.dimensions} numbers are more than pgvector can store ({MOST_DIMENSIONS}); "
             "set memory.embedding.dimensions to less"
         )
     db.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("index", VECTORS_LOCK)])

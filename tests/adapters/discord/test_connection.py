@@ -22,7 +22,13 @@ from tests.fakes.fetch_file import fetch_bytes
 pytestmark = pytest.mark.thorough
 
 RESUMABLE = (1001, 1006, 4000, 4001, 4002, 4003, 4005, 4007, 4008, 4009)
-FATAL = {4004: "token", 4010: "several parts", 4011: "several parts", 4012: "newer", 4013: "newer"}
+FATAL = {
+    4004: "token",
+    4010: "several connections",
+    4011: "several connections",
+    4012: "upgrade",
+    4013: "upgrade",
+}
 
 
 @pytest.fixture

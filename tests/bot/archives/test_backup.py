@@ -340,11 +340,11 @@ async def test_a_damaged_database_is_told_and_nothing_is_left(workspace: Workspa
 async def test_a_file_is_never_written_over(workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "mine.tar.gz"
     file.write_text("mine")
-    with pytest.raises(BackupError, match=r"mine\.tar\.gz is there already"):
+    with pytest.raises(BackupError, match=r"mine\.tar\.gz already exists"):
         await workspace.backups.make(file)
-    with pytest.raises(BackupError, match="there is no folder"):
+    with pytest.raises(BackupError, match="does not exist"):
         await workspace.backups.make(tmp_path / "nowhere" / "a.tar.gz")
-    with pytest.raises(BackupError, match="folder of the notes"):
+    with pytest.raises(BackupError, match="folder of your notes"):
         await workspace.backups.make(workspace.notes / "trips" / "a.tar.gz")
     assert file.read_text() == "mine"
     first, second = await workspace.backups.make(tmp_path), await workspace.backups.make(tmp_path)
@@ -481,7 +481,7 @@ async def test_what_was_committed_but_only_to_the_log_of_the_database_is_kept_as
 async def test_it_refuses_beside_a_process_that_has_the_workspace_open(workspace: Workspace) -> None:
     made = await workspace.backups.make()
     workspace.write({"new.md": "New.\n"})
-    refused = pytest.raises(BackupError, match="a service or a chat is using this workspace")
+    refused = pytest.raises(BackupError, match="this workspace is in use")
     with ProcessLock(workspace.private / "locks"), refused:
         workspace.restore(made.file)
     assert "new.md" in workspace.read()
@@ -647,14 +647,14 @@ async def test_a_newer_version_s_archive_or_database_is_refused(workspace: Works
     text = json.dumps({"format": FORMAT + 1}).encode()
     file = tmp_path / "new.tar.gz"
     file.write_bytes(archive([(MANIFEST, text)], manifest=False))
-    with pytest.raises(BackupError, match="made by a newer version of Commonplace: update it first"):
+    with pytest.raises(BackupError, match="made by a newer version of Commonplace: update Commonplace first"):
         workspace.restore(file)
 
 
 async def test_no_file_is_one_line(workspace: Workspace, tmp_path: Path) -> None:
     with pytest.raises(BackupError, match="no such file"):
         workspace.restore(tmp_path / "nowhere.tar.gz")
-    with pytest.raises(BackupError, match=r"is no file|it is a folder"):
+    with pytest.raises(BackupError, match=r"is not a file|it is a folder"):
         workspace.restore(tmp_path)
 
 
@@ -672,7 +672,10 @@ async def test_a_restore_that_is_finished_before_another_one_fails_is_told(
         done = await asyncio.to_thread(subprocess.run, command, cwd=ROOT, check=False)
         assert done.returncode == 9
     assert is_unfinished(workspace.private)
-    with pytest.raises(BackupError, match=r"what had broken off is done now.*; but then: .*no such file"):
+    with pytest.raises(
+        BackupError,
+        match=r"the interrupted restore of the backup of .* is now complete, but then: .*no such file",
+    ):
         workspace.restore(tmp_path / "nowhere.tar.gz")
     assert workspace.read() == NOTES
 
@@ -706,9 +709,7 @@ def test_what_claims_more_than_the_disk_holds_is_not_read(
         packed.write(info.tobuf(tarfile.PAX_FORMAT))
         packed.write(b"a" * 1024)
     assert file.stat().st_size < 300
-    with pytest.raises(
-        BackupError, match=r"there is not enough room on the disk for what is in claims\.tar\.gz"
-    ):
+    with pytest.raises(BackupError, match=r"there is not enough disk space to restore claims\.tar\.gz"):
         workspace.restore(file)
 
 
@@ -882,7 +883,7 @@ async def test_where_there_is_no_room_for_it_nothing_changes(workspace: Workspac
     other = Workspace(tmp_path / "other")
     with little_room(other.folder, 4):
         other.write(NOTES)
-        with pytest.raises(BackupError, match="not enough room"):
+        with pytest.raises(BackupError, match="not enough disk space"):
             other.restore(made.file)
         assert other.read() == NOTES
         assert left_over(other) == []
@@ -897,7 +898,7 @@ async def test_where_there_is_no_room_for_mounted_notes_nothing_changes(
     other = Workspace(tmp_path / "other")
     with little_room(other.notes, 1):
         other.write(NOTES)
-        with pytest.raises(BackupError, match="not enough room"):
+        with pytest.raises(BackupError, match="not enough disk space"):
             other.restore(made.file)
         assert other.read() == NOTES
         assert left_over(other) == []

@@ -59,11 +59,11 @@ async def test_a_conversation_reads_as_it_went_with_a_line_for_each_tool(state: 
     await talk.append(AssistantMessage("At Anna's.", (), "some/model"))
     assert await markdown(state) == (
         "# terminal:main, conversation 1\n\n2026-11-23 00:30:01, still open\n"
-        "\n*2026-11-23 00:30:01: Bot looked into its notes.*\n"
+        "\n*2026-11-23 00:30:01: Bot looked at its notes.*\n"
         "\n**telegram:7**, 2026-11-23 00:30:02\n\nWhere is\n\nthe key?\n"
         "\n**Bot**, 2026-11-23 00:30:03\n\nLet me look.\n"
         '\n- 2026-11-23 00:30:03: memory_search `{"query": "key"}`\n'
-        "\n- 2026-11-23 00:30:04: memory_search gave `{" + "x" * 198 + "…`\n"
+        "\n- 2026-11-23 00:30:04: memory_search returned `{" + "x" * 198 + "…`\n"
         "\n**Bot**, 2026-11-23 00:30:05\n\nAt Anna's.\n\n"
     )
 
@@ -79,7 +79,7 @@ async def test_all_conversations_are_there_also_ended_ones_and_what_was_summed_u
     text = await markdown(state)
     assert text.count("\n# ") == 2
     assert "one" in text
-    assert "was summed up:*\n\n> They counted\n> to two.\n" in text
+    assert "was summarised:*\n\n> They counted\n> to two.\n" in text
     assert "2026-11-23 00:30:01 to 2026-11-23 00:30:03\n" in text
     assert "**Person**" in text
     assert "*(1 picture)*" in text
@@ -129,8 +129,8 @@ async def test_what_cannot_be_read_is_told_and_the_rest_goes_on(state: State) ->
     rows = [("later", '{"a": 1}'), ("user", "{broken"), ("user", '{"text": "well"}')]
     await state.append(None, "terminal:main", rows, after=0)
     text = await markdown(state)
-    assert "an entry of the kind later, which this version cannot read" in text
-    assert "an entry that is damaged (user)" in text
+    assert "an entry of kind later, which this version cannot read" in text
+    assert "a damaged entry (user)" in text
     assert "\nwell\n" in text
     assert [each.get("payload") for each in await documents(state)][1:] == [
         {"a": 1},
@@ -149,7 +149,7 @@ async def test_a_long_conversation_is_whole(state: State) -> None:
 async def test_what_a_tool_gave_cannot_end_its_line(state: State) -> None:
     talk = await conversation(state)
     await talk.append(ToolResult("abcdefghi", "t", "`a`\n# b ``c``"))
-    assert "t gave ``` `a` # b ``c`` ```\n" in await markdown(state)
+    assert "t returned ``` `a` # b ``c`` ```\n" in await markdown(state)
 
 
 async def test_what_was_typed_at_the_terminal_is_yours(state: State) -> None:

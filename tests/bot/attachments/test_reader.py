@@ -146,7 +146,7 @@ async def test_a_document_stands_between_marks_below_what_the_person_says() -> N
     read = await Shelf({"a.md": b"# Oslo\n\nRain."}).reader().read(sent(document("a.md"), text="Sum it up"))
     said, (told,) = split_attached(read.text)
     assert said == "Sum it up"
-    assert told.startswith("document: a.md (Markdown, 13 bytes). Between the marks")
+    assert told.startswith("document: a.md (Markdown, 13 bytes). The text between the marks")
     assert "\n# Oslo\n\nRain.\n" in read.text
 
 
@@ -154,7 +154,7 @@ async def test_a_pdf_is_read_with_its_pages_told() -> None:
     read = await Shelf({"a.pdf": text_pdf("one", "two")}).reader().read(sent(document("a.pdf")))
     assert "\none\n\ntwo\n" in read.text
     assert "(PDF, " in read.text
-    assert ", 2 pages). Between" in read.text
+    assert ", 2 pages). The text between" in read.text
 
 
 async def test_a_long_document_is_cut_and_what_is_missing_told() -> None:
@@ -168,8 +168,8 @@ async def test_a_long_document_is_cut_and_what_is_missing_told() -> None:
         "[Attached document 12: a.txt (text, 10 kB). Cut: only the first 995 of 10,000 characters"
         in read.text
     )
-    assert "Once it is filed in the memory, all of it can be searched." in read.text
-    assert "[Attached document: b.txt (text, 5 bytes). Between" in read.text
+    assert "Once it is saved to the notes, all of it can be searched." in read.text
+    assert "[Attached document: b.txt (text, 5 bytes). The text between" in read.text
 
 
 async def test_all_documents_of_a_message_share_the_room() -> None:

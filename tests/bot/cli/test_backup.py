@@ -66,8 +66,8 @@ def test_what_cannot_be_done_is_one_line(commonplace: Commonplace) -> None:
     assert "no such file" in commonplace.error_of("restore", "nowhere.tar.gz")
     (commonplace.folder / "foreign.tar.gz").write_bytes(b"foreign")
     assert "not made by `commonplace backup`" in commonplace.error_of("restore", "foreign.tar.gz")
-    assert "is there already" in commonplace.error_of("backup", "foreign.tar.gz")
-    assert "there are: terminal:main" in commonplace.error_of("export", "telegram:1")
+    assert "already exists" in commonplace.error_of("backup", "foreign.tar.gz")
+    assert "the chats are: terminal:main" in commonplace.error_of("export", "telegram:1")
     assert "FILE" in commonplace.error_of("restore", code=2)
     assert "needs a folder" in commonplace.error_of("export", "--out", "foreign.tar.gz", code=2)
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_done_is_one_line(commonplace: Commonplace) -> None:
 def test_restore_refuses_while_the_workspace_is_open(commonplace: Commonplace) -> None:
     filled(commonplace).output_of("backup", "mine.tar.gz")
     with ProcessLock(private(commonplace) / "locks"):
-        assert "a service or a chat is using" in commonplace.error_of("restore", "mine.tar.gz")
+        assert "this workspace is in use" in commonplace.error_of("restore", "mine.tar.gz")
         commonplace.output_of("backup", "another.tar.gz")
 
 
@@ -89,7 +89,7 @@ def test_restore_refuses_while_a_backup_is_made(tmp_path: Path) -> None:
         while not list(tmp_path.glob(".commonplace-backup-*")):
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        assert "or a backup is being made" in commonplace.error_of("restore", "mine.tar.gz")
+        assert "in use by a service, a chat or a backup" in commonplace.error_of("restore", "mine.tar.gz")
         assert running.wait(30) == 0
     commonplace.output_of("restore", "mine.tar.gz")
 
@@ -98,8 +98,8 @@ def test_while_a_restore_is_not_done_nothing_opens_the_workspace(commonplace: Co
     filled(commonplace).output_of("backup", "mine.tar.gz")
     (private(commonplace) / "restore.json").write_text("{}")
     for command in (["run"], ["chat", "-m", "x"], ["memory", "search", "x"], ["export"], ["backup"]):
-        assert "call `commonplace restore FILE` once more" in commonplace.error_of(*command)
-    assert "is damaged: remove it" in commonplace.error_of("restore", "mine.tar.gz")
+        assert "run `commonplace restore FILE` again" in commonplace.error_of(*command)
+    assert "is damaged: delete it" in commonplace.error_of("restore", "mine.tar.gz")
 
 
 def test_export_to_files_and_for_programs(commonplace: Commonplace) -> None:

@@ -1,4 +1,4 @@
-"""Who stands in for a dead instance: real processes, begun, begun anew and ended."""
+"""Who stands in for a dead instance: real processes, begun, started over and ended."""
 
 import asyncio
 import json

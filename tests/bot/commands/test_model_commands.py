@@ -175,7 +175,7 @@ async def test_a_well_known_model_that_is_not_set_is_told_with_what_to_write(cha
 async def test_a_name_that_fits_several_lists_them(chat: Chat) -> None:
     reply = await chat.say("/model 4")
     assert reply == (
-        "4 matches several models. Please tell me more of the name:\n- openai/gpt-4.1\n- anthropic/claude-sonnet-4-5"
+        "4 matches several models. Please give more of the name:\n- openai/gpt-4.1\n- anthropic/claude-sonnet-4-5"
     )
 
 

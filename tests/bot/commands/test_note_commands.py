@@ -131,9 +131,9 @@ async def test_a_place_is_understood_without_folder_and_ending(
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("plan", "Several notes fit plan: a/plan.md, b/plan.md."),
-        ("2026-11-22", "There is no note 2026-11-22.md. The nearest: 2026-11-21.md."),
-        ("pla", "There is no note pla.md. The nearest: a/plan.md, b/plan.md."),
+        ("plan", "Several notes match plan: a/plan.md, b/plan.md."),
+        ("2026-11-22", "There is no note 2026-11-22.md. The most similar: 2026-11-21.md."),
+        ("pla", "There is no note pla.md. The most similar: a/plan.md, b/plan.md."),
         ("quite another", "There is no note quite another.md."),
         ("../plan", "../plan.md leads out of the memory folder."),
     ],

@@ -240,7 +240,7 @@ class SimulatedModel:
         texts = [each.text for each in said if isinstance(each, UserMessage)]
         words = list(dict.fromkeys(word for text in texts for word in _WORD.findall(text)))
         assert isinstance(instruction, UserMessage)
-        if instruction.text.startswith("Sum up"):
+        if instruction.text.startswith("Summarise"):
             return f"summary of {' '.join(words)}"
         heard = [word for text in texts if not text.startswith("[A summary") for word in _WORD.findall(text)]
         match self.provider.mood:

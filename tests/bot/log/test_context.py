@@ -96,7 +96,7 @@ async def test_what_is_written_for_several_turns_bears_the_id_of_none(tmp_path: 
         with log_context("a", chat="telegram:5"):
             book.record([CallOutcome(RouteName("openai/x", ""), 1.0)])
         await book.write()
-    assert [(work, chat) for what, work, chat in seen.works if "how the models fare" in what] == [("", "")]
+    assert [(work, chat) for what, work, chat in seen.works if "models' statistics" in what] == [("", "")]
 
 
 async def test_each_run_of_a_job_has_an_id(seen: Seen) -> None:

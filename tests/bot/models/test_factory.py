@@ -168,7 +168,7 @@ async def test_the_notebook_tells_how_to_add_a_model_only_where_there_is_none() 
 
 async def test_who_has_forgotten_a_key_is_told_where_it_goes() -> None:
     model = (await opened('[models]\nchain = ["groq/llama"]')).plan.chain[0].routes[0].model
-    with pytest.raises(BadKey, match=r"^has no key: set providers.groq.api_key or GROQ_API_KEY$"):
+    with pytest.raises(BadKey, match=r"^has no API key: set providers.groq.api_key or GROQ_API_KEY$"):
         _ = [event async for event in model.stream(ModelRequest("", (UserMessage("Hi"),)))]
 
 

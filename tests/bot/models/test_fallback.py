@@ -565,7 +565,7 @@ async def test_a_client_that_breaks_is_a_model_that_fails(
     assert "ZeroDivisionError" in caplog.text
 
 
-# -- tool arguments that are no JSON ---------------------------------------------------------------------------
+# -- tool arguments that are not valid JSON ---------------------------------------------------------------------------
 
 
 def broken_history(steps: int, model: str) -> ModelRequest:

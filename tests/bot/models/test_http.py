@@ -291,21 +291,21 @@ SIGN, IDLE, BEGIN, TOTAL = (
 @pytest.mark.parametrize(
     ("reply", "limits", "seconds", "words"),
     [
-        (hangs(), SIGN, 0.1, "gave no sign of an answer within 0.1 s"),
-        (streams(ends=False), SIGN, 0.1, "gave no sign of an answer within 0.1 s"),
-        (drips(b": ping\n\n", 0.01), SIGN, 0.1, "gave no sign of an answer within 0.1 s"),
-        (drips(PING, 0.01), SIGN, 0.1, "gave no sign of an answer within 0.1 s"),
-        (drips(b"x", 0.01), SIGN, 0.1, "gave no sign of an answer within 0.1 s"),
+        (hangs(), SIGN, 0.1, "did not respond within 0.1 s"),
+        (streams(ends=False), SIGN, 0.1, "did not respond within 0.1 s"),
+        (drips(b": ping\n\n", 0.01), SIGN, 0.1, "did not respond within 0.1 s"),
+        (drips(PING, 0.01), SIGN, 0.1, "did not respond within 0.1 s"),
+        (drips(b"x", 0.01), SIGN, 0.1, "did not respond within 0.1 s"),
         (
             streams(b"{", kind="application/json", ends=False),
             SIGN,
             0.1,
-            "gave no sign of an answer within 0.1 s",
+            "did not respond within 0.1 s",
         ),
-        (streams(TEXT, ends=False), IDLE, 0.15, "fell silent for 0.15 s in the middle of its answer"),
-        (streams(THOUGHT, ends=False), IDLE, 0.15, "fell silent for 0.15 s in the middle of its answer"),
-        (drips(THOUGHT, 0.02), BEGIN, 0.3, "had not begun its answer after 0.3 s"),
-        (drips(TEXT, 0.02), TOTAL, 0.45, "had not ended its answer after 0.45 s"),
+        (streams(TEXT, ends=False), IDLE, 0.15, "sent nothing for 0.15 s in the middle of its answer"),
+        (streams(THOUGHT, ends=False), IDLE, 0.15, "sent nothing for 0.15 s in the middle of its answer"),
+        (drips(THOUGHT, 0.02), BEGIN, 0.3, "had not begun to answer after 0.3 s"),
+        (drips(TEXT, 0.02), TOTAL, 0.45, "had not finished its answer after 0.45 s"),
     ],
     ids=[
         "before the head",
@@ -372,7 +372,7 @@ async def test_a_server_that_takes_no_connection_is_left_in_time(open_model: Ope
         began = time.monotonic()
         error = await failure_of(model)
     assert isinstance(error, TimedOut)
-    assert error.detail.startswith("had no connection for us at 127.0.0.1:")
+    assert error.detail.startswith("had no free connection to 127.0.0.1:")
     assert time.monotonic() - began < 8, "the system itself tries for two minutes"
 
 
@@ -751,7 +751,7 @@ async def test_without_a_key_only_those_are_asked_that_need_none(
     server: PlainServer, open_model: Open
 ) -> None:
     error = await failure_of(open_model(key=""))
-    assert (type(error), error.detail) == (BadKey, "has no key: set the provider's api_key")
+    assert (type(error), error.detail) == (BadKey, "has no API key: set the provider's api_key")
     assert server.requests == []
     await said_by(open_model(key="", needs_key=False))
 

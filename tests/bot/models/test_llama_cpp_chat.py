@@ -625,10 +625,10 @@ async def test_thoughts_alone_are_no_answer(folder: Path) -> None:
     async with opened(path, limits=Timeouts(begin=0.8)) as model:
         with pytest.raises(EmptyAnswer, match="wrote nothing"):
             await ask(model, asked("Hello", STEP, RESULT))
-        with pytest.raises(TimedOut, match=r"had not begun its answer after 0\.8 s"):
+        with pytest.raises(TimedOut, match=r"had not begun to answer after 0\.8 s"):
             await ask(model, asked())
     async with opened(path, max_tokens=5) as model:
-        with pytest.raises(EmptyAnswer, match="before it had ended its thoughts"):
+        with pytest.raises(EmptyAnswer, match="before it had finished reasoning"):
             await ask(model, asked())
 
 
@@ -654,7 +654,7 @@ async def test_a_stream_closed_while_it_writes_costs_no_process(impatient: Llama
 async def test_a_long_answer_is_stopped_and_the_process_kept(impatient: LlamaCppModel) -> None:
     await ask(impatient, asked("Hello", STEP, RESULT))
     pid = impatient.pid
-    with pytest.raises(TimedOut, match=r"had not ended its answer after 2 s"):
+    with pytest.raises(TimedOut, match=r"had not finished its answer after 2 s"):
         await ask(impatient, asked())
     assert impatient.pid == pid
 
@@ -663,7 +663,7 @@ async def test_a_long_answer_is_stopped_and_the_process_kept(impatient: LlamaCpp
 @needs_llama
 @module_loop
 async def test_silence_ends_the_call_and_the_process(impatient: LlamaCppModel) -> None:
-    with pytest.raises(TimedOut, match=r"silent for 1 s in the middle of its answer"):
+    with pytest.raises(TimedOut, match=r"sent nothing for 1 s in the middle of its answer"):
         await ask(impatient, asked(), lambda: signal_to(impatient, signal.SIGSTOP))
     assert impatient.pid is None
 
@@ -676,7 +676,7 @@ async def test_no_sign_of_an_answer_ends_the_call_however_long_it_took_to_load(
 ) -> None:
     assert await text_of(impatient, asked("Hello", STEP, RESULT)) == SAID
     signal_to(impatient, signal.SIGSTOP)
-    with pytest.raises(TimedOut, match=r"silent for 1 s before its answer"):
+    with pytest.raises(TimedOut, match=r"sent nothing for 1 s before its answer"):
         await ask(impatient, asked())
 
 
@@ -858,7 +858,7 @@ async def test_a_damaged_file_is_told_and_a_mended_one_taken(hello: Path, tmp_pa
     path = tmp_path / "half.gguf"
     path.write_bytes(hello.read_bytes()[:-50_000])
     async with opened(path) as model:
-        with pytest.raises(ModelNotFound, match=r"half\.gguf cannot be loaded: .*fetch or copy") as caught:
+        with pytest.raises(ModelNotFound, match=r"half\.gguf cannot be loaded: .*download or copy") as caught:
             await ask(model, asked())
         assert "\n" not in caught.value.detail
         path.write_bytes(hello.read_bytes())

@@ -52,7 +52,7 @@ def test_a_read_only_folder_of_notes_is_named_as_such(tmp_path: Path) -> None:
         pytest.skip("a folder cannot be mounted here")
     try:
         subprocess.run(["mount", "-o", "remount,ro,bind", str(settings.memory_folder)], check=True)
-        with pytest.raises(CannotStart, match=r"/memory cannot be used: Read-only file system; mend that"):
+        with pytest.raises(CannotStart, match=r"/memory cannot be used: Read-only file system; fix that"):
             check_folders(settings)
     finally:
         subprocess.run(["umount", str(settings.memory_folder)], check=True)

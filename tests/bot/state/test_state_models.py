@@ -148,7 +148,7 @@ async def test_a_book_whose_file_fails_goes_on_in_memory(
     await book.write()
     await book.refresh()
     assert not book.is_ready(ONE)
-    assert "could not be kept" in caplog.text
+    assert "could not save the models" in caplog.text
 
 
 async def test_what_could_not_be_written_is_kept_and_written_later(path: Path) -> None:

@@ -180,12 +180,12 @@ async def test_nor_by_what_a_job_or_a_command_failed_of(away: Site) -> None:
         assert "127.0.0.1" in reindex.last_outcome, "the page may tell"
         for command in ("status", "memory"):
             told = "\n".join(await away.told(command, upkeep=upkeep))
-            assert "the index's server does not answer" in told
+            assert "the index server does not answer" in told
             assert "127.0.0.1" not in told
     with pytest.raises(IndexUnavailable) as raised:
         await memory.sync()
     said = away.website.assistant._dispatcher.explain_error(message("/reindex"), raised.value)
-    assert said == "the index's server does not answer"
+    assert said == "the index server does not answer"
 
 
 async def test_nor_by_the_servers_own_words(away: Site) -> None:
@@ -193,7 +193,7 @@ async def test_nor_by_the_servers_own_words(away: Site) -> None:
         "postgresql://me@127.0.0.1:9/none does not answer (failed to resolve host 'db.lan': (-2) not known)"
     )
     unplaced = away.website.services.memory.redact_server_address
-    assert unplaced(f"failed: {told}; again soon") == "failed: the index's server does not answer; again soon"
+    assert unplaced(f"failed: {told}; again soon") == "failed: the index server does not answer; again soon"
     assert unplaced("a note (of mine) cannot be read") == "a note (of mine) cannot be read"
 
 
@@ -202,5 +202,5 @@ async def test_nor_by_what_could_not_be_forgotten(away: Site) -> None:
     (code,) = re.findall(r"/forget yes (\w+)", found)
     told = await away.asked(f"forget yes {code}")
     assert "house.md was not changed" in told
-    assert "the index's server does not answer; try again" in told
+    assert "the index server does not answer; try again" in told
     assert "127.0.0.1" not in told

@@ -375,7 +375,7 @@ async def test_a_text_whose_response_is_always_unreadable_is_given_up_alone(
     await make("gemini", batch_size=100).embed_documents(texts(4), on_done=delivered)
 
     assert delivered.done == [1, 2, 3]
-    assert delivered.refused == {0: "gemini sent something that is no JSON"}
+    assert delivered.refused == {0: "gemini sent something that is not JSON"}
     assert sum(asked.texts == ("note 0",) for asked in server.requests) == 3
 
 
@@ -724,7 +724,7 @@ async def test_an_ollama_that_never_answers_is_skipped(
             await embedder.embed_documents(texts(30), on_done=delivered)
         assert delivered.done == list(range(30))
         assert {batch.model.provider for batch in delivered.batches} == {"gemini"}
-        assert embedder.state.primary.error == "ollama does not answer: nothing came within 0.5 s"
+        assert embedder.state.primary.error == "ollama does not answer: no response within 0.5 s"
         await embedder.close()
 
 

@@ -171,7 +171,7 @@ except Exception as error:
 async def test_a_missing_file_is_named(tmp_path: Path) -> None:
     async with provided(tmp_path / "none.gguf") as provider:
         with pytest.raises(
-            ModelUnusable, match=r"no file .*none\.gguf.*memory\.embedding\.local\.model_path"
+            ModelUnusable, match=r"none\.gguf does not exist.*memory\.embedding\.local\.model_path"
         ):
             await provider.embed(["a"], purpose="query")
 
@@ -376,7 +376,7 @@ async def test_nan_is_detected(tmp_path: Path) -> None:
 async def test_a_model_that_does_not_embed_is_refused(tmp_path: Path) -> None:
     path = write_tiny_gguf(tmp_path / "chat.gguf", pooling=None, causal=True)
     async with provided(path) as provider:
-        with pytest.raises(ModelUnusable, match="no embedding model"):
+        with pytest.raises(ModelUnusable, match="not an embedding model"):
             await provider.embed(["a"], purpose="query")
 
 

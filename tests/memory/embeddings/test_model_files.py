@@ -211,7 +211,7 @@ def test_a_login_page_is_refused_as_a_model(hub: ModelHub, tmp_path: Path) -> No
         (401, KeyRejected, "HF_TOKEN"),
         (403, KeyRejected, "HF_TOKEN"),
         (404, ModelUnknown, "memory.embedding.local.model_path"),
-        (429, LimitReached, "fewer requests"),
+        (429, LimitReached, "rate-limiting"),
         (418, ResponseUnusable, "418"),
     ],
 )
@@ -250,7 +250,7 @@ def test_without_network_one_line_says_what_to_do(tmp_path: Path) -> None:
         download_model(REFERENCE, tmp_path, environment=environment, pause=0)
     text = str(caught.value)
     assert text.startswith(
-        "The embedding model small/tiny.gguf could not be fetched: no connection to 127.0.0.1:9"
+        "The embedding model small/tiny.gguf could not be downloaded: no connection to 127.0.0.1:9"
     )
     assert text.endswith("or set memory.embedding.local.model_path to a GGUF file that is on this machine.")
     assert "\n" not in text

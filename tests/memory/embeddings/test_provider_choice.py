@@ -47,7 +47,7 @@ def key_of(choice: ProviderChoice) -> str:
 @table_test(
     ("local", "without", "chat", "name", "reason"),
     [
-        (True, (), CHAT, "local", "local: its model file is there"),
+        (True, (), CHAT, "local", "local: its model file exists"),
         (False, (), CHAT, "openai", "openai: a key is in OPENAI_API_KEY"),
         (False, ("OPENAI",), CHAT, "gemini", "gemini: a key is in GEMINI_API_KEY"),
         (False, ("OPENAI", "GEMINI"), CHAT, "gemini", "gemini: a key is in GOOGLE_API_KEY"),
@@ -57,7 +57,7 @@ def key_of(choice: ProviderChoice) -> str:
             ("OPENAI", "GEMINI", "GOOGLE", "VOYAGE"),
             CHAT,
             "llm",
-            "llm: chat provider gateway, no other key is there",
+            "llm: chat provider gateway, since there is no other key",
         ),
         (
             False,

@@ -222,7 +222,9 @@ async def test_a_wrong_key_is_reported_with_the_fix_and_without_the_key(
 
 @pytest.mark.parametrize("name", ["openai", "gemini", "voyage", "zhipu"])
 async def test_without_a_key_no_request_is_made(name: str, server: EmbeddingServer, open_at: Open) -> None:
-    with pytest.raises(KeyRejected, match=f"{name} has no key: check memory.embedding.api_key or .*_API_KEY"):
+    with pytest.raises(
+        KeyRejected, match=f"{name} has no API key: check memory.embedding.api_key or .*_API_KEY"
+    ):
         await open_at(name, key="").embed(["a"], purpose="query")
 
     assert server.requests == []

@@ -66,7 +66,7 @@ def test_a_note_locked_by_one_instance_is_written_by_no_other(start: Start) -> N
     here, there = start("here"), start("there")
     with here.notes.held("a.md"):
         with pytest.raises(
-            NoteUnwritable, match=r"a.md is being written by another instance for more than 0.2 sec"
+            NoteUnwritable, match=r"a.md has been locked by another instance for more than 0.2 sec"
         ):
             there.notes.append("a.md", "- late", title="T")
         there.notes.append("b.md", "- another note", title="T")
@@ -159,7 +159,7 @@ def test_a_pooler_in_transaction_mode_is_detected(
         postgres.execute("SELECT 1")
         assert here.locks._session is not None
         here.locks._session.query("SELECT pg_advisory_unlock_all() IS NULL", ())
-        with pytest.raises(NoteUnwritable, match="do not pass a pooler"):
+        with pytest.raises(NoteUnwritable, match="do not work through a pooler"):
             note.edit("one", "two")
 
 

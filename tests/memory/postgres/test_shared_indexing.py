@@ -274,7 +274,7 @@ def test_an_index_is_not_emptied_if_the_unmounted_folder_has_a_note(here: Desk, 
     unmounted.mkdir()
     for name in ("note-00000.md", "new.md"):
         (unmounted / name).write_text("- parcel beside the mount")
-    with pytest.raises(IndexUnavailable, match="holds 1 of the 21 notes"):
+    with pytest.raises(IndexUnavailable, match="has only 1 of the 21 notes"):
         here.sync(Notes(unmounted, private=here.folder.parent / "here", shared=here.locks))
     assert len(there.found("parcel")) == EMPTIED_NOTES + 1
     for number in range(EMPTIED_NOTES - 1):

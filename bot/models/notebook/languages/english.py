@@ -62,7 +62,7 @@ ENGLISH = Language(
         on_day="For {day}:",
         on_day_nothing="I have no reminders or notes for {day}.",
         about_you="From `MEMORY.md`, which I always keep in mind:",
-        about_you_nothing="I don't have anything about you in mind yet. `/remember core: TEXT` changes that; "
+        about_you_nothing="There is nothing about you in `MEMORY.md` yet. `/remember core: TEXT` adds something; "
         "`/recall WORDS` searches everything else.",
         today="From today's notes:",
         today_nothing="There is nothing in today's notes yet.",

@@ -157,7 +157,7 @@ async def test_a_job_has_a_bar_with_a_name_and_how_far_it_is(site: WebClient) ->
     assert runs
     (bar,), (label,) = shown.all("progress"), shown.all("label")
     assert (bar.attributes["value"], bar.attributes["max"]) == ("1250", "5000")
-    assert (label.text, label.attributes["for"]) == ("Making vectors", bar.attributes["id"])
+    assert (label.text, label.attributes["for"]) == ("Computing vectors", bar.attributes["id"])
     assert re.search(r"1,250 of 5,000, [\d,.]+ per second, \d+ s left", shown.elements[0].text)
 
 

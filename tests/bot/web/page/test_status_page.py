@@ -130,7 +130,7 @@ async def test_it_tells_who_makes_vectors_while_the_first_one_fails(tmp_path: Pa
             assert told["Semantic search"].startswith("on, by voyage openai answered 401")
             assert "using the fallback voyage" in shown.by_id("attention").text
             said = describe_search(await site.services.memory.status(), why=True)
-            assert said == "by meaning and by words, for now with the fallback voyage-3.5-lite of voyage"
+            assert said == "by meaning and by words, for now using the fallback voyage-3.5-lite from voyage"
 
 
 async def test_models_are_shown_with_their_keys_and_their_last_day(site: WebClient) -> None:

@@ -263,7 +263,7 @@ def test_text_that_a_reader_may_still_see_is_not_reported_as_purged(
             db.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             db.execute("SELECT count(*) FROM commonplace.notes_a")
             index.write_batch([note("a.md", "- alpha")])
-            with pytest.raises(IndexUnavailable, match="somebody else has been reading"):
+            with pytest.raises(IndexUnavailable, match="another program on that server has been reading"):
                 index.purge()
         index.purge()
     assert not holds(postgres, b"xylophag")
@@ -281,7 +281,9 @@ def test_text_kept_by_a_running_writer_is_not_reported_as_purged(
         with writer.transaction() as db:
             db.execute("SELECT pg_current_xact_id()")
             index.write_batch([note("a.md", "- alpha")])
-            with pytest.raises(IndexUnavailable, match="somebody else has been reading or writing"):
+            with pytest.raises(
+                IndexUnavailable, match="another program on that server has been reading or writing"
+            ):
                 index.purge()
         index.purge()
     assert not holds(postgres, b"xylophag")
@@ -299,7 +301,7 @@ def test_a_reader_that_began_during_the_removal_may_still_see_the_text(
                 reader = reading.enter_context(others.transaction())
                 reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 reader.execute("SELECT 1")
-            with pytest.raises(IndexUnavailable, match="somebody else has been reading"):
+            with pytest.raises(IndexUnavailable, match="another program on that server has been reading"):
                 rewrite_tables(server, "a", forgotten_in=moment)
         PostgresIndex(server, fingerprint=HERE).stamps()
         rewrite_tables(server, "a", forgotten_in=moment)
@@ -342,7 +344,7 @@ def test_a_waiting_purge_does_not_block_others_for_long(
         with other.transaction() as db:
             db.execute("LOCK TABLE commonplace.passages_a IN ACCESS SHARE MODE")
             with pytest.raises(
-                IndexUnavailable, match=r"VACUUM \(FULL\) on commonplace\.passages_a, at a time"
+                IndexUnavailable, match=r"VACUUM \(FULL\) on commonplace\.passages_a, while nobody"
             ):
                 index.purge()
         assert len(index.candidates([Term(("bravo",))], most=1).runs) == 1
