@@ -4,8 +4,9 @@ from dataclasses import asdict
 from typing import Any
 
 from memory.memory import MemoryStatus
-from memory.notes import NoteText, WriteResult
+from memory.notes import NoteText
 from memory.search import SearchHit, SearchResults
+from memory.write_result import WriteResult
 
 
 def encode_status(status: MemoryStatus) -> dict[str, Any]:

@@ -16,11 +16,12 @@ from bot.state import note_effects
 from bot.state.database import State, StateFault, run_to_completion
 from bot.state.note_effects import Effect
 from memory.errors import EditRefused, MemoryFault, NoteUnwritable, TextTooLong
-from memory.formatting import clean_text
+from memory.formatting import clean_text, format_block
+from memory.locked_note import LockedNote
 from memory.memory import Memory, NoteDraft, WriteTarget
-from memory.note_edits import LineAnchor, LineCorrection
-from memory.notes import LockedNote, WriteResult, format_block, normalize_passages
+from memory.note_edits import LineAnchor, LineCorrection, normalize_passages
 from memory.write_recovery import BeforeAppend, BeforeEdit
+from memory.write_result import WriteResult
 
 if TYPE_CHECKING:
     from apsw import Connection

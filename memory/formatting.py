@@ -210,3 +210,14 @@ def _format_item(line: str) -> str:
 def _escape_block_markup(line: str) -> str:
     content = line.lstrip()
     return f"{line[: len(line) - len(content)]}\\{content}" if _DANGEROUS.match(content) else line
+
+
+def format_block(text: str) -> str:
+    """Return a block of Markdown as it is written, without surrounding line ends.
+
+    Raises `NothingToWrite` if it is blank.
+    """
+    block = clean_text(text).strip("\n")
+    if not block.strip():
+        raise NothingToWrite("There is nothing to write: the text is blank.")
+    return block

@@ -24,6 +24,7 @@ from memory.embeddings.factory import Embedding
 from memory.embeddings.protocol import ModelId
 from memory.errors import IndexCorrupted, IndexUnavailable, MemoryFault, NoteMissing
 from memory.forgetting import NoteLines, WordsToForget
+from memory.formatting import format_entry
 from memory.index.fingerprint import compute_fingerprint
 from memory.index.location import (
     BackendChoice,
@@ -34,9 +35,10 @@ from memory.index.location import (
 )
 from memory.index.protocol import Index, IndexCounts, VectorCounts, VectorQuery
 from memory.listing import Listing, Problem
+from memory.locked_note import LockedNote
 from memory.normalization import normalize
 from memory.note_edits import LineCorrection
-from memory.notes import LockedNote, Notes, NoteText, WriteResult, format_entry
+from memory.notes import Notes, NoteText
 from memory.postgres.errors import ServerUnreachable
 from memory.progress import JobName, JobProgress, ReportProgress, RunningJobs
 from memory.ranking.candidates import DayRange, SearchCandidates
@@ -48,6 +50,7 @@ from memory.settings import MemorySettings, SearchSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
 from memory.tokenizer import LONGEST_QUERY, Term, is_lookup, parse_query
 from memory.trash import TrashItem, find_note
+from memory.write_result import WriteResult
 
 if TYPE_CHECKING:
     from memory.embeddings.model_files import DownloadProgress as Fetching

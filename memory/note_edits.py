@@ -2,12 +2,16 @@
 
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memory.charset import DecodedNote, decode, normalize_newlines
-from memory.errors import EditRefused
-from memory.formatting import correct_line, format_lead_in
+from memory.errors import EditRefused, TextTooLong
+from memory.formatting import clean_text, correct_line, format_lead_in
+from memory.write_recovery import find_block
+
+PASSAGE_MAX_CHARS = 65_536
+"""Maximum characters of a replaced passage, and of its replacement, in one edit."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _MARKER = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
@@ -275,3 +279,40 @@ def _widen_to_lines(shown: str, start: int, end: int) -> tuple[int, int]:
 
 def _count_line_ends(text: str) -> int:
     return text.count("\n") + text.count("\r") - text.count("\r\n")
+
+
+def normalize_passages(old: str, new: str) -> tuple[str, str]:
+    """Return the two passages of an edit as they are searched for and written.
+
+    Raises `EditRefused`, `TextTooLong`.
+    """
+    for what, text in (("passage to replace", old), ("new passage", new)):
+        if len(text) > PASSAGE_MAX_CHARS:
+            raise TextTooLong(
+                f"The {what} has {len(text):,} characters, but one edit takes at most {PASSAGE_MAX_CHARS:,}; "
+                "change less at a time."
+            )
+    old, new = old.replace("\r\n", "\n").replace("\r", "\n"), clean_text(new)
+    if not old.strip():
+        raise EditRefused("The passage to replace is blank; copy it from the note.")
+    if old == new:
+        raise EditRefused("The new passage is the same as the old one; nothing was changed.")
+    return old, new
+
+
+def remove_blocks(note: DecodedNote, blocks: Iterable[str], *, path: str) -> tuple[bytes, frozenset[str]]:
+    """Return the note's bytes without these whole lines, and the blocks that were found. Raises `EditRefused`."""
+    if note.unit > 1 and not note.clean:
+        raise EditRefused(
+            f"{path} is damaged {note.codec.upper()} text; save it as UTF-8 in an editor first."
+        )
+    text = note.text
+    standing = {block: found for block in blocks if (found := find_block(text, block))}
+    gone: set[int] = set()
+    for block, found in standing.items():
+        for at in found:
+            first = text.count("\n", 0, at)
+            gone.update(range(first, first + block.count("\n") + 1))
+    lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", note.raw)
+    kept = "".join(line for number, line in enumerate(lines) if number not in gone)
+    return note.mark + note.encode(kept), frozenset(standing)

@@ -282,13 +282,13 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
     "Notes": (
         Bound(
             "size of a note",
-            "memory.notes:NOTE_MAX_BYTES",
+            "memory.note_file:NOTE_MAX_BYTES",
             "bytes",
             "it is neither indexed nor edited, and `doctor` names it",
         ),
         Bound(
             "a passage that one edit replaces, and the new one",
-            "memory.notes:PASSAGE_MAX_CHARS",
+            "memory.note_edits:PASSAGE_MAX_CHARS",
             "characters",
             "refused, with what fits",
         ),

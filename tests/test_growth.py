@@ -45,8 +45,7 @@ from memory.errors import MemoryFault
 from memory.forgetting import WordsToForget
 from memory.formatting import clean_text, correct_line, format_entry, format_lead_in
 from memory.http_responses import HttpFailure
-from memory.note_edits import insert_lines, make_anchor, make_correction, replace_passage
-from memory.notes import normalize_passages
+from memory.note_edits import insert_lines, make_anchor, make_correction, normalize_passages, replace_passage
 from memory.paths import split_note_path
 from memory.ranking.snippets import cut_snippet
 from memory.redaction import Redaction

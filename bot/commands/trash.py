@@ -10,7 +10,7 @@ from bot.note_writes import RestorePlan
 from bot.sanitize import one_line
 from bot.services import Services
 from memory.errors import MemoryFault
-from memory.notes import format_block
+from memory.formatting import format_block
 from memory.trash import find_by_number
 
 if TYPE_CHECKING:

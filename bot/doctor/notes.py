@@ -14,7 +14,8 @@ from memory.index.fingerprint import compute_fingerprint
 from memory.index.sqlite_inspection import IndexInspection, inspect_index
 from memory.listing import NoteStat, list_notes
 from memory.memory import CORE_NOTE
-from memory.notes import NOTE_MAX_BYTES, Notes
+from memory.note_file import NOTE_MAX_BYTES
+from memory.notes import Notes
 
 TOPIC = Topic("notes")
 INDEX = Topic("index")

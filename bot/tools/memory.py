@@ -7,8 +7,9 @@ from pydantic import Field
 from bot.note_writes import OnceWriter
 from bot.tools.toolbox import Tool, ToolUse, tool
 from memory.memory import Memory, WriteTarget
-from memory.notes import NoteText, WriteResult
+from memory.notes import NoteText
 from memory.search import SearchHit
+from memory.write_result import WriteResult
 
 GET_CHARS = 20_000
 """The most characters of a note that one call returns."""

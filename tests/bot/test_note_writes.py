@@ -28,8 +28,8 @@ from bot.state import inbox
 from bot.state.database import State
 from memory.errors import EditRefused, NoteUnwritable, NothingToWrite
 from memory.memory import Memory
-from memory.notes import WriteResult
 from memory.settings import MemorySettings
+from memory.write_result import WriteResult
 from tests.fakes.fresh_state import copy_fresh_state
 from tests.fakes.turns import message
 

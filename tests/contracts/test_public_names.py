@@ -37,10 +37,10 @@ from bot.messages import Attachment, Quoted
 from bot.models.protocol import RawStep
 from memory.index.postgres.schema import MERGE_LOCK, SHADOW_LOCK, VECTORS_LOCK
 from memory.note_edits import LineAnchor, LineCorrection
-from memory.notes import WriteResult
 from memory.postgres.lock_keys import lock_key
 from memory.redaction import Redaction
 from memory.write_recovery import BeforeAppend, BeforeEdit
+from memory.write_result import WriteResult
 from tests.fakes.commonplace import CommonplaceHere
 from tests.fakes.postgres_server import NEEDS, find_programs
 from tests.fakes.recording_adapter import RecordingAdapter

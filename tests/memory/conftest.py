@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from memory.notes import Notes
+
 NOBODY = 65534
 
 
@@ -25,3 +27,14 @@ def nobody_path() -> Iterator[Path]:
             os.seteuid(0)
             os.setegid(0)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The folder of notes."""
+    return tmp_path / "memory"
+
+
+@pytest.fixture
+def notes(folder: Path) -> Notes:
+    return Notes(folder, private=folder.parent / ".commonplace")

@@ -17,7 +17,8 @@ DAY = "2026-11-21.md"
 WRITER = """
 import sys
 from pathlib import Path
-from memory.notes import Notes, format_entry
+from memory.formatting import format_entry
+from memory.notes import Notes
 base, name, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 notes = Notes(base / "memory", private=base / "private")
 for number in range(count):

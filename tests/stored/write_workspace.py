@@ -28,9 +28,11 @@ from bot.state.channels import Unread
 from bot.state.inbox import add_notice
 from bot.tools.toolbox import tool
 from memory.embeddings.factory import open_embedding
+from memory.formatting import format_block
+from memory.locked_note import LockedNote
 from memory.memory import Memory
-from memory.notes import LockedNote, WriteResult, format_block
 from memory.postgres.server import Server
+from memory.write_result import WriteResult
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.harness import Harness, open_harness
 from tests.fakes.postgres_server import PostgresServer

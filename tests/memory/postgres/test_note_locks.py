@@ -14,8 +14,9 @@ import pytest
 
 from memory import disk
 from memory.errors import NoteUnwritable
+from memory.locked_note import LockedNote
 from memory.locks import lock_file
-from memory.notes import LockedNote, Notes
+from memory.notes import Notes
 from memory.postgres.note_locks import NoteLocks
 from memory.postgres.server import REST_SECONDS, Server
 from tests.fakes.postgres_server import PostgresServer
@@ -211,7 +212,8 @@ def test_an_instance_that_returns_too_late_finds_its_draft_removed(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its host hung before the rename; meanwhile its locks were released, and another instance wrote."""
-    monkeypatch.setattr("memory.notes.lock_file", lambda fd, path: None)
+    for module in ("note_append", "locked_note"):
+        monkeypatch.setattr(f"memory.{module}.lock_file", lambda fd, path: None)
     here, there = start("here"), start("there")
     here.notes.append("a.md", "- one", title="T")
     rename = os.rename
@@ -226,7 +228,7 @@ def test_an_instance_that_returns_too_late_finds_its_draft_removed(
             there.notes.append("a.md", "- two", title="T")
         rename(source, target, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
 
-    monkeypatch.setattr("memory.notes.os.rename", slow)
+    monkeypatch.setattr("memory.locked_note.os.rename", slow)
     with pytest.raises(NoteUnwritable, match=r"a\.md was not changed"):
         here.notes.edit("a.md", "one", "three")
     assert (here.folder / "a.md").read_text() == "# T\n\n- one\n- two\n"

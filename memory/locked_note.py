@@ -1,0 +1,377 @@
+"""One note whose lock is held: everything that changes it."""
+
+import errno
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from memory import disk
+from memory.charset import DecodedNote, decode
+from memory.errors import NoteUnwritable
+from memory.locks import SharedLock, lock_file
+from memory.note_append import NoteReplaced, append_block
+from memory.note_edits import (
+    Edit,
+    LineAnchor,
+    LineCorrection,
+    correct_lines,
+    insert_lines,
+    make_correction,
+    remove_blocks,
+    replace_passage,
+)
+from memory.note_file import (
+    NOTE_MAX_BYTES,
+    TRIES,
+    is_in_place,
+    is_unchanged,
+    note_missing,
+    read_one_version,
+    translate_errors,
+)
+from memory.paths import NotePath, open_note_folder
+from memory.trash import save_removed
+from memory.write_recovery import (
+    BeforeAppend,
+    BeforeEdit,
+    before_append,
+    before_edit,
+    find_block,
+    is_edit_done,
+)
+from memory.write_result import WriteResult, locate_block
+
+_OLD_DRAFT_SECONDS = 3600.0
+# Another file system; a file mounted by itself, perhaps in a read-only folder; a folder or file owned by
+# somebody else.
+_RENAME_ERRORS = {errno.EXDEV, errno.EBUSY, errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+class _EditMaker(Protocol):
+    def __call__(self, note: DecodedNote, *, path: str) -> Edit: ...
+
+
+class LockedNote:
+    """A note whose lock is held. Other programs, such as editors, may still write to it.
+
+    Methods raise `MemoryFault`; then the note is unchanged, unless they say otherwise.
+    """
+
+    def __init__(self, place: NotePath, *, private: Path, lock: SharedLock | None = None) -> None:
+        """Use `Notes.held` to get one."""
+        self._place = place
+        self._lock = lock
+        self._private = private
+        self._trash = private / "trash"
+
+    @property
+    def path(self) -> str:
+        """The note's real path, whatever link or spelling it was opened by."""
+        return self._place.path
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether the note is missing or empty."""
+        return not self._read_data()
+
+    def before_append(self, block: str) -> BeforeAppend:
+        """Return the state before `append`, from which a retry can see how far the first try came."""
+        return before_append(self._read_data(), block)
+
+    def append(self, block: str, *, title: str, at: str = "", before: BeforeAppend) -> WriteResult:
+        """Append a block (see `format_block`) unless that was done since `before`; on disk when this returns.
+
+        It was done if the block occurs more often than before; a partly written block is completed.
+        """
+        written = self._append_or_find(block, title=title, at=at, before=before, begin=True)
+        assert written is not None
+        return written
+
+    def finish_append(
+        self, block: str, *, title: str, at: str = "", before: BeforeAppend
+    ) -> WriteResult | None:
+        """Return where the block was appended since `before`; None if none of it was.
+
+        A block that a crash has cut off is completed.
+        """
+        return self._append_or_find(block, title=title, at=at, before=before, begin=False)
+
+    def before_edit(self, old: str, new: str) -> BeforeEdit:
+        """Return the state before `edit`, and the result it would have. Raises what `edit` would."""
+        return self._prepare_edit(partial(replace_passage, old=old, new=new), removes=not new)
+
+    def correction(self, line: int, text: str) -> LineCorrection:
+        """Return the correction that puts a text in the place of one line.
+
+        Raises `EditRefused`, `NothingToWrite`, `NoteMissing`.
+        """
+        return make_correction(decode(self._read_existing()), line, text, path=self.path)
+
+    def before_correct(self, correction: LineCorrection) -> BeforeEdit:
+        """Return the state before `correct`, and the result it would have. Raises what `correct` would."""
+        return self._prepare_edit(partial(correct_lines, correction=correction))
+
+    def before_insert(self, block: str, stood: LineAnchor | None) -> BeforeEdit:
+        """Return the state before `insert`, and the result it would have. Raises what `insert` would."""
+        return self._prepare_edit(partial(insert_lines, block=block, stood=stood))
+
+    def finish_edit(self, old: str, new: str, before: BeforeEdit) -> WriteResult | None:
+        """Return where the new passage is if the edit was done; None if it was not."""
+        data = self._read_data()
+        if not is_edit_done(data, old, new, before):
+            return None
+        note = decode(data)
+        if before.lines and (found := find_block(note.text, before.lines)):
+            return locate_block(self.path, note, found[-1], before.lines)
+        return WriteResult(self.path, before.line_start, before.line_end, before.offset)
+
+    def rename(self, name: str) -> bool:
+        """Rename the file within its folder; return False if the name is taken."""
+        with self._open_folder() as folder:
+            self._remove_drafts(folder)
+            self._check_shared_lock()
+            is_done = disk.rename_to_new(self._place.name, name, folder=folder)
+            if is_done:
+                disk.sync_folder(folder)
+            return is_done
+
+    def remove(self, blocks: Iterable[str]) -> frozenset[str]:
+        """Delete whole lines without keeping them in the trash; return the blocks that were found.
+
+        Raises `NoteMissing`, `NoteUnwritable`.
+        """
+        wanted = tuple(dict.fromkeys(blocks))
+        for _ in range(TRIES):
+            self._check_shared_lock()
+            with self._open_folder() as folder, self._open(folder, alone=True) as fd:
+                self._remove_drafts(folder)
+                found, old = read_one_version(fd, self.path)
+                data, gone = remove_blocks(decode(old), wanted, path=self.path)
+                if not gone:
+                    return gone
+                if self._replace_content(data, old=old, found=found, fd=fd, folder=folder, for_good=True):
+                    if self._was_changed_meanwhile(found, fd, folder=folder):
+                        late = decode(disk.read_all(fd, limit=NOTE_MAX_BYTES))
+                        rest, _ = remove_blocks(late, wanted, path=self.path)
+                        save_removed(self._trash, note=self.path, removed=rest)
+                    return gone
+        raise NoteUnwritable(f"{self.path} keeps being written by another program; try again.")
+
+    def edit(self, old: str, new: str) -> WriteResult:
+        """Replace one passage; see `Notes.edit`."""
+        return self._apply_edit(partial(replace_passage, old=old, new=new))
+
+    def correct(self, correction: LineCorrection) -> WriteResult:
+        """Replace whole lines; the old ones are kept in the trash. Raises `EditRefused` if they have changed."""
+        return self._apply_edit(partial(correct_lines, correction=correction))
+
+    def insert(self, block: str, stood: LineAnchor | None) -> WriteResult:
+        """Put lines back where they were, or at the note's end if that place is gone. Raises `EditRefused`."""
+        return self._apply_edit(partial(insert_lines, block=block, stood=stood))
+
+    def _apply_edit(self, edit: "_EditMaker") -> WriteResult:
+        for _ in range(TRIES):
+            self._check_shared_lock()
+            with self._open_folder() as folder:
+                self._remove_drafts(folder)
+                if written := self._edit_version(edit, folder=folder):
+                    return written
+        raise NoteUnwritable(f"{self.path} keeps being written by another program; try again.")
+
+    def _prepare_edit(self, edit: "_EditMaker", *, removes: bool = False) -> BeforeEdit:
+        self._check_shared_lock()
+        data = self._read_existing()
+        done = edit(decode(data), path=self.path)
+        return before_edit(
+            data,
+            done.data,
+            removes=removes,
+            line_start=done.line_start,
+            line_end=done.line_end,
+            offset=done.offset,
+        )
+
+    def _read_existing(self) -> bytes:
+        with self._open_folder() as folder, self._open(folder) as fd:
+            return read_one_version(fd, self.path)[1]
+
+    def _append_or_find(
+        self, block: str, *, title: str, at: str = "", before: BeforeAppend, begin: bool
+    ) -> WriteResult | None:
+        with translate_errors(self.path):
+            for _ in range(TRIES):
+                try:
+                    with open_note_folder(self._place, create=begin) as folder:
+                        self._remove_drafts(folder)
+                        return append_block(
+                            self._place,
+                            block,
+                            title=title,
+                            at=at,
+                            before=before,
+                            begin=begin,
+                            folder=folder,
+                            shared=self._lock is not None,
+                        )
+                except NoteReplaced:
+                    continue
+                except (FileNotFoundError, NotADirectoryError):
+                    if begin:
+                        raise
+                    return None
+        raise NoteUnwritable(f"{self.path} keeps being replaced by another program; try again.")
+
+    def _read_data(self) -> bytes:
+        """Return the note's bytes; b"" if there is no such note."""
+        with translate_errors(self.path):
+            try:
+                with open_note_folder(self._place) as folder, self._open(folder) as fd:
+                    return disk.read_all(fd, limit=NOTE_MAX_BYTES + 1)
+            except (FileNotFoundError, NotADirectoryError):
+                return b""
+
+    @contextmanager
+    def _open_folder(self) -> Iterator[int]:
+        """Open the note's folder. Raises `NoteMissing` if there is none."""
+        with translate_errors(self.path):
+            try:
+                with open_note_folder(self._place) as folder:
+                    yield folder
+            except (FileNotFoundError, NotADirectoryError):
+                raise note_missing(self.path) from None
+
+    @contextmanager
+    def _open(self, folder: int, *, alone: bool = False) -> Iterator[int]:
+        """Open the file. With `alone` and a shared folder, also lock the file, which needs write permission."""
+        lockable, fd = alone and self._lock is not None, -1
+        if lockable:
+            with suppress(PermissionError):
+                fd = disk.open_file(self._place.name, os.O_RDWR, folder=folder)
+        if fd < 0:
+            fd = disk.open_file(self._place.name, os.O_RDONLY, folder=folder)
+        try:
+            if lockable:
+                lock_file(fd, self.path)
+            yield fd
+        finally:
+            os.close(fd)
+
+    def _check_shared_lock(self) -> None:
+        """Raise `NoteUnwritable` if the shared lock was lost, so that another instance may be writing."""
+        if self._lock and (why := self._lock.explain_lost()):
+            raise NoteUnwritable(
+                f"{self.path} was not changed, since another instance might be writing to it: {why}; try again."
+            )
+
+    def _remove_drafts(self, folder: int) -> None:
+        """Remove drafts that a crash during an edit left beside the note, whose lock we hold.
+
+        An editor that has lost its lock loses its draft this way, and cannot put it in place.
+        """
+        beginning = _draft_name(self._place)
+        names = [beginning]
+        with suppress(OSError):
+            if self._lock:
+                names = [name for name in os.listdir(folder) if name.startswith(beginning)]
+        for name in names:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=folder)
+
+    def _edit_version(self, edit: "_EditMaker", *, folder: int) -> WriteResult | None:
+        """Edit the current version; return None if another program changed it meanwhile."""
+        place = self._place
+        with self._open(folder, alone=True) as fd:
+            found, data = read_one_version(fd, place.path)
+            change = edit(decode(data), path=place.path)
+            if len(change.data) > NOTE_MAX_BYTES:
+                raise NoteUnwritable(f"{place.path} would become larger than 16 MiB; write to another note.")
+            kept = self._save_removed(change)
+            try:
+                done = self._replace_content(change.data, old=data, found=found, fd=fd, folder=folder)
+            except BaseException:
+                if kept and is_in_place(fd, place.name, folder=folder):
+                    kept.unlink()
+                raise
+            if not done:
+                if kept:
+                    kept.unlink()
+                return None
+            if self._was_changed_meanwhile(found, fd, folder=folder):
+                save_removed(self._trash, note=place.path, removed=disk.read_all(fd, limit=NOTE_MAX_BYTES))
+        return WriteResult(place.path, change.line_start, change.line_end, change.offset)
+
+    def _save_removed(self, change: Edit) -> Path | None:
+        """Save the lines that an edit removes to the trash; return None if it removes none."""
+        if not change.removed:
+            return None
+        return save_removed(
+            self._trash,
+            note=self.path,
+            removed=change.removed,
+            stood=change.removed_from,
+            new_lines=change.new_lines,
+        )
+
+    def _was_changed_meanwhile(self, found: os.stat_result, fd: int, *, folder: int) -> bool:
+        """Return whether another program wrote to the old file during the rename, so that its text would be lost."""
+        return not disk.same_version(os.fstat(fd), found) and not is_in_place(
+            fd, self._place.name, folder=folder
+        )
+
+    def _replace_content(
+        self,
+        data: bytes,
+        *,
+        old: bytes,
+        found: os.stat_result,
+        fd: int,
+        folder: int,
+        for_good: bool = False,
+    ) -> bool:
+        """Replace the note's content by `data` in one step; return False if it is no longer the version in `old`.
+
+        The draft is written to the private folder. If that is on another mount than the notes (a container),
+        only a hidden file beside the note can be renamed onto it: it exists for a moment, and the next write
+        to the note removes one that a crash has left. On a shared folder each draft has a unique name: the
+        next writer removes it, and a writer that lost its lock finds it gone. If nothing can be renamed onto
+        the note (it is mounted by itself, or its folder or owner is not ours), it is overwritten, after a
+        copy of the whole note went to the trash, unless `for_good`.
+        """
+        place, temporary = self._place, self._private / "tmp"
+        beside = f"{_draft_name(place)}{f'-{os.urandom(8).hex()}' if self._lock else ''}"
+        disk.remove_stale_files(temporary, pattern="note-*", seconds=_OLD_DRAFT_SECONDS)
+        with disk.open_private_folder(temporary) as private:
+            drafts = ((private, f"note-{os.urandom(8).hex()}"), (folder, beside))
+            for home, name in drafts:
+                try:
+                    with disk.write_draft(name, data, folder=home, like=fd):
+                        self._check_shared_lock()
+                        if not is_unchanged(found, place.name, folder=folder):
+                            return False
+                        try:
+                            os.rename(name, place.name, src_dir_fd=home, dst_dir_fd=folder)
+                        except FileNotFoundError:
+                            return False  # another instance has the lock by now and has removed the draft
+                    disk.sync_folder(folder)
+                except OSError as error:
+                    if error.errno not in _RENAME_ERRORS:
+                        raise
+                    if error.errno != errno.EXDEV:
+                        break
+                else:
+                    return True
+        if not for_good:
+            save_removed(self._trash, note=place.path, removed=old)
+        self._check_shared_lock()
+        if not is_unchanged(found, place.name, folder=folder):
+            return False
+        disk.overwrite(place.name, data, old=old, folder=folder)
+        return True
+
+
+def _draft_name(place: NotePath) -> str:
+    return f".note-{zlib.crc32(place.name.encode()):08x}"
