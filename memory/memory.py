@@ -44,6 +44,7 @@ from memory.progress import JobName, JobProgress, ReportProgress, RunningJobs
 from memory.ranking.candidates import DayRange, SearchCandidates
 from memory.ranking.fusion import Weights
 from memory.ranking.query import NamedTime
+from memory.restoration import find_correction
 from memory.scan import scan_notes
 from memory.search import SearchResults, Source, rank
 from memory.settings import MemorySettings, SearchSettings
@@ -420,7 +421,7 @@ class Memory:
         """
         removed, missed = await asyncio.to_thread(self._remove_lines, lines)
         in_names = await asyncio.to_thread(self._remove_names, wanted)
-        in_trash = await asyncio.to_thread(self._notes.delete_in_trash, wanted)
+        in_trash = await asyncio.to_thread(self._notes.trash.delete_matching, wanted)
         self._vectors.clear_queries()
         self._writes += 1
         problem = ""
@@ -449,7 +450,7 @@ class Memory:
         """Return everything in the trash, newest first, each item with the path of its note."""
 
         def listed() -> Sequence[TrashItem]:
-            found = self._notes.removed()
+            found = self._notes.trash.items()
             notes = (
                 ()
                 if all(each.is_exact for each in found)
@@ -461,22 +462,22 @@ class Memory:
 
     async def read_trash(self, removed: TrashItem) -> str:
         """Return the text of a trash item, with LF line ends."""
-        return await asyncio.to_thread(self._notes.read_trash, removed)
+        return await asyncio.to_thread(self._notes.trash.read, removed)
 
     async def find_replacement(self, removed: TrashItem, *, block: str) -> LineCorrection | None:
         """Return the correction that puts a trash item back where it was; None if its place cannot be found.
 
         `block` is the text to restore. Raises `EditRefused` if it is already there.
         """
-        return await asyncio.to_thread(self._notes.find_replacement, removed, block=block)
+        return await asyncio.to_thread(find_correction, self._notes, removed, block=block)
 
     def is_in_trash(self, file: str) -> bool:
         """Return whether the file with this name (`TrashItem.file`) is still in the trash."""
-        return self._notes.is_in_trash(file)
+        return self._notes.trash.has(file)
 
     def mark_restored(self, file: str) -> None:
         """Remove a restored file (`TrashItem.file`) from the trash. Blocks."""
-        self._notes.mark_restored(file)
+        self._notes.trash.mark_restored(file)
 
     async def edit(self, path: str, old: str, new: str) -> WriteResult:
         """Replace the only occurrence of `old` by `new`; the old text is kept in the trash.
@@ -734,7 +735,7 @@ class Memory:
             )
             if len(found) > most:
                 break
-        in_trash = self._notes.count_in_trash(wanted)
+        in_trash = self._notes.trash.count_matching(wanted)
         in_names = sum(wanted.is_in(parse_title(stat.path)) for stat in listing.notes)
         return FoundLines(tuple(found[:most]), len(found) > most, in_trash, in_names, tuple(unread))
 

@@ -4,42 +4,24 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from memory import disk
 from memory.charset import decode, decode_lines, read_raw_lines
-from memory.errors import EditRefused, MemoryFault, NoteMissing, NoteUnreadable, NoteUnwritable
-from memory.forgetting import WordsToForget
+from memory.errors import MemoryFault, NoteMissing, NoteUnreadable, NoteUnwritable
 from memory.formatting import format_block
 from memory.listing import Listing, NoteStat, list_notes
 from memory.locked_note import LockedNote
 from memory.locks import LOCK_SECONDS, SharedLock, SharedLocks, lock_note
-from memory.note_edits import (
-    LineCorrection,
-    LinesChecksum,
-    find_replacement,
-    find_restored,
-    new_lines,
-    normalize_passages,
-)
-from memory.note_file import TRIES, note_missing, read_one_version, translate_errors
+from memory.note_edits import normalize_passages
+from memory.note_file import TRIES, note_missing, read_one_version
 from memory.note_lookup import add_extension, match_notes, suggest_notes
 from memory.paths import NotePath, format_path, open_note_folder, resolve_note_path
-from memory.trash import (
-    TrashItem,
-    count_matching,
-    delete_matching,
-    list_trash,
-    mark_restored,
-    read_trash_item,
-)
+from memory.trash import Trash
 from memory.write_result import WriteResult
 
 MAX_NOTES_NAMED = 5
 """Maximum number of notes listed when a name fits several."""
-LATER_REMOVALS_READ = 1_000
-"""How many later removals from a note are followed to find a line that was replaced repeatedly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +67,7 @@ class Notes:
         """
         self._folder = folder
         self._private = private
-        self._trash = private / "trash"
+        self.trash = Trash(private)
         self._lock_timeout = lock_timeout
         self._shared = shared
 
@@ -173,77 +155,6 @@ class Notes:
         with self.held(path, existing=True) as note:
             return note.edit(old, new)
 
-    def count_in_trash(self, wanted: WordsToForget) -> int:
-        """Return how many trash files contain the words. Raises `NoteUnreadable`."""
-        with _translate_trash_errors():
-            return count_matching(self._trash, wanted)
-
-    def delete_in_trash(self, wanted: WordsToForget) -> int:
-        """Delete the words from the trash, and temporary files left by a crash. Return how many trash files matched.
-
-        Raises `NoteUnwritable`.
-        """
-        try:
-            disk.remove_stale_files(self._private / "tmp", pattern="note-*", seconds=LOCK_SECONDS)
-            return delete_matching(self._trash, wanted)
-        except OSError as error:
-            raise NoteUnwritable(f"The trash could not be written: {disk.reason(error)}.") from error
-
-    def removed(self) -> Sequence[TrashItem]:
-        """Return everything in the trash, newest first. Raises `NoteUnreadable`."""
-        with _translate_trash_errors():
-            return list_trash(self._trash)
-
-    def read_trash(self, removed: TrashItem) -> str:
-        """Return the text of a trash item, with LF line ends. Raises `NoteUnreadable`."""
-        with _translate_trash_errors():
-            return read_trash_item(self._trash, removed.file)
-
-    def find_replacement(self, removed: TrashItem, *, block: str) -> LineCorrection | None:
-        """Return the correction that puts a trash item back where it was; None if its place cannot be found.
-
-        Its replacement may have been replaced as well: the next `LATER_REMOVALS_READ` removals from the note
-        are followed. Raises `EditRefused` if `block` is there already.
-        """
-        try:
-            text = self.load(removed.note).text
-        except NoteMissing:
-            return None
-        stood, new = removed.stood, removed.new_lines
-        later = islice(
-            (
-                each
-                for each in reversed(self.removed())
-                if each.at > removed.at and not each.is_restored and each.note == removed.note
-            ),
-            LATER_REMOVALS_READ,
-        )
-        while True:
-            if stood is None or new is None:
-                return None
-            following = next((each for each in later if self._removed_lines(each) == new), None)
-            were_removed = following is not None
-            if found := find_replacement(text, stood=stood, new=new, old=block, were_removed=were_removed):
-                return found
-            if following is None:
-                break
-            stood, new = following.stood, following.new_lines
-        if removed.stood and (line := find_restored(text, stood=removed.stood, block=block)):
-            raise EditRefused(f"{removed.note}:{line} already says that again, so nothing was restored.")
-        return None
-
-    def _removed_lines(self, removed: TrashItem) -> LinesChecksum:
-        return new_lines(self.read_trash(removed).removesuffix("\n"))
-
-    def is_in_trash(self, file: str) -> bool:
-        """Return whether the file is still in the trash."""
-        return (self._trash / file).exists()
-
-    def mark_restored(self, file: str) -> None:
-        """Remove a restored file from the trash. Raises `NoteUnwritable`."""
-        with translate_errors("The trash"):
-            mark_restored(self._trash, file)
-
     @contextmanager
     def held(self, path: str, *, existing: bool = False) -> Iterator["LockedNote"]:
         """Hold a note's lock; everyone who respects the lock, in any process, waits meanwhile.
@@ -283,14 +194,6 @@ class Notes:
                     yield place, lock
                     return
         raise NoteUnwritable(f"{format_path(path)} is being moved; try again.")
-
-
-@contextmanager
-def _translate_trash_errors() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise NoteUnreadable(f"The trash could not be read: {disk.reason(error)}.") from error
 
 
 def _name_paths(paths: Sequence[str]) -> str:

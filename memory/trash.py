@@ -9,10 +9,14 @@ from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 
+from memory import disk
 from memory.charset import DecodedNote, decode
 from memory.disk import open_private_folder, sync_folder, write_new
+from memory.errors import NoteUnreadable, NoteUnwritable
 from memory.forgetting import WordsToForget
+from memory.locks import LOCK_SECONDS
 from memory.note_edits import LineAnchor, LinesChecksum
+from memory.note_file import translate_errors
 
 _NAME_MAX_BYTES = 180
 _STAMP = "%Y-%m-%dT%H-%M-%S.%fZ"
@@ -158,6 +162,58 @@ def delete_matching(folder: Path, wanted: WordsToForget) -> int:
                     os.unlink(path.name, dir_fd=fd)
             sync_folder(fd)
     return len(found)
+
+
+class Trash:
+    """The trash of a folder of notes. Methods may be called from any thread."""
+
+    def __init__(self, private: Path) -> None:
+        """`private` holds the trash and the drafts of edits."""
+        self._private = private
+        self._folder = private / "trash"
+
+    def items(self) -> Sequence[TrashItem]:
+        """Return everything in the trash, newest first. Raises `NoteUnreadable`."""
+        with _translate_errors():
+            return list_trash(self._folder)
+
+    def read(self, removed: TrashItem) -> str:
+        """Return the text of a trash item, with LF line ends. Raises `NoteUnreadable`."""
+        with _translate_errors():
+            return read_trash_item(self._folder, removed.file)
+
+    def has(self, file: str) -> bool:
+        """Return whether the file is still in the trash."""
+        return (self._folder / file).exists()
+
+    def mark_restored(self, file: str) -> None:
+        """Remove a restored file from the trash. Raises `NoteUnwritable`."""
+        with translate_errors("The trash"):
+            mark_restored(self._folder, file)
+
+    def count_matching(self, wanted: WordsToForget) -> int:
+        """Return how many trash files contain the words. Raises `NoteUnreadable`."""
+        with _translate_errors():
+            return count_matching(self._folder, wanted)
+
+    def delete_matching(self, wanted: WordsToForget) -> int:
+        """Delete the words from the trash, and temporary files left by a crash. Return how many trash files matched.
+
+        Raises `NoteUnwritable`.
+        """
+        try:
+            disk.remove_stale_files(self._private / "tmp", pattern="note-*", seconds=LOCK_SECONDS)
+            return delete_matching(self._folder, wanted)
+        except OSError as error:
+            raise NoteUnwritable(f"The trash could not be written: {disk.reason(error)}.") from error
+
+
+@contextlib.contextmanager
+def _translate_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise NoteUnreadable(f"The trash could not be read: {disk.reason(error)}.") from error
 
 
 def _assign_numbers(stamps: Collection[str]) -> Mapping[str, str]:

@@ -506,7 +506,7 @@ async def test_what_a_crash_before_the_index_is_cleaned_has_left_goes_with_the_n
         def killed(wanted: WordsToForget) -> int:
             raise Killed
 
-        house.memory._notes.delete_in_trash = killed  # type: ignore[method-assign]
+        house.memory._notes.trash.delete_matching = killed  # type: ignore[method-assign]
         with pytest.raises(Killed):
             await house.say(f"/forget yes {code(shown)}", key="message-77")
         assert house.note("a.md").read_text() == ""

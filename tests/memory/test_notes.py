@@ -8,7 +8,7 @@ import pytest
 from memory import disk
 from memory.errors import MemoryFault, NoteMissing, NoteUnreadable, NoteUnwritable, PathRefused
 from memory.formatting import format_entry
-from memory.notes import LATER_REMOVALS_READ, Notes
+from memory.notes import Notes
 
 DAY = "2026-11-21.md"
 
@@ -152,17 +152,3 @@ def test_either_spelling_of_a_name_writes_the_one_note(notes: Notes, folder: Pat
     for form in ("NFD", "NFC", "NFD"):
         notes.append(unicodedata.normalize(form, "Café.md"), f"- {form}", title="T")
     assert [path.name for path in folder.iterdir()] == ["Caf\u00e9.md"]
-
-
-def test_a_replaced_line_is_followed_through_a_limited_number_of_removals(notes: Notes, folder: Path) -> None:
-    log(notes, "blue", "round")
-    notes.edit(DAY, "- blue", "- red")
-    (removed,) = notes.removed()
-    kept = folder.parent / ".commonplace/trash"
-    later = "2100-01-01T00-00-00.{:06}Z .line-4-0123abcd 2026-11-21.md"
-    for number in range(LATER_REMOVALS_READ):
-        (kept / later.format(number)).write_text("- square\n")
-    (kept / later.format(LATER_REMOVALS_READ)).mkdir()  # reading it would fail
-    correction = notes.find_replacement(removed, block="- blue")
-    assert correction is not None
-    assert (correction.line, correction.old, correction.new) == (3, "- red", "- blue")
