@@ -10,8 +10,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Literal
 
-from bot.attachments.markup import split_attached
+from bot.conversations.message_rows import decode_message
 from bot.messages import ChatId, PersonId
+from bot.models.protocol import AssistantMessage, UserMessage
+from bot.models.user_text import own_words
 from bot.note_refs import format_note_ref
 from bot.state import forgetting
 from bot.state.database import State, StateFault, format_timestamp
@@ -360,12 +362,13 @@ def _document_names(document: Any) -> list[str]:
 
 
 def _entry_without(kept: StoredRow, wanted: WordsToForget) -> str:
-    """Return an entry of a conversation without the matches; bot/conversations/conversation.py defines the format."""
+    """Return an entry of a conversation without the matches; bot/conversations/message_rows.py defines the format."""
     fields = _parse_json(kept.text)
     if not isinstance(fields, dict):
         return "{}" if wanted.is_in(kept.text) else kept.text
     # Encoded pictures may match by chance; a picture goes together with its caption.
-    if not wanted.is_in(_collect_texts({name: value for name, value in fields.items() if name != "images"})):
+    said = {name: value for name, value in fields.items() if name != "images"}
+    if not wanted.is_in(_collect_texts(said, encoded=kept.kind != "user")):
         return kept.text
     match kept.kind:
         case "user":
@@ -408,17 +411,19 @@ def _blank_out(value: Any, wanted: WordsToForget) -> Any:
     return value
 
 
-def _collect_texts(value: Any) -> str:
-    """Join all texts in a JSON value, including JSON that is encoded in its strings."""
+def _collect_texts(value: Any, *, encoded: bool = True) -> str:
+    """Join all texts in a JSON value; `encoded`: its strings may be JSON, of which only the values count."""
     match value:
         case str():
-            inner = _parse_json(value) if value[:1] in {"{", "["} else value
+            inner = _parse_json(value) if encoded and value[:1] in {"{", "["} else value
             return value if isinstance(inner, str) else _collect_texts(inner)
         case dict():
-            return "\n".join(_collect_texts(each) for each in value.values())
+            return "\n".join(_collect_texts(each, encoded=encoded) for each in value.values())
         case list():
-            return "\n".join(_collect_texts(each) for each in value)
-    return "" if value is None else str(value)
+            return "\n".join(_collect_texts(each, encoded=encoded) for each in value)
+        case None | bool():
+            return ""
+    return str(value)
 
 
 def _parse_json(text: str) -> Any:
@@ -437,9 +442,19 @@ def _excerpt_of(kept: StoredRow, wanted: WordsToForget) -> str:
     fields = _parse_json(kept.text)
     if kept.kind == "result" or not isinstance(fields, dict):
         return ""
-    said, _ = split_attached(str(fields.get("text", "")))
-    words = " ".join(said.split())
+    words = " ".join(_words_of(kept.kind, fields).split())
     return _excerpt_around(words, wanted) if wanted.is_in(words) else ""
+
+
+def _words_of(kind: str, fields: dict[str, Any]) -> str:
+    """Return what was said in a message, and what it replies to."""
+    try:
+        message = decode_message(kind, fields)
+    except (ValueError, LookupError, TypeError):
+        return ""
+    if not isinstance(message, UserMessage):
+        return message.text if isinstance(message, AssistantMessage) else ""
+    return "\n".join([message.quoted.text if message.quoted else "", own_words(message)])
 
 
 def _excerpt_around(text: str, wanted: WordsToForget) -> str:

@@ -7,17 +7,17 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from bot import phrases
-from bot.attachments.markup import format_unreadable
+from bot.attachments.markup import describe_unreadable
 from bot.attachments.time_budget import TimeBudget
 from bot.attempts import has_no_attempts_left
 from bot.conversations.conversation import Also, Conversation
 from bot.inbox import mark_answered, mark_begun, mark_progress
-from bot.message_text import render_message, speaker_name
 from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.protocol import Message, UserMessage
 from bot.state.database import StateFault, run_to_completion
 from bot.state.inbox import InboxMessage
 from bot.tools.toolbox import ToolUse
+from bot.user_message import user_message
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +40,7 @@ async def without_reading(
 ) -> UserMessage:
     """Return a message whose attachments are named but not read; `why`: a sentence."""
     del allowance
-    told = render_message(message, *(format_unreadable(each, why) for each in message.attachments))
-    return UserMessage(told, speaker=speaker_name(message))
+    return user_message(message, documents=[describe_unreadable(each, why) for each in message.attachments])
 
 
 @dataclass(slots=True)

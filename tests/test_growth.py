@@ -19,13 +19,15 @@ from bot.commands.people import parse_person
 from bot.config.errors import ConfigError
 from bot.config.toml_file import read_toml
 from bot.conversations import log_section, recall, related_notes, summary
-from bot.messages import ChatId, Choice, IncomingMessage, PersonId
+from bot.conversations.inline_text import split_inline_text
+from bot.messages import ChatId, Choice, IncomingMessage, PersonId, Quoted
 from bot.models.llama_cpp.output_parser import OutputParser
 from bot.models.notebook.message_parser import parse_message
 from bot.models.notebook.model import GET, REMIND, SEARCH, WRITE, Notebook
 from bot.models.overflow import overflow_window
 from bot.models.protocol import (
     AssistantMessage,
+    AttachedText,
     Message,
     ModelRequest,
     ToolCall,
@@ -167,7 +169,8 @@ QUESTIONS: dict[str, Call] = {
     "a rule": refusing(Recurrence.parse, ValueError),
     "a message to the notebook": parse_message,
     "a turn of the notebook": lambda text: noted(UserMessage(text)),
-    "a turn that quotes": lambda text: noted(UserMessage(f"[In reply to Ann:]\n> {text}\n\nRemember this.")),
+    "a turn that quotes": lambda text: noted(UserMessage("Remember this.", quoted=Quoted(text))),
+    "a turn with a document": lambda text: noted(UserMessage("", documents=(AttachedText("a", text, "b"),))),
     "a turn after an answer": lambda text: noted(
         AssistantMessage(text), UserMessage("Where does that stand?")
     ),
@@ -189,6 +192,12 @@ ANSWERS: dict[str, Call] = {
     "a log's bullets": recall._find_bullets,
     "notes in a prompt": recall.escape_notes_tags,
     "searches before a flush": lambda text: related_notes.queries_of([UserMessage(text)]),
+    "a message of an earlier version": lambda text: split_inline_text(
+        f"{text}\n\n[Attached y]\n{text}", (), ""
+    ),
+    "a quotation of an earlier version": lambda text: split_inline_text(
+        f"[In reply to Ann:]\n> {text}", (), ""
+    ),
     "an extract": lambda text: summary.extract([UserMessage(text)], before=text, most_tokens=2_000),
     "a tool's arguments": refusing(parse_arguments, ValueError),
     "a tool's arguments, broken off": refusing(lambda text: parse_arguments(f'{{"a": {text}'), ValueError),
@@ -349,6 +358,11 @@ WORST = {
     "numbered lines": numbered("- thing {}\n"),
     "numbered words": numbered("word{} "),
     "quotations begun": repeated("[In reply to "),
+    "quoted lines": repeated("> a\n"),
+    "attachments begun": repeated("\n\n[Attached x]\n<<<aaaaaaaaaaaa\n"),
+    "attachments": repeated("\n\n[Attached x]"),
+    "attachments ended": repeated("\naaaaaaaaaaaa>>>\n\n"),
+    "voice messages": repeated("\n\n[In a voice message:]\n"),
     "places begun": around("`", "a.md:1"),
     "parameters begun": repeated("<parameter="),
     "digits": repeated("1"),

@@ -12,6 +12,7 @@ from bot.access import TERMINAL
 from bot.conversations.conversation import RECALLED, RETRACTION, SUMMARIZED, parse_entries
 from bot.messages import PersonId
 from bot.models.protocol import AssistantMessage, ToolResult, UserMessage
+from bot.models.user_text import user_text
 from bot.state.conversations import TimedRow
 from bot.state.database import State
 from bot.state.export import ConversationRow, read_conversations, read_timed_entries
@@ -99,10 +100,10 @@ def _format_entry(entry: TimedRow, *, assistant: str, zone: ZoneInfo) -> Iterato
         yield f"*{when}: a damaged entry ({row.kind}).*"
     else:
         match said[0].message:
-            case UserMessage(text, images):
+            case UserMessage(images=images) as message:
                 by = fields.get("by") or PERSON
                 yield f"**{phrases.YOU if by == str(OWNER_AT_TERMINAL) else by}**, {when}"
-                yield text
+                yield user_text(message)
                 if images:
                     yield f"*({len(images)} {'picture' if len(images) == 1 else 'pictures'})*"
             case AssistantMessage(text, calls):

@@ -21,17 +21,16 @@ from bot.attachments.fair_share import FairShare
 from bot.attachments.incoming_file import IncomingFile
 from bot.attachments.markup import (
     IS_CONTENT,
-    format_content,
+    describe_unreadable,
     format_duration,
-    format_heard,
     format_size,
-    format_unreadable,
+    frame_content,
     heading,
+    spoken_words,
 )
 from bot.attachments.pictures import PictureUnreadable, prepare_in_child
 from bot.attachments.time_budget import TimeBudget
 from bot.hot_swap import HotSwap
-from bot.message_text import render_message, speaker_name
 from bot.messages import (
     Attachment,
     AttachmentLost,
@@ -44,8 +43,9 @@ from bot.messages import (
 from bot.metrics import Metrics
 from bot.model_error_text import reason_text
 from bot.models.errors import ContextTooLong, ModelError
-from bot.models.protocol import Image, UserMessage
+from bot.models.protocol import AttachedText, Image, UserMessage
 from bot.sanitize import one_line
+from bot.user_message import user_message
 
 if TYPE_CHECKING:
     from bot.attachments.transcription import Transcriber
@@ -139,12 +139,11 @@ class AttachmentReader:
         for attachment in message.attachments[:MAX_ATTACHMENTS]:
             await self._read(attachment, found)
         if (left := len(message.attachments) - MAX_ATTACHMENTS) > 0:
-            found.texts.append(heading("things", facts=[f"{left} more"], remark=phrases.TOO_MANY_ATTACHED))
+            told = heading("things", facts=[f"{left} more"], remark=phrases.TOO_MANY_ATTACHED)
+            found.texts.append(AttachedText(told))
         if message.attachments:
             self._measures.record_stage("attachments", since=began)
-        return UserMessage(
-            render_message(message, *found.all_texts()), tuple(found.images), speaker_name(message)
-        )
+        return user_message(message, images=found.images, documents=found.all_texts())
 
     async def voice_text(self, message: IncomingMessage, attachment: Attachment) -> str:
         """Return the text of a voice message. Raises UnreadableAttachment with a sentence for people."""
@@ -262,10 +261,10 @@ class AttachmentReader:
                 case "other":
                     raise UnreadableAttachment(phrases.CANNOT_READ_KIND)
         except UnreadableAttachment as problem:
-            found.texts.append(format_unreadable(attachment, str(problem)))
+            found.texts.append(describe_unreadable(attachment, str(problem)))
         except Exception:
             log.exception("could not read an attachment in %s", found.message.chat)
-            found.texts.append(format_unreadable(attachment, phrases.OUR_FAULT))
+            found.texts.append(describe_unreadable(attachment, phrases.OUR_FAULT))
 
     async def _read_voice(self, attachment: Attachment, found: "_MessageContent") -> None:
         words = await self.voice_text(found.message, attachment)
@@ -273,11 +272,9 @@ class AttachmentReader:
         cut = f"only the first {len(shown):,} of {len(words):,} characters" if len(shown) < len(words) else ""
         facts = [format_duration(attachment.seconds), cut]
         if attachment.quoted or found.message.forwarded_from:  # somebody else may be speaking
-            found.texts.append(
-                format_content(heading("voice message", facts=facts, remark=IS_CONTENT), shown)
-            )
+            found.texts.append(frame_content(heading("voice message", facts=facts, remark=IS_CONTENT), shown))
         else:
-            found.texts.append(format_heard(shown, facts=facts))
+            found.texts.append(spoken_words(shown, facts=facts))
 
     async def _read_picture(self, attachment: Attachment, found: "_MessageContent") -> None:
         _check_image_count(found)
@@ -305,7 +302,7 @@ class AttachmentReader:
             await self._number_of(found.message, attachment) if self._number_of and document.text else None
         )
         found.documents.append(_ReadDocument(attachment, document, size, number, len(found.texts)))
-        found.texts.append("")
+        found.texts.append(AttachedText(""))  # all_texts fills it
         return None
 
 
@@ -331,11 +328,11 @@ class _MessageContent:
     room: int
     """UTF-8 bytes for the texts of all its documents."""
     allowance: TimeBudget
-    texts: list[str] = field(default_factory=list)
+    texts: list[AttachedText] = field(default_factory=list)
     images: list[Image] = field(default_factory=list)
     documents: list[_ReadDocument] = field(default_factory=list)
 
-    def all_texts(self) -> list[str]:
+    def all_texts(self) -> list[AttachedText]:
         """Return the texts, with documents cut so that all of them fit; short ones leave their share to long ones."""
         room = self.room
         by_length = sorted(self.documents, key=lambda each: _count_bytes(each.document.text))
@@ -343,7 +340,7 @@ class _MessageContent:
             share = max(MIN_SHARE_BYTES, room // (len(by_length) - at))
             shown = _truncate_bytes(each.document.text, share)
             room -= _count_bytes(shown)
-            self.texts[each.place] = _format_document(each, shown)
+            self.texts[each.place] = _describe_document(each, shown)
         return self.texts
 
 
@@ -356,16 +353,16 @@ def _format_for_provider(phrase: str, speech: "Transcriber") -> str:
     return phrase.format(provider=speech.provider.name, variable=speech.provider.key_variable)
 
 
-def _format_document(found: _ReadDocument, shown: str) -> str:
+def _describe_document(found: _ReadDocument, shown: str) -> AttachedText:
     document, name = found.document, found.attachment.name
     kind = "" if document.kind == "other" else document.kind
     facts = [kind, format_size(found.size), _format_pages(document.pages)]
     if document.problem:
-        return heading("document", name=name, facts=facts, remark=document.problem)
+        return AttachedText(heading("document", name=name, facts=facts, remark=document.problem))
     whole = document.is_whole and len(shown) == len(document.text)
     remark = IS_CONTENT if whole else f"{_cut_notice(document, shown, found.number)} {IS_CONTENT}"
     head = heading("document", name=name, number=found.number, facts=facts, remark=remark)
-    return format_content(head, shown.strip("\n"))
+    return frame_content(head, shown.strip("\n"), number=found.number)
 
 
 def _cut_notice(document: DocumentText, shown: str, number: int | None) -> str:

@@ -2,22 +2,14 @@
 
 import json
 import logging
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bot.conversations.message_rows import decode_message, dump_json, encode_message
 from bot.log.tracebacks import error_location
 from bot.messages import ChatId, PersonId
-from bot.models.protocol import (
-    AssistantMessage,
-    Image,
-    Message,
-    RawStep,
-    ToolCall,
-    ToolResult,
-    UserMessage,
-)
+from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
 from bot.models.token_estimate import estimate_message_tokens
 from bot.state.conversations import ReadPosition, Row, read_open
 from bot.state.database import State, StateFault
@@ -131,7 +123,7 @@ class Conversation:
         self, heard: Sequence[tuple[UserMessage, PersonId]], *, also: "Also | None" = None
     ) -> None:
         """Append what people said, with the speakers."""
-        entries = [_encode(message, by=str(person)) for message, person in heard]
+        entries = [encode_message(message, by=str(person)) for message, person in heard]
         await self._add([*self._retraction(), *entries], also)
 
     async def retract(self) -> bool:
@@ -156,11 +148,11 @@ class Conversation:
 
         `also` runs in the same transaction and gets all rows that are new here; the last ones are those of `messages`.
         """
-        await self._add([*self._retraction(), *map(_encode, messages)], also)
+        await self._add([*self._retraction(), *map(encode_message, messages)], also)
 
     async def save_recalled(self, recalled: str) -> None:
         """Store what the notes say at the start of the conversation."""
-        await self._add([(RECALLED, _dump_json({"text": recalled}))])
+        await self._add([(RECALLED, dump_json({"text": recalled}))])
 
     async def compact(
         self,
@@ -173,8 +165,8 @@ class Conversation:
         """Replace everything up to the message with seq `upto` by a summary; the messages stay stored."""
         entries = [
             *self._retraction(),
-            (SUMMARIZED, _dump_json({"upto": upto, "text": summary})),
-            (RECALLED, _dump_json({"text": recalled})),
+            (SUMMARIZED, dump_json({"upto": upto, "text": summary})),
+            (RECALLED, dump_json({"text": recalled})),
         ]
         await self._add(entries, also)
 
@@ -289,23 +281,7 @@ def repair_tool_calls(messages: Iterable[Message]) -> tuple[Message, ...]:
     return tuple(interrupted_result(each) if isinstance(each, ToolCall) else each for each in shown)
 
 
-# -- messages as rows: a kind never changes its meaning; a changed format gets a new kind ---------------------
-
-
-def _encode(message: Message, *, by: str = "") -> tuple[str, str]:
-    match message:
-        case UserMessage(text, images, speaker):
-            pictures = [{"type": each.media_type, "data": b64encode(each.data).decode()} for each in images]
-            kept = {**({"images": pictures} if pictures else {}), **({"speaker": speaker} if speaker else {})}
-            return "user", _dump_json({"text": text, **kept, **({"by": by} if by else {})})
-        case AssistantMessage(text, calls, model, raw):
-            told = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
-            step = {"raw": {"kind": raw.kind, "content": raw.content}} if raw else {}
-            return "assistant", _dump_json({"text": text, "calls": told, "model": model, **step})
-        case ToolResult(call_id, name, content, failed):
-            return "result", _dump_json(
-                {"call_id": call_id, "name": name, "content": content, "failed": failed}
-            )
+# -- rows -----------------------------------------------------------------------------------------------------
 
 
 def _parse_fields(row: Row) -> dict[str, Any]:
@@ -318,29 +294,8 @@ def _parse_fields(row: Row) -> dict[str, Any]:
 
 def _decode(row: Row) -> Message | None:
     try:
-        return _build_message(row.kind, json.loads(row.payload))
+        return decode_message(row.kind, json.loads(row.payload))
     except (ValueError, LookupError, TypeError) as error:
         entry = f"entry {row.seq} ({row.kind}) of conversation {row.conversation}"
         log.error("%s in state.db is damaged and was skipped: %s", entry, error_location(error))
         return None
-
-
-def _build_message(kind: str, fields: dict[str, Any]) -> Message:
-    match kind:
-        case "user":
-            text, pictures = fields["text"], fields.get("images", ())
-            images = (Image(each["type"], b64decode(each["data"])) for each in pictures)
-            return UserMessage(text, tuple(images), fields.get("speaker", ""))
-        case "assistant":
-            calls = (ToolCall(call["id"], call["name"], call["arguments"]) for call in fields["calls"])
-            raw = RawStep(**fields["raw"]) if "raw" in fields else None
-            return AssistantMessage(fields["text"], tuple(calls), fields["model"], raw)
-        case "result":
-            return ToolResult(fields["call_id"], fields["name"], fields["content"], fields["failed"])
-    raise LookupError(kind)
-
-
-def _dump_json(fields: dict[str, Any]) -> str:
-    text = json.dumps(fields, ensure_ascii=False)
-    # Lone surrogates, from a model or a terminal, fit in no database and in no request to a provider.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

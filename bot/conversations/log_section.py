@@ -10,6 +10,7 @@ from bot.access import TERMINAL
 from bot.conversations.turns import split_turns
 from bot.models.protocol import AssistantMessage, Message, ToolResult, UserMessage
 from bot.models.tool_calls import parse_arguments
+from bot.models.user_text import user_text
 from bot.sanitize import one_line
 from memory.formatting import clean_text
 from memory.tokenizer import parse_query, tokenize
@@ -217,13 +218,13 @@ def format_raw(messages: Sequence[Message], *, mark: str = RAW_MARK) -> str:
 def _format_turn(turn: Sequence[Message], most: int) -> Iterator[str]:
     for message in turn:
         if isinstance(message, UserMessage) and _has_text(message):
-            yield _format_item(_shorten(message.text, most))
+            yield _format_item(_shorten(user_text(message), most))
         elif isinstance(message, AssistantMessage) and message.text.strip():
             yield f"  - → {one_line(message.text, limit=ANSWER_CHARS)}"
 
 
 def _has_text(message: UserMessage) -> bool:
-    return bool(clean_text(message.text).strip())
+    return bool(clean_text(user_text(message)).strip())
 
 
 def _format_item(text: str) -> str:
@@ -250,7 +251,7 @@ def _drop_noted_turn(turn: Sequence[Message]) -> Sequence[Message]:
                     continue
     if not noted:
         return turn
-    said = " ".join(message.text for message in turn if isinstance(message, UserMessage))
+    said = " ".join(user_text(message) for message in turn if isinstance(message, UserMessage))
     terms = parse_query(said)
     known = [term for term in terms if noted.issuperset(term.tokens)]
     numbers = {word for word in tokenize(said) if any(map(str.isdigit, word))}

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from bot.attachments.markup import split_attached
 from bot.conversations.core_note import count_visible_lines
-from bot.conversations.transcript import remove_day_line
 from bot.models.protocol import Message, UserMessage
+from bot.models.user_text import own_words
 from bot.note_refs import format_note_ref
 from bot.sanitize import one_line
 from memory.errors import MemoryFault, NoteMissing
@@ -118,10 +117,8 @@ async def section_lines(memory: Memory, path: str, section: str) -> LineRange | 
 
 
 def queries_of(messages: Iterable[Message]) -> Sequence[str]:
-    """Return what people said as search queries, without attachments."""
-    said = (
-        split_attached(remove_day_line(each.text))[0] for each in messages if isinstance(each, UserMessage)
-    )
+    """Return people's own words as search queries."""
+    said = (own_words(each) for each in messages if isinstance(each, UserMessage))
     sentences = [part.strip() for text in said for part in _SENTENCE_END.split(text) if part.strip()]
     most = max(QUERY_CHARS, sum(map(len, sentences)) // QUERIES + 1)
     queries: list[str] = []

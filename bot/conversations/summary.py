@@ -9,6 +9,7 @@ from bot.conversations.transcript import MIN_PIECE_TOKENS, SHORT_TOKENS, ask, ha
 from bot.models.errors import ContextTooLong, ModelError
 from bot.models.protocol import Message, UserMessage
 from bot.models.token_estimate import estimate_message_tokens, estimate_text_tokens
+from bot.models.user_text import user_text
 from bot.sanitize import one_line, strip_controls
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ async def _ask_model(
 
 def _lines(messages: Iterable[Message], before: str) -> list[str]:
     earlier = [line for line in before.split("\n") if line.strip() and line not in (EXTRACT, ALONGSIDE)]
-    said = (message.text for message in messages if isinstance(message, UserMessage))
+    said = (user_text(message) for message in messages if isinstance(message, UserMessage))
     return [*earlier, *(f"- {one_line(text, limit=LINE_CHARS)}" for text in said if text.strip())]
 
 

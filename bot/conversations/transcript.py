@@ -1,10 +1,9 @@
 """The transcript of a conversation, as a model gets it to summarize or to note what matters."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 from bot.conversations.conversation import SUMMARY_TEMPLATE, Entry, repair_tool_calls
@@ -19,7 +18,7 @@ from bot.models.protocol import (
     UserMessage,
 )
 from bot.models.token_estimate import estimate_message_tokens, estimate_text_tokens
-from bot.prompt import WEEKDAYS
+from bot.models.user_text import user_text
 
 if TYPE_CHECKING:
     from bot.models.fallback import FallbackModel
@@ -42,8 +41,6 @@ TOOL_CHARS = 2_000
 """Characters of a tool's arguments, and of its result."""
 CALL_LINE = "[The assistant used {name}: {arguments}]"
 RESULT_LINE = "[{name} returned: {content}]"
-ON_DAY = "[said on {weekday}, {day}]\n{text}"
-_DAY_LINE = re.compile(r"\A\[said on \w+, \d{4}-\d\d-\d\d\]\n")
 
 
 def add_day_lines(
@@ -54,23 +51,17 @@ def add_day_lines(
     `at`: seq and ISO time of each.
     """
     moments = dict(at)
-    day = ""
+    day: date | None = None
     shown: list[Message] = []
     for each in said:
         message = each.message
         if isinstance(message, UserMessage) and each.seq in moments:
             moment = datetime.fromisoformat(moments[each.seq]).astimezone(zone)
-            if (today := moment.date().isoformat()) != day:
-                day = today
-                weekday = WEEKDAYS[moment.weekday()]
-                message = replace(message, text=ON_DAY.format(weekday=weekday, day=day, text=message.text))
+            if moment.date() != day:
+                day = moment.date()
+                message = replace(message, said_on=day)
         shown.append(message)
     return tuple(shown)
-
-
-def remove_day_line(text: str) -> str:
-    """Return a message's text without the date that `add_day_lines` has put above it."""
-    return _DAY_LINE.sub("", text, count=1)
 
 
 def split_pieces(messages: Iterable[Message], most_tokens: int) -> list[tuple[Message, ...]]:
@@ -137,7 +128,8 @@ def _merge_spoken(messages: Iterable[Message]) -> Iterator[_Spoken]:
                 if answer:
                     yield AssistantMessage("\n".join(answer))
                 answer = []
-                yield UserMessage("\n".join([*filter(None, [text]), *[PICTURE] * len(images)]))
+                text = "\n".join([*filter(None, [text]), *[PICTURE] * len(images)])
+                yield replace(message, text=text, images=())
             case AssistantMessage(text, calls):
                 answer += filter(None, [text])
                 answer += (
@@ -156,8 +148,10 @@ def _split_units(messages: Iterable[_Spoken], most_tokens: int) -> Iterator[Sequ
             yield turn
             continue
         for message in turn:
-            for part in _split_text(message.text, most_tokens):
-                yield [replace(message, text=part)]
+            if isinstance(message, UserMessage):
+                yield from ([UserMessage(part)] for part in _split_text(user_text(message), most_tokens))
+            else:
+                yield from ([replace(message, text=part)] for part in _split_text(message.text, most_tokens))
 
 
 def _shorten(text: str) -> str:

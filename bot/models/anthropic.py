@@ -26,6 +26,7 @@ from bot.models.errors import (
 from bot.models.http import HttpModel
 from bot.models.options import ModelOptions
 from bot.models.protocol import AssistantMessage, Message, ModelRequest, ToolResult, UserMessage
+from bot.models.user_text import user_text
 from memory.http_responses import HttpFailure
 
 VERSION = "2023-06-01"
@@ -155,7 +156,8 @@ class AnthropicChatDialect:
 
     def _blocks(self, message: Message) -> list[dict[str, Any]]:
         match message:
-            case UserMessage(text, images):
+            case UserMessage(images=images):
+                text = user_text(message)
                 pictures = [_image_block(image.media_type, image.data) for image in images]
                 spoken = [_text_block(text)] if text.strip() else []
                 return pictures + spoken or [_text_block(SILENCE)]

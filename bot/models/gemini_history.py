@@ -8,6 +8,7 @@ from typing import Any
 
 from bot.models.gemini_reader import KIND
 from bot.models.protocol import AssistantMessage, Image, Message, ToolCall, ToolResult, UserMessage
+from bot.models.user_text import user_text
 
 NO_SIGNATURE = "skip_thought_signature_validator"
 """Signature that Google documents for calls that another model made."""
@@ -35,7 +36,8 @@ def contents_of(messages: Iterable[Message], *, model: str, with_ids: bool) -> l
 
 def _parts_of(message: Message, model: str, *, with_ids: bool) -> list[Mapping[str, Any]]:
     match message:
-        case UserMessage(text, images):
+        case UserMessage(images=images):
+            text = user_text(message)
             pictures = [_image_part(image) for image in images]
             # Gemini rejects an empty part.
             return [*pictures, {"text": text or " "}] if text or not pictures else pictures

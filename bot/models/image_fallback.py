@@ -14,6 +14,7 @@ from bot.models.protocol import (
     ModelRequest,
     UserMessage,
 )
+from bot.models.user_text import user_text
 
 log = logging.getLogger(__name__)
 
@@ -87,11 +88,7 @@ def has_pictures(messages: Sequence[Message]) -> bool:
 def without_pictures(messages: Sequence[Message], *, line: str = UNSEEN_MARK) -> tuple[Message, ...]:
     """Return the messages with a line of text in place of each image."""
     return tuple(
-        replace(
-            message,
-            text="\n".join([*filter(None, [message.text]), *[line] * len(message.images)]),
-            images=(),
-        )
+        UserMessage("\n".join([*filter(None, [user_text(message)]), *[line] * len(message.images)]))
         if isinstance(message, UserMessage) and message.images
         else message
         for message in messages

@@ -23,6 +23,7 @@ from bot.models.protocol import (
     ToolSpec,
     UserMessage,
 )
+from bot.models.user_text import user_text
 from memory.http_responses import HttpFailure
 
 NEW_LIMIT = "max_completion_tokens"
@@ -106,8 +107,8 @@ class OpenAIChatDialect:
 
     def _message(self, message: Message) -> dict[str, Any]:
         match message:
-            case UserMessage(text, images):
-                return {"role": "user", "content": _parts(message) if images else text}
+            case UserMessage(images=images):
+                return {"role": "user", "content": _parts(message) if images else user_text(message)}
             case ToolResult(call_id, content=content):
                 return {"role": "tool", "tool_call_id": call_id, "content": content}
             case AssistantMessage():
@@ -140,7 +141,8 @@ def _is_empty(message: Message) -> bool:
 
 
 def _parts(message: UserMessage) -> Sequence[Mapping[str, Any]]:
-    parts: list[Mapping[str, Any]] = [{"type": "text", "text": message.text}] if message.text else []
+    text = user_text(message)
+    parts: list[Mapping[str, Any]] = [{"type": "text", "text": text}] if text else []
     for image in message.images:
         url = f"data:{image.media_type};base64,{b64encode(image.data).decode()}"
         parts.append({"type": "image_url", "image_url": {"url": url}})

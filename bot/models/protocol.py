@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Protocol
 
+from bot.messages import Quoted
 from bot.models.errors import ModelError
 
 
@@ -38,15 +40,39 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
+class AttachedText:
+    """An attachment as text: what it says, or why that is not shown."""
+
+    heading: str
+    """What it is, in one line without brackets: `document 12: report.pdf (PDF, 1.2 MB). …`."""
+    content: str = ""
+    mark: str = ""
+    """Random letters around the content, which does not contain them; "" if no content is shown or it is spoken."""
+    number: int | None = None
+    """Number by which the document can be filed in the memory."""
+    spoken: bool = False
+    """Whether it is the person's own voice message, so that the content is their own words."""
+
+
+@dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What a person said."""
+    """What a person said. Providers get it as the text that `user_text` makes of all fields."""
 
     text: str
+    """The person's own words; with `forwarded_from`, somebody else's."""
     images: tuple[Image, ...] = ()
     speaker: str = ""
-    """Name that `text` begins with, followed by a colon, if several people talk; else blank."""
+    """Who said it, if several people talk; else blank."""
     earlier: bool = False
     """Whether it stands for earlier conversation, such as a summary."""
+    quoted: Quoted | None = None
+    """What it replies to."""
+    forwarded_from: str = ""
+    """Author of forwarded words."""
+    documents: tuple[AttachedText, ...] = ()
+    """What came with it, apart from images, in the order in which it was sent."""
+    said_on: date | None = None
+    """The day, if a model should see it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Pure: estimate a request's length in tokens, accurately enough to tell whether it fits."""
 
 from bot.models.protocol import Message, ModelRequest, ToolResult, UserMessage
+from bot.models.user_text import user_text
 
 BYTES_A_TOKEN = 3.5
 """UTF-8 bytes per token. In OpenAI's o200k English has 4 to 4.5, Russian about 5, Chinese 3 to 4, JSON about
@@ -33,9 +34,9 @@ def estimate_request_tokens(request: ModelRequest) -> int:
 def _count_message_bytes(message: Message) -> float:
     if isinstance(message, ToolResult):
         return _count_bytes(message.content) + _MESSAGE_BYTES
-    length = _count_bytes(message.text) + _MESSAGE_BYTES
     if isinstance(message, UserMessage):
-        return length + len(message.images) * _IMAGE_BYTES if message.images else length
+        return _count_bytes(user_text(message)) + _MESSAGE_BYTES + len(message.images) * _IMAGE_BYTES
+    length = _count_bytes(message.text) + _MESSAGE_BYTES
     for call in message.calls:
         length += _count_bytes(call.name) + _count_bytes(call.arguments) + _MESSAGE_BYTES
     return length

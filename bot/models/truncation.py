@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.models.protocol import AssistantMessage, Message, ModelRequest, ToolResult, UserMessage
-from bot.models.token_estimate import BYTES_A_TOKEN, estimate_message_tokens, estimate_request_tokens
+from bot.models.token_estimate import (
+    BYTES_A_TOKEN,
+    estimate_message_tokens,
+    estimate_request_tokens,
+    estimate_text_tokens,
+)
 
 LEFT_OUT = (
     "The beginning of this conversation is left out here, because all of it would be too long for you. What "
@@ -60,8 +65,19 @@ def _truncate_message(message: Message, excess: int) -> Message:
         case AssistantMessage(text=text):
             shorter = _cut_middle(text, excess)
             return message if shorter == text else replace(message, text=shorter, raw=None)
-        case UserMessage(text=text):
-            return replace(message, text=_cut_middle(text, excess))
+        case UserMessage():
+            return _truncate_user_message(message, excess)
+
+
+def _truncate_user_message(message: UserMessage, excess: int) -> UserMessage:
+    """Cut what came with it before the person's own words, and leave the marks between them."""
+    documents = list(message.documents)
+    for at, each in enumerate(documents):
+        documents[at] = replace(each, content=_cut_middle(each.content, excess))
+        excess -= estimate_text_tokens(each.content) - estimate_text_tokens(documents[at].content)
+    is_enough = excess <= len(documents)  # each estimate is rounded
+    text = message.text if is_enough else _cut_middle(message.text, excess)
+    return replace(message, text=text, documents=tuple(documents))
 
 
 def _cut_middle(text: str, excess: int) -> str:

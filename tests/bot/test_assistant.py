@@ -852,7 +852,8 @@ async def test_a_model_is_told_who_speaks_in_a_room(house: Harness) -> None:
     )
     await house.assistant.accept(said)
     await house.wait_until_idle()
-    assert house.model.history[-1].messages == (UserMessage("Anna B: hi", speaker="Anna B"),)
+    assert house.model.history[-1].messages == (UserMessage("hi", speaker="Anna\nB"),)
+    assert await house.history("telegram:-5") == ["Anna B: hi", "hello"]
 
 
 async def test_an_owner_asking_again_in_a_room_lends_a_guest_no_tools(house: Harness) -> None:

@@ -19,13 +19,21 @@ from pydantic import SecretStr
 
 from bot import phrases
 from bot.access import Standing
-from bot.attachments.markup import format_content, heading
+from bot.attachments.markup import frame_content
 from bot.commands.command import CommandReply, run_command
 from bot.commands.registry import COMMANDS
 from bot.conversations.conversation import Conversation
 from bot.forgetting import MAX_LINES, ForgetService
-from bot.messages import ChatId, Choice, IncomingMessage, PersonId
-from bot.models.protocol import AssistantMessage, Image, RawStep, ToolCall, ToolResult, UserMessage
+from bot.messages import ChatId, Choice, IncomingMessage, PersonId, Quoted
+from bot.models.protocol import (
+    AssistantMessage,
+    AttachedText,
+    Image,
+    RawStep,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from bot.note_writes import OnceWriter
 from bot.state import inbox, note_effects
 from bot.state.database import State
@@ -576,7 +584,7 @@ async def test_examples_are_what_somebody_said_each_once_cut_around_what_is_look
         AssistantMessage("I see.", (), "mine/small", raw),
         UserMessage("the wombat is  called Ottokar"),
         AssistantMessage(long, (), "mine/small"),
-        UserMessage(f"Who is it?\n\n{format_content(heading('document'), 'Ottokar, a wombat of paper')}"),
+        UserMessage("Who is it?", documents=(frame_content("document", "Ottokar, a wombat of paper"),)),
     )
     await talk.save_recalled("Ottokar is a wombat")
     shown = await house.say("/forget wombat ottokar")
@@ -586,6 +594,47 @@ async def test_examples_are_what_somebody_said_each_once_cut_around_what_is_look
     assert len(excerpts) == 2
     assert "mine/small" not in shown
     assert "other places: 1" in shown
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        UserMessage("Remember this", quoted=Quoted(f"Look: {LINE}", "Bo")),
+        UserMessage("Remember this", quoted=Quoted(f"{'word ' * 500}{LINE}", "Bo")),
+        UserMessage("And this?", quoted=Quoted("Whose", "Beetle [Quentin]")),
+        UserMessage(LINE, forwarded_from="Bo"),
+        UserMessage("", forwarded_from="Quentin Beetle"),
+        UserMessage("Beetle", documents=(AttachedText("document 3: quentin.txt", number=3),)),
+        UserMessage("", documents=(frame_content("document", json.dumps({LINE: True})),)),
+        UserMessage("", documents=(AttachedText("voice message", LINE, spoken=True),)),
+        UserMessage("Is she?", speaker="Quentin Beetle"),
+    ],
+    ids=lambda message: repr(message)[:30],
+)
+async def test_what_is_quoted_forwarded_or_sent_along_is_forgotten_with_its_message(
+    house: House, message: UserMessage
+) -> None:
+    talk = Conversation(house.state, HERE)
+    await talk.load()
+    other = UserMessage(
+        "Is it blue?", quoted=Quoted("The sky", mine=True), documents=(frame_content("a", "b"),)
+    )
+    await talk.append(message, AssistantMessage("Yes."), other)
+    told = await house.say("/forget beetle quentin")
+    assert "these words" in told
+    assert "nothing" not in (await house.say(f"/forget yes {code(told)}")).lower()
+    await talk.load()
+    assert talk.messages()[:3] == (UserMessage(FORGOTTEN), AssistantMessage("Yes."), other)
+    assert await house.say("/forget true") == phrases.FORGET_NOTHING
+
+
+async def test_an_example_shows_what_was_quoted(house: House) -> None:
+    talk = Conversation(house.state, HERE)
+    await talk.load()
+    quoted = Quoted("The wombat is called Ottokar", "Bo")
+    await talk.append(UserMessage("Remember this", speaker="Ann", quoted=quoted))
+    shown = await house.say("/forget wombat ottokar")
+    assert "\n- The wombat is called Ottokar Remember this\n" in shown
 
 
 async def test_a_yes_without_its_code_is_told_kindly(house: House) -> None:

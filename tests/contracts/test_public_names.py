@@ -34,7 +34,7 @@ from bot.log.context import log_context
 from bot.log.formatters import JsonFormatter
 from bot.log.records import make_record_factory
 from bot.messages import Attachment, Quoted
-from bot.models.protocol import RawStep
+from bot.models.protocol import AttachedText, RawStep
 from memory.index.postgres.schema import MERGE_LOCK, SHADOW_LOCK, VECTORS_LOCK
 from memory.note_edits import LineAnchor, LineCorrection
 from memory.postgres.lock_keys import lock_key
@@ -252,6 +252,7 @@ def test_tables_on_postgresql_keep_their_names(stored: Path) -> None:
 
 DECODED = {
     "append": BeforeAppend,
+    "attached text": AttachedText,
     "attachment": Attachment,
     "correction": LineCorrection,
     "edit": BeforeEdit,

@@ -20,6 +20,8 @@ from bot.messages import Adapter, Attachment, ChatId, IncomingMessage, Quoted
 from bot.metrics import Metrics
 from bot.models.breakers import Breakers
 from bot.models.fallback import FallbackModel
+from bot.models.protocol import UserMessage
+from bot.models.user_text import user_text
 from bot.process_lock import ProcessLock
 from bot.reminders import Reminders
 from bot.service.assembly import AssistantTimes, assemble, services_of
@@ -133,7 +135,10 @@ class Harness:
     async def history(self, chat: str = "terminal:main") -> list[str]:
         conversation = Conversation(self.state, ChatId.parse(chat))
         await conversation.load()
-        return [getattr(each, "text", "") for each in conversation.messages()]
+        return [
+            user_text(each) if isinstance(each, UserMessage) else getattr(each, "text", "")
+            for each in conversation.messages()
+        ]
 
     async def count_undelivered(self) -> int:
         """Return the number of undelivered messages and notices."""

@@ -14,6 +14,7 @@ from bot.models.protocol import (
     UserMessage,
 )
 from bot.models.tool_calls import parse_arguments
+from bot.models.user_text import user_text
 
 ChatMessage = dict[str, Any]
 """`role`, `content`, and `tool_calls` or `tool_call_id`: the form that templates expect."""
@@ -88,11 +89,9 @@ def _function(tool: ToolSpec) -> dict[str, Any]:
 
 def _chat_message(message: Message) -> ChatMessage:
     match message:
-        case UserMessage(text, images):
-            return {
-                "role": "user",
-                "content": "\n".join([text, *[EARLIER_PICTURE] * len(images)]).strip("\n"),
-            }
+        case UserMessage(images=images):
+            lines = [user_text(message), *[EARLIER_PICTURE] * len(images)]
+            return {"role": "user", "content": "\n".join(lines).strip("\n")}
         case AssistantMessage(text, ()):
             return {"role": "assistant", "content": text}
         case AssistantMessage(text, calls):

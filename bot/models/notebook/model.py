@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapp
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
-from bot.attachments.markup import split_attached
 from bot.models.notebook import paraphrases
 from bot.models.notebook.agenda import (
     DayLine,
@@ -58,6 +57,8 @@ from bot.models.protocol import (
     ToolResult,
     UserMessage,
 )
+from bot.models.user_text import own_words
+from bot.sanitize import one_line
 
 WRITE = "memory_write"
 EDIT = "memory_edit"
@@ -75,10 +76,6 @@ _LONG_CHARS = 1_000
 """Longer conversations are read in a thread, so that they block nobody."""
 MAX_LANGUAGE_MESSAGES = 20
 """Number of latest messages that decide the chat's language."""
-
-# As written by bot/attachments/markup.py and bot/message_text.py.
-_NUMBERED = r"document (\d{1,9})(?=[:. ]|$)"
-_QUOTED = r"\[In reply to [^\]\n]{0,200}:\]\n((?:>.*(?:\n|$))+)\s*"
 
 
 class Notebook:
@@ -101,7 +98,7 @@ class Notebook:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Answer, None]:
         """Yield the answer, or the tool calls needed to find one. Raises nothing."""
-        if sum(len(each.text) for each in request.messages if not isinstance(each, ToolResult)) > _LONG_CHARS:
+        if sum(len(_parsed_text(each)) for each in request.messages) > _LONG_CHARS:
             message = await asyncio.to_thread(self._answer, request)
         else:
             message = self._answer(request)
@@ -210,7 +207,7 @@ class Notebook:
 
 def _chat_language(messages: Sequence[Message], now: Language) -> Language:
     """Return the language of most of what people said; if none prevails, that of the answer."""
-    said = [each.text for each in messages if isinstance(each, UserMessage)][-MAX_LANGUAGE_MESSAGES:]
+    said = map(_said, _user_messages(messages)[-MAX_LANGUAGE_MESSAGES:])
     spoken = [language_of(text) for text in said if has_words(text)]
     return max([now, *spoken], key=spoken.count)
 
@@ -235,8 +232,8 @@ class _NotebookTurn(NamedTuple):
     arguments: Mapping[str, Mapping[str, Any]]
     """Arguments of this turn's calls, by call id."""
     results: tuple[ToolResult, ...]
-    quoted: tuple[str, ...]
-    """The text that each message replies to; "" if it is no reply."""
+    heard: tuple[UserMessage, ...]
+    """The messages that `said` is from."""
     documents: tuple[int, ...]
     """Numbers of the documents attached now, or if there are none, attached to the previous messages."""
     documents_here: bool
@@ -244,7 +241,7 @@ class _NotebookTurn(NamedTuple):
     cannot_read: bool
     """Whether something unreadable was attached."""
     in_room: bool
-    """Whether each message begins with its speaker's name."""
+    """Whether several people talk."""
 
 
 def _is_summary(message: Message) -> bool:
@@ -260,9 +257,8 @@ def _read_turn(messages: Sequence[Message]) -> _NotebookTurn:
     while start and isinstance(messages[start - 1], UserMessage):
         start -= 1
     heard = _user_messages(messages[start:end])
-    told = [split_attached(_strip_speaker(message)) for message in heard]
-    documents = [number for _, attached in told for number in _document_numbers(attached)]
-    others = sum(len(attached) for _, attached in told) - len(documents)
+    documents = _document_numbers(heard)
+    shown = [each for message in heard for each in message.documents if not each.spoken]
     arguments: dict[str, Mapping[str, Any]] = {}
     results: list[ToolResult] = []
     for message in messages[end:]:
@@ -275,14 +271,14 @@ def _read_turn(messages: Sequence[Message]) -> _NotebookTurn:
         start,
         last.text if isinstance(last, AssistantMessage) else "",
         tuple(_earlier_turns(messages[:start])),
-        tuple(re.sub(_QUOTED, "", text, count=1) for text, _ in told),
+        tuple(map(_said, heard)),
         {call: str(each.get("query", "")) for call, each in arguments.items()},
         arguments,
         tuple(results),
-        quoted=tuple(_quoted_text(text) for text, _ in told),
+        heard=tuple(heard),
         documents=tuple(dict.fromkeys(documents or _earlier_documents(messages[:start]))),
         documents_here=bool(documents),
-        cannot_read=others > 0 or any(message.images for message in heard),
+        cannot_read=len(shown) > len(documents) or any(message.images for message in heard),
         in_room=any(message.speaker for message in heard),
     )
 
@@ -306,9 +302,7 @@ def _earlier_turns(messages: Sequence[Message]) -> Iterator[Exchange]:
             return
         last = answer[-1] if answer else None
         yield Exchange(
-            tuple(
-                split_attached(_strip_speaker(each))[0] for each in _user_messages(messages[end:said_until])
-            ),
+            tuple(map(_said, _user_messages(messages[end:said_until]))),
             last.text if isinstance(last, AssistantMessage) else "",
             any(isinstance(each, ToolResult) and each.name == REMIND and not each.failed for each in answer),
         )
@@ -321,26 +315,42 @@ def _earlier_documents(messages: Sequence[Message]) -> list[int]:
         end -= 1
     if any(isinstance(message, ToolResult) and message.name == KEEP for message in messages[end:]):
         return []
-    return [
-        number
-        for message in _user_messages(messages[max(end - 1, 0) : end])
-        for number in _document_numbers(split_attached(_strip_speaker(message))[1])
-    ]
+    return _document_numbers(_user_messages(messages[max(end - 1, 0) : end]))
 
 
-def _strip_speaker(message: UserMessage) -> str:
-    """Return a message without its speaker's name, which is not part of a sentence."""
-    return message.text.removeprefix(f"{message.speaker}: ") if message.speaker else message.text
+def _document_numbers(messages: Sequence[UserMessage]) -> list[int]:
+    return [each.number for message in messages for each in message.documents if each.number is not None]
 
 
-def _document_numbers(attached: Sequence[str]) -> list[int]:
-    return [int(match[1]) for each in attached if (match := re.match(_NUMBERED, each))]
+def _parsed_text(message: Message) -> str:
+    """Return the text of a message that takes long to parse."""
+    match message:
+        case UserMessage():
+            return _said(message)
+        case AssistantMessage(text=text):
+            return text
+    return ""
 
 
-def _quoted_text(text: str) -> str:
-    """Return the text that a message replies to."""
-    match = re.search(_QUOTED, text)
-    return re.sub(r"(?m)^> ?", "", match[1]).strip() if match else ""
+def _said(message: UserMessage) -> str:
+    """Return the person's own words; forwarded ones ask for nothing, whatever they say."""
+    return "" if message.forwarded_from else own_words(message)
+
+
+def _quoted_fact(message: UserMessage) -> Fact | None:
+    """Return what a message replies to, as something to note."""
+    if message.quoted is None:
+        return None
+    text = "\n".join(line.rstrip() for line in message.quoted.text.strip().splitlines())
+    return Fact("", block=text) if "\n" in text else Fact(text)
+
+
+def _forwarded_fact(message: UserMessage) -> Fact | None:
+    """Return forwarded words with their author, as something to note."""
+    if not message.forwarded_from or not message.text.strip():
+        return None
+    name, text = one_line(message.forwarded_from), message.text.strip()
+    return Fact(f"{name}:", block=text) if "\n" in text else Fact(f"{name}: {text}")
 
 
 def _merge_messages(turn: _NotebookTurn) -> ParsedMessage:
@@ -351,15 +361,15 @@ def _merge_messages(turn: _NotebookTurn) -> ParsedMessage:
     unsupported: list[UnsupportedKind] = []
     reading, keep = ParsedMessage(), False
     asked_what = any(each.say.what in turn.before for each in LANGUAGES)
-    for index, text in enumerate(turn.said):
+    for index, (message, text) in enumerate(zip(turn.heard, turn.said, strict=True)):
         reading = parse_message(
             text, expecting_note=asked_what and index == 0, with_document=bool(turn.documents)
         )
         keep = keep or reading.keep
-        if reading.unfinished and (
-            quote := turn.quoted[index]
-        ):  # "remember this" means the text that it replies to
-            reading = reading._replace(facts=(_as_fact(quote),), unfinished=False)
+        if forwarded := _forwarded_fact(message):
+            reading = ParsedMessage(language_of(message.text), (forwarded,))
+        elif reading.unfinished and (quoted := _quoted_fact(message)):  # "remember this" means what is quoted
+            reading = reading._replace(facts=(quoted,), unfinished=False)
         facts.update(dict.fromkeys(reading.facts))
         queries = reading.queries or queries
         reminders.extend(each for each in reading.reminders if each not in reminders)
@@ -371,10 +381,6 @@ def _merge_messages(turn: _NotebookTurn) -> ParsedMessage:
         unsupported=tuple(unsupported),
         keep=keep,
     )
-
-
-def _as_fact(quote: str) -> Fact:
-    return Fact("", block=quote) if "\n" in quote else Fact(quote)
 
 
 def _write_calls(facts: Sequence[Fact]) -> Iterator[ToolCall]:

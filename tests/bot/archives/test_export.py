@@ -8,8 +8,9 @@ import pytest
 
 from bot.archives.export import ENTRIES_AT_ONCE, format_json_lines, format_markdown, list_conversations
 from bot.conversations.conversation import Conversation
-from bot.messages import ChatId, PersonId
-from bot.models.protocol import AssistantMessage, Image, ToolCall, ToolResult, UserMessage
+from bot.messages import ChatId, PersonId, Quoted
+from bot.models.protocol import AssistantMessage, AttachedText, Image, ToolCall, ToolResult, UserMessage
+from bot.models.user_text import user_text
 from bot.state.database import State
 from tests.fakes.stored_conversation import end_conversation
 
@@ -94,6 +95,13 @@ async def test_all_conversations_are_there_also_ended_ones_and_what_was_summed_u
     assert await list_conversations(state, "telegram:2") == ()
 
 
+async def test_what_was_quoted_or_sent_along_is_shown_as_to_a_model(state: State) -> None:
+    document = AttachedText("document 3: a.txt", "All is well.", "aaaaaaaaaaaa", 3)
+    message = UserMessage("Well?", quoted=Quoted("Is it?", "Bo"), documents=(document,))
+    await (await conversation(state)).append(message)
+    assert f"\n\n{user_text(message)}\n" in await markdown(state)
+
+
 async def test_as_json_nothing_is_missing(state: State) -> None:
     talk = await conversation(state)
     await talk.append(UserMessage("a picture", (Image("image/png", b"abc"),)))
@@ -118,7 +126,7 @@ async def test_as_json_nothing_is_missing(state: State) -> None:
         "conversation": 1,
         "seq": 1,
         "at": "2026-11-22T23:30:01.000+00:00",
-        "payload": {"text": "a picture", "images": [{"type": "image/png", "data": "YWJj"}]},
+        "payload": {"text": "a picture", "documents": [], "images": [{"type": "image/png", "data": "YWJj"}]},
     }
     payload = entries[1]["payload"]
     assert isinstance(payload, dict)

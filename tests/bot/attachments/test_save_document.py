@@ -16,7 +16,8 @@ from bot.messages import Attachment, ChatId, PersonId, Quoted
 from bot.models.breakers import Breakers
 from bot.models.connection_pool import ConnectionPool
 from bot.models.notebook.model import Notebook
-from bot.models.protocol import ToolResult
+from bot.models.protocol import ToolResult, UserMessage
+from bot.models.user_text import user_text
 from bot.state import documents, inbox
 from bot.state.database import State
 from memory.forgetting import FORGOTTEN
@@ -214,7 +215,10 @@ async def test_a_model_is_told_the_number_and_files_by_it(house: Harness, tmp_pa
     house.model.enqueue(calls=[("keep_document", {"document": 1, "title": "Heating"})])
     house.model.enqueue("It is in your notes.")
     assert await house.say("keep that", attachments=(REPORT,)) == "It is in your notes."
-    assert "[Attached document 1: Boiler report.txt" in house.model.history[0].messages[-1].text  # type: ignore[union-attr]
+    asked = house.model.history[0].messages[-1]
+    assert isinstance(asked, UserMessage)
+    assert asked.documents[0].number == 1
+    assert "[Attached document 1: Boiler report.txt" in user_text(asked)
     told = {"path": "documents/2026-11-21-heating.md", "line_start": 3, "line_end": 6}
     assert json.loads(result(house).content) == told
     assert len(notes(tmp_path)) == 1

@@ -15,6 +15,7 @@ from bot.models.notebook.model import Notebook
 from bot.models.protocol import UserMessage
 from bot.models.retry import RetryPolicy
 from bot.models.routing import Routing
+from bot.models.user_text import user_text
 from tests.fakes.conversation_harness import (
     CHAT,
     NOON,
@@ -56,7 +57,7 @@ async def test_the_request_has_what_was_said_and_ends_with_its_instruction(
     model.enqueue(NOTES)
     await talk.compactor.flush(talk.conversation)
     (request,) = model.history
-    texts = [message.text for message in request.messages if isinstance(message, UserMessage)]
+    texts = [user_text(message) for message in request.messages if isinstance(message, UserMessage)]
     assert texts[0].endswith("My dentist is Dr Weber.")
     assert "2026-11-21" in texts[0]  # else "tomorrow" would mean nothing
     assert texts[-1].startswith(INSTRUCTION[:60])

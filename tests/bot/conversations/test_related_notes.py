@@ -19,9 +19,11 @@ from bot.conversations.related_notes import (
     related_notes,
     section_lines,
 )
-from bot.conversations.transcript import add_day_lines
+from bot.conversations.transcript import add_day_lines, split_pieces
+from bot.messages import Quoted
 from bot.models.errors import Unreachable
-from bot.models.protocol import Answer, AssistantMessage, ModelRequest, UserMessage
+from bot.models.protocol import Answer, AssistantMessage, AttachedText, Image, ModelRequest, UserMessage
+from bot.models.user_text import user_text
 from tests.fakes.conversation_harness import NOON, ConversationHarness, open_conversation_harness
 from tests.fakes.scripted_model import ScriptedModel, alone
 
@@ -156,12 +158,23 @@ async def test_the_pieces_of_a_flush_share_the_time_for_searches(talk: Conversat
     assert within.searches == 2 * made
 
 
-def test_what_is_searched_for_is_peoples_words_without_the_day_above_them() -> None:
-    said = [Entry(1, UserMessage("Where is it?")), Entry(2, AssistantMessage("In the blue folder."))]
+def test_what_is_searched_for_is_peoples_own_words() -> None:
+    document = AttachedText("document: a.txt", "The king is dead.", "aaaaaaaaaaaa")
+    voice = AttachedText("voice message", "Buy milk.", spoken=True)
+    asked = UserMessage(
+        "Where is it?",
+        (Image("image/png", b"x"),),
+        "Ann",
+        quoted=Quoted("Here."),
+        documents=(document, voice),
+    )
+    said = [Entry(1, asked), Entry(2, AssistantMessage("In the blue folder."))]
     dated = add_day_lines(said, [(1, NOON.isoformat())], zone=None)
     assert isinstance(dated[0], UserMessage)
-    assert re.match(r"\[said on ", dated[0].text)
-    assert queries_of(dated) == ["Where is it?"]
+    assert user_text(dated[0]).startswith("[said on ")
+    assert queries_of(dated) == ["Where is it?\nBuy milk."]
+    (piece,) = split_pieces(dated, 1000)
+    assert queries_of(piece) == ["Where is it?\n[a picture]\nBuy milk."]
 
 
 async def test_what_is_at_hand_of_the_core_note_is_not_shown_twice(talk: ConversationHarness) -> None:

@@ -5,9 +5,19 @@ import pytest
 
 from bot.conversations.conversation import Entry
 from bot.conversations.transcript import MIN_PIECE_TOKENS, add_day_lines, ask, halve_limit, split_pieces
+from bot.messages import Quoted
 from bot.models.errors import ContextTooLong
-from bot.models.protocol import AssistantMessage, Image, Message, ToolCall, ToolResult, UserMessage
+from bot.models.protocol import (
+    AssistantMessage,
+    AttachedText,
+    Image,
+    Message,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from bot.models.token_estimate import estimate_message_tokens
+from bot.models.user_text import user_text
 from tests.fakes.scripted_model import ScriptedModel, alone
 
 CALL = ToolCall("aaaaaaaa1", "memory_search", '{"query": "tea"}')
@@ -41,6 +51,16 @@ def test_nothing_that_people_said_is_missing_from_the_pieces() -> None:
     assert told == f"short{story}"
 
 
+def test_nothing_that_came_along_is_missing_from_the_pieces() -> None:
+    story = " ".join(f"word{number}" for number in range(3_000))
+    document = AttachedText("document 3: a.txt", story, "aaaaaaaaaaaa", 3)
+    message = UserMessage("Look", speaker="Ann", quoted=Quoted("Here."), documents=(document,))
+    pieces = split_pieces([message, AssistantMessage("I see.")], 500)
+    told = "".join(user_text(each) for piece in pieces for each in piece if isinstance(each, UserMessage))
+    assert told == user_text(message)
+    assert split_pieces([message], 50_000) == [(message,)]
+
+
 def test_a_turn_that_fits_is_in_one_piece() -> None:
     turn: list[Message] = [UserMessage("x" * 700), AssistantMessage("y" * 700)]
     assert [len(piece) for piece in split_pieces(turn * 3, 500)] == [2, 2, 2]
@@ -57,13 +77,13 @@ def test_the_first_words_of_each_day_say_which_day_it_was_for_the_person() -> No
         (2, "2026-11-21T22:40:00+00:00"),
         (3, "2026-11-21T23:10:00+00:00"),
     ]
-    berlin = [each.text for each in add_day_lines(said, at, zone=ZoneInfo("Europe/Berlin"))]  # type: ignore[union-attr]
+    berlin = [user_text(each) for each in add_day_lines(said, at, zone=ZoneInfo("Europe/Berlin"))]  # type: ignore[arg-type]
     assert berlin == [
         "[said on Saturday, 2026-11-21]\ntext 1",
         "text 2",
         "[said on Sunday, 2026-11-22]\ntext 3",
     ]
-    assert [each.text for each in add_day_lines(said, at, zone=UTC)][1:] == ["text 2", "text 3"]  # type: ignore[union-attr]
+    assert [user_text(each) for each in add_day_lines(said, at, zone=UTC)][1:] == ["text 2", "text 3"]  # type: ignore[arg-type]
 
 
 def test_pieces_get_shorter_until_they_cannot() -> None:

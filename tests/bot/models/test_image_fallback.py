@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from bot.messages import Quoted
 from bot.models.candidate import ModelCandidate, Route
 from bot.models.connection_pool import ConnectionPool
 from bot.models.errors import BadRequest, ModelError, ModelNotFound, RateLimited
@@ -16,6 +17,7 @@ from bot.models.options import ModelOptions
 from bot.models.protocol import (
     Answer,
     AssistantMessage,
+    AttachedText,
     Image,
     LanguageModel,
     Message,
@@ -26,6 +28,7 @@ from bot.models.protocol import (
 )
 from bot.models.retry import RetryPolicy
 from bot.models.routing import Routing
+from bot.models.user_text import user_text
 from tests.fakes.model_server import KEY
 from tests.fakes.openai_server import MODEL, OpenAIServer
 from tests.fakes.scripted_model import ScriptedModel
@@ -66,6 +69,15 @@ async def test_who_does_not_see_is_told_that_there_is_a_picture() -> None:
     model.enqueue("I cannot see it.")
     await ask(ImageFallback(model, ImageSupport(False)), SHOWN, UserMessage("", (PICTURE,)))
     assert said(model.history[0]) == [(f"What is it?\n{UNSEEN_MARK}", 0), (UNSEEN_MARK, 0)]
+
+
+async def test_the_line_about_a_picture_stands_below_all_that_came_with_it() -> None:
+    model = ScriptedModel()
+    model.enqueue("I cannot see it.")
+    documents = (AttachedText("document 3: a.txt", "b", "aaaaaaaaaaaa", 3),)
+    shown = UserMessage("Well?", (PICTURE,), "Ann", quoted=Quoted("Here."), documents=documents)
+    await ask(ImageFallback(model, ImageSupport(False)), shown)
+    assert said(model.history[0]) == [(f"{user_text(shown)}\n{UNSEEN_MARK}", 0)]
 
 
 @table_test("error", [BadRequest("no images"), ModelNotFound("No endpoints that support images")])

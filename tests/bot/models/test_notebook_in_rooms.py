@@ -12,8 +12,7 @@ from tests.fakes.table_test import table_test
 
 async def answer(text: str, *, speaker: str, tools: Sequence[str] = ("memory_write",)) -> Answer:
     offered = tuple(ToolSpec(each, "", {}) for each in tools)
-    said = UserMessage(f"{speaker}: {text}" if speaker else text, speaker=speaker)
-    request = ModelRequest("", (said,), offered)
+    request = ModelRequest("", (UserMessage(text, speaker=speaker),), offered)
     return [each async for each in Notebook().stream(request) if isinstance(each, Answer)][-1]
 
 

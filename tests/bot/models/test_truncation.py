@@ -1,11 +1,15 @@
 """A request that fits no window is made shorter: what goes, what stays, and that it stays a valid history."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.conversations.conversation import repair_tool_calls
+from bot.messages import Quoted
 from bot.models.protocol import (
     AssistantMessage,
+    AttachedText,
     Image,
     Message,
     ModelRequest,
@@ -116,3 +120,25 @@ def test_whatever_goes_the_history_stays_one_that_providers_take(
         assert estimate_request_tokens(shorter) < estimate_request_tokens(request) + estimate_text_tokens(
             LEFT_OUT
         )
+
+
+def test_what_came_along_is_cut_before_the_persons_words_and_stays_apart_from_them() -> None:
+    words = "word " * 1000
+    documents = (AttachedText("document 3: a.txt", "y" * 20_000, "aaaaaaaaaaaa", 3), AttachedText("picture"))
+    message = UserMessage(words, speaker="Ann", quoted=Quoted("Here."), documents=documents)
+    request = ModelRequest("", (message,))
+    shorter = truncate(request, 3000)
+    assert shorter
+    (kept,) = shorter.messages
+    assert isinstance(kept, UserMessage)
+    cut, picture = kept.documents
+    assert 2900 < estimate_request_tokens(shorter) <= 3010
+    assert kept == replace(message, documents=(cut, picture))
+    assert cut == replace(documents[0], content=cut.content)
+    assert "characters are left out here" in cut.content
+    shortest = truncate(request, 500)
+    assert shortest
+    (kept,) = shortest.messages
+    assert isinstance(kept, UserMessage)
+    assert "characters are left out here" in kept.text
+    assert len(kept.text) < 1200
