@@ -35,7 +35,8 @@ def _count_message_bytes(message: Message) -> float:
     if isinstance(message, ToolResult):
         return _count_bytes(message.content) + _MESSAGE_BYTES
     if isinstance(message, UserMessage):
-        return _count_bytes(user_text(message)) + _MESSAGE_BYTES + len(message.images) * _IMAGE_BYTES
+        length = _count_bytes(user_text(message)) + _MESSAGE_BYTES
+        return length + len(message.images) * _IMAGE_BYTES if message.images else length
     length = _count_bytes(message.text) + _MESSAGE_BYTES
     for call in message.calls:
         length += _count_bytes(call.name) + _count_bytes(call.arguments) + _MESSAGE_BYTES

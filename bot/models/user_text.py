@@ -18,10 +18,10 @@ def user_text(message: UserMessage) -> str:
     text = message.text
     if message.documents or message.quoted or message.forwarded_from:
         text = "\n\n".join(part for part in _parts(message) if part.strip())
-    if name := message.speaker and _clean_name(message.speaker):
+    if message.speaker and (name := _clean_name(message.speaker)):
         text = f"{name}: {text}"
-    if day := message.said_on:
-        text = f"[said on {WEEKDAYS[day.weekday()]}, {day.isoformat()}]\n{text}"
+    if message.said_on:
+        text = f"[said on {WEEKDAYS[message.said_on.weekday()]}, {message.said_on.isoformat()}]\n{text}"
     return text
 
 
