@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
-from memory.memory import MemoryStatus
 from memory.notes import NoteText
 from memory.search import SearchHit, SearchResults
+from memory.status import MemoryStatus
 from memory.write_result import WriteResult
 
 

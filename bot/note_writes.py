@@ -18,7 +18,8 @@ from bot.state.note_effects import Effect
 from memory.errors import EditRefused, MemoryFault, NoteUnwritable, TextTooLong
 from memory.formatting import clean_text, format_block
 from memory.locked_note import LockedNote
-from memory.memory import Memory, NoteDraft, WriteTarget
+from memory.memory import Memory
+from memory.note_draft import NoteDraft, WriteTarget
 from memory.note_edits import LineAnchor, LineCorrection, normalize_passages
 from memory.write_recovery import BeforeAppend, BeforeEdit
 from memory.write_result import WriteResult

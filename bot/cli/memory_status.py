@@ -5,7 +5,7 @@ from datetime import datetime
 
 from bot import phrases
 from bot.progress import format_progress
-from memory.memory import MemoryStatus
+from memory.status import MemoryStatus
 
 WIDTH = 14
 """Of the column of names, in characters."""

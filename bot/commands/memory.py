@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from bot.attachments.save_document import DocumentSaver
     from bot.maintenance.scheduler import JobStatus
     from memory.listing import Problem
-    from memory.memory import MemoryStatus, WriteTarget
+    from memory.note_draft import WriteTarget
     from memory.search import SearchResults
+    from memory.status import MemoryStatus
 
 MemoryAction = Callable[[CommandCall, Services, str], Awaitable[str]]
 """An action of `/memory`; it gets the text after its name."""

@@ -6,7 +6,8 @@ from pydantic import Field
 
 from bot.note_writes import OnceWriter
 from bot.tools.toolbox import Tool, ToolUse, tool
-from memory.memory import Memory, WriteTarget
+from memory.memory import Memory
+from memory.note_draft import WriteTarget
 from memory.notes import NoteText
 from memory.search import SearchHit
 from memory.write_result import WriteResult

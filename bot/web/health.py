@@ -10,7 +10,8 @@ from aiohttp import web
 from bot.cluster.status import SHOWN_ID_CHARS
 from bot.messages import ChannelHealth
 from memory.errors import MemoryFault
-from memory.memory import Memory, MemoryStatus
+from memory.memory import Memory
+from memory.status import MemoryStatus
 
 if TYPE_CHECKING:
     from bot.cluster.status import InstanceStatus

@@ -12,7 +12,7 @@ from bot.state.database import StateFault
 from bot.state.queue_stats import QueueStats, read_queue_stats
 from bot.web.context import services_key
 from memory.errors import MemoryFault
-from memory.memory import MemoryStatus
+from memory.status import MemoryStatus
 
 METRICS: Final = "/metrics"
 TIMEOUT_SECONDS: Final = 1.0

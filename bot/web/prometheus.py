@@ -37,7 +37,7 @@ from bot.models.status import models_status
 from bot.services import Services
 from bot.state.queue_stats import QueueStats
 from bot.web.health import Role, cluster_role
-from memory.memory import MemoryStatus
+from memory.status import MemoryStatus
 from memory.watcher import WatchState
 
 OPEN_METRICS = "application/openmetrics-text"

@@ -1326,7 +1326,7 @@ async def test_a_chat_provider_without_embeddings_is_tried_once(
 
 async def _knows(memory: Memory, notes: int) -> bool:
     """Return whether the index holds that many notes, without syncing it."""
-    return await asyncio.to_thread(lambda: len(memory._location.open().known())) == notes
+    return await asyncio.to_thread(lambda: len(memory._index.location.open().known())) == notes
 
 
 async def test_a_chat_provider_with_embeddings_is_used(
@@ -1733,7 +1733,7 @@ async def test_filling_after_another_program_recreated_the_index_deletes_no_vect
     async with running(memory):
         await filled(memory)
         other = open_memory(chunk=ChunkSettings(target_tokens=200))
-        other._sync_index.numbers()  # it opens the index, and ends before reading a note
+        other._index._sync_index.numbers()  # it opens the index, and ends before reading a note
         await other.close()
         memory._vectors.wake()
         await asyncio.sleep(0.5)

@@ -13,7 +13,7 @@ from bot.supervisor import TaskFailure, format_failure
 from bot.web.page.models import ModelView
 from bot.web.page.panel import Panel
 from bot.web.page.times import PageClock
-from memory.memory import MemoryStatus
+from memory.status import MemoryStatus
 
 RECENT = timedelta(hours=1)
 

@@ -19,7 +19,7 @@ from bot.web.page.models import ModelView, model_panel
 from bot.web.page.panel import Panel, load_panel
 from bot.web.page.progress import ProgressView, progress_view
 from bot.web.page.times import PageClock, ShownTime
-from memory.memory import MemoryStatus
+from memory.status import MemoryStatus
 
 MAX_ERRORS = 20
 

@@ -28,7 +28,7 @@ from bot.web.rpc.protocol import (
     Run,
 )
 from memory.errors import MemoryFault, NoteMissing, NothingToWrite, PathRefused
-from memory.memory import WriteTarget
+from memory.note_draft import WriteTarget
 
 Methods = Mapping[str, Tool]
 

@@ -139,7 +139,7 @@ async def test_healthz_answers_while_the_memory_is_busy(memory: Memory) -> None:
     app = build_web_app(channels=dict, memory=memory, patience=0.02)
     done = threading.Event()
     async with TestClient(TestServer(app)) as client:
-        busy = asyncio.get_running_loop().run_in_executor(memory._indexing, done.wait, 30)
+        busy = asyncio.get_running_loop().run_in_executor(memory._index._indexing, done.wait, 30)
         answer = await client.get("/healthz")
         assert answer.status == 200
         assert (await answer.json())["memory"] == {"status": "busy"}

@@ -287,7 +287,9 @@ async def test_a_busy_memory_does_not_make_it_hang(
 ) -> None:
     monkeypatch.setattr(sources_of(website).memory, "_patience", 0.02)
     done = threading.Event()
-    busy = asyncio.get_running_loop().run_in_executor(website.services.memory._searching, done.wait, 30)
+    busy = asyncio.get_running_loop().run_in_executor(
+        website.services.memory._index._searching, done.wait, 30
+    )
     for _ in range(3):
         found = await scraped(website)
         assert found("memory_up") == 0
@@ -305,7 +307,7 @@ async def test_a_rebuild_does_not_keep_it_waiting(website: WebClient) -> None:
     await website.services.memory.write("The boat is red")
     await website.services.memory.sync()
     done = threading.Event()
-    busy = asyncio.get_running_loop().run_in_executor(website.services.memory._indexing, done.wait, 30)
+    busy = asyncio.get_running_loop().run_in_executor(website.services.memory._index._indexing, done.wait, 30)
     found = await scraped(website)
     assert (found("memory_up"), found("memory_files")) == (1, 1)
     done.set()

@@ -14,7 +14,7 @@ from bot.note_writes import OnceWriter
 from bot.state import flushes, inbox
 from bot.tools.memory import memory_tools
 from bot.web.rpc.protocol import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, NOT_FOUND, SERVER_ERROR
-from memory.memory import MemoryStatus
+from memory.status import MemoryStatus
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.stored_conversation import end_conversation
 from tests.fakes.turns import message

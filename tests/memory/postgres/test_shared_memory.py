@@ -87,14 +87,14 @@ async def test_a_whole_sync_waits_for_notes_claimed_by_others(open_memory: Open,
     for number in range(30):
         (tmp_path / "shared" / f"{number}.md").write_text(f"- parcel {number}")
     await there.status()
-    claimed = there._sync_index.claim([f"{number}.md" for number in range(20)])
+    claimed = there._index._sync_index.claim([f"{number}.md" for number in range(20)])
     assert len(claimed) == 20
     assert (await here.sync()).elsewhere == 20
     whole = asyncio.create_task(here.sync(whole=True))
     await asyncio.sleep(0.7)
     assert not whole.done()
     await there.search("parcel")
-    there._sync_index.release(claimed)
+    there._index._sync_index.release(claimed)
     report = await whole
     assert report.elsewhere == 0
     assert (await here.status()).files == 30
@@ -164,7 +164,7 @@ async def test_texts_claimed_by_a_dead_instance_are_embedded_by_another(
     await there.write("the umbrella is on the shelf")
     await there.sync()
     model = there._vectors.models[0]
-    assert len(await there._run_on_index(lambda index: index.list_unembedded(model, most=10))) == 1
+    assert len(await there._index.run(lambda index: index.list_unembedded(model, most=10))) == 1
     running = asyncio.create_task(run_memory_tasks(here))
     try:
         await asyncio.sleep(0.5)

@@ -216,7 +216,7 @@ async def test_a_memory_that_cannot_be_read_is_told_of_and_the_rest_is_shown(sit
 @pytest.mark.thorough
 async def test_a_busy_memory_does_not_hold_up_the_page(site: WebClient) -> None:
     done = threading.Event()
-    busy = site.services.memory._indexing.submit(done.wait, 60)
+    busy = site.services.memory._index._indexing.submit(done.wait, 60)
     shown = await page(site)
     assert not busy.done()
     assert shown.by_id("memory-facts").text == phrases.WEB_BUSY

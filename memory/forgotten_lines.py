@@ -1,0 +1,87 @@
+"""Lines with words to forget: found in all notes, deleted from them, and from names and trash."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from memory.document_paths import parse_title, untitled_path
+from memory.errors import MemoryFault, NoteMissing
+from memory.forgetting import NoteLines, WordsToForget
+from memory.listing import Problem
+from memory.notes import Notes
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLines:
+    """Lines that match the words to forget."""
+
+    lines: tuple[NoteLines, ...]
+    more: bool
+    """True if there are more matches than requested."""
+    in_trash: int
+    """Number of trash files with a match."""
+    in_names: int
+    """Number of filed documents with a match in their name."""
+    unread: tuple[Problem, ...]
+    """Notes that could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenLines:
+    """What was deleted."""
+
+    lines: int
+    missed: tuple[NoteLines, ...]
+    """Lines that had changed or moved since they were found."""
+    in_trash: int
+    in_names: int
+    problem: str
+    """Why some of the text may remain in the index; empty if none does."""
+
+
+def find_lines(notes: Notes, wanted: WordsToForget, most: int) -> FoundLines:
+    """Return up to `most` matches from all notes, and count the matches in trash and file names."""
+    found: list[NoteLines] = []
+    listing = notes.walk()
+    unread = [problem for problem in listing.problems if problem.hides_notes]
+    for stat in sorted(listing.notes):
+        try:
+            text = notes.load(stat.path).text
+        except NoteMissing:
+            continue
+        except MemoryFault as error:
+            unread.append(Problem(stat.path, str(error), hides_notes=True))
+            continue
+        lines = text.split("\n")
+        found += (
+            NoteLines(stat.path, first + 1, last + 1, "\n".join(lines[first : last + 1]))
+            for first, last in wanted.find_matches(text)
+        )
+        if len(found) > most:
+            break
+    in_trash = notes.trash.count_matching(wanted)
+    in_names = sum(wanted.is_in(parse_title(stat.path)) for stat in listing.notes)
+    return FoundLines(tuple(found[:most]), len(found) > most, in_trash, in_names, tuple(unread))
+
+
+def remove_lines(notes: Notes, lines: Sequence[NoteLines]) -> tuple[int, tuple[NoteLines, ...]]:
+    """Delete lines from their notes; return how many were, and those that had changed or moved meanwhile."""
+    missed = []
+    for path in dict.fromkeys(each.path for each in lines):
+        here = [each for each in lines if each.path == path]
+        gone: frozenset[str] = frozenset()
+        with contextlib.suppress(NoteMissing), notes.held(path, existing=True) as note:
+            gone = note.remove(each.text for each in here)
+        missed += [each for each in here if each.text not in gone]
+    return len(lines) - len(missed), tuple(missed)
+
+
+def remove_names(notes: Notes, wanted: WordsToForget) -> int:
+    """Rename the filed documents with a match in their name; return how many there were."""
+    named = sorted(stat.path for stat in notes.walk().notes if wanted.is_in(parse_title(stat.path)))
+    for path in named:
+        with contextlib.suppress(NoteMissing), notes.held(path, existing=True) as note:
+            names = (untitled_path(path, number).rpartition("/")[2] for number in count(1))
+            next(name for name in names if note.rename(name))
+    return len(named)

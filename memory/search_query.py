@@ -1,0 +1,35 @@
+"""A question as it is searched for: its terms, and the times that it names."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from memory.dates import read_dates
+from memory.normalization import normalize
+from memory.ranking.query import NamedTime
+from memory.tokenizer import LONGEST_QUERY, Term, parse_query
+
+
+def truncate_query(query: str) -> str:
+    """Return the part of the query that is parsed. NFKC may turn one character into eighteen."""
+    beginning = query[:LONGEST_QUERY]
+    normal = normalize("NFKC", beginning)
+    return beginning if len(normal) <= LONGEST_QUERY else normal[:LONGEST_QUERY]
+
+
+def read_query(query: str, today: date) -> tuple[list[Term], list[NamedTime]]:
+    """Return the query's search terms and the times that it names."""
+    terms = parse_query(query)
+    return terms, _find_times(query, terms, today)
+
+
+def _find_times(query: str, terms: Sequence[Term], today: date) -> list[NamedTime]:
+    """Return the times that a query names, each with the terms that name it."""
+    asked = set(terms)
+    return [
+        NamedTime(
+            span.first,
+            span.last,
+            tuple(t for t in parse_query(query[span.start : span.end]) if t in asked),
+        )
+        for span in read_dates(query, today)
+    ]
