@@ -23,7 +23,8 @@ from bot.conversations.inline_text import split_inline_text
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId, Quoted
 from bot.models.llama_cpp.output_parser import OutputParser
 from bot.models.notebook.message_parser import parse_message
-from bot.models.notebook.model import GET, REMIND, SEARCH, WRITE, Notebook
+from bot.models.notebook.model import Notebook
+from bot.models.notebook.tool_names import GET, REMIND, SEARCH, WRITE
 from bot.models.overflow import overflow_window
 from bot.models.protocol import (
     AssistantMessage,

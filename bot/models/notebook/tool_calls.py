@@ -1,0 +1,96 @@
+"""The tool calls that carry out what was asked."""
+
+import json
+import os
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date
+
+from bot.models.notebook import paraphrases
+from bot.models.notebook.agenda import DayQuestion, day_search_words
+from bot.models.notebook.function_words import strip_function_words
+from bot.models.notebook.line_changes import LineChange
+from bot.models.notebook.line_edits import NotePassage, line_range
+from bot.models.notebook.message_parser import Fact, ParsedMessage
+from bot.models.notebook.paraphrases import find_phrases
+from bot.models.notebook.reminder_changes import ReminderChange
+from bot.models.notebook.reminder_plans import PlannedReminder
+from bot.models.notebook.tool_names import CANCEL, EDIT, GET, KEEP, LIST, REMIND, SEARCH, WRITE
+from bot.models.notebook.turn import NotebookTurn
+from bot.models.protocol import ToolCall
+
+_MAX_PASSAGES = 50
+"""Maximum passages that are searched for matching lines."""
+
+
+def write_calls(facts: Sequence[Fact]) -> Iterator[ToolCall]:
+    """Yield a call for each note to which facts are written."""
+    for target in dict.fromkeys(fact.target for fact in facts):
+        noted = [fact for fact in facts if fact.target == target]
+        alone = len(noted) == 1 and not noted[0].block
+        content = noted[0].text if alone else "\n".join(map(_format_entry, noted))
+        yield make_call(WRITE, content=content, target=target)
+
+
+def _format_entry(fact: Fact) -> str:
+    """Return a fact as a list item with its block below; a block without text stands alone."""
+    if not fact.text:
+        return fact.block
+    lines = fact.block.splitlines()
+    return "\n".join([f"- {fact.text}", *(f"  {line}" if line else "" for line in lines)])
+
+
+def remind_calls(planned: Sequence[PlannedReminder]) -> Iterator[ToolCall]:
+    """Yield the calls that set reminders."""
+    return (make_call(REMIND, when=each.when, text=each.text) for each in planned)
+
+
+def keep_calls(documents: Sequence[int]) -> Iterator[ToolCall]:
+    """Yield the calls that save attached documents."""
+    return (make_call(KEEP, document=number) for number in documents)
+
+
+def search_calls(wish: ParsedMessage, today: date) -> Iterator[ToolCall]:
+    """Yield the searches for what was asked, and for other words for it."""
+    for query in wish.queries:
+        yield make_call(SEARCH, query=strip_function_words(query, wish.language, today))
+        if group := find_phrases(query, wish.language):
+            yield make_call(SEARCH, query=paraphrases.topic_search_words(group), limit=_MAX_PASSAGES)
+
+
+def day_calls(asked: DayQuestion, tools: Collection[str]) -> Iterator[ToolCall]:
+    """Yield the calls that read what there is about a day, with the tools that are offered."""
+    day = asked.day.isoformat()
+    if SEARCH in tools:
+        yield make_call(SEARCH, query=day_search_words(asked), limit=_MAX_PASSAGES)
+    if GET in tools:
+        yield make_call(GET, path=f"{day}.md")
+    if LIST in tools:
+        yield make_call(LIST, day=day)
+
+
+def make_call(tool: str, **arguments: str | int) -> ToolCall:
+    """Return a call with a new id."""
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+    return ToolCall(
+        "".join(letters[byte % 36] for byte in os.urandom(9)), tool, json.dumps(arguments, ensure_ascii=False)
+    )
+
+
+def read_calls(change: LineChange) -> Iterator[ToolCall]:
+    """Yield the calls that read the lines to change."""
+    for edit in change.edits:
+        line, limit = line_range(edit)
+        yield make_call(GET, path=edit.path, line=line, limit=limit)
+
+
+def edit_calls(change: LineChange, passages: Sequence[NotePassage]) -> Iterator[ToolCall]:
+    """Yield the calls that replace the passages."""
+    for edit, passage in zip(change.edits, passages, strict=False):
+        yield make_call(EDIT, path=edit.path, old=passage.old, new=passage.new)
+
+
+def cancel_calls(moved: ReminderChange, turn: NotebookTurn) -> Iterator[ToolCall]:
+    """Yield the calls that cancel a reminder; its replacement must be set first."""
+    is_set = any(result.name == REMIND and not result.failed for result in turn.results)
+    if moved.cancel and (is_set or moved.set is None):
+        yield make_call(CANCEL, number=int(moved.cancel))

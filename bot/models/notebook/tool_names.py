@@ -1,0 +1,10 @@
+"""The names of the tools that the notebook calls."""
+
+WRITE = "memory_write"
+EDIT = "memory_edit"
+GET = "memory_get"
+REMIND = "remind"
+KEEP = "keep_document"
+SEARCH = "memory_search"
+LIST = "list_reminders"
+CANCEL = "cancel_reminder"

@@ -1,0 +1,137 @@
+"""What the results of tools say, as the parts of a reply."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from bot.models.notebook import paraphrases
+from bot.models.notebook.agenda import DayLine, DayQuestion, lines_about_day, read_lines
+from bot.models.notebook.function_words import strip_function_words
+from bot.models.notebook.line_edits import changed_lines, strip_mark
+from bot.models.notebook.message_parser import LookupKind, ParsedMessage
+from bot.models.notebook.paraphrases import find_phrases
+from bot.models.notebook.recent_lines import parse_object
+from bot.models.notebook.replies import (
+    Cancelled,
+    ChangeReport,
+    DayReport,
+    NoteReport,
+    ReminderList,
+    ReminderReport,
+    SearchReport,
+    WriteReport,
+)
+from bot.models.notebook.tool_names import GET, SEARCH
+from bot.models.notebook.turn import NotebookTurn
+from bot.models.protocol import ToolResult
+
+
+def cancel_report(result: ToolResult) -> Cancelled:
+    """Return which reminder was cancelled."""
+    content = parse_object(result.content)
+    if result.failed:
+        return Cancelled(error=_error_text(result, content))
+    return Cancelled(str(content.get("number", "")), str(content.get("text", "")))
+
+
+def change_report(result: ToolResult, turn: NotebookTurn) -> ChangeReport:
+    """Return which lines were replaced by which."""
+    asked, where = turn.arguments.get(result.call_id, {}), write_report(result)
+    lines = changed_lines(str(asked.get("old", "")), str(asked.get("new", "")), where.line_start)
+    last = lines.line + max(len(lines.new), 1) - 1
+    return ChangeReport(
+        WriteReport(where.path, lines.line, last, where.error), _join_lines(lines.old), _join_lines(lines.new)
+    )
+
+
+def _join_lines(lines: Sequence[str]) -> str:
+    """Join the lines into one; all but the last lose their full stop."""
+    said = [text for text in map(strip_mark, lines) if text]
+    return "; ".join([*(text.rstrip(".。।") for text in said[:-1]), *said[-1:]])
+
+
+def write_report(result: ToolResult) -> WriteReport:
+    """Return where something was written."""
+    content = parse_object(result.content)
+    path, first = content.get("path"), content.get("line_start")
+    if result.failed or not isinstance(path, str) or not isinstance(first, int):
+        return WriteReport(error=_error_text(result, content))
+    last = content.get("line_end")
+    return WriteReport(path, first, last if isinstance(last, int) else first)
+
+
+def search_report(result: ToolResult, turn: NotebookTurn, wish: ParsedMessage, today: date) -> SearchReport:
+    """Return what a search found, and the question that it was for."""
+    content = parse_object(result.content)
+    hits = content.get("results")
+    query, asked = turn.queries.get(result.call_id) or " ".join(turn.said[-1:]), ""
+    group: tuple[str, ...] = ()
+    for each in wish.queries:
+        searched, phrases = (
+            strip_function_words(each, wish.language, today),
+            find_phrases(each, wish.language),
+        )
+        if phrases and query == paraphrases.topic_search_words(phrases):
+            query, asked, group = searched, each, phrases
+        elif query == searched:
+            asked = each
+    if result.failed or not isinstance(hits, list):
+        return SearchReport(query, error=_error_text(result, content), asked=asked)
+    notice = content.get("notice", "")
+    found = [hit for hit in hits if isinstance(hit, dict)]
+    return SearchReport(query, found, str(notice), asked=asked, paraphrases=group)
+
+
+def reminder_report(result: ToolResult, turn: NotebookTurn) -> ReminderReport:
+    """Return the reminder that was set."""
+    content, asked = parse_object(result.content), turn.arguments.get(result.call_id, {})
+    text, when = str(asked.get("text", "")), str(asked.get("when", ""))
+    if result.failed or "number" not in content:
+        return ReminderReport(text, when, error=_error_text(result, content))
+    return ReminderReport(
+        text,
+        when,
+        number=str(content["number"]),
+        due=str(content.get("due", "")),
+        at=str(content.get("at", "")),
+        comes_again="every" in content,
+        while_open="note" in content,
+    )
+
+
+def reminder_list(result: ToolResult) -> ReminderList:
+    """Return the reminders that are listed."""
+    content = parse_object(result.content)
+    reminders = content.get("reminders")
+    if result.failed or not isinstance(reminders, list):
+        return ReminderList(error=_error_text(result, content))
+    return ReminderList([each for each in reminders if isinstance(each, dict)])
+
+
+def day_report(asked: DayQuestion, turn: NotebookTurn, now: datetime) -> DayReport:
+    """Return the lines about a day from all that was read."""
+    lines: list[DayLine] = []
+    for result in turn.results:
+        content = {} if result.failed else parse_object(result.content)
+        if result.name == GET:
+            lines += read_lines(content.get("path"), 1, content.get("text"), asked.day.isoformat())
+        elif result.name == SEARCH:
+            for hit in content.get("results", ()):
+                lines += read_lines(
+                    hit.get("path"), hit.get("line_start"), hit.get("snippet"), hit.get("told")
+                )
+    return DayReport(
+        asked.words, [(each.text, each.place) for each in lines_about_day(lines, asked, now.date())]
+    )
+
+
+def note_report(result: ToolResult, turn: NotebookTurn, paths: Mapping[str, LookupKind]) -> NoteReport:
+    """Return what a note says."""
+    path = str(turn.arguments.get(result.call_id, {}).get("path", ""))
+    kind: LookupKind = paths.get(path, "about_me")
+    content = {} if result.failed else parse_object(result.content)
+    return NoteReport(kind, path, str(content.get("text", "")))
+
+
+def _error_text(result: ToolResult, content: Mapping[str, Any]) -> str:
+    return str(content.get("error") or result.content or "?")
