@@ -12,7 +12,7 @@ from bot.access import Standing
 from bot.commands.command import Command, CommandCall, Option
 from bot.commands.registry import COMMANDS
 from bot.config.settings import load_settings
-from bot.conversations import flush, log_section
+from bot.conversations import extraction, flush, log_section
 from bot.conversations.log_section import heading
 from bot.models.candidate import ModelCandidate
 from bot.models.factory import open_model
@@ -271,7 +271,7 @@ async def test_a_change_of_the_ranking_counts_with_an_index_and_without(
 async def test_a_change_of_the_flush_reaches_the_model_and_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flush, "INSTRUCTION", "List what Polly would repeat.\n\n{core}")
+    monkeypatch.setattr(extraction, "INSTRUCTION", "List what Polly would repeat.\n\n{core}")
     monkeypatch.setattr(flush, "heading", lambda now, name: f"{heading(now, name)}, by the parrot")
     monkeypatch.setattr(log_section, "CORE_FACTS", 0)
     model = ScriptedModel()

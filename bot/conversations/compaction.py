@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.conversations.conversation import Conversation, Entry
-from bot.conversations.flush import FLUSH_SECONDS, Flusher, FlushResult
+from bot.conversations.flush import FLUSH_SECONDS, Flusher
+from bot.conversations.flush_result import FlushResult
 from bot.conversations.recall import recall
 from bot.conversations.summary import MIN_SUMMARY_TOKENS, extract, summarize
 from bot.conversations.turns import split_turns

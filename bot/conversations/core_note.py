@@ -1,4 +1,4 @@
-"""How much of the core note, MEMORY.md, every conversation sees, and the warning about a longer one."""
+"""The core note, MEMORY.md: how much of it every conversation sees, and the warning about a longer one."""
 
 from bot import phrases
 from memory.errors import NoteMissing
@@ -40,12 +40,17 @@ def length_warning(text: str) -> str:
     return f"{told} {phrases.CORE_SHORTEN}"
 
 
-async def core_warning(memory: Memory) -> str:
-    """Return `length_warning` of the present core note. Raises MemoryFault."""
+async def read_core_note(memory: Memory) -> str:
+    """Return the text of MEMORY.md; "" if there is none. Raises MemoryFault."""
     try:
-        return length_warning((await memory.get(CORE_NOTE)).text)
+        return (await memory.get(CORE_NOTE)).text
     except NoteMissing:
         return ""
+
+
+async def core_warning(memory: Memory) -> str:
+    """Return `length_warning` of the present core note. Raises MemoryFault."""
+    return length_warning(await read_core_note(memory))
 
 
 def _truncate(text: str) -> str:

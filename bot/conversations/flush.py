@@ -3,42 +3,25 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from bot import phrases
-from bot.conversations.conversation import parse_entries
-from bot.conversations.core_note import visible_part
+from bot.conversations.core_note import read_core_note
+from bot.conversations.extraction import Extractor, read_row
+from bot.conversations.flush_result import FlushResult, combine_results
 from bot.conversations.log_section import (
     DOUBTFUL_MARK,
-    RAW_MARK,
-    ParsedAnswer,
     find_missing_facts,
     format_facts,
     format_raw,
     heading,
-    merge_answers,
-    parse_answer,
     section,
 )
-from bot.conversations.recall import escape_notes_tags
-from bot.conversations.related_notes import LineRange, SearchBudget, related_notes, section_lines
-from bot.conversations.transcript import (
-    MIN_PIECE_TOKENS,
-    SHORT_TOKENS,
-    add_day_lines,
-    ask,
-    halve_limit,
-    split_pieces,
-)
-from bot.models.errors import ContextTooLong, ModelError
-from bot.models.protocol import Message
 from bot.note_refs import format_note_ref
 from bot.sanitize import one_line
-from bot.state import conversations, flushes, inbox
+from bot.state import flushes, inbox
 from bot.state.database import State, format_timestamp
 from bot.state.flushes import Cause, Flush
 from memory.errors import EditRefused, MemoryFault, NoteMissing
@@ -66,65 +49,6 @@ MAX_PAUSE = timedelta(hours=6)
 MAX_AT_ONCE = 3
 """Flushes that are continued in one run."""
 
-INSTRUCTION = """\
-Write down what must be kept for years from the conversation above, because it will not be shown again: facts about the
-person and others, plans, appointments, decisions and their reasons, agreements, preferences, numbers, names, addresses,
-what was done and what is still open. Leave out small talk, questions that are settled, what came from the notes, and
-what has already been noted with memory_write or memory_edit, or in the notes below. Keep whatever differs from those
-notes. A summary at the beginning is only there for context: everything in it has already been noted.
-
-Write only this, in Markdown:
-- one bullet for each fact: a whole sentence that will still make sense in years, with names, not pronouns, and dates,
-  not "tomorrow", in the person's language;
-- if some facts are always needed (who somebody is, lasting preferences): at the end a line `# MEMORY.md`, and below it
-  one bullet for each of them;
-- if there is nothing to keep: only the word NOTHING.
-
-MEMORY.md says:
-
-<notes>
-{core}
-</notes>"""
-NO_CORE = "(nothing yet)"
-RELATED = """
-
-Other notes say about these subjects:
-
-<notes>
-{related}
-</notes>"""
-THE_REST = "the parts that concern the conversation are below"
-
-FlushOutcome = Literal["noted", "raw", "doubtful", "nothing", "old", "waits", "no model", "off", "fault"]
-
-
-@dataclass(frozen=True, slots=True)
-class FlushResult:
-    """The outcome of a flush."""
-
-    result: FlushOutcome
-    places: tuple[str, ...] = ()
-    """References to what was written, for people."""
-    fault: str = ""
-    cause: Cause | None = None
-
-    @property
-    def text(self) -> str:
-        """The answer to a command that asked for the flush."""
-        if self.result == "fault":
-            return self.fault
-        return phrases.FLUSHED[self.result].format(places=phrases.PLACES_AND.join(self.places))
-
-    @property
-    def notice(self) -> str:
-        """One line for a chat that did not ask for the flush; "" if there is nothing to tell."""
-        if self.cause in phrases.FLUSH_WHY and self.result in phrases.FLUSHED_UNASKED:
-            places = phrases.PLACES_AND.join(self.places)
-            return phrases.FLUSHED_UNASKED[self.result].format(
-                why=phrases.FLUSH_WHY[self.cause], places=places
-            )
-        return self.text if self.result in ("noted", "raw", "doubtful", "fault") else ""
-
 
 class Flusher:
     """Runs flushes through their stages: begun, answered, written, chosen, done. A stage may run twice without harm."""
@@ -143,19 +67,17 @@ class Flusher:
     ) -> None:
         """`piece_tokens`: tokens shown to a model at once; `wake` is called when there is a notice to deliver."""
         self._state = state
-        self._model = model
+        self._extractor = Extractor(state, model, memory, piece_tokens=piece_tokens, now=now, seconds=seconds)
         self._journal = journal
         self._memory = memory
-        self._piece_tokens = max(piece_tokens, SHORT_TOKENS)
         self._now = now
         self._wake = wake
-        self._seconds = seconds
         self._at_work: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._adding_facts = asyncio.Lock()
 
     def renew(self, *, piece_tokens: int) -> None:
         """Show a model this many tokens at once from now on."""
-        self._piece_tokens = max(piece_tokens, SHORT_TOKENS)
+        self._extractor.renew(piece_tokens=piece_tokens)
 
     async def flush(
         self, chat: str, conversation: int, *, upto: int | None, cause: Cause, key: str = ""
@@ -165,7 +87,7 @@ class Flusher:
         `key` names the command that asked; run again, it gets the same answer. If notes cannot be written, the result
         says so, and what the model answered is written later.
         """
-        if not self.has_model(await self._state.read_chosen_model(chat)):
+        if not self._extractor.has_model(await self._state.read_chosen_model(chat)):
             return FlushResult("no model")
         done: list[Flush] = []
         try:
@@ -183,19 +105,16 @@ class Flusher:
         except MemoryFault as fault:
             log.warning("could not write the flush of %s yet: %s", chat, one_line(str(fault)))
             return FlushResult("fault", fault=str(fault))
-        return _combine_results(done)
+        return combine_results(done)
 
     async def enqueue(self, chat: str, conversation: int, *, key: str) -> None:
         """Leave everything that is not flushed yet to the next `resume`."""
-        if self.has_model(await self._state.read_chosen_model(chat)):
+        if self._extractor.has_model(await self._state.read_chosen_model(chat)):
             await self._begin(chat, conversation, upto=None, cause="idle", key=key, beside=True)
 
     def has_model(self, prefer: str) -> bool:
         """Return whether there is a language model to ask."""
-        plan = self._model.plan
-        asked = [plan.candidates[prefer]] if prefer in plan.candidates else []
-        asked = [*asked, *plan.chain] if plan.fallback else [*asked, *plan.chain][:1]
-        return not all(each.last_resort for each in asked)
+        return self._extractor.has_model(prefer)
 
     async def resume(self) -> None:
         """Continue a few flushes that a crash or failure interrupted, and improve a few raw ones. Raises StateFault."""
@@ -267,7 +186,7 @@ class Flusher:
 
     async def _find_answer(self, row: Flush) -> bool:
         """Store what to write; return False if that is not known yet."""
-        messages, reading, error = await self._ask_model(row)
+        messages, reading, error = await self._extractor.extract(row)
         failures = row.failures + (reading is None)
         if reading is None:
             log.warning("no model answered for the flush of %s: %s", row.chat, error)
@@ -294,7 +213,7 @@ class Flusher:
             row = await self._read_row(row)
             if row.stage != "done" or not row.raw:
                 return None
-            _, reading, error = await self._ask_model(row)
+            _, reading, error = await self._extractor.extract(row)
             if reading is None or not reading.sure:
                 log.info(
                     "could not improve a raw section of %s yet: %s",
@@ -364,7 +283,9 @@ class Flusher:
         """Store which facts MEMORY.md lacks before any of them is written."""
         facts = row.core.split("\n") if row.core else []
         fresh = (
-            await asyncio.to_thread(find_missing_facts, facts, await self._read_core_note()) if facts else []
+            await asyncio.to_thread(find_missing_facts, facts, await read_core_note(self._memory))
+            if facts
+            else []
         )
         block = format_facts(fresh)
         await self._update_row(row, stage="chosen", core=block)
@@ -376,7 +297,7 @@ class Flusher:
                 CORE_NOTE, row.core, key=f"flush-{row.id}-core", title="Memory"
             )
             places.append(format_note_ref(written.path, written.line_start, written.line_end))
-        told = "" if row.key or row.replaces or not notice else _combine_results([row], places).notice
+        told = "" if row.key or row.replaces or not notice else combine_results([row], places).notice
 
         def end(db: "Connection") -> bool:
             ended = flushes.update(db, row, stage="done", places=places, replaces="")
@@ -387,102 +308,6 @@ class Flusher:
 
         if await self._state.change(end):
             self._wake()
-
-    # -- models -------------------------------------------------------------------------------------------
-
-    async def _ask_model(self, row: Flush) -> tuple[tuple[Message, ...], ParsedAnswer | None, str]:
-        """Return the messages, a model's answer about them, and an error if there is no answer."""
-        search_time = SearchBudget()
-        while True:
-            before = await self._count_rewrites(row)
-            asked = await self._ask_model_once(row, search_time)
-            if before == await self._count_rewrites(row):
-                return asked
-            row = await self._read_row(row)  # some of it was forgotten meanwhile
-
-    async def _ask_model_once(
-        self, row: Flush, search_time: SearchBudget
-    ) -> tuple[tuple[Message, ...], ParsedAnswer | None, str]:
-        summary, entries = await self._state.read(lambda db: flushes.read_transcript(db, row))
-        said = parse_entries(entry.row for entry in entries)
-        messages = tuple(each.message for each in said)
-        if not messages:  # forgotten
-            return messages, ParsedAnswer(""), ""
-        dated = add_day_lines(said, [(each.row.seq, each.at) for each in entries], zone=self._now().tzinfo)
-        prefer = await self._state.read_chosen_model(row.chat)
-
-        own = await self._find_own_section(row)
-
-        async def instruct(piece: Sequence[Message]) -> str:
-            return await self._instruction(piece, own, search_time)
-
-        try:
-            return messages, await self._ask_about_pieces(dated, instruct, summary, prefer), ""
-        except ModelError as error:
-            return messages, None, one_line(str(error))
-        except TimeoutError:
-            return messages, None, f"not within {self._seconds:.0f} s"
-
-    async def _instruction(
-        self, piece: Sequence[Message], own: Sequence[LineRange], search_time: SearchBudget
-    ) -> str:
-        """Return the instruction for a piece of the transcript, with what the notes say about its topics.
-
-        `own`: the lines of the raw section that is to be improved. `search_time`: shared by all pieces.
-        """
-        try:
-            core = await self._read_core_note()
-        except MemoryFault as fault:
-            log.warning("could not read %s: %s", CORE_NOTE, one_line(str(fault)))
-            core = ""
-        shown = escape_notes_tags(visible_part(core, the_rest=THE_REST)) or NO_CORE
-        related = escape_notes_tags(
-            await related_notes(self._memory, piece, core=core, leave_out=own, search_time=search_time)
-        )
-        return INSTRUCTION.format(core=shown) + (RELATED.format(related=related) if related else "")
-
-    async def _find_own_section(self, row: Flush) -> Sequence[LineRange]:
-        try:
-            lines = await section_lines(self._memory, row.note, row.section)
-        except MemoryFault:
-            return ()
-        return [lines] if lines else ()
-
-    async def _ask_about_pieces(
-        self,
-        messages: Sequence[Message],
-        instruct: Callable[[Sequence[Message]], Awaitable[str]],
-        summary: str,
-        prefer: str,
-    ) -> ParsedAnswer:
-        """Ask a model about all messages, in pieces if there are many. Raises ModelError, TimeoutError.
-
-        `instruct` returns the instruction for a piece; the time that it takes does not count.
-        """
-        most, seconds, clock = self._piece_tokens, self._seconds, asyncio.get_running_loop().time
-        while True:
-            readings = []
-            try:
-                for piece in split_pieces(messages, most):
-                    instruction, began = await instruct(piece), clock()
-                    try:
-                        async with asyncio.timeout(seconds):
-                            answer = await ask(
-                                self._model,
-                                piece,
-                                instruction,
-                                summary=summary,
-                                prefer=prefer,
-                                may_shorten=most <= MIN_PIECE_TOKENS,
-                            )
-                    finally:
-                        seconds -= clock() - began
-                    written, is_whole = answer.message.text, not answer.cut_short
-                    readings.append(await asyncio.to_thread(parse_answer, written, whole=is_whole))
-            except ContextTooLong as error:
-                most = halve_limit(most, error)
-            else:
-                return merge_answers(readings)
 
     async def _improve_all_raw(self, chat: str, *, given_up: bool) -> list[Flush]:
         """Improve raw sections of this chat, once models answer again."""
@@ -498,19 +323,8 @@ class Flusher:
 
     # -- rows ---------------------------------------------------------------------------------------------
 
-    async def _read_core_note(self) -> str:
-        try:
-            return (await self._memory.get(CORE_NOTE)).text
-        except NoteMissing:
-            return ""
-
     async def _read_row(self, row: Flush) -> Flush:
-        found = await self._state.read(lambda db: flushes.find(db, row.id))
-        assert found is not None
-        return found
-
-    async def _count_rewrites(self, row: Flush) -> int:
-        return await self._state.read(lambda db: conversations.count_rewrites(db, row.conversation))
+        return await read_row(self._state, row)
 
     async def _update_row(self, row: Flush, **changes: object) -> bool:
         return await self._state.change(lambda db: flushes.update(db, row, **changes))
@@ -518,19 +332,6 @@ class Flusher:
     def _next_attempt_at(self, failures: int) -> str:
         pause = min(FIRST_PAUSE * 2 ** (failures - 1), MAX_PAUSE)
         return format_timestamp(self._now() + pause)
-
-
-def _combine_results(rows: Sequence[Flush], places: Sequence[str] | None = None) -> FlushResult:
-    """Return the outcome of several flushes together."""
-    if not rows:
-        return FlushResult("old")
-    shown = tuple(place for row in rows for place in row.places) if places is None else tuple(places)
-    if not shown:
-        return FlushResult("nothing")
-    cause = rows[0].cause
-    if any(row.raw and RAW_MARK in row.section for row in rows):
-        return FlushResult("raw", shown, cause=cause)
-    return FlushResult("doubtful" if any(row.raw for row in rows) else "noted", shown, cause=cause)
 
 
 def _digest(block: str, core: str) -> str:

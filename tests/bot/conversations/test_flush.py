@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from bot.conversations.conversation import Conversation
-from bot.conversations.flush import INSTRUCTION, MAX_RAW_TRIES
+from bot.conversations.extraction import INSTRUCTION
+from bot.conversations.flush import MAX_RAW_TRIES
 from bot.messages import ChatId
 from bot.models.candidate import ModelCandidate, Route
 from bot.models.errors import ContentRefused, ModelError, Unreachable
