@@ -23,6 +23,7 @@ from tests.fakes.commonplace import Commonplace, CommonplaceHere, is_root
 from tests.fakes.embedding_server import KEY, EmbeddingServer
 from tests.fakes.free_port import free_port
 from tests.fakes.stable_day import stable_day
+from tests.fakes.table_test import first_at_once
 from tests.fakes.terminal_window import TerminalWindow
 
 
@@ -502,7 +503,10 @@ def test_a_host_that_is_none_is_one_line(commonplace: Commonplace) -> None:
     assert "no.such.host.invalid" in commonplace.error_of("run")
 
 
-@pytest.mark.parametrize("command", [("run",), ("chat", "-m", "/status"), ("memory", "write", "x")])
+COMMANDS = [("run",), ("chat", "-m", "/status"), ("memory", "write", "x")]
+
+
+@pytest.mark.parametrize("command", first_at_once(map(pytest.param, COMMANDS)))
 def test_a_workspace_that_cannot_be_is_one_line(here: Commonplace, command: tuple[str, ...]) -> None:
     (here.folder / "file").write_text("not a folder")
     here.error_of(*command, "--workspace", "file")
@@ -518,6 +522,7 @@ def test_a_folder_without_permission_is_one_line(commonplace: Commonplace, comma
     commonplace.error_of(*command)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("damage", [b"", b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 8000])
 def test_a_damaged_index_is_mended_without_a_word(here: Commonplace, damage: bytes) -> None:
     here.memory.mkdir(parents=True)

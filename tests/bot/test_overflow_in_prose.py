@@ -14,6 +14,7 @@ from tests.fakes.commonplace import CommonplaceHere
 from tests.fakes.gemini_server import GeminiServer
 from tests.fakes.model_server import KEY, ModelAnswer, ModelServer, ReceivedRequest, Reply, answers, streams
 from tests.fakes.openai_server import MODEL, OpenAIServer
+from tests.fakes.table_test import first_at_once
 from tests.fakes.threaded_server import run_in_thread
 
 BYTES_A_TOKEN = 4
@@ -147,7 +148,7 @@ def test_a_conversation_that_outgrows_the_window_goes_on(opens: Opens, kind: str
     assert house.refused >= 1
 
 
-@pytest.mark.parametrize(("kind", "refuses"), PROSE)
+@pytest.mark.parametrize(("kind", "refuses"), first_at_once(PROSE))
 def test_a_first_message_that_is_longer_than_the_window_is_answered(
     opens: Opens, kind: str, refuses: Refuses
 ) -> None:

@@ -42,6 +42,7 @@ async def test_the_line_is_renewed_and_cleared_at_the_end() -> None:
     assert terminal.getvalue() == "\r\x1b[Kembedding 1 of 2\r\x1b[Kembedding 2 of 2\r\x1b[K"
 
 
+@pytest.mark.thorough
 async def test_no_line_where_nobody_watches() -> None:
     stream = io.StringIO()
     async with show_progress(lambda: "embedding", stream):

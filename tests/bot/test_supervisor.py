@@ -64,6 +64,7 @@ async def test_a_task_that_fails_is_logged_reported_and_started_again_until_it_i
     assert task.cancelled()
 
 
+@pytest.mark.thorough
 async def test_the_pauses_grow_and_begin_again_once_it_was_well(tmp_path: Path) -> None:
     work = Work(tmp_path / "file")
     supervisor = Supervisor(pauses=(0.01, 0.02, 0.04), steady_seconds=0.1, now=lambda: NOW)

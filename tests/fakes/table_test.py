@@ -48,11 +48,13 @@ def table_test(
 def first_at_once(rows: Iterable[object]) -> list[object]:
     """Return the rows for `pytest.mark.parametrize`, of which `make test` tries only the first."""
     first, *others = rows
-    thorough = [
-        pytest.param(*(row if isinstance(row, tuple) else (row,)), marks=pytest.mark.thorough)
-        for row in others
-    ]
-    return [first, *thorough]
+    return [first, *map(_thorough, others)]
+
+
+def _thorough(row: object) -> object:
+    if isinstance(row, _Param):
+        return pytest.param(*row.values, marks=[*row.marks, pytest.mark.thorough], id=row.id)
+    return pytest.param(*(row if isinstance(row, tuple) else (row,)), marks=pytest.mark.thorough)
 
 
 def _values(row: object, *, alone: bool) -> Sequence[object]:

@@ -61,6 +61,7 @@ from tests.fakes.embedding_server import (
 from tests.fakes.index_checks import assert_sound
 from tests.fakes.loop_lag import measure_loop_lag
 from tests.fakes.memory_tasks import run_memory_tasks
+from tests.fakes.table_test import first_at_once
 from tests.fakes.tiny_gguf import write_tiny_gguf
 
 ROOT = Path(__file__).parents[2]
@@ -913,7 +914,7 @@ async def test_a_note_of_a_megabyte_is_embedded(
     assert (await memory.status()).problems == ()
 
 
-@pytest.mark.parametrize("how", ["refused_texts", "breaking_texts", "nan_texts"])
+@pytest.mark.parametrize("how", first_at_once(["refused_texts", "breaking_texts", "nan_texts"]))
 async def test_a_refused_text_does_not_affect_its_neighbours(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, how: str, short_rests: None
 ) -> None:
@@ -969,6 +970,7 @@ async def test_a_new_model_fills_while_words_answer_and_the_old_vectors_are_kept
     assert await all_embedded(again)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "learns",
     ["from a search", "from a new note"],
@@ -1176,6 +1178,7 @@ async def test_a_silent_ollama_does_not_block_the_fallback(
         await memory.close()
 
 
+@pytest.mark.thorough
 async def test_after_a_long_failure_the_fallback_answers_queries(
     open_memory: Open,
     server: EmbeddingServer,
@@ -1444,6 +1447,7 @@ async def test_if_the_chat_provider_makes_no_vectors_its_fallback_does(
     assert "404" in status.embedding_problem
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("down", "unknown"), [("llm", "zhipu"), ("zhipu", "llm")])
 async def test_if_one_provider_makes_no_vectors_the_other_is_waited_for(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, short_rests: None, down: str, unknown: str
@@ -1659,10 +1663,7 @@ async def test_an_index_lost_while_filling_is_filled_again(
     assert_sound(tmp_path / ".commonplace/index.db")
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [delete, garbage, truncate, scramble],
-)
+@pytest.mark.parametrize("damage", first_at_once([delete, garbage, truncate, scramble]))
 async def test_an_index_lost_after_filling_is_filled_again(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, damage: Callable[[Path], None]
 ) -> None:
@@ -1679,6 +1680,7 @@ async def test_an_index_lost_after_filling_is_filled_again(
         assert not run.done()
 
 
+@pytest.mark.thorough
 async def test_an_index_damaged_where_only_queries_read_is_filled_again(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ async def test_reading_a_decompression_bomb_stops_at_the_limit() -> None:
             tracemalloc.stop()
 
 
+@pytest.mark.thorough
 @table_test(
     ("packing", "body"),
     [

@@ -58,7 +58,6 @@ def test_the_newest_item_is_first_and_a_restored_one_is_gone(folder: Path) -> No
     assert not any("two" in path.name for path in folder.iterdir())
 
 
-@pytest.mark.thorough
 def test_a_number_never_means_another_item(folder: Path) -> None:
     """Even if some share their first four digits; a number that has become ambiguous is refused when used."""
     folder.mkdir(parents=True)

@@ -173,6 +173,7 @@ async def test_files_that_are_not_notes_are_not_reported(folder: Path) -> None:
         assert listener.heard[1:] == [{"last.md"}]
 
 
+@pytest.mark.thorough
 async def test_a_burst_is_one_change(folder: Path) -> None:
     async with listening(folder, debounce=0.4) as listener:
         for number in range(20):

@@ -253,6 +253,7 @@ async def test_reminders_can_be_picked_where_they_were_set(
         assert [text in choice["name"] for choice in picking.choices] == [True]
 
 
+@pytest.mark.thorough
 async def test_a_slash_command_that_asks_the_model_grows_in_its_place(
     here: Life, anna: Person, general: Channel
 ) -> None:
@@ -365,6 +366,7 @@ async def test_a_stranger_in_a_channel_learns_nothing_by_a_command(
 # -- over outages and restarts --------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 async def test_a_call_that_is_left_off_while_all_calls_are_held_holds_no_other(
     api: DiscordApi, tmp_path: Path, anna: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -453,6 +455,7 @@ async def test_a_chat_that_is_closed_to_the_bot_is_told_once(
 # -- threads --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 async def test_an_answer_opens_a_thread_where_that_is_wanted(
     api: DiscordApi, tmp_path: Path, anna: Person, general: Channel
 ) -> None:
@@ -542,6 +545,7 @@ async def test_a_role_lets_its_people_talk_and_command_in_its_guild_and_nowhere_
         assert len(here.model.history) == 1
 
 
+@pytest.mark.thorough
 async def test_a_channel_lets_people_talk_in_its_threads_also_in_one_that_was_closed_meanwhile(
     api: DiscordApi, tmp_path: Path, anna: Person, general: Channel
 ) -> None:

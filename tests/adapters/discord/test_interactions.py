@@ -26,6 +26,7 @@ from tests.fakes.discord_api.interactions import EDIT_LATER, MESSAGE, MESSAGE_LA
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.requests import Upload
 from tests.fakes.discord_api.server import DiscordApi
+from tests.fakes.table_test import first_at_once
 from tests.fakes.turns import NOW
 
 OWNERS_COMMANDS = [command.name for command in COMMANDS if command.owner_only]
@@ -289,6 +290,7 @@ def take_slowly(bot: Commanding, seconds: float) -> None:
     bot.accept = accept
 
 
+@pytest.mark.thorough
 async def test_commands_in_a_chat_are_taken_in_one_after_another(
     bot: Commanding, olga: Person, general: Channel
 ) -> None:
@@ -383,7 +385,7 @@ async def test_a_command_that_takes_long_is_taken_in_though_the_session_is_close
 # -- what is not taken in --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.2])
+@pytest.mark.parametrize("seconds", first_at_once([0.2, 0.0]))
 @pytest.mark.parametrize(
     ("outcome", "expected"),
     [

@@ -441,6 +441,7 @@ async def test_who_wrote_what_was_missed_is_known_with_name_and_roles(
     assert len(api.calls_of("member")) == 3
 
 
+@pytest.mark.thorough
 async def test_a_new_session_takes_in_nothing_twice(
     api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
 ) -> None:

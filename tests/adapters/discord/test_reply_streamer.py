@@ -37,6 +37,7 @@ from tests.fakes.discord_api.chats import Channel, Interaction, Message
 from tests.fakes.discord_api.faults import Fault
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.server import DiscordApi
+from tests.fakes.table_test import first_at_once
 
 HARD = Path(__file__).parent.parent / "markdown" / "hard.md"
 
@@ -333,6 +334,7 @@ async def test_somebody_types_until_there_is_something_to_be_seen(
     assert anna.dm.typing == []
 
 
+@pytest.mark.thorough
 async def test_hard_markdown_of_twelve_thousand_characters(stage: Stage, anna: Person) -> None:
     text = HARD.read_text("utf-8")
     text = (text * (12_000 // len(text) + 1))[:12_000]
@@ -421,7 +423,7 @@ async def test_a_thread_that_was_put_away_is_opened_again(
 # -- what goes wrong ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scope", ["user", "shared", "global"])
+@pytest.mark.parametrize("scope", first_at_once(["user", "shared", "global"]))
 async def test_every_kind_of_call_waits_for_every_kind_of_limit(
     stage: Stage, anna: Person, general: Channel, scope: str
 ) -> None:

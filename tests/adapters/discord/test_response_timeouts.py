@@ -25,6 +25,7 @@ async def ask(api: DiscordApi, session: aiohttp.ClientSession) -> int:
         return answer.status
 
 
+@pytest.mark.thorough
 async def test_only_a_request_that_is_not_answered_is_given_up(
     api: DiscordApi, session: aiohttp.ClientSession
 ) -> None:

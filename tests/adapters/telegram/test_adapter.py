@@ -184,6 +184,7 @@ async def test_an_album_is_one_question(here: Life, anna: Person) -> None:
     assert all(words in heard for words in ("What are these?", "alpha alpha", "beta beta"))
 
 
+@pytest.mark.thorough
 async def test_what_is_edited_before_it_is_heard_is_heard_as_it_is_then(here: Life, anna: Person) -> None:
     here.model.enqueue(["One", " moment."], delay=0.15)
     here.model.enqueue("Done.")
@@ -485,6 +486,7 @@ async def offer_a_reminder(here: Life, person: Person, group: Chat) -> Message:
     return offered
 
 
+@pytest.mark.thorough
 async def test_in_a_group_a_press_counts_for_whoever_was_answered_with_the_buttons(
     here: Life, olga: Person, gus: Person
 ) -> None:
@@ -613,6 +615,7 @@ async def test_who_blocks_the_bot_is_told_of_once_in_the_log_and_is_answered_aga
     await anna.chat.answer(containing="Welcome back.")
 
 
+@pytest.mark.thorough
 async def test_a_group_that_becomes_another_while_an_answer_runs_has_it_there_whole(
     here: Life, anna: Person, olga: Person
 ) -> None:

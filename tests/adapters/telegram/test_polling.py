@@ -303,7 +303,6 @@ async def test_a_number_that_no_update_has_does_not_decide_what_is_told_next(
     assert max(offsets(api)) < 2**53
 
 
-@pytest.mark.thorough
 async def test_a_server_that_tells_the_same_for_ever_is_not_asked_without_a_pause(
     api: BotApi, poller: Poller
 ) -> None:

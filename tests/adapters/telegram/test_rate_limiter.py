@@ -173,6 +173,7 @@ def test_a_groups_minute_counts_however_many_other_chats_there_are() -> None:
     assert most_within(run_without_waiting(work()), 60) < 20
 
 
+@pytest.mark.thorough
 def test_chats_that_are_quiet_are_forgotten() -> None:
     async def work() -> int:
         pace = RateLimiter()

@@ -213,6 +213,7 @@ async def test_what_is_not_accepted_is_brought_again_and_nothing_overtakes_it(
     assert house.texts == ["0", "1", "2", "3", "4"]
 
 
+@pytest.mark.thorough
 async def test_a_full_disk_is_told_and_that_all_is_well_again(
     api: BotApi, anna: Person, house: House, caplog: pytest.LogCaptureFixture
 ) -> None:

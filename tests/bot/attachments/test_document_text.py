@@ -269,6 +269,7 @@ def sleeper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return told
 
 
+@pytest.mark.thorough
 async def test_a_process_that_takes_too_long_is_killed(sleeper: Path) -> None:
     document = await read(text_pdf(LETTER), seconds=0.3)
     assert "too long" in document.problem

@@ -395,6 +395,7 @@ async def test_a_voice_alone_can_be_asked_for(speech: Transcriber) -> None:
 # -- how much, and for how long -----------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 async def test_a_slow_file_holds_up_nobody_else() -> None:
     shelf = Shelf({"slow.pdf": slow_pdf(), "quick.pdf": text_pdf("quick"), "a.txt": b"plain"})
     reader = shelf.reader()

@@ -196,6 +196,7 @@ async def test_guests_file_nothing(house: Harness, tmp_path: Path) -> None:
     assert notes(tmp_path) == {}
 
 
+@pytest.mark.thorough
 async def test_it_is_searched_a_moment_later_however_long(house: Harness) -> None:
     house.terminal.files["f1"] = b"word " * 200_000 + b"\n\nThe spare key is at Ottokar's.\n"
     assert await house.say("/remember", attachments=(REPORT,)) == f"Filed in {FILED}."

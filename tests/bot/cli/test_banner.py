@@ -45,6 +45,7 @@ def test_a_chat_in_another_folder_says_that_its_memory_is_another_one(tmp_path: 
         assert window.wait_exit() == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("host", ["127.0.0.1", pytest.param("0.0.0.0", marks=pytest.mark.thorough)])
 def test_a_service_at_a_terminal_names_the_model_and_the_status_page(tmp_path: Path, host: str) -> None:
     settings = {

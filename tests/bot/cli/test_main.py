@@ -304,6 +304,7 @@ def test_closed_streams_do_no_harm(process: Commonplace, closed: str) -> None:
     assert log.read_text("utf-8").endswith("\n- a fact\n")
 
 
+@pytest.mark.thorough
 def test_ctrl_c_leaves_at_once_and_quietly(process: Commonplace) -> None:
     with process.start("memory", "search", "--batch", "-", stdin=subprocess.PIPE) as running:
         assert running.stdin

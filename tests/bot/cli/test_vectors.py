@@ -301,6 +301,7 @@ def test_an_index_without_the_cache_has_all_vectors_made_anew(run: Run, server: 
     assert report["error"].startswith("the old ones were kept: openai answered 401")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("short_waits")
 def test_with_no_server_words_are_found_and_it_is_said(run: Run) -> None:
     run.commonplace.environment["COMMONPLACE_MEMORY__EMBEDDING__BASE_URL"] = "http://127.0.0.1:1/v1"

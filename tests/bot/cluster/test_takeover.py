@@ -150,6 +150,7 @@ async def test_it_is_told_our_settings_and_can_import_what_we_can(
     assert environment["PYTHONPATH"].split(os.pathsep) == list(filter(None, sys.path))
 
 
+@pytest.mark.thorough
 async def test_looking_after_them_that_fails_is_reported_and_goes_on(other: Other) -> None:
     asked = 0
 
@@ -168,6 +169,7 @@ async def test_looking_after_them_that_fails_is_reported_and_goes_on(other: Othe
         await until(lambda: other.pids)
 
 
+@pytest.mark.thorough
 async def test_it_is_begun_anew_where_it_dies_and_left_be_after_three_failures(other: Other) -> None:
     other.free()
     async with other.stand_ins(FAILS) as stand_ins:

@@ -258,6 +258,7 @@ async def test_only_what_is_known_to_be_flushed_is_flushed_unasked(
         assert model.history == []
 
 
+@pytest.mark.thorough
 async def test_whether_a_chat_may_be_flushed_is_known_however_many_others_there_are(
     tmp_path: Path, model: ScriptedModel
 ) -> None:

@@ -98,6 +98,7 @@ class BrokenProvider:
         pass
 
 
+@pytest.mark.thorough
 async def test_vectors_that_fail_are_reported_and_made_once_that_is_mended(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -196,6 +197,7 @@ async def test_the_regular_look_indexes_what_nobody_watched(tmp_path: Path) -> N
         await until(lambda: upkeep.reindex is not None and upkeep.reindex.last_outcome == "ok")
 
 
+@pytest.mark.thorough
 async def test_the_regular_look_has_vectors_made_of_what_nobody_watched(
     tmp_path: Path, server: EmbeddingServer
 ) -> None:

@@ -118,6 +118,7 @@ async def test_a_failure_without_words_is_called_by_its_name() -> None:
         assert schedule.list_jobs()[0].last_outcome == "RuntimeError"
 
 
+@pytest.mark.thorough
 async def test_a_job_is_not_started_while_it_runs(caplog: pytest.LogCaptureFixture) -> None:
     work = Work(seconds=0.5)
     async with Schedule() as schedule:
@@ -227,6 +228,7 @@ async def test_a_clock_that_is_set_does_not_stop_a_job(
         await until(lambda: work.ended >= done + 2)
 
 
+@pytest.mark.thorough
 async def test_nothing_is_begun_before_the_service_has_settled() -> None:
     begun = asyncio.Event()
 

@@ -262,6 +262,7 @@ async def test_all_calls_go_over_one_connection(server: PlainServer, open_model:
     assert len(set(server.peers)) == 1
 
 
+@pytest.mark.thorough
 async def test_an_answer_does_not_wait_for_a_server_that_leaves_the_connection_open(
     server: PlainServer, open_model: Open
 ) -> None:

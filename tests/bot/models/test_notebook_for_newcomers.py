@@ -113,6 +113,7 @@ def test_a_correction_replaces_what_was_noted_last(
     assert wrong not in note.read_text("utf-8")
 
 
+@pytest.mark.thorough
 def test_a_correction_is_taken_back_and_that_is_the_line_just_spoken_of(commonplace: Commonplace) -> None:
     stable_day()
     said(commonplace, "We have a cat.", "Maya's birthday is May 3rd", "no, it is May 4th")
@@ -229,6 +230,7 @@ def test_the_reminder_just_set_is_moved_cancelled_and_set_again(
     assert list(commonplace.memory.glob("*.md")) == [], "none of it is a note"
 
 
+@pytest.mark.thorough
 def test_undo_means_what_was_noted_in_the_last_turn_or_two(commonplace: Commonplace) -> None:
     stable_day()
     (nothing,) = said(commonplace, "undo")
@@ -243,6 +245,7 @@ def test_undo_means_what_was_noted_in_the_last_turn_or_two(commonplace: Commonpl
     assert note.read_text("utf-8").endswith("- We have a cat.\n- Her name is Minka.\n")
 
 
+@pytest.mark.thorough
 def test_of_two_lines_that_read_the_same_the_one_just_noted_is_changed(commonplace: Commonplace) -> None:
     stable_day()
     said(commonplace, "Tom likes tea.", "Eva likes tea.", "Tom likes tea.", "no, coffee")

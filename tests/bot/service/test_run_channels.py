@@ -223,6 +223,7 @@ async def test_telegrams_menus_that_fail_are_seen_and_set_once_they_can_be(
     assert failures_of("telegram menus", caplog)
 
 
+@pytest.mark.thorough
 async def test_discords_commands_that_fail_are_seen_and_set_once_they_can_be(
     tmp_path: Path, api: DiscordApi, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -24,7 +24,7 @@ from bot.web.connections import (
 from bot.web.listener import OPTIONS, HttpListener
 from tests.fakes.http_service import HttpService, serve_http
 from tests.fakes.many_clients import HALF_BODY, HALF_HEAD, is_still_open, open_clients, wait_closed
-from tests.fakes.table_test import table_test
+from tests.fakes.table_test import first_at_once, table_test
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*:DeprecationWarning:aiohttp.*")
 
@@ -45,7 +45,9 @@ async def seconds_of_health(served: HttpService) -> float:
 # -- how many ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("said", [HALF_HEAD, HALF_BODY, b""], ids=["half a head", "half a body", "nothing"])
+@pytest.mark.parametrize(
+    "said", first_at_once([HALF_HEAD, HALF_BODY, b""]), ids=["half a head", "half a body", "nothing"]
+)
 async def test_three_times_as_many_half_requests_as_may_be_do_not_keep_others_out(
     said: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -139,6 +141,7 @@ async def test_room_is_made_by_the_address_that_has_most() -> None:
         assert by_address["198.51.100.1"][0].transport
 
 
+@pytest.mark.thorough
 async def test_what_is_being_answered_is_never_closed_for_others() -> None:
     begun, may_end = asyncio.Event(), asyncio.Event()
 

@@ -728,6 +728,7 @@ async def test_an_ollama_that_never_answers_is_skipped(
         await embedder.close()
 
 
+@pytest.mark.thorough
 async def test_a_slow_ollama_that_answers_pings_is_waited_for(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
@@ -752,6 +753,7 @@ async def test_an_ollama_without_a_fallback_is_not_pinged(
     assert (delivered.done, server.pings) == ([0], 0)
 
 
+@pytest.mark.thorough
 @table_test("trouble", [ModelUnknown, ResponseUnusable, ServiceFailed, KeyRejected])
 async def test_any_answer_to_a_ping_counts(trouble: type[EmbeddingError]) -> None:
     async def ping() -> None:

@@ -302,6 +302,7 @@ def test_two_processes_download_the_file_once(hub: ModelHub, tmp_path: Path) -> 
     assert len(hub.downloads()) == 1
 
 
+@pytest.mark.thorough
 def test_waiting_for_another_process_s_download_can_be_stopped(hub: ModelHub, tmp_path: Path) -> None:
     hub.seconds_per_piece = 0.05
     over = threading.Event()

@@ -179,6 +179,7 @@ def test_growing_code_never_changes_what_stands_before_it() -> None:
             before = now
 
 
+@pytest.mark.thorough
 def test_a_reply_that_grows_looks_the_same_with_and_without_what_is_known_of_it() -> None:
     known: BlockCache = {}
     for size in range(0, len(HARD), 997):
