@@ -5,8 +5,8 @@
 
 PYTHON ?=
 ARGS ?=
-# Some tests wait for a process or for time to pass: three at once are the quickest on two cores.
-WORKERS ?= -n 3
+# Some tests wait for a process or for time to pass: four at once are the quickest on two cores.
+WORKERS ?= -n 4
 # The thorough ones come first, and are handed out a few at a time: else one worker has them all to itself at the end.
 CHECK_WORKERS ?= -n 4 --maxschedchunk 2
 PY := .venv/bin/python

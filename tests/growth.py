@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-SIZES = (25_000, 50_000, 200_000)
+SIZES = (25_000, 100_000)
 """Characters."""
 QUICK_SIZES = (2_000, 8_000)
 MOST_GROWTH = 2.5
