@@ -8,7 +8,7 @@ ARGS ?=
 # Some tests wait for a process or for time to pass: four at once are the quickest on two cores.
 WORKERS ?= -n 4
 # The thorough ones come first, and are handed out a few at a time: else one worker has them all to itself at the end.
-CHECK_WORKERS ?= -n 4 --maxschedchunk 2
+CHECK_WORKERS ?= -n 6 --maxschedchunk 2
 PY := .venv/bin/python
 # There once `make local` or its like was called: a later set-up then brings that again.
 EXTRAS := $(wildcard .venv/local .venv/postgres .venv/postgres-server)

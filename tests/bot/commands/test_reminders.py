@@ -229,7 +229,6 @@ async def test_working_days_are_told_by_one_word(say: Say) -> None:
     assert "every 2 weeks on Monday" in await say("/remind every 2 weeks on monday 8:00 x")
 
 
-@pytest.mark.thorough
 async def test_a_person_with_too_many_reminders_is_told_what_to_do(say: Say) -> None:
     for each in range(MAX_PER_PERSON):
         await say(f"/remind every minute tea {each}", chat=HERE if each % 2 else THERE)
@@ -244,7 +243,6 @@ async def test_a_person_with_too_many_reminders_is_told_what_to_do(say: Say) -> 
     assert "one more" in await say("/remind every minute one more")
 
 
-@pytest.mark.thorough
 async def test_a_chat_with_too_many_reminders_is_told_what_to_do(say: Say) -> None:
     for each in range(MAX_PER_CHAT):
         await say(f"/remind every minute tea {each}")
