@@ -57,7 +57,7 @@ def takeover_settings(settings: Settings) -> Settings:
     return settings.model_copy(
         update={
             "server": settings.server.model_copy(update={"enabled": False}),
-            **{name: section.beside_another() for name, section in settings.channels.items()},
+            **{name: section.for_second_process() for name, section in settings.channels.items()},
             "instance": settings.instance.model_copy(update={"take_over": ()}),
         }
     )

@@ -4,7 +4,7 @@ from typing import ClassVar, Self
 
 from pydantic import SecretStr
 
-from memory.settings import Section
+from memory.settings import Section, SettingsConflict
 
 
 class ChannelSettings(Section):
@@ -18,9 +18,9 @@ class ChannelSettings(Section):
     """The name as people write it."""
     variable: ClassVar[str]
     """The environment variable for the token, used if the section has none."""
-    opens: ClassVar[str]
+    adapter_module: ClassVar[str]
     """The module with `open_channel(assistant, ownership)` and `hook_paths(settings)`."""
-    checks: ClassVar[str]
+    doctor_module: ClassVar[str]
     """The module with `check(settings, asking, liveness)` for `commonplace doctor`."""
 
     token: SecretStr = SecretStr("")
@@ -32,17 +32,17 @@ class ChannelSettings(Section):
         return bool(self.token.get_secret_value())
 
     @classmethod
-    def person_fault(cls, person: str) -> str:
+    def explain_invalid_person(cls, person: str) -> str:
         """Return what an id in a list such as `access.owners` must be, "" if `person` is valid."""
         del person
         return ""
 
-    def nobody_fault(self, person: str, *, key: str) -> str:
+    def explain_no_match(self, person: str, *, key: str) -> str:
         """Return why this id in `access.{key}` can never match a sender, "" if it can."""
         del person, key
         return ""
 
-    def token_fault(self) -> str:
+    def explain_invalid_token(self) -> str:
         """Return what the token must be, "" if it is valid."""
         return ""
 
@@ -50,6 +50,16 @@ class ChannelSettings(Section):
         """Return a key that is set but has no effect, and why; "" for none."""
         return ""
 
-    def beside_another(self) -> Self:
+    def conflict_without_server(self) -> SettingsConflict | None:
+        """Return why the channel cannot work without our HTTP server; None if it can."""
+        return None
+
+    @classmethod
+    def is_group(cls, person: str) -> bool:
+        """Return whether an id is a group's, as which several people can write."""
+        del person
+        return False
+
+    def for_second_process(self) -> Self:
         """Return the settings for a second process, which has no port of its own."""
         return self

@@ -16,8 +16,8 @@ class DiscordSettings(ChannelSettings):
 
     title = "Discord"
     variable = "DISCORD_BOT_TOKEN"
-    opens = "adapters.discord.opening"
-    checks = "bot.doctor.discord"
+    adapter_module = "adapters.discord.opening"
+    doctor_module = "bot.doctor.discord"
 
     token: SecretStr = SecretStr("")
     """The bot's token, from the developer portal; if empty, the variable DISCORD_BOT_TOKEN is used."""
@@ -49,8 +49,8 @@ class DiscordSettings(ChannelSettings):
         return check_web_address(value)
 
     @classmethod
-    def person_fault(cls, person: str) -> str:
-        """See `ChannelSettings.person_fault`."""
+    def explain_invalid_person(cls, person: str) -> str:
+        """See `ChannelSettings.explain_invalid_person`."""
         if re.fullmatch(r"\d+|\d+/[@#]\d+", person):
             return ""
         return (
@@ -58,7 +58,7 @@ class DiscordSettings(ChannelSettings):
             '"discord:1234/@5678" and "discord:1234/#5678"'
         )
 
-    def nobody_fault(self, person: str, *, key: str) -> str:
-        """See `ChannelSettings.nobody_fault`."""
+    def explain_no_match(self, person: str, *, key: str) -> str:
+        """See `ChannelSettings.explain_no_match`."""
         del key
         return "which is too short for a Discord id" if len(person) < SHORTEST_ID else ""

@@ -454,14 +454,16 @@ class Settings(Section, BaseSettings):
         for key, entry in self.access.entries():
             name, _, person = entry.partition(":")
             channel = channels.get(name)
-            if channel and person != "*" and (allowed := channel.person_fault(person)):
+            if channel and person != "*" and (allowed := channel.explain_invalid_person(person)):
                 raise SettingsConflict(key, f"{allowed}; {entry!r} is not one")
         return self
 
     @model_validator(mode="after")
-    def _webhooks_are_served(self) -> Self:
-        if self.telegram.mode == "webhook" and not self.server.enabled:
-            raise SettingsConflict("telegram.mode", '"polling" while server.enabled is false')
+    def _channels_have_the_server_they_need(self) -> Self:
+        if not self.server.enabled:
+            for channel in self.channels.values():
+                if conflict := channel.conflict_without_server():
+                    raise conflict
         return self
 
     @model_validator(mode="after")

@@ -17,8 +17,8 @@ class TelegramSettings(ChannelSettings):
 
     title = "Telegram"
     variable = "TELEGRAM_BOT_TOKEN"
-    opens = "adapters.telegram.opening"
-    checks = "bot.doctor.telegram"
+    adapter_module = "adapters.telegram.opening"
+    doctor_module = "bot.doctor.telegram"
 
     token: SecretStr = SecretStr("")
     """The bot's token, from @BotFather; if empty, the variable TELEGRAM_BOT_TOKEN is used."""
@@ -63,22 +63,22 @@ class TelegramSettings(ChannelSettings):
         return self
 
     @classmethod
-    def person_fault(cls, person: str) -> str:
-        """See `ChannelSettings.person_fault`. A user name can change hands, so only ids are allowed."""
+    def explain_invalid_person(cls, person: str) -> str:
+        """See `ChannelSettings.explain_invalid_person`. A user name can change hands, so only ids are allowed."""
         if person.lstrip("-").isdecimal():
             return ""
         return (
             'a list of numeric Telegram ids, such as "telegram:123456", not of names, which can change hands'
         )
 
-    def nobody_fault(self, person: str, *, key: str) -> str:
-        """See `ChannelSettings.nobody_fault`: a token begins with the bot's own id."""
+    def explain_no_match(self, person: str, *, key: str) -> str:
+        """See `ChannelSettings.explain_no_match`: a token begins with the bot's own id."""
         if person != self.token.get_secret_value().partition(":")[0]:
             return ""
         return "which is the bot itself" + (": use your own id" if key == "owners" else "")
 
-    def token_fault(self) -> str:
-        """See `ChannelSettings.token_fault`."""
+    def explain_invalid_token(self) -> str:
+        """See `ChannelSettings.explain_invalid_token`."""
         token = self.token.get_secret_value()
         return FORM if token and not is_token(token) else ""
 
@@ -89,8 +89,19 @@ class TelegramSettings(ChannelSettings):
             return 'telegram.webhook_url and webhook_secret (telegram.mode is "polling")'
         return ""
 
-    def beside_another(self) -> Self:
-        """See `ChannelSettings.beside_another`. A webhook would need the port, so this polls."""
+    def conflict_without_server(self) -> SettingsConflict | None:
+        """See `ChannelSettings.conflict_without_server`: Telegram calls webhooks there."""
+        if self.mode == "webhook":
+            return SettingsConflict("telegram.mode", '"polling" while server.enabled is false')
+        return None
+
+    @classmethod
+    def is_group(cls, person: str) -> bool:
+        """See `ChannelSettings.is_group`: groups have negative ids."""
+        return person.startswith("-")
+
+    def for_second_process(self) -> Self:
+        """See `ChannelSettings.for_second_process`. A webhook would need the port, so this polls."""
         return self.model_copy(update={"mode": "polling"})
 
 

@@ -40,7 +40,8 @@ def check_access(settings: Settings, paired: Collection[str] = ()) -> Iterator[C
             detail = f"access.owners has {entry!r}, but {channel} is not configured"
             yield TOPIC.warn("no channel", detail, f"set {channel}.token, or remove the entry")
     for entry in access.owners:
-        if entry.startswith("telegram:-"):
+        name, _, person = entry.partition(":")
+        if name in settings.channels and settings.channels[name].is_group(person):
             detail = f"access.owners has {entry!r}, a group: everybody who can post as the group is an owner"
             yield TOPIC.warn("group", detail, "name people instead")
     if everybody := [each for each in access.allow if each.endswith(":*")]:
@@ -64,4 +65,4 @@ def explain_no_match(entry: str, *, key: str, channels: Mapping[str, ChannelSett
         return ""
     if person.removeprefix("-").startswith("0"):
         return "which matches nobody: ids never begin with 0"
-    return channels[channel].nobody_fault(person, key=key)
+    return channels[channel].explain_no_match(person, key=key)

@@ -103,7 +103,9 @@ async def run_checks(settings: Settings, environment: Mapping[str, str]) -> list
             _guard_disk(Topic("models"), lambda: _check_breakers(settings, state, environment)),
             _guard_disk(Topic("speech"), lambda: check_speech(settings, environment)),
             *(
-                run_with_timeout(Topic(name), import_module(section.checks).check(settings, asking, liveness))
+                run_with_timeout(
+                    Topic(name), import_module(section.doctor_module).check(settings, asking, liveness)
+                )
                 for name, section in settings.channels.items()
             ),
             _guard_disk(Topic("access"), lambda: check_access(settings, paired)),

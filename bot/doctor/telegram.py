@@ -23,7 +23,7 @@ async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> li
     token = telegram.token.get_secret_value()
     if not token:
         return [TOPIC.ok("token", "none: Telegram is not configured")]
-    if fault := telegram.token_fault():
+    if fault := telegram.explain_invalid_token():
         return [TOPIC.fail("token", f"{telegram.variable} is invalid", f"it must be {fault}")]
     base = f"{telegram.api_base.rstrip('/')}/bot{token}"
     try:

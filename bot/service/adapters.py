@@ -92,7 +92,7 @@ def open_channel(
     section: "ChannelSettings", assistant: "Assistant", ownership: Ownership = ALWAYS_OURS
 ) -> AbstractAsyncContextManager[Adapter]:
     """Open the channel of a settings section; its platform may be unreachable."""
-    opened: AbstractAsyncContextManager[Adapter] = import_module(section.opens).open_channel(
+    opened: AbstractAsyncContextManager[Adapter] = import_module(section.adapter_module).open_channel(
         assistant, ownership
     )
     return opened
@@ -100,5 +100,5 @@ def open_channel(
 
 def hook_paths(section: "ChannelSettings") -> Sequence[str]:
     """Return the paths where the platform delivers events, even if the channel is closed; empty if it is polled."""
-    paths: Sequence[str] = import_module(section.opens).hook_paths(section)
+    paths: Sequence[str] = import_module(section.adapter_module).hook_paths(section)
     return paths

@@ -95,7 +95,7 @@ def check_channels(settings: Settings) -> None:
     """
     channels = settings.channels
     for section in channels.values():
-        if fault := section.token_fault():
+        if fault := section.explain_invalid_token():
             raise CannotStart(f"{section.variable} is invalid: it must be {fault}")
     for key, entry in settings.access.entries():
         if entry.partition(":")[0] not in (*channels, TERMINAL):

@@ -12,7 +12,7 @@ from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic
 from bot.doctor.http_probe import HttpProbe
 from bot.doctor.liveness import Liveness
-from memory.settings import section_field
+from memory.settings import SettingsConflict, section_field
 from tests.fakes.recording_adapter import RecordingAdapter
 
 
@@ -21,16 +21,27 @@ class ParrotSettings(ChannelSettings):
 
     title = "Parrot"
     variable = "PARROT_TOKEN"
-    opens = "tests.fakes.third_channel"
-    checks = "tests.fakes.third_channel"
+    adapter_module = "tests.fakes.third_channel"
+    doctor_module = "tests.fakes.third_channel"
 
     token: SecretStr = SecretStr("")
     """The channel's credential."""
+    calls_us: bool = False
+    """Whether messages arrive at our HTTP server."""
 
     @classmethod
-    def person_fault(cls, person: str) -> str:
-        """See `ChannelSettings.person_fault`."""
+    def explain_invalid_person(cls, person: str) -> str:
+        """See `ChannelSettings.explain_invalid_person`."""
         return "" if person.isalpha() else 'a list with names of parrots, such as "parrot:polly"'
+
+    @classmethod
+    def is_group(cls, person: str) -> bool:
+        """See `ChannelSettings.is_group`."""
+        return person == "flock"
+
+    def conflict_without_server(self) -> SettingsConflict | None:
+        """See `ChannelSettings.conflict_without_server`."""
+        return SettingsConflict("parrot.calls_us", "false without a server") if self.calls_us else None
 
 
 class SettingsWithParrot(Settings):

@@ -26,7 +26,7 @@ def settings(tmp_path: Path) -> Settings:
         {
             "workspace": tmp_path,
             "parrot": {"token": "a parrot's secret"},
-            "access": {"owners": ["parrot:polly"]},
+            "access": {"owners": ["parrot:polly", "parrot:flock"]},
             "memory": {"embedding": {"provider": "none"}},
         }
     )
@@ -61,4 +61,12 @@ def test_its_token_is_a_secret_and_its_people_have_its_ids(settings: Settings, t
 async def test_the_doctor_asks_it_too(settings: Settings) -> None:
     checks = {(check.topic, check.name): check for check in await run_checks(settings, {})}
     assert checks["parrot", "token"].detail == "set"
-    assert checks["access", "owners"].detail == "parrot:polly"
+    assert checks["access", "owners"].detail == "parrot:polly, parrot:flock"
+    assert "'parrot:flock', a group" in checks["access", "group"].detail
+
+
+def test_it_may_need_the_server(tmp_path: Path) -> None:
+    table = {"workspace": tmp_path, "parrot": {"calls_us": True}}
+    SettingsWithParrot.model_validate(table)
+    with pytest.raises(ValidationError, match="false without a server"):
+        SettingsWithParrot.model_validate({**table, "server": {"enabled": False}})
