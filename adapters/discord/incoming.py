@@ -6,18 +6,18 @@ from datetime import UTC
 import discord
 from discord import ChannelType, MessageReferenceType, MessageType
 
-from adapters.discord.incoming_contents import Contents, read_contents, read_embeds
-from adapters.discord.incoming_text import MentionNames, mentions_bot, read_text, strip_surrogates
+from adapters.discord.incoming_contents import read_contents, read_embeds
+from adapters.discord.incoming_text import MentionNames, mentions_bot, read_text
+from adapters.incoming_contents import QUOTED_CHARS, Contents
+from adapters.incoming_text import clean_line
 from bot import phrases
 from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
-from bot.sanitize import one_line
 
 CHANNEL = "discord"
 PERSON = "@"
 """Prefix of a person's id in the name of their direct chat."""
 TEXT_MESSAGE_TYPES = (MessageType.default, MessageType.reply)
 """Message types that people write; Discord itself creates all others."""
-QUOTED_CHARS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +71,20 @@ def person_id(user: int) -> PersonId:
 
 def display_name(user: discord.User | discord.Member) -> str:
     """Return the name that people see."""
-    return one_line(strip_surrogates(user.display_name))
+    return clean_line(user.display_name)
 
 
 def channel_title(channel: object, guild: discord.Guild | None) -> str:
     """Return a channel's title, such as `#general · Guild`; "" for a direct channel."""
     if guild is None:
         return ""
-    name = _clean_line(getattr(channel, "name", ""))
+    name = clean_line(getattr(channel, "name", ""))
     if isinstance(channel, discord.Thread):
-        parent = _clean_line(channel.parent.name) if channel.parent else ""
+        parent = clean_line(channel.parent.name) if channel.parent else ""
         name = phrases.TOPIC_TITLE.format(chat=f"#{parent}", topic=name) if parent else name
     elif name:
         name = f"#{name}"
-    return " · ".join(filter(None, [name, _clean_line(guild.name)]))
+    return " · ".join(filter(None, [name, clean_line(guild.name)]))
 
 
 def _read_any(message: discord.Message, me: int, *, id: str, edit_of: str = "") -> ReceivedMessage | None:  # noqa: A002
@@ -168,11 +168,11 @@ def _make_names(message: discord.Message, me: int) -> MentionNames:
 
     def role_name(role: int) -> str:
         found = guild.get_role(role) if guild else None
-        return _clean_line(found.name) if found else ""
+        return clean_line(found.name) if found else ""
 
     def channel_name(channel: int) -> str:
         found = guild.get_channel_or_thread(channel) if guild else None
-        return _clean_line(found.name) if found else ""
+        return clean_line(found.name) if found else ""
 
     my_role = guild.self_role if guild else None
     return MentionNames(me, frozenset([my_role.id] if my_role else []), users, role_name, channel_name)
@@ -216,7 +216,3 @@ def read_roles(author: discord.User | discord.Member) -> tuple[int, ...] | None:
 def find_parent(channel: object) -> int | None:
     """Return the parent channel of a thread; None for other channels."""
     return channel.parent_id if isinstance(channel, discord.Thread) else None
-
-
-def _clean_line(text: str | None) -> str:
-    return one_line(strip_surrogates(text or ""))

@@ -6,24 +6,9 @@ from pathlib import PurePosixPath
 
 import discord
 
-from adapters.discord.incoming_text import strip_surrogates
-from bot import phrases
+from adapters.incoming_contents import Contents, describe_poll, describe_sticker, is_picture
+from adapters.incoming_text import strip_surrogates
 from bot.messages import Attachment, AttachmentKind
-from bot.sanitize import one_line
-
-UNSEEN_PICTURES = ("image/svg+xml", "image/vnd.djvu")
-"""Called images, but made of text or pages."""
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """Everything but the text of a message."""
-
-    words: str = ""
-    attachments: tuple[Attachment, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.words or self.attachments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +36,9 @@ def read_contents(message: discord.Message) -> Contents:
     """Return a message's contents, including those it forwards."""
     files = [*message.attachments, *(one for each in message.message_snapshots for one in each.attachments)]
     stickers = [*message.stickers, *(one for each in message.message_snapshots for one in each.stickers)]
-    words = [
-        phrases.SENT_STICKER.format(emoji=_clean_line(sticker.name)).replace(" ]", "]")
-        for sticker in stickers
-    ]
-    if message.poll:
-        words.append(_describe_poll(message.poll))
+    words = [describe_sticker(sticker.name) for sticker in stickers]
+    if poll := message.poll:
+        words.append(describe_poll(poll.question, [answer.text or "" for answer in poll.answers]))
     return Contents("\n".join(words), read_attachments(files, channel=message.channel.id, message=message.id))
 
 
@@ -100,15 +82,6 @@ def _file_name(file: discord.Attachment) -> str:
 def _attachment_kind(file: discord.Attachment, media_type: str) -> AttachmentKind:
     if file.is_voice_message() or media_type.startswith("audio/"):
         return "voice"
-    if media_type.startswith("image/") and media_type not in UNSEEN_PICTURES:
+    if is_picture(media_type):
         return "picture"
     return "other" if media_type.startswith("video/") else "document"
-
-
-def _describe_poll(poll: discord.Poll) -> str:
-    options = "\n".join(f"- {_clean_line(answer.text)}" for answer in poll.answers)
-    return phrases.SENT_POLL.format(question=_clean_line(poll.question), options=options)
-
-
-def _clean_line(text: str | None) -> str:
-    return one_line(strip_surrogates(text or ""))

@@ -21,12 +21,12 @@ from adapters.discord.incoming import (
     read_roles,
 )
 from adapters.discord.incoming_contents import read_attachments
-from adapters.discord.incoming_text import MentionNames, read_text, strip_surrogates
+from adapters.discord.incoming_text import MentionNames, read_text
 from adapters.discord.interaction_handle import InteractionHandle
 from adapters.discord.private_api import parse_attachment
+from adapters.incoming_text import clean_line, strip_surrogates
 from bot.commands.command import Command, split_command
 from bot.messages import Attachment, IncomingMessage
-from bot.sanitize import one_line
 
 SLASH = "slash-"
 PRESS = "press-"
@@ -154,11 +154,11 @@ def _format_value(interaction: discord.Interaction, option: str, value: str) -> 
 
     def role_name(role: int) -> str:
         found = guild.get_role(role) if guild else None
-        return one_line(strip_surrogates(found.name)) if found else ""
+        return clean_line(found.name) if found else ""
 
     def channel_name(channel: int) -> str:
         found = guild.get_channel_or_thread(channel) if guild else None
-        return one_line(strip_surrogates(found.name)) if found else ""
+        return clean_line(found.name) if found else ""
 
     # A command needs no mention of the bot, so the bot's name stays in the text.
     return read_text(value, MentionNames(0, frozenset(), {}, role_name, channel_name))

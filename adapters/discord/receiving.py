@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import discord
@@ -42,6 +41,7 @@ from adapters.discord.private_api import parse_message
 from adapters.discord.read_cursor import SLACK, ReadCursor
 from adapters.discord.response_timeouts import limit_response_time
 from bot.channel_store import ChannelStore
+from bot.log.tracebacks import error_location
 from bot.messages import NotAccepted, PersonId, WithdrawMessage
 from bot.sanitize import one_line
 from bot.state.database import StateFault
@@ -318,11 +318,11 @@ class Receiver:
         if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE") and str(raw.get("channel_id", "")).isdigit():
             self._enqueue(
                 int(raw["channel_id"]),
-                _UnreadableMessage(str(raw.get("id", "")), raw, _error_location(error)),
+                _UnreadableMessage(str(raw.get("id", "")), raw, error_location(error)),
             )
         else:
             # Without the error's text, which may quote a message.
-            log.error("Discord: could not read the event %s: %s", event, _error_location(error))
+            log.error("Discord: could not read the event %s: %s", event, error_location(error))
 
     def _release_waiting(self, guild: int | None) -> None:
         """Queue the held messages of a guild, or all of them, now that missed ones are known."""
@@ -341,7 +341,7 @@ class Receiver:
             said = read(message, client.user.id if client and client.user else 0)
         except Exception as error:  # noqa: BLE001 - one bad message must not stop later ones
             raw = {"id": str(message.id), "channel_id": str(message.channel.id), "content": message.content}
-            return _UnreadableMessage(str(message.id), raw, _error_location(error))
+            return _UnreadableMessage(str(message.id), raw, error_location(error))
         if said and said.is_hidden:
             if client and not client.intents.message_content:  # otherwise the message had no text
                 self.set_text_hidden(True)
@@ -487,7 +487,7 @@ class Receiver:
             try:
                 message = parse_message(client, channel, raw)
             except Exception as error:  # noqa: BLE001 - as for new messages
-                said = _UnreadableMessage(str(raw["id"]), raw, _error_location(error))
+                said = _UnreadableMessage(str(raw["id"]), raw, error_location(error))
             else:
                 said = self._parse(message, read_message)
             if said is not None:
@@ -544,7 +544,7 @@ class Receiver:
         except Exception as error:
             raw = {"id": message.id, "channel_id": str(queue.channel), "content": message.text}
             log.exception("Discord: could not accept message %s; it is set aside", message.id)
-            await self._set_aside(_UnreadableMessage(message.id, raw, _error_location(error)), is_told=True)
+            await self._set_aside(_UnreadableMessage(message.id, raw, error_location(error)), is_told=True)
             return
         self._cursor.mark_read(message.id)
         if _message_number(said) in self._deleted:  # deleted meanwhile
@@ -599,13 +599,3 @@ class Receiver:
 def _message_number(said: ReceivedMessage) -> int:
     """Return the id of a message, or of the one that was edited."""
     return int(said.message.edit_of or said.message.id)
-
-
-def _error_location(error: Exception) -> str:
-    """Return the error's type and location."""
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    code = trace.tb_frame.f_code if trace else None
-    place = f" in {Path(code.co_filename).name}, {code.co_name}" if code else ""
-    return f"{type(error).__name__}{place}"

@@ -19,11 +19,12 @@ from telegram import (
     User,
 )
 
-from adapters.telegram.incoming_contents import Contents, read_contents
-from adapters.telegram.incoming_text import BotIdentity, MessageText, strip_surrogates, utf16_length
+from adapters.incoming_contents import QUOTED_CHARS, Contents
+from adapters.incoming_text import clean_line, strip_surrogates
+from adapters.telegram.incoming_contents import read_contents
+from adapters.telegram.incoming_text import BotIdentity, MessageText, utf16_length
 from bot import phrases
 from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
-from bot.sanitize import one_line
 
 CHANNEL = "telegram"
 ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
@@ -31,7 +32,6 @@ ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_membe
 CUT_UNITS = 2048
 """A longer text may be the first part of a split one: clients look for a place to split in the second half of the
 4,096 units of a message."""
-QUOTED_CHARS = 4096
 ROOMS = (Chat.GROUP, Chat.SUPERGROUP)
 _FRAME = {"message_id", "message_thread_id", "from", "sender_chat", "chat", "date", "is_topic_message"}
 
@@ -112,7 +112,7 @@ def _read_message(message: Message, me: BotIdentity) -> TelegramEvent | None:
     if message.forum_topic_reopened:
         return ReachChanged(chat, "")
     if named := message.forum_topic_created or message.forum_topic_edited:
-        return TopicNamed(chat, _clean_line(named.name)) if named.name else None
+        return TopicNamed(chat, clean_line(named.name)) if named.name else None
     return _read_text_message(message, me, id=_format_id(message.message_id))
 
 
@@ -156,7 +156,7 @@ def _read_text_message(
         text=text,
         sent_at=(message.edit_date if edit_of and message.edit_date else message.date).astimezone(UTC),
         sender_name=name,
-        chat_name=_clean_line(message.chat.title),
+        chat_name=clean_line(message.chat.title),
         in_room=in_room,
         addressed=not in_room
         or written.mentions_bot
@@ -190,7 +190,7 @@ def _read_sender(message: Message) -> tuple[PersonId, str] | None:
     if message.is_automatic_forward:
         return None
     if as_chat := message.sender_chat:
-        name = _clean_line(message.author_signature or as_chat.effective_name)
+        name = clean_line(message.author_signature or as_chat.effective_name)
         return PersonId(CHANNEL, _format_id(as_chat.id)), name
     user = message.from_user
     if user is None or user.is_bot:
@@ -199,7 +199,7 @@ def _read_sender(message: Message) -> tuple[PersonId, str] | None:
 
 
 def _read_person(user: User) -> tuple[PersonId, str]:
-    return PersonId(CHANNEL, _format_id(user.id)), _clean_line(user.full_name)
+    return PersonId(CHANNEL, _format_id(user.id)), clean_line(user.full_name)
 
 
 def _read_text(message: Message, me: BotIdentity) -> MessageText:
@@ -229,7 +229,7 @@ def _read_topic(message: Message) -> str:
     first = message.reply_to_message
     if first is None or not message.is_topic_message or first.message_id != message.message_thread_id:
         return ""
-    return _clean_line(first.forum_topic_created.name) if first.forum_topic_created else ""
+    return clean_line(first.forum_topic_created.name) if first.forum_topic_created else ""
 
 
 def _is_from_bot(message: Message | None, me: BotIdentity) -> bool:
@@ -259,27 +259,27 @@ def _read_quoted(
 
 def _sender_name(message: Message) -> str:
     if message.sender_chat:
-        return _clean_line(message.author_signature or message.sender_chat.effective_name)
-    return _clean_line(message.from_user.full_name) if message.from_user else ""
+        return clean_line(message.author_signature or message.sender_chat.effective_name)
+    return clean_line(message.from_user.full_name) if message.from_user else ""
 
 
 def _read_forward_origin(message: Message) -> str:
     """Return the origin of a message not written by its sender, such as a forward or an inline bot's text."""
     if message.forward_origin:
         return _origin_name(message.forward_origin) or phrases.SENT_BY_SOMEBODY
-    return f"@{_clean_line(message.via_bot.username)}" if message.via_bot else ""
+    return f"@{clean_line(message.via_bot.username)}" if message.via_bot else ""
 
 
 def _origin_name(origin: MessageOrigin) -> str:
     match origin:
         case MessageOriginUser():
-            return _clean_line(origin.sender_user.full_name)
+            return clean_line(origin.sender_user.full_name)
         case MessageOriginHiddenUser():
-            return _clean_line(origin.sender_user_name)
+            return clean_line(origin.sender_user_name)
         case MessageOriginChat():
-            return _clean_line(origin.author_signature or origin.sender_chat.effective_name)
+            return clean_line(origin.author_signature or origin.sender_chat.effective_name)
         case MessageOriginChannel():
-            return _clean_line(origin.chat.effective_name)
+            return clean_line(origin.chat.effective_name)
     return ""
 
 
@@ -298,7 +298,7 @@ def _read_press(query: CallbackQuery, now: datetime) -> ButtonPress:
         text=says,
         sent_at=now,
         sender_name=name,
-        chat_name=_clean_line(shown.chat.title),
+        chat_name=clean_line(shown.chat.title),
         in_room=shown.chat.type != Chat.PRIVATE,
         handle=_format_id(shown.message_id),
     )
@@ -322,7 +322,3 @@ def _read_reach(change: ChatMemberUpdated) -> ReachChanged | None:
 def _format_id(number: int) -> str:
     """Return an id as text; raises for other types, which the library does not check."""
     return f"{number:d}"
-
-
-def _clean_line(text: str | None) -> str:
-    return one_line(strip_surrogates(text or ""))

@@ -1,7 +1,6 @@
 """Attachments and other contents of a Telegram message; no I/O."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from telegram import (
@@ -14,34 +13,20 @@ from telegram import (
     Location,
     Message,
     PhotoSize,
-    Poll,
     Video,
     VideoNote,
     Voice,
 )
 
-from adapters.telegram.incoming_text import strip_surrogates
+from adapters.incoming_contents import Contents, describe_poll, describe_sticker, is_picture
+from adapters.incoming_text import clean_line, strip_surrogates
 from bot import phrases
 from bot.messages import Attachment, AttachmentKind
-from bot.sanitize import one_line
 
 File = Animation | Audio | Document | LivePhoto | PhotoSize | Video | VideoNote | Voice
 
 MOST_TO_FETCH = 20 * 1024 * 1024
 """Maximum file size in bytes that bots can get from Telegram's own server."""
-UNSEEN_PICTURES = ("image/svg+xml", "image/vnd.djvu")
-"""Called images, but made of text or pages."""
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """Everything but the text of a message."""
-
-    words: str = ""
-    attachments: tuple[Attachment, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.words or self.attachments)
 
 
 def read_contents(message: Message | ExternalReplyInfo) -> Contents:
@@ -63,9 +48,7 @@ def _read_attachment(message: Message | ExternalReplyInfo) -> Attachment | None:
             else _file_attachment("other", message.live_photo)
         )
     if document := message.document:
-        kind = document.mime_type or ""
-        is_picture = kind.startswith("image/") and kind not in UNSEEN_PICTURES
-        return _file_attachment("picture" if is_picture else "document", document)
+        return _file_attachment("picture" if is_picture(document.mime_type or "") else "document", document)
     if message.voice:
         return _file_attachment("voice", message.voice, media_type="audio/ogg")
     if message.audio:
@@ -98,27 +81,27 @@ def _file_attachment(kind: AttachmentKind, file: File, *, media_type: str = "") 
 def _describe(message: Message | ExternalReplyInfo) -> str:
     """Describe contents that cannot be downloaded, as people see them."""
     if message.sticker:
-        return phrases.SENT_STICKER.format(emoji=message.sticker.emoji or "").replace(" ]", "]")
+        return describe_sticker(message.sticker.emoji)
     if venue := message.venue:
         where = _format_location(venue.location)
         return phrases.SENT_VENUE.format(
-            title=_clean_line(venue.title), address=_clean_line(venue.address), where=where
+            title=clean_line(venue.title), address=clean_line(venue.address), where=where
         )
     if message.location:
         return phrases.SENT_LOCATION.format(where=_format_location(message.location))
     if contact := message.contact:
         name = " ".join(filter(None, [contact.first_name, contact.last_name]))
-        return phrases.SENT_CONTACT.format(name=_clean_line(name), number=_clean_line(contact.phone_number))
+        return phrases.SENT_CONTACT.format(name=clean_line(name), number=clean_line(contact.phone_number))
     if message.poll:
-        return _describe_poll(message.poll)
+        return describe_poll(message.poll.question, [option.text for option in message.poll.options])
     if message.checklist:
         return _describe_checklist(message.checklist)
     if message.dice:
         return phrases.SENT_DICE.format(emoji=message.dice.emoji, value=message.dice.value)
     if message.game:
-        return phrases.SENT_GAME.format(title=_clean_line(message.game.title))
+        return phrases.SENT_GAME.format(title=clean_line(message.game.title))
     if message.invoice:
-        return phrases.SENT_INVOICE.format(title=_clean_line(message.invoice.title))
+        return phrases.SENT_INVOICE.format(title=clean_line(message.invoice.title))
     if message.story:
         return phrases.SENT_STORY
     if message.paid_media:
@@ -126,21 +109,12 @@ def _describe(message: Message | ExternalReplyInfo) -> str:
     return phrases.SENT_GIVEAWAY if message.giveaway or message.giveaway_winners else ""
 
 
-def _describe_poll(poll: Poll) -> str:
-    options = "\n".join(f"- {_clean_line(option.text)}" for option in poll.options)
-    return phrases.SENT_POLL.format(question=_clean_line(poll.question), options=options)
-
-
 def _describe_checklist(checklist: Checklist) -> str:
     tasks = "\n".join(
-        f"- [{'x' if task.completion_date else ' '}] {_clean_line(task.text)}" for task in checklist.tasks
+        f"- [{'x' if task.completion_date else ' '}] {clean_line(task.text)}" for task in checklist.tasks
     )
-    return phrases.SENT_CHECKLIST.format(title=_clean_line(checklist.title), tasks=tasks)
+    return phrases.SENT_CHECKLIST.format(title=clean_line(checklist.title), tasks=tasks)
 
 
 def _format_location(location: Location) -> str:
     return f"{location.latitude:.5f}, {location.longitude:.5f}"
-
-
-def _clean_line(text: str | None) -> str:
-    return one_line(strip_surrogates(text or ""))

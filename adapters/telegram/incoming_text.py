@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from telegram import MessageEntity
 
-_BLANK = " \t\n\r,:;\N{NO-BREAK SPACE}"
+from adapters.incoming_text import trim_mentions
+
 _COMMAND = re.compile(r"/([A-Za-z0-9_]+)(?:@(\w+))?(?=\s|$)")
 _NOT_IN_LANGUAGE = re.compile(r"[`\s]+")
 _TICKS = re.compile(r"`+")
@@ -28,11 +29,6 @@ class BotIdentity:
 def utf16_length(text: str) -> int:
     """Return a text's length in UTF-16 units, which Telegram counts."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def strip_surrogates(text: str) -> str:
-    """Replace lone surrogates, which cannot be encoded as UTF-8."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 class MessageText:
@@ -86,21 +82,7 @@ class MessageText:
 
     def _trim_bot_mentions(self) -> tuple[int, int]:
         """Return the bounds of the text without the bot's mentions at its ends; all of it if nothing else is left."""
-        start, end = 0, self._end
-        for begin, stop in self._find_bot_mentions():
-            if not self._slice(start, begin).strip(_BLANK):
-                start = stop
-        for begin, stop in reversed(self._find_bot_mentions()):
-            if begin >= start and not self._slice(stop, end).strip(_BLANK):
-                end = begin
-        text = self._slice(start, end)
-        if not text.strip(_BLANK):
-            return 0, self._end
-        if start:
-            start += len(text) - len(text.lstrip(_BLANK))  # each of these takes one unit
-        if end < self._end:
-            end -= len(text) - len(text.rstrip(_BLANK))
-        return start, end
+        return trim_mentions(self._slice, self._end, self._find_bot_mentions())
 
     def _find_bot_mentions(self) -> list[tuple[int, int]]:
         return [(one.offset, one.offset + one.length) for one in self._entities if self._is_bot_mention(one)]

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from telegram import Update
@@ -25,6 +24,7 @@ from adapters.telegram.incoming import (
 from adapters.telegram.incoming_text import BotIdentity
 from bot import phrases
 from bot.channel_store import ChannelStore
+from bot.log.tracebacks import error_location
 from bot.messages import AcceptMessage, ChatId, IncomingMessage, NotAccepted
 from bot.state.database import StateFault
 
@@ -88,7 +88,7 @@ class Receiver:
         except Exception as error:  # noqa: BLE001 - one bad update must not stop later ones
             if name := await self._set_aside(raw, error):
                 # Without the error's text, which may quote a message.
-                log.error("could not read update %s; it is set aside: %s", name, _error_location(error))
+                log.error("could not read update %s; it is set aside: %s", name, error_location(error))
             return None
         try:
             return await self._dispatch(happened)
@@ -181,20 +181,10 @@ class Receiver:
         number = raw.get("update_id")
         name = str(number) if isinstance(number, int) else hashlib.sha256(text.encode()).hexdigest()[:20]
         try:
-            is_new = await self._store.keep_unreadable(name, text, _error_location(error))
+            is_new = await self._store.keep_unreadable(name, text, error_location(error))
         except StateFault as fault:
             raise NotAccepted(str(fault)) from fault
         return name if is_new else ""
-
-
-def _error_location(error: Exception) -> str:
-    """Return the error's type and location."""
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    code = trace.tb_frame.f_code if trace else None
-    place = f" in {Path(code.co_filename).name}, {code.co_name}" if code else ""
-    return f"{type(error).__name__}{place}"
 
 
 Key = TypeVar("Key")
