@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -37,6 +36,7 @@ from adapters.discord.reply_targets import (
 )
 from adapters.discord.threads import assign_thread, find_thread_channel, open_thread
 from adapters.latest_part import SETTLE_SECONDS
+from adapters.recent_dict import RecentDict
 from bot.channel_store import ChannelStore
 from bot.messages import (
     AcceptMessage,
@@ -151,7 +151,7 @@ class DiscordAdapter:
         self._settle = patience.settle
         self._known_messages = ShownMessages()
         self._background = BackgroundTasks()
-        self._latest: OrderedDict[str, str] = OrderedDict()
+        self._latest: RecentDict[str, str] = RecentDict(CHATS_KEPT)
         """Id of the latest message by chat."""
         self._gone: dict[str, float] = {}
         """Chats that refused a message, which was logged, and when each was last tried."""
@@ -224,12 +224,8 @@ class DiscordAdapter:
         return find_thread_channel(message) or int(name)
 
     def _remember_message(self, message: IncomingMessage) -> None:
-        chat = message.chat.name
         if message.id.isdigit():  # neither an edit nor an interaction
-            self._latest[chat] = message.id
-            self._latest.move_to_end(chat)
-            while len(self._latest) > CHATS_KEPT:
-                self._latest.popitem(last=False)
+            self._latest[message.chat.name] = message.id
 
     def _set_health(self, health: ChannelHealth) -> None:
         self._health = health

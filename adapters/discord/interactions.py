@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from weakref import WeakValueDictionary
@@ -16,6 +15,7 @@ from adapters.discord.autocomplete import Autocomplete, Suggestion
 from adapters.discord.connection_health import describe_error
 from adapters.discord.incoming import ReceivedMessage
 from adapters.discord.incoming_interaction import ReceivedInteraction, read_interaction, read_partial_command
+from adapters.recent_dict import RecentDict
 from bot import phrases
 from bot.commands.command import Command
 from bot.messages import ChatId, IncomingMessage, NotAccepted, PersonId
@@ -72,7 +72,7 @@ class Interactions:
         self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
         """One after another in each chat, in order of arrival."""
         self._completing = 0
-        self._pressed: OrderedDict[tuple[int, PersonId, str], float] = OrderedDict()
+        self._pressed: RecentDict[tuple[int, PersonId, str], float] = RecentDict(PRESSED_KEPT)
         """Last press of each button, by message, person and command."""
 
     def listen(self, client: discord.Client) -> None:
@@ -161,9 +161,6 @@ class Interactions:
         if before is not None and now - before < AGAIN_SECONDS:
             return True
         self._pressed[key] = now
-        self._pressed.move_to_end(key)
-        if len(self._pressed) > PRESSED_KEPT:
-            self._pressed.popitem(last=False)
         return False
 
     def _set_acknowledged(self, message: IncomingMessage) -> None:

@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from discord.utils import snowflake_time, time_snowflake
 
+from adapters.recent_dict import RecentDict
 from bot.channel_store import ChannelStore
 
 log = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ class ReadCursor:
         self.direct: dict[str, int] = {}
         """Direct channels by person."""
         self.threads: dict[int, int] = {}
-        self._recent: OrderedDict[str, None] = OrderedDict()
+        self._recent: RecentDict[str, None] = RecentDict(RECENT)
 
     async def load(self) -> None:
         """Read the state of an earlier process. Raises StateFault."""
@@ -129,8 +129,6 @@ class ReadCursor:
     def mark_read(self, message: str) -> None:
         """Record that a message was read."""
         self._recent[message] = None
-        if len(self._recent) > RECENT:
-            self._recent.popitem(last=False)
 
     async def remember_direct(self, person: str, channel: int) -> None:
         """Store a person's direct channel. Raises StateFault."""

@@ -40,6 +40,7 @@ from adapters.discord.incoming import (
 from adapters.discord.private_api import parse_message
 from adapters.discord.read_cursor import SLACK, ReadCursor
 from adapters.discord.response_timeouts import limit_response_time
+from adapters.recent_dict import RecentDict
 from bot.channel_store import ChannelStore
 from bot.log.tracebacks import error_location
 from bot.messages import NotAccepted, PersonId, WithdrawMessage
@@ -142,7 +143,7 @@ class Receiver:
         self._set_problem = problem
         self._pauses = pauses
         self._withdraw = withdraw
-        self._deleted: OrderedDict[int, None] = OrderedDict()
+        self._deleted: RecentDict[int, None] = RecentDict(DELETED_KEPT)
         """Ids of the latest deleted messages."""
         self._told_from = sys.maxsize
         """Message id from which on deletions are reported to us."""
@@ -295,8 +296,6 @@ class Receiver:
         """Withdraw deleted messages that were not yet answered."""
         for message in messages:
             self._deleted[message] = None
-            if len(self._deleted) > DELETED_KEPT:
-                self._deleted.popitem(last=False)
             self._background.start(self._withdraw_from(channel, message))
 
     def may_be_deleted(self, message: int) -> bool:

@@ -3,7 +3,6 @@
 import asyncio
 import io
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from adapters.discord.api_calls import (
 from adapters.discord.buttons import make_buttons
 from adapters.discord.interaction_handle import InteractionHandle
 from adapters.discord.private_api import http_client, parameters_class, webhook_adapter
+from adapters.recent_dict import RecentDict
 from bot.messages import ChannelFault, Choice
 
 if TYPE_CHECKING:
@@ -60,13 +60,11 @@ class ShownMessages:
     """Ids of our messages whose content is known."""
 
     def __init__(self) -> None:
-        self._ids: OrderedDict[int, None] = OrderedDict()
+        self._ids: RecentDict[int, None] = RecentDict(MAX_SHOWN)
 
     def add(self, message: int) -> None:
         """Add a message."""
         self._ids[message] = None
-        if len(self._ids) > MAX_SHOWN:
-            self._ids.popitem(last=False)
 
     def __contains__(self, message: int) -> bool:
         return message in self._ids

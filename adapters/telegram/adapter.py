@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from telegram.error import TelegramError
 from adapters.api_errors import ApiRefused, ChatGone
 from adapters.call_retries import PAUSES
 from adapters.latest_part import SETTLE_SECONDS
+from adapters.recent_dict import RecentDict
 from adapters.telegram.api_calls import CALL_SECONDS, ApiCalls, Target
 from adapters.telegram.button_presses import ButtonPresses
 from adapters.telegram.command_menus import CommandMenus
@@ -115,7 +115,7 @@ class TelegramAdapter:
         self._supervisor = supervisor or Supervisor()
         self._background = BackgroundTasks()
         self._reactions = Reactions(self._calls, self._background)
-        self._latest: OrderedDict[str, str] = OrderedDict()
+        self._latest: RecentDict[str, str] = RecentDict(CHATS_KEPT)
         """Id of the latest message by chat."""
         self._gone: set[str] = set()
         """Chats where the bot cannot write, which was logged."""
@@ -225,9 +225,6 @@ class TelegramAdapter:
         self._gone.discard(chat)
         if not (taken.press or message.edit_of):
             self._latest[chat] = message.id
-            self._latest.move_to_end(chat)
-            while len(self._latest) > CHATS_KEPT:
-                self._latest.popitem(last=False)
         if taken.awaits_reply:
             self._background.start(self._register(message.sender))
             self._reactions.received(message)

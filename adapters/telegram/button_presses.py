@@ -1,9 +1,9 @@
 """Owners of the buttons in rooms, and recent presses."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
+from adapters.recent_dict import RecentDict
 from bot.messages import IncomingMessage, PersonId
 
 MESSAGES_KEPT = 2000
@@ -18,8 +18,10 @@ class ButtonPresses:
 
     def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._owners: OrderedDict[tuple[str, str], PersonId] = OrderedDict()
-        self._pressed: OrderedDict[tuple[str, str, PersonId, str], tuple[str, float]] = OrderedDict()
+        self._owners: RecentDict[tuple[str, str], PersonId] = RecentDict(MESSAGES_KEPT)
+        self._pressed: RecentDict[tuple[str, str, PersonId, str], tuple[str, float]] = RecentDict(
+            PRESSED_KEPT
+        )
 
     def record_answer(self, chat: int, message: IncomingMessage | None, ids: Sequence[str]) -> None:
         """Record whom a room's messages answer; anonymous senders are skipped."""
@@ -27,9 +29,6 @@ class ButtonPresses:
             return
         for each in ids:
             self._owners[str(chat), each] = message.sender
-            self._owners.move_to_end((str(chat), each))
-        while len(self._owners) > MESSAGES_KEPT:
-            self._owners.popitem(last=False)
 
     def find_owner(self, press: IncomingMessage) -> PersonId | None:
         """Return whom the message with the pressed button answers; None if unknown."""
@@ -47,9 +46,6 @@ class ButtonPresses:
     def record_press(self, press: IncomingMessage) -> None:
         """Record an accepted press."""
         self._pressed[_press_key(press)] = press.id, self._now()
-        self._pressed.move_to_end(_press_key(press))
-        while len(self._pressed) > PRESSED_KEPT:
-            self._pressed.popitem(last=False)
 
 
 def _press_key(press: IncomingMessage) -> tuple[str, str, PersonId, str]:

@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from adapters.api_errors import ApiRefused
+from adapters.recent_dict import RecentDict
 from adapters.telegram.api_calls import ApiCalls, Target
 from bot.messages import ChannelFault, ChatId, IncomingMessage
 from bot.tasks import BackgroundTasks
@@ -37,7 +38,7 @@ class Reactions:
         self._tasks = tasks
         self._answered: dict[ChatId, Counter[str]] = {}
         """Ids of the messages whose replies are being shown."""
-        self._open: OrderedDict[tuple[ChatId, str], _Reaction | None] = OrderedDict()
+        self._open: RecentDict[tuple[ChatId, str], _Reaction | None] = RecentDict(MESSAGES_KEPT)
         """Messages that will get an answer; None for those that did not have to wait."""
 
     def received(self, message: IncomingMessage) -> None:
@@ -50,8 +51,6 @@ class Reactions:
         waits = bool(answered) and message.id not in answered and message.edit_of not in answered
         mark = _Reaction() if waits else None
         self._open[message.chat, message.id] = mark
-        while len(self._open) > MESSAGES_KEPT:
-            self._open.popitem(last=False)
         if mark:
             self._tasks.start(self._add_reaction(message.chat, number, mark))
 

@@ -6,10 +6,11 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from telegram import Update
 
+from adapters.recent_dict import RecentDict
 from adapters.telegram.button_presses import ButtonPresses
 from adapters.telegram.incoming import (
     ALLOWED_UPDATES,
@@ -72,9 +73,9 @@ class Receiver:
         self._reach = reach
         self._presses = presses or ButtonPresses()
         self._now = now
-        self._done_moves: _RecentValues[ChatId, ChatId] = _RecentValues()
-        self._topics: _RecentValues[ChatId, str] = _RecentValues()
-        self._called: _RecentValues[str, datetime] = _RecentValues()
+        self._done_moves: RecentDict[ChatId, ChatId] = RecentDict(REMEMBERED)
+        self._topics: RecentDict[ChatId, str] = RecentDict(REMEMBERED)
+        self._called: RecentDict[str, datetime] = RecentDict(REMEMBERED)
         """When the first part of an album or split text addressed the bot, as only the first does."""
 
     async def take_in(self, raw: Mapping[str, Any]) -> AcceptedUpdate | None:
@@ -118,7 +119,7 @@ class Receiver:
             case GroupMigrated(old, new):
                 if not self._done_moves.get(old):  # the old and the new group both report it
                     await self._moved(old, new)
-                    self._done_moves.put(old, new)
+                    self._done_moves[old] = new
             case ReachChanged():
                 await self._reach(happened)
             case TopicNamed(chat, topic):
@@ -152,7 +153,7 @@ class Receiver:
         )
         if message.in_room and is_addressed and message.more_soon:
             following = said.album or f"{sender} {int(message.id) + 1}"
-            self._called.put(following, message.sent_at)
+            self._called[following] = message.sent_at
         return is_addressed
 
     async def _chat_title(self, message: IncomingMessage) -> str:
@@ -161,7 +162,7 @@ class Receiver:
         topic = self._topics.get(message.chat)
         if topic is None:
             topic = await self._store.get(f"{TOPIC}{message.chat.name}")
-            self._topics.put(message.chat, topic)
+            self._topics[message.chat] = topic
         if not (topic and message.chat_name):
             return topic or message.chat_name
         return phrases.TOPIC_TITLE.format(chat=message.chat_name, topic=topic)
@@ -169,7 +170,7 @@ class Receiver:
     async def _remember_topic(self, chat: ChatId, topic: str) -> None:
         if self._topics.get(chat) != topic:
             await self._store.put(f"{TOPIC}{chat.name}", topic)
-            self._topics.put(chat, topic)
+            self._topics[chat] = topic
 
     async def _set_aside(self, raw: Mapping[str, Any], error: Exception) -> str:
         """Store an update as received; return its name, or "" if it was stored before."""
@@ -185,23 +186,3 @@ class Receiver:
         except StateFault as fault:
             raise NotAccepted(str(fault)) from fault
         return name if is_new else ""
-
-
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-
-
-class _RecentValues(Generic[Key, Value]):
-    """A mapping that keeps only the latest values."""
-
-    def __init__(self) -> None:
-        self._values: dict[Key, Value] = {}
-
-    def get(self, key: Key) -> Value | None:
-        return self._values.get(key)
-
-    def put(self, key: Key, value: Value) -> None:
-        self._values.pop(key, None)
-        self._values[key] = value
-        if len(self._values) > REMEMBERED:
-            del self._values[next(iter(self._values))]
