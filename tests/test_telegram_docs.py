@@ -31,9 +31,9 @@ from tests.fakes.bot_api.chats import Chat
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.people import Person
 from tests.fakes.bot_api.server import BotApi
-from tests.fakes.bot_api.threaded import run_in_thread
 from tests.fakes.commonplace import Commonplace
 from tests.fakes.terminal_window import TerminalWindow
+from tests.fakes.threaded_server import run_in_thread
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/telegram.md").read_text("utf-8")

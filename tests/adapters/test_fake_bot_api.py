@@ -43,7 +43,7 @@ from tests.fakes.bot_api.people import Person, from_channel, from_chat, from_hid
 from tests.fakes.bot_api.receiving import DEFAULT_KINDS
 from tests.fakes.bot_api.refusals import Refusal
 from tests.fakes.bot_api.server import BotApi
-from tests.fakes.bot_api.threaded import run_in_thread
+from tests.fakes.threaded_server import run_in_thread
 
 pytestmark = pytest.mark.thorough  # of the stand-in alone: what it stands in for is tested everywhere
 

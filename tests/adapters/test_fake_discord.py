@@ -24,7 +24,7 @@ from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.permissions import USUAL, Permission
 from tests.fakes.discord_api.requests import Upload
 from tests.fakes.discord_api.server import DiscordApi
-from tests.fakes.discord_api.threaded import run_in_thread
+from tests.fakes.threaded_server import run_in_thread
 
 pytestmark = pytest.mark.thorough  # of the stand-in alone: what it stands in for is tested everywhere
 

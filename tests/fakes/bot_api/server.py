@@ -13,20 +13,21 @@ import asyncio
 import inspect
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from aiohttp import web
 
 from tests.fakes.bot_api.chats import Bot, Message
-from tests.fakes.bot_api.faults import Fault, Planned, drip, reset
+from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.limits import Limits
 from tests.fakes.bot_api.methods import METHODS
 from tests.fakes.bot_api.refusals import NOT_FOUND, Refusal, bad_request
 from tests.fakes.bot_api.requests import Parameters, read_parameters
 from tests.fakes.bot_api.world import World
+from tests.fakes.faults import PlannedFault, drip, reset
+from tests.fakes.local_platform import LocalServer
 
 T = TypeVar("T")
 
@@ -52,10 +53,8 @@ class Call:
     """Until the response."""
 
 
-class BotApi(World):
-    """Start with `async with`, or `start` and `stop`; data survives a stop."""
-
-    _runner: web.ServerRunner | None = None
+class BotApi(LocalServer, World):
+    """The server; `url` is the bot's api_base."""
 
     def __init__(
         self,
@@ -69,61 +68,30 @@ class BotApi(World):
 
         `webhook_pause`: seconds before an update is offered to a failed webhook again.
         """
-        super().__init__(limits=limits, clock=clock)
+        LocalServer.__init__(self)
+        World.__init__(self, limits=limits, clock=clock)
         self.knows_drafts = drafts
         self.webhook_pause = webhook_pause
         self.calls: list[Call] = []
-        self.url = ""
-        """`http://127.0.0.1:port`: the bot's api_base."""
-        self._planned: list[Planned] = []
-        self._port = 0
+        self._planned: list[PlannedFault[Fault]] = []
         self._bringing: set[asyncio.Task[None]] = set()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopping = asyncio.Event()
 
     @property
     def token(self) -> str:
         """Token of the first bot."""
         return self.bot.token
 
-    # -- start, stop, outages --------------------------------------------------------------------------------
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.stop()
-
     async def start(self, port: int = 0) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._stopping = asyncio.Event()
-        self._runner = web.ServerRunner(web.Server(self._handle), shutdown_timeout=0.001, access_log=None)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", port or self._port, reuse_address=True).start()
-        self._port = self._runner.addresses[0][1]
-        self.url = f"http://127.0.0.1:{self._port}"
+        await super().start(port)
         for bot in self.bots.values():
             self._bring(bot)
 
     async def stop(self) -> None:
-        """Close all connections and refuse new ones; `start` uses the same port again."""
         self._stopping.set()
         for task in self._bringing:
             task.cancel()
         await asyncio.gather(*self._bringing, return_exceptions=True)
-        if self._runner:
-            await self._runner.cleanup()
-            self._runner = None
-
-    @asynccontextmanager
-    async def outage(self) -> AsyncIterator[None]:
-        """Stop the server for a while. Messages sent meanwhile wait."""
-        await self.stop()
-        try:
-            yield
-        finally:
-            await self.start()
+        await super().stop()
 
     def add_bot(self, token: str, username: str, *, name: str = "Commonplace", privacy: bool = True) -> Bot:
         bot = super().add_bot(token, username, name=name, privacy=privacy)
@@ -138,11 +106,6 @@ class BotApi(World):
 
     # -- for tests -------------------------------------------------------------------------------------------
 
-    def do(self, work: Coroutine[Any, Any, T], *, within: float = 20.0) -> T:
-        """Run a coroutine in the server's thread, called from another thread."""
-        assert self._loop
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(within)
-
     def fail(
         self, method: str, fault: Fault, *, times: int | None = 1, chat: int | None = None, after: int = 0
     ) -> None:
@@ -150,7 +113,7 @@ class BotApi(World):
 
         `chat`: only calls for it. `after`: number of calls to let through first.
         """
-        self._planned.append(Planned(method.lower(), fault, times, chat, after))
+        self._planned.append(PlannedFault(method.lower(), fault, times, chat, after))
 
     def clear_faults(self) -> None:
         """Cancel all requested faults."""
@@ -234,7 +197,10 @@ class BotApi(World):
         self, request: web.BaseRequest, call: Call, work: Callable[[], Awaitable[web.Response]]
     ) -> web.StreamResponse:
         """Respond, or fail on demand."""
-        planned = next((one for one in self._planned if one.fits(call.method, call.parameters)), None)
+        planned = next(
+            (one for one in self._planned if one.fits(call.method.lower(), call.parameters.get("chat_id"))),
+            None,
+        )
         if planned is None:
             return await work()
         fault = planned.fault

@@ -1,6 +1,5 @@
 """Telegram behind its Bot API: bots, people and chats, and the updates that bots receive."""
 
-import asyncio
 import itertools
 import time
 from collections.abc import Callable, Sequence
@@ -13,13 +12,14 @@ from tests.fakes.bot_api.limits import Flood, Limits, Meter
 from tests.fakes.bot_api.media import Files
 from tests.fakes.bot_api.people import Person
 from tests.fakes.bot_api.receiving import Inbox, Update
+from tests.fakes.local_platform import Watched
 
 TOKEN = "123456789:AAF-test-token-of-the-fake-bot-api_x"
 USERNAME = "commonplace_bot"
 SUPERGROUPS = -1_000_000_000_000
 
 
-class World:
+class World(Watched):
     """Create people and chats with `person`, `group`, `supergroup`, `forum`; they do everything else themselves."""
 
     def __init__(self, *, limits: Limits | None = None, clock: Callable[[], float] = time.time) -> None:
@@ -27,6 +27,7 @@ class World:
 
         `clock`: seconds since 1970, for the dates that bots see.
         """
+        super().__init__()
         self.clock = clock
         self.enforces_limits = limits is not None
         self.limits = limits or Limits()
@@ -40,7 +41,6 @@ class World:
         self._numbers = itertools.count(101)
         self._supergroup_numbers: dict[int, itertools.count[int]] = {}
         self._ids = itertools.count(1)
-        self._waiting: set[asyncio.Event] = set()
         self.bot = self.add_bot(TOKEN, USERNAME)
 
     # -- people, bots and chats ------------------------------------------------------------------------------
@@ -248,33 +248,6 @@ class World:
         return chat
 
     # -- for tests -------------------------------------------------------------------------------------------
-
-    def notify_waiters(self) -> None:
-        """Wake those who wait for a condition."""
-        for event in self._waiting:
-            event.set()
-
-    async def wait_until(
-        self, condition: Callable[[], Any], *, within: float = 15.0, what: str = "what was waited for"
-    ) -> Any:
-        """Wait until `condition` is true and return its value; else fail with a report of what happened."""
-        event = asyncio.Event()
-        self._waiting.add(event)
-        try:
-            async with asyncio.timeout(within):
-                while not (value := condition()):
-                    event.clear()
-                    try:
-                        # Check regularly too, since the condition may depend on something else.
-                        async with asyncio.timeout(0.05):
-                            await event.wait()
-                    except TimeoutError:
-                        pass
-                return value
-        except TimeoutError:
-            raise AssertionError(f"{what} did not happen within {within} s\n{self.report()}") from None
-        finally:
-            self._waiting.discard(event)
 
     def report(self) -> str:
         """Describe what happened, for readers of a failed test."""

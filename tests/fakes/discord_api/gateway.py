@@ -16,7 +16,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from tests.fakes.discord_api import wire
 from tests.fakes.discord_api.chats import Bot, Guild
-from tests.fakes.discord_api.faults import reset
+from tests.fakes.faults import reset
 
 if TYPE_CHECKING:
     from tests.fakes.discord_api.world import World

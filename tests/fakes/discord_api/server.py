@@ -16,16 +16,15 @@ import hashlib
 import inspect
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from aiohttp import web
 
 from tests.fakes.discord_api.api_call import ApiRequest, ApiResponse
 from tests.fakes.discord_api.chats import Bot, Message
-from tests.fakes.discord_api.faults import BAN_PAGE, Fault, Planned, drip, reset
+from tests.fakes.discord_api.faults import BAN_PAGE, Fault
 from tests.fakes.discord_api.gateway import Connection
 from tests.fakes.discord_api.limits import Flood, Limits, Meter, too_many
 from tests.fakes.discord_api.refusals import NOT_FOUND, UNAUTHORIZED, Refusal
@@ -33,6 +32,8 @@ from tests.fakes.discord_api.requests import Body, read_body
 from tests.fakes.discord_api.routes import NAMES, NO_TOKEN, Route, find_route
 from tests.fakes.discord_api.wire import attachment_path
 from tests.fakes.discord_api.world import RESUME_PATH, World
+from tests.fakes.faults import PlannedFault, drip, reset
+from tests.fakes.local_platform import LocalServer
 
 T = TypeVar("T")
 
@@ -78,19 +79,15 @@ class Call:
         return self.given if isinstance(self.given, dict) else {}
 
 
-class DiscordApi(World):
-    """Start with `async with`, or `start` and `stop`; data survives a stop."""
-
-    _runner: web.ServerRunner | None = None
+class DiscordApi(LocalServer, World):
+    """The server; `api_base` is the bot's."""
 
     def __init__(self, *, limits: Limits | None = None, clock: Callable[[], float] = time.time) -> None:
-        super().__init__(limits=limits, clock=clock)
+        LocalServer.__init__(self)
+        World.__init__(self, limits=limits, clock=clock)
         self.calls: list[Call] = []
         self._meters: dict[int, Meter] = {}
-        self._planned: list[Planned] = []
-        self._port = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stopping = asyncio.Event()
+        self._planned: list[PlannedFault[Fault]] = []
 
     @property
     def token(self) -> str:
@@ -105,56 +102,13 @@ class DiscordApi(World):
     def gateway_url(self) -> str:
         return f"{self.url.replace('http', 'ws', 1)}/"
 
-    # -- start, stop, outages --------------------------------------------------------------------------------
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.stop()
-
-    async def start(self, port: int = 0) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._stopping = asyncio.Event()
-        self._runner = web.ServerRunner(web.Server(self._handle), shutdown_timeout=0.001, access_log=None)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", port or self._port, reuse_address=True).start()
-        self._port = self._runner.addresses[0][1]
-        self.url = f"http://127.0.0.1:{self._port}"
-
     async def stop(self) -> None:
-        """Close all connections and refuse new ones; `start` uses the same port again."""
         self._stopping.set()
         for connection in self.gateway.open:
             connection.abort()
-        if self._runner:
-            await self._runner.cleanup()
-            self._runner = None
-
-    @asynccontextmanager
-    async def outage(self) -> AsyncIterator[None]:
-        """Stop the server for a while. Sessions and events wait for their bots."""
-        await self.stop()
-        try:
-            yield
-        finally:
-            await self.start()
+        await super().stop()
 
     # -- for tests -------------------------------------------------------------------------------------------
-
-    def do(self, work: Coroutine[Any, Any, T], *, within: float = 20.0) -> T:
-        """Run a coroutine in the server's thread, called from another thread."""
-        assert self._loop
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(within)
-
-    def call(self, work: Callable[[], T], *, within: float = 20.0) -> T:
-        """Run a plain function in the server's thread, as in `api.call(lambda: home.text("news"))`."""
-
-        async def there() -> T:
-            return work()
-
-        return self.do(there(), within=within)
 
     def fail(
         self, name: str, fault: Fault, *, times: int | None = 1, channel: int | None = None, after: int = 0
@@ -164,7 +118,7 @@ class DiscordApi(World):
         `channel`: only calls for it. `after`: number of calls to let through first.
         """
         assert name == "*" or name in NAMES, f"no call is named {name}"
-        self._planned.append(Planned(name, fault, times, channel, after))
+        self._planned.append(PlannedFault(name, fault, times, channel, after))
 
     def clear_faults(self) -> None:
         """Cancel all requested faults."""
@@ -238,7 +192,7 @@ class DiscordApi(World):
     async def _connect(self, request: web.BaseRequest, call: Call) -> web.StreamResponse:
         call.name = "connect"
         self.calls.append(call)
-        planned = next((one for one in self._planned if one.fits("connect", {})), None)
+        planned = next((one for one in self._planned if one.fits("connect", None)), None)
         if planned is not None and planned.fault.kind != "delay":
             return await self._fail(request, call, planned.fault)
         if planned is not None:
@@ -269,7 +223,7 @@ class DiscordApi(World):
         self, request: web.BaseRequest, call: Call, work: Callable[[], Awaitable[web.Response]]
     ) -> web.StreamResponse:
         """Respond, or fail on demand."""
-        planned = next((one for one in self._planned if one.fits(call.name, call.ids)), None)
+        planned = next((one for one in self._planned if one.fits(call.name, call.ids.get("channel"))), None)
         if planned is None:
             return await work()
         fault = planned.fault

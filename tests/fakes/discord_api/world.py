@@ -1,6 +1,5 @@
 """Discord behind its API: bots, people and guilds, and the events that bots receive."""
 
-import asyncio
 import hashlib
 import secrets
 import time
@@ -37,6 +36,7 @@ from tests.fakes.discord_api.limits import Flood, Limits
 from tests.fakes.discord_api.mentions import Mentions, find_mentions
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.permissions import USUAL, Permission, channel_permissions
+from tests.fakes.local_platform import Watched
 
 EPOCH = 1_420_070_400_000
 """Milliseconds from 1970 to Discord's epoch, the start of 2015."""
@@ -46,7 +46,7 @@ LINK_SECONDS = 24 * 3600
 """How long an attachment's URL is valid."""
 
 
-class World:
+class World(Watched):
     """Create people and guilds with `person` and `guild`; they do everything else themselves."""
 
     def __init__(self, *, limits: Limits | None = None, clock: Callable[[], float] = time.time) -> None:
@@ -54,6 +54,7 @@ class World:
 
         `clock`: seconds since 1970, for ids, dates, deadlines.
         """
+        super().__init__()
         self.clock = clock
         self.enforces_limits = limits is not None
         self.limits = limits or Limits()
@@ -74,7 +75,6 @@ class World:
         self.gateway = Gateway(self)
         self._last_id = 0
         self._direct: dict[tuple[int, int], Channel] = {}
-        self._waiting: set[asyncio.Event] = set()
         self.bot = self.add_bot("commonplace", TOKEN)
 
     @property
@@ -540,33 +540,6 @@ class World:
         session.send("GUILD_MEMBERS_CHUNK", told)
 
     # -- for tests -------------------------------------------------------------------------------------------
-
-    def notify_waiters(self) -> None:
-        """Wake those who wait for a condition."""
-        for event in self._waiting:
-            event.set()
-
-    async def wait_until(
-        self, condition: Callable[[], Any], *, within: float = 15.0, what: str = "what was waited for"
-    ) -> Any:
-        """Wait until `condition` is true and return its value; else fail with a report of what happened."""
-        event = asyncio.Event()
-        self._waiting.add(event)
-        try:
-            async with asyncio.timeout(within):
-                while not (value := condition()):
-                    event.clear()
-                    try:
-                        # Check regularly too, since the condition may depend on something else.
-                        async with asyncio.timeout(0.01):
-                            await event.wait()
-                    except TimeoutError:
-                        pass
-                return value
-        except TimeoutError:
-            raise AssertionError(f"{what} did not happen within {within} s\n{self.report()}") from None
-        finally:
-            self._waiting.discard(event)
 
     def report(self) -> str:
         """Describe what happened, for readers of a failed test."""
