@@ -4,9 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from wcwidth import iter_graphemes
 
-from adapters.markdown.blocks import BlockCache
 from adapters.markdown.layout import FileMessage
 from adapters.telegram.markdown.messages import FORMAT, TextMessage
 from tests.adapters.telegram.markdown.shown import assert_sendable, covered, texts, units
@@ -29,33 +27,9 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s", "", text)
 
 
-def test_paragraphs_come_before_lines_and_lines_before_sentences_and_those_before_words() -> None:
-    assert cut_texts("one two\n\nthree\nfour", 14) == ["one two", "three\nfour"]
-    assert cut_texts("one. two\nthree four", 14) == ["one. two", "three four"]
-    assert cut_texts("one two. three four", 15) == ["one two.", "three four"]
-    assert cut_texts("one two three", 9) == ["one two", "three"]
-    assert cut_texts("onetwothree", 5) == ["onetw", "othre", "e"]
-
-
-def test_the_punctuation_of_chinese_is_a_place_to_cut() -> None:
-    assert cut_texts("先停下所有的程序。再复制文件，然后检查", 12) == [
-        "先停下所有的程序。",
-        "再复制文件，然后检查",
-    ]
-    assert cut_texts("先停下所有的程序，再复制文件", 12) == ["先停下所有的程序，", "再复制文件"]
-
-
 def test_the_limit_counts_units_of_utf_16() -> None:
     assert cut_texts("😀" * 10, 7) == ["😀" * 3] * 3 + ["😀"]
     assert [units(text) for text in cut_texts("a" + "😀" * 5000, 4096)] == [4095, 4096, 1810]
-
-
-@table_test("grapheme", ["👨‍👩‍👧‍👦", "🇩🇪", "👍🏽", "é", "Z̸̧", "ज़ि", "각", "🏴󠁧󠁢󠁥󠁮󠁧󠁿"])
-def test_no_character_that_people_see_is_cut_in_two(grapheme: str) -> None:
-    for limit in (16, 17, 18, 19, 33):
-        whole = list(iter_graphemes(grapheme * 40))
-        parts = cut_texts(grapheme * 40, limit)
-        assert [each for part in parts for each in iter_graphemes(part)] == whole
 
 
 def test_emphasis_over_a_cut_is_closed_and_opened_again() -> None:
@@ -89,18 +63,6 @@ def test_code_that_fits_into_one_message_stays_whole_and_keeps_its_heading() -> 
         "Some words.",
         f"Head\n\n{code}\n\nAfter",
     ]
-
-
-def test_a_heading_stays_with_what_follows() -> None:
-    assert cut_texts("one two three four\n\n## Head\n\nfive six seven eight", 26) == [
-        "one two three four",
-        "Head\n\nfive six seven eight",
-    ]
-
-
-def test_blank_lines_within_code_are_kept_and_blank_messages_are_not_sent() -> None:
-    assert cut_texts("```\na\n\n\nb\n```", 4096) == ["a\n\n\nb"]
-    assert squeezed("".join(cut_texts("```\na" + "\n" * 60 + "b\n```", 40))) == "ab"
 
 
 @pytest.mark.thorough
@@ -151,46 +113,3 @@ def test_every_word_of_the_hard_markdown_is_shown_in_order() -> None:
         found = shown.find(word, at)
         assert found >= 0, f"{word!r} after {shown[at - 60 : at]!r}"
         at = found + len(word)
-
-
-@pytest.mark.parametrize("step", [599, pytest.param(173, marks=pytest.mark.thorough)])
-def test_messages_that_are_complete_stay_as_they_are_while_the_reply_grows(step: int) -> None:
-    known: BlockCache = {}
-    before = FORMAT.render_preview("")
-    for size in range(0, len(HARD), step):
-        now = FORMAT.render_preview(HARD[:size], known=known)
-        assert now[: len(before) - 1] == before[:-1]
-        before = now
-    final = FORMAT.render(HARD)
-    assert final[: len(before) - 1] == before[:-1]
-
-
-def test_growing_code_never_changes_what_stands_before_it() -> None:
-    lines = [f"    call({number})" for number in range(120)]
-    for words in (3, 9, 15):
-        begun = "word " * words + "\n\n## Head\n\n```python\n"
-        before = FORMAT.render_preview(begun, limit=80)
-        for size in range(len(lines)):
-            grown = begun + "\n".join(lines[:size])
-            now = FORMAT.render_preview(grown, limit=80)
-            assert now[: len(before) - 1] == before[:-1]
-            final = FORMAT.render(grown + "\n```\n", limit=80)
-            assert final[: len(now) - 1] == now[:-1]
-            before = now
-
-
-@pytest.mark.thorough
-def test_a_reply_that_grows_looks_the_same_with_and_without_what_is_known_of_it() -> None:
-    known: BlockCache = {}
-    for size in range(0, len(HARD), 997):
-        assert FORMAT.render_preview(HARD[:size], known=known) == FORMAT.render_preview(HARD[:size])
-
-
-def test_what_is_known_of_a_list_is_not_taken_for_one_that_is_pushed_in() -> None:
-    known: BlockCache = {}
-    for markdown in ("- a\n  - b\n", " - a\n  - b\n", "text\n", "    text\n"):
-        assert FORMAT.render(markdown, known=known) == FORMAT.render(markdown)
-
-
-def test_punctuation_with_a_mark_on_it_is_not_cut_from_its_mark() -> None:
-    assert cut_texts("文字文字。\u0301文字", 6) == ["文字文字。\u0301", "文字"]
