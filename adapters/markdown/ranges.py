@@ -35,8 +35,8 @@ class Ranges:
         return at >= 0 and place < self._ends[at]
 
     def overlap(self, start: int, end: int) -> bool:
-        """Return whether a range overlaps the one from `start` to `end`."""
-        return next(self._iter_overlapping(start, end), None) is not None
+        """Return whether a range overlaps the one from `start` to `end`, which nothing does if that is empty."""
+        return start < end and next(self._iter_overlapping(start, end), None) is not None
 
     def outside(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield the parts of `start` to `end` outside all ranges, in order."""

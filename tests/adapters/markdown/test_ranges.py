@@ -1,6 +1,6 @@
 """Ranges, against what one finds by looking at each."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapters.markdown.ranges import Ranges
@@ -10,6 +10,7 @@ pairs = st.tuples(places, places).map(sorted).map(tuple)
 
 
 @given(st.lists(pairs), pairs)
+@example([(0, 2)], (1, 1))
 def test_ranges_answer_as_each_of_them_would(given: list[tuple[int, int]], asked: tuple[int, int]) -> None:
     ranges, (start, end) = Ranges(given), asked
     held = {place for first, last in given for place in range(first, last)}
