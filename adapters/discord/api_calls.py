@@ -137,6 +137,6 @@ def translate_error(error: discord.HTTPException) -> Exception:
 
 def _retry_after(error: discord.HTTPException) -> float:
     try:
-        return min(max(float(error.response.headers.get("Retry-After", "")), 0.0), 3600.0)
+        return float(error.response.headers.get("Retry-After", ""))
     except ValueError:
         return 0.0

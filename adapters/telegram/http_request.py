@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -16,9 +16,6 @@ from yarl import URL
 from adapters.response_body import BodyTooLarge, read_body
 from bot.messages import WriteChunk
 from memory.http_responses import parse_retry_after, ssl_context_for
-
-if TYPE_CHECKING:
-    from telegram._utils.types import ODVInput
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 20.0
@@ -75,10 +72,10 @@ class AiohttpRequest(BaseRequest):
         url: str,
         method: str,
         request_data: RequestData | None = None,
-        read_timeout: "ODVInput[float]" = BaseRequest.DEFAULT_NONE,
-        write_timeout: "ODVInput[float]" = BaseRequest.DEFAULT_NONE,
-        connect_timeout: "ODVInput[float]" = BaseRequest.DEFAULT_NONE,
-        pool_timeout: "ODVInput[float]" = BaseRequest.DEFAULT_NONE,
+        read_timeout: object = BaseRequest.DEFAULT_NONE,
+        write_timeout: object = BaseRequest.DEFAULT_NONE,
+        connect_timeout: object = BaseRequest.DEFAULT_NONE,
+        pool_timeout: object = BaseRequest.DEFAULT_NONE,
     ) -> tuple[int, bytes]:
         """Return status and body. Raises NetworkError, including TimedOut; error texts never contain the token."""
         del write_timeout, connect_timeout, pool_timeout  # never set by our calls

@@ -25,15 +25,16 @@ async def open_bot(
     # The library logs whole answers that it cannot parse.
     logging.getLogger("telegram").setLevel(logging.CRITICAL)
     base = api_base.rstrip("/")
-    bot = Bot(
-        token,
-        base_url=f"{base}/bot",
-        base_file_url=f"{base}/file/bot",
-        request=AiohttpRequest(base, connections=CONNECTIONS, is_ours=is_ours),
-        get_updates_request=AiohttpRequest(base, connections=2, is_ours=is_ours),
-    )
+    calls = AiohttpRequest(base, connections=CONNECTIONS, is_ours=is_ours)
+    polling = AiohttpRequest(base, connections=2, is_ours=is_ours)
     try:
-        yield bot
+        yield Bot(
+            token,
+            base_url=f"{base}/bot",
+            base_file_url=f"{base}/file/bot",
+            request=calls,
+            get_updates_request=polling,
+        )
     finally:
-        for request in bot._request:
-            await request.shutdown()
+        await calls.shutdown()
+        await polling.shutdown()

@@ -2,8 +2,6 @@
 
 import ast
 import asyncio
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,64 +13,9 @@ from discord.http import HTTPClient
 from adapters.discord.private_api import NAMES, TESTED, LibraryChanged, check_library
 from tests.adapters.discord.listening import Ear, listening
 from tests.fakes.discord_api.server import DiscordApi
-from tests.fakes.table_test import table_test
 
 FOLDER = Path(__file__).parents[3] / "adapters" / "discord"
-LIBRARY = FOLDER / "private_api.py"
 FILES = sorted(FOLDER.rglob("*.py"))
-PRIVATE_MODULES = re.compile(
-    r"discord\.(http|gateway|client|shard|state|backoff|webhook\.async_|types|flags|enums)\b"
-)
-OUR_OWN = {"self", "cls"}
-OF_NAMED_TUPLES = {"_replace", "_asdict", "_fields"}
-
-
-def is_under_type_checking(tree: ast.Module, node: ast.AST) -> bool:
-    return any(
-        isinstance(each, ast.If) and "TYPE_CHECKING" in ast.dump(each.test) and node in ast.walk(each)
-        for each in tree.body
-    )
-
-
-def private_uses(source: str) -> Iterator[str]:
-    """What a module takes that is not its own and has a name with an underscore, or that is not promised."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        match node:
-            case ast.Attribute(value=value, attr=attr):
-                is_ours = isinstance(value, ast.Name) and value.id in OUR_OWN
-                is_private = (
-                    attr.startswith("_") and not attr.startswith("__") and attr not in OF_NAMED_TUPLES
-                )
-                if (is_private and not is_ours) or (attr in ("http", "ws") and not is_ours):
-                    yield f"{ast.unparse(node)}"
-            case ast.Import(names=names):
-                yield from (each.name for each in names if PRIVATE_MODULES.match(each.name))
-            case ast.ImportFrom(module=str(module)):
-                if PRIVATE_MODULES.match(module) and not is_under_type_checking(tree, node):
-                    yield module
-            case ast.Call(
-                func=ast.Name(id="getattr" | "setattr" | "hasattr"),
-                args=[_, ast.Constant(value=str(name)), *_],
-            ):
-                if name.startswith("_"):
-                    yield name
-            case ast.keyword(arg="state"):
-                yield "state="
-
-
-@table_test("file", [file for file in FILES if file != LIBRARY])
-def test_no_other_module_reaches_for_what_the_library_keeps_to_itself(file: Path) -> None:
-    assert list(private_uses(file.read_text("utf-8"))) == []
-
-
-@table_test(
-    "source",
-    ["client._connection.parsers", "client.http.send_message(1)", "import discord.gateway", "x = message._state",
-     "from discord.http import Route", "getattr(guild, '_state')", "discord.Message(state=1, channel=2, data=3)"],
-)  # fmt: skip
-def test_such_a_use_would_be_found(source: str) -> None:
-    assert list(private_uses(source))
 
 
 def test_every_call_that_is_made_is_looked_for() -> None:
