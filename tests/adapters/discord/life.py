@@ -1,8 +1,7 @@
 """The whole assistant on Discord: the real adapter and library, a server that behaves like Discord."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +21,7 @@ from bot.messages import PersonId
 from bot.models.fallback import FallbackModel
 from bot.state.database import State
 from tests.adapters.discord.listening import PAUSES, QUICK
+from tests.adapters.running import running
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.server import DiscordApi
 from tests.fakes.harness import Harness, open_harness
@@ -100,7 +100,6 @@ async def life(
         pauses=(0.05, 0.1, 0.2),
         turns_at_once=turns_at_once,
     ) as house:
-        assistant = house.assistant
         adapter = DiscordAdapter(
             settings,
             store=ChannelStore(house.state, "discord"),
@@ -111,23 +110,12 @@ async def life(
                 models=lambda: ["scripted/model"], notes=notes, reminders=house.reminders.list_active
             ),
             threads=threads,
-            withdraw=assistant.withdraw,
+            withdraw=house.assistant.withdraw,
             pace=pace or RateLimiter(channel_seconds=0.02, per_second=1000),
             patience=patience,
         )
-        assistant.attach(adapter)
-        tasks = [*house.run_in_background(), asyncio.create_task(adapter.run(assistant.accept))]
-        here = Life(api, house, adapter)
-        try:
+        async with running(house, adapter):
+            here = Life(api, house, adapter)
             if is_up:
                 await here.up()
             yield here
-            assert not any(task.done() for task in tasks), tasks
-            assert house.supervisor.failures == ()
-        finally:
-            for task in tasks:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
-            await assistant.close(0)
-            await adapter.close()

@@ -33,6 +33,7 @@ from bot import phrases
 from bot.messages import ChannelFault, Choice, IncomingMessage, ReplyPart
 from tests.adapters.discord.commanding import open_client
 from tests.adapters.markdown.story import story
+from tests.adapters.reply_parts import at_once, said
 from tests.fakes.discord_api.chats import Channel, Interaction, Message
 from tests.fakes.discord_api.faults import Fault
 from tests.fakes.discord_api.people import Person
@@ -180,20 +181,6 @@ async def staged(api: DiscordApi) -> AsyncIterator[Stage]:
 async def stage(api: DiscordApi) -> AsyncIterator[Stage]:
     async for stage in staged(api):
         yield stage
-
-
-async def said(
-    *texts: str, choices: tuple[Choice, ...] = (), pause: float = 0.06
-) -> AsyncIterator[ReplyPart]:
-    """A reply that grows, and then is all of its last text."""
-    for text in texts:
-        yield ReplyPart(text)
-        await asyncio.sleep(pause)
-    yield ReplyPart(texts[-1], final=True, choices=choices)
-
-
-async def at_once(text: str, choices: tuple[Choice, ...] = ()) -> AsyncIterator[ReplyPart]:
-    yield ReplyPart(text, final=True, choices=choices)
 
 
 async def shrinking(channel: Channel) -> AsyncIterator[ReplyPart]:

@@ -1,8 +1,7 @@
 """The whole assistant on Telegram: the real adapter and library, a server that behaves like Telegram's."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +18,7 @@ from bot.commands.registry import COMMANDS
 from bot.config.telegram import TelegramSettings
 from bot.models.fallback import FallbackModel
 from bot.state.database import State
+from tests.adapters.running import running
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.harness import ACCESS, Harness, open_harness
 from tests.fakes.scripted_model import ScriptedModel
@@ -84,7 +84,6 @@ async def life(
         ) as house,
         open_bot(settings.token.get_secret_value(), settings.api_base) as bot,
     ):
-        assistant = house.assistant
         adapter = TelegramAdapter(
             bot,
             settings,
@@ -92,22 +91,9 @@ async def life(
             access=Access(ACCESS, house.state, now=now),
             owners=ACCESS.owners,
             commands=COMMANDS,
-            moved=assistant.rename_chat,
+            moved=house.assistant.rename_chat,
             pace=pace or RateLimiter(QUICK),
             patience=patience,
         )
-        assistant.attach(adapter)
-        tasks = house.run_in_background()
-        running = asyncio.create_task(adapter.run(assistant.accept)) if receives else None
-        try:
+        async with running(house, adapter, receives=receives):
             yield Life(api, house, adapter)
-            assert running is None or not running.done(), running
-            assert not any(task.done() for task in tasks)
-            assert house.supervisor.failures == ()
-        finally:
-            for task in (*tasks, *([running] if running else [])):
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
-            await assistant.close(0)
-            await adapter.close()

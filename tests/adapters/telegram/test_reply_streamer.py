@@ -16,6 +16,7 @@ from adapters.telegram.open_bot import open_bot
 from adapters.telegram.rate_limiter import RateLimiter, Rates
 from bot import phrases
 from bot.messages import ChannelFault, Choice, ReplyPart
+from tests.adapters.reply_parts import at_once, said
 from tests.fakes.bot_api.chats import Chat
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.people import Person
@@ -80,16 +81,6 @@ async def group(api: BotApi, anna: Person) -> Chat:
     return api.supergroup("Friends", anna)
 
 
-async def said(
-    *texts: str, choices: tuple[Choice, ...] = (), pause: float = 0.06
-) -> AsyncIterator[ReplyPart]:
-    """A reply that grows, and then is all of its last text."""
-    for text in texts:
-        yield ReplyPart(text)
-        await asyncio.sleep(pause)
-    yield ReplyPart(texts[-1], final=True, choices=choices)
-
-
 async def growing(shown: Callable[[], list[str]], *texts: str) -> AsyncIterator[ReplyPart]:
     """A reply of which each part is shown before the next one is said, however long that takes."""
     for text in texts:
@@ -102,10 +93,6 @@ async def growing(shown: Callable[[], list[str]], *texts: str) -> AsyncIterator[
 
 def drafts_of(person: Person) -> Callable[[], list[str]]:
     return lambda: [draft.text for draft in person.chat.drafts]
-
-
-async def at_once(text: str, choices: tuple[Choice, ...] = ()) -> AsyncIterator[ReplyPart]:
-    yield ReplyPart(text, final=True, choices=choices)
 
 
 # -- as it should be ------------------------------------------------------------------------------------------
