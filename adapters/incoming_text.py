@@ -3,19 +3,15 @@
 from collections.abc import Callable, Sequence
 
 from bot.sanitize import one_line
+from memory.surrogates import replace_surrogates
 
 _BLANK = " \t\n\r,:;\N{NO-BREAK SPACE}"
 """What may stand between a mention of the bot and the text."""
 
 
-def strip_surrogates(text: str) -> str:
-    """Replace lone surrogates, which cannot be encoded as UTF-8."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 def clean_line(text: str | None) -> str:
     """Return a name or title in one line; "" for None."""
-    return one_line(strip_surrogates(text or ""))
+    return one_line(replace_surrogates(text or ""))
 
 
 def trim_mentions(

@@ -18,6 +18,7 @@ from bot.state.database import State, StateFault, format_timestamp
 from bot.state.reminders import ReminderRow
 from bot.timeparse import Recurrence, When, due_before, moment_in_full, read_when, rule_in_words
 from bot.timeparse.recurrence import on_wall
+from memory.surrogates import replace_surrogates
 
 if TYPE_CHECKING:
     import apsw
@@ -111,7 +112,7 @@ class Reminders:
         A retry with the same key returns the first one. Raises ReminderNotSet if the text is too long, or if the chat
         or the person has too many.
         """
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = replace_surrogates(text)
         if len(text) > MAX_CHARACTERS:
             raise ReminderNotSet(phrases.REMINDER_LONG.format(length=len(text), limit=MAX_CHARACTERS))
         row = ReminderRow(

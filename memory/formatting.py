@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 from memory.errors import EditRefused, NothingToWrite
+from memory.surrogates import replace_surrogates
 
 _LINE_BREAKS = re.compile(r"\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
@@ -55,12 +56,8 @@ def format_entry(text: str) -> str:
 
 def clean_text(text: str) -> str:
     """Return text that is safe for a note: LF line ends, no control characters, no lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        # Pairs of surrogates are joined; lone ones become U+FFFD.
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _CONTROLS.sub("\ufffd", _LINE_BREAKS.sub("\n", text)).removeprefix("\ufeff")
+    text = _LINE_BREAKS.sub("\n", replace_surrogates(text))
+    return _CONTROLS.sub("\ufffd", text).removeprefix("\ufeff")
 
 
 def correct_line(old: str, text: str) -> str:

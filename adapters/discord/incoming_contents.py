@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 import discord
 
 from adapters.incoming_contents import Contents, describe_poll, describe_sticker, is_picture
-from adapters.incoming_text import strip_surrogates
 from bot.messages import Attachment, AttachmentKind
+from memory.surrogates import replace_surrogates
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ def read_embeds(message: discord.Message) -> str:
     lines = [
         part for embed in message.embeds if embed.type == "rich" for part in (embed.title, embed.description)
     ]
-    return "\n".join(strip_surrogates(line) for line in lines if line)
+    return "\n".join(replace_surrogates(line) for line in lines if line)
 
 
 def _read_attachment(file: discord.Attachment, handle: AttachmentHandle) -> Attachment:
-    media_type = strip_surrogates(file.content_type or "").partition(";")[0].strip().lower()
+    media_type = replace_surrogates(file.content_type or "").partition(";")[0].strip().lower()
     return Attachment(
         _attachment_kind(file, media_type),
         handle=str(handle),
@@ -75,8 +75,8 @@ def _file_name(file: discord.Attachment) -> str:
     """Return the sender's file name: Discord keeps only plain letters in `filename`, and the rest in `title`."""
     suffix = PurePosixPath(file.filename).suffix
     if not file.title:
-        return strip_surrogates(file.filename)
-    return strip_surrogates(file.title if file.title.endswith(suffix) else f"{file.title}{suffix}")
+        return replace_surrogates(file.filename)
+    return replace_surrogates(file.title if file.title.endswith(suffix) else f"{file.title}{suffix}")
 
 
 def _attachment_kind(file: discord.Attachment, media_type: str) -> AttachmentKind:

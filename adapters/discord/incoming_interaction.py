@@ -24,9 +24,10 @@ from adapters.discord.incoming_contents import read_attachments
 from adapters.discord.incoming_text import MentionNames, read_text
 from adapters.discord.interaction_handle import InteractionHandle
 from adapters.discord.private_api import parse_attachment
-from adapters.incoming_text import clean_line, strip_surrogates
+from adapters.incoming_text import clean_line
 from bot.commands.command import Command, split_command
 from bot.messages import Attachment, IncomingMessage
+from memory.surrogates import replace_surrogates
 
 SLASH = "slash-"
 PRESS = "press-"
@@ -110,13 +111,13 @@ def read_partial_command(interaction: discord.Interaction) -> PartialCommand:
     given = {option["name"]: str(option["value"]) for option in _read_options(interaction)}
     focused = next((option["name"] for option in _read_options(interaction) if option.get("focused")), "")
     begun = given.pop(focused, "")
-    return PartialCommand(_command_name(interaction), focused, strip_surrogates(begun), given)
+    return PartialCommand(_command_name(interaction), focused, replace_surrogates(begun), given)
 
 
 def _read_press(interaction: discord.Interaction) -> str:
     """Return a button's command line; "" for anything else, as clients can send any custom id."""
     data = _interaction_data(interaction)
-    says = strip_surrogates(str(data.get("custom_id", "")))
+    says = replace_surrogates(str(data.get("custom_id", "")))
     is_button = data.get("component_type") == ComponentType.button.value
     return says if is_button and interaction.message is not None and says.startswith("/") else ""
 
@@ -176,7 +177,7 @@ def _read_attachments(interaction: discord.Interaction) -> tuple[Attachment, ...
 
 
 def _command_name(interaction: discord.Interaction) -> str:
-    return strip_surrogates(str(_interaction_data(interaction).get("name", "")))
+    return replace_surrogates(str(_interaction_data(interaction).get("name", "")))
 
 
 def _read_options(interaction: discord.Interaction) -> Iterator[Mapping[str, Any]]:

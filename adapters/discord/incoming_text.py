@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from adapters.incoming_text import strip_surrogates, trim_mentions
+from adapters.incoming_text import trim_mentions
+from memory.surrogates import replace_surrogates
 
 _MENTION_OR_CODE = re.compile(
     # Code is matched first, as Discord shows no mentions in it.
@@ -59,7 +60,7 @@ def mentions_bot(text: str, names: MentionNames) -> bool:
 
 def read_text(text: str, names: MentionNames) -> str:
     """Return the text as people see it, without mentions of the bot at its start and end."""
-    text = strip_surrogates(text)
+    text = replace_surrogates(text)
     mine = [(mark.start(), mark.end()) for mark in _find_mentions(text) if names.is_mine(mark)]
     start, end = trim_mentions(lambda first, last: text[first:last], len(text), mine)
     pieces: list[str] = []

@@ -20,11 +20,12 @@ from telegram import (
 )
 
 from adapters.incoming_contents import QUOTED_CHARS, Contents
-from adapters.incoming_text import clean_line, strip_surrogates
+from adapters.incoming_text import clean_line
 from adapters.telegram.incoming_contents import read_contents
 from adapters.telegram.incoming_text import BotIdentity, MessageText, utf16_length
 from bot import phrases
 from bot.messages import ChatId, IncomingMessage, PersonId, Quoted
+from memory.surrogates import replace_surrogates
 
 CHANNEL = "telegram"
 ALLOWED_UPDATES = ("message", "edited_message", "callback_query", "my_chat_member")
@@ -253,7 +254,7 @@ def _read_quoted(
     else:
         return None, Contents()
     readable = tuple(replace(one, quoted=True) for one in contents.attachments if one.kind != "other")
-    quoted = Quoted(strip_surrogates(text)[:QUOTED_CHARS], sender_name=name, mine=mine)
+    quoted = Quoted(replace_surrogates(text)[:QUOTED_CHARS], sender_name=name, mine=mine)
     return quoted, Contents(attachments=readable)
 
 
@@ -285,7 +286,7 @@ def _origin_name(origin: MessageOrigin) -> str:
 
 def _read_press(query: CallbackQuery, now: datetime) -> ButtonPress:
     """Convert a press; only commands are accepted, as clients can send any data."""
-    shown, says = query.message, strip_surrogates(query.data or "")
+    shown, says = query.message, replace_surrogates(query.data or "")
     if shown is None or query.from_user.is_bot or not says.startswith("/"):
         return ButtonPress(query.id, None)
     person, name = _read_person(query.from_user)

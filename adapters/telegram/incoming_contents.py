@@ -19,9 +19,10 @@ from telegram import (
 )
 
 from adapters.incoming_contents import Contents, describe_poll, describe_sticker, is_picture
-from adapters.incoming_text import clean_line, strip_surrogates
+from adapters.incoming_text import clean_line
 from bot import phrases
 from bot.messages import Attachment, AttachmentKind
+from memory.surrogates import replace_surrogates
 
 File = Animation | Audio | Document | LivePhoto | PhotoSize | Video | VideoNote | Voice
 
@@ -70,9 +71,9 @@ def _file_attachment(kind: AttachmentKind, file: File, *, media_type: str = "") 
     seconds = getattr(file, "duration", 0)
     return Attachment(
         kind,
-        handle=strip_surrogates(file.file_id),
-        name=strip_surrogates(getattr(file, "file_name", None) or ""),
-        media_type=strip_surrogates(getattr(file, "mime_type", None) or media_type),
+        handle=replace_surrogates(file.file_id),
+        name=replace_surrogates(getattr(file, "file_name", None) or ""),
+        media_type=replace_surrogates(getattr(file, "mime_type", None) or media_type),
         size=int(file.file_size or 0),
         seconds=seconds.total_seconds() if isinstance(seconds, timedelta) else float(seconds),
     )

@@ -12,6 +12,7 @@ from typing import Any
 from bot.conversations.inline_text import split_inline_text
 from bot.messages import Quoted
 from bot.models.protocol import (
+from memory.surrogates import replace_surrogates
     AssistantMessage,
     AttachedText,
     Image,
@@ -54,8 +55,7 @@ def decode_message(kind: str, fields: Mapping[str, Any]) -> Message:
 
 def dump_json(fields: Mapping[str, Any]) -> str:
     """Return a payload without lone surrogates, from a model or a terminal: no database or provider takes them."""
-    text = json.dumps(fields, ensure_ascii=False)
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return replace_surrogates(json.dumps(fields, ensure_ascii=False))
 
 
 def _encode_user_message(message: UserMessage) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from datetime import datetime
 import apsw
 
 from bot.messages import Attachment, ChatId, PersonId
+from memory.surrogates import replace_surrogates
 
 KEPT_OF_A_CHAT = 1000
 """The latest ones."""
@@ -48,7 +49,7 @@ def assign_number(
 ) -> int:
     """Return a document's number, assigning one if it is new; deletes a chat's oldest beyond KEPT_OF_A_CHAT."""
     kept = asdict(replace(attachment, quoted=False))  # the same document, whether sent or replied to
-    document = _replace_surrogates(
+    document = replace_surrogates(
         json.dumps({"attachment": kept, "sender_name": sender_name}, ensure_ascii=False)
     )
     asked = "SELECT number FROM documents WHERE chat = ? AND sender = ? AND document = ?"
@@ -91,8 +92,3 @@ def find_document(db: apsw.Connection, chat: str, number: int) -> Document | Non
 def prune(db: apsw.Connection, *, before: str) -> None:
     """Delete documents that were sent before a time."""
     db.execute("DELETE FROM documents WHERE at < ?", (before,))
-
-
-def _replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which a database cannot store."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

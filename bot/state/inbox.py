@@ -16,6 +16,7 @@ import apsw
 
 from bot.log.tracebacks import error_location
 from bot.messages import Attachment, ChatId, Choice, IncomingMessage, PersonId, Quoted
+from memory.surrogates import replace_surrogates
 
 log = logging.getLogger(__name__)
 
@@ -390,12 +391,7 @@ def _encode(message: IncomingMessage) -> str:
         },
         ensure_ascii=False,
     )
-    return _replace_surrogates(written)
-
-
-def _replace_surrogates(text: str) -> str:
-    """Replace lone surrogates, which a database cannot store."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return replace_surrogates(written)
 
 
 def _from_row(row: "tuple[apsw.SQLiteValue, ...]") -> InboxMessage:

@@ -17,6 +17,7 @@ from bot.models.protocol import ToolCall, ToolResult, ToolSpec
 from bot.models.tool_calls import NotAnObject, parse_arguments
 from bot.state.database import StateFault
 from memory.errors import MemoryFault
+from memory.surrogates import replace_surrogates
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +73,7 @@ class Tool:
         """
         known = self.spec.parameters["properties"]
         given = {
-            name: _replace_surrogates(value)
+            name: replace_surrogates(value) if isinstance(value, str) else value
             for name, value in values.items()
             if value is not None or (strict and name not in known)
         }
@@ -197,15 +198,6 @@ def _parse_arguments(arguments: str) -> dict[str, Any]:
         raise BadCall(f"The arguments are not valid JSON ({error}); send one JSON object.") from error
 
 
-def _replace_surrogates(value: Any) -> Any:
-    """Replace lone surrogates in text by the replacement character."""
-    return (
-        value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        if isinstance(value, str)
-        else value
-    )
-
-
 def _encode_result(result: Mapping[str, Any]) -> str:
     """Return a result as JSON of at most RESULT_CHARS; drop items of its first list, or cut its end."""
     text = _json(result)
@@ -246,5 +238,5 @@ def _type_name(schema: Mapping[str, Any]) -> str:
 
 
 def _shorten(value: object) -> str:
-    text = str(_replace_surrogates(json.dumps(value, ensure_ascii=False, default=str)))
+    text = replace_surrogates(json.dumps(value, ensure_ascii=False, default=str))
     return text if len(text) <= 60 else f"{text[:60]}…"
