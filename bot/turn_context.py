@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from bot import phrases
+from bot.attachments.document_text import READING_SECONDS
 from bot.attachments.markup import describe_unreadable
-from bot.attachments.time_budget import TimeBudget
 from bot.attempts import has_no_attempts_left
 from bot.conversations.conversation import Also, Conversation
 from bot.inbox import mark_answered, mark_begun, mark_progress
@@ -16,6 +16,7 @@ from bot.messages import ChatId, IncomingMessage, PersonId
 from bot.models.protocol import Message, UserMessage
 from bot.state.database import StateFault, run_to_completion
 from bot.state.inbox import InboxMessage
+from bot.time_budget import TimeBudget
 from bot.tools.toolbox import ToolUse
 from bot.user_message import user_message
 
@@ -87,7 +88,7 @@ class TurnContext:
         Reading attachments may take long and can be cancelled; the rest always completes.
         """
         if self.new_messages:
-            allowance = TimeBudget()
+            allowance = TimeBudget(READING_SECONDS)
             entries = [
                 (await self._render_message(each, allowance), each.message.sender)
                 for each in self.new_messages

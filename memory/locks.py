@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from memory.deadline import Deadline
 from memory.disk import make_private_folder, reason
 from memory.errors import NoteUnwritable
 from memory.normalization import normalize
@@ -82,12 +83,12 @@ def lock_file(fd: int, path: str, *, timeout: float = LOCK_SECONDS) -> None:
     """
     import fcntl
 
-    deadline = time.monotonic() + timeout
+    deadline = Deadline.after(timeout)
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() >= deadline:
+            if deadline.has_passed:
                 raise NoteUnwritable(
                     f"{path} has been locked by another program for more than {timeout:g} seconds; try again."
                 ) from None

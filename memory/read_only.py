@@ -1,13 +1,14 @@
 """Inspect SQLite files without changing anything, even while others write to them."""
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
 import apsw
+
+from memory.deadline import Deadline
 
 BUSY_TIMEOUT_MS = 2000
 CHECK_INSTRUCTIONS = 10_000
@@ -26,7 +27,7 @@ def run_read_only(file: Path, work: Callable[[apsw.Connection], Result], *, seco
     No file is created beside it, as a reader in WAL mode usually does: without a journal nobody has the file
     open, and it is read as it is. If somebody opens it meanwhile, it is read again.
     """
-    deadline = time.monotonic() + seconds
+    deadline = Deadline.after(seconds)
     if not _has_journal(file):
         try:
             return _read_within(file, work, "immutable=1", deadline)
@@ -52,13 +53,15 @@ def _has_journal(file: Path) -> bool:
     return os.path.lexists(f"{file}-wal")
 
 
-def _read_within(file: Path, work: Callable[[apsw.Connection], Result], how: str, deadline: float) -> Result:
+def _read_within(
+    file: Path, work: Callable[[apsw.Connection], Result], how: str, deadline: Deadline
+) -> Result:
     db = apsw.Connection(
         f"file:{quote(str(file))}?{how}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     )
     try:
         db.set_busy_timeout(BUSY_TIMEOUT_MS)
-        db.set_progress_handler(lambda: time.monotonic() > deadline, CHECK_INSTRUCTIONS)
+        db.set_progress_handler(lambda: deadline.has_passed, CHECK_INSTRUCTIONS)
         db.execute("BEGIN")  # one snapshot for everything
         return work(db)
     finally:

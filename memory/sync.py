@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from threading import Event
 
 from memory.chunker import split_chunks, split_passages, split_segments
+from memory.deadline import Deadline
 from memory.errors import IndexCorrupted, IndexUnavailable, NoteMissing, NoteUnreadable, PathRefused
 from memory.index.protocol import CLAIM_SECONDS, Index, IndexChanged, IndexedNote, KnownNote, Stamp
 from memory.listing import NoteStat, Problem
@@ -162,8 +163,8 @@ class _FolderDiff:
             left += self._index_batch(portion, gone=self._gone if number == len(portions) else ())
         if self._gone and not portions:
             self._apply([], {}, {}, gone=self._gone)
-        deadline = time.monotonic() + MAX_WAIT_SECONDS
-        while 0 < len(left) <= MAX_AWAITED_NOTES and time.monotonic() < deadline:
+        deadline = Deadline.after(MAX_WAIT_SECONDS)
+        while 0 < len(left) <= MAX_AWAITED_NOTES and not deadline.has_passed:
             time.sleep(_LOOK_AGAIN_SECONDS)
             left = self._index_batch(left)
         return len(left)

@@ -114,7 +114,7 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
         ),
         Bound(
             "time for all files that are read together",
-            "bot.attachments.time_budget:READING_SECONDS",
+            "bot.attachments.document_text:READING_SECONDS",
             "seconds",
             "PDFs count as far as they were read; the sender is told of the others",
         ),

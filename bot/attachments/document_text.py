@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -10,11 +9,14 @@ from typing import Any, BinaryIO, Literal
 
 from bot import phrases
 from bot.attachments.child_process import run_child
-from bot.attachments.time_budget import READING_SECONDS
 from memory.charset import PieceDecoder
+from memory.deadline import Deadline
 
 DocumentKind = Literal["PDF", "Markdown", "CSV", "JSON", "HTML", "code", "text", "picture", "other"]
 
+READING_SECONDS = 25.0
+"""For all files that are answered together: an album, or messages in a row. Waiting and fetching do not count. What was
+read in time is used."""
 MAX_CHARACTERS = 2_000_000
 BEGINNING_BYTES = 1024
 """Bytes at the beginning of a file that show its format."""
@@ -120,8 +122,8 @@ def _read_text_file(file: BinaryIO, name: str, most_characters: int, seconds: fl
     if piece.startswith((_ZIP, _OLD_OFFICE)):
         return DocumentText("other", problem=phrases.DOCUMENT_IS_PACKED)
     text = _TextCollector(piece, most_characters)
-    ends = time.monotonic() + seconds
-    while piece and text.is_text and not (text.is_full and time.monotonic() > ends):
+    deadline = Deadline.after(seconds)
+    while piece and text.is_text and not (text.is_full and deadline.has_passed):
         text.add(piece)
         piece = file.read(PIECE_BYTES)
     if text.is_blank and not piece:

@@ -13,6 +13,7 @@ from bot.attachments.audio_format import MAX_BYTES, detect_format
 from bot.attachments.document_text import (
     BEGINNING_BYTES,
     MAX_CHARACTERS,
+    READING_SECONDS,
     DocumentText,
     is_picture,
     read_document,
@@ -29,7 +30,6 @@ from bot.attachments.markup import (
     spoken_words,
 )
 from bot.attachments.pictures import PictureUnreadable, prepare_in_child
-from bot.attachments.time_budget import TimeBudget
 from bot.hot_swap import HotSwap
 from bot.messages import (
     Attachment,
@@ -45,6 +45,7 @@ from bot.model_error_text import reason_text
 from bot.models.errors import ContextTooLong, ModelError
 from bot.models.protocol import AttachedText, Image, UserMessage
 from bot.sanitize import one_line
+from bot.time_budget import TimeBudget
 from bot.user_message import user_message
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ class AttachmentReader:
 
         `allowance`: the time left, shared by messages that are answered together.
         """
-        found = _MessageContent(message, self._room, allowance or TimeBudget())
+        found = _MessageContent(message, self._room, allowance or TimeBudget(READING_SECONDS))
         began = self._measures.clock()
         for attachment in message.attachments[:MAX_ATTACHMENTS]:
             await self._read(attachment, found)
@@ -229,7 +230,7 @@ class AttachmentReader:
         allowance: TimeBudget | None = None,
     ) -> DocumentText:
         """Read a fetched document. Raises OSError; UnreadableAttachment if there is no time left for it."""
-        allowance = allowance or TimeBudget()
+        allowance = allowance or TimeBudget(READING_SECONDS)
         return await read_document(
             incoming.file,
             name=attachment.name,

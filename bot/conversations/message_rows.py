@@ -12,7 +12,6 @@ from typing import Any
 from bot.conversations.inline_text import split_inline_text
 from bot.messages import Quoted
 from bot.models.protocol import (
-from memory.surrogates import replace_surrogates
     AssistantMessage,
     AttachedText,
     Image,
@@ -22,6 +21,7 @@ from memory.surrogates import replace_surrogates
     ToolResult,
     UserMessage,
 )
+from memory.surrogates import replace_surrogates
 
 
 def encode_message(message: Message, *, by: str = "") -> tuple[str, str]:

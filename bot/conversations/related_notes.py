@@ -3,9 +3,7 @@
 import asyncio
 import logging
 import re
-import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -14,6 +12,7 @@ from bot.models.protocol import Message, UserMessage
 from bot.models.user_text import own_words
 from bot.note_refs import format_note_ref
 from bot.sanitize import one_line
+from bot.time_budget import TimeBudget
 from memory.errors import MemoryFault, NoteMissing
 from memory.memory import CORE_NOTE, Memory
 from memory.search import SearchHit
@@ -44,23 +43,13 @@ class LineRange:
 
 
 @dataclass(slots=True)
-class SearchBudget:
+class SearchBudget(TimeBudget):
     """Time for the searches of one flush, shared by the pieces of its transcript."""
 
-    seconds: float = field(default_factory=lambda: SEARCH_SECONDS)
-    """What is left."""
+    left: float = field(default_factory=lambda: SEARCH_SECONDS)
     searches: int = 0
     """Number of searches so far."""
     is_over: bool = False
-
-    @contextmanager
-    def spend(self) -> Iterator[None]:
-        """Subtract the duration of the body."""
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self.seconds = max(0.0, self.seconds - (time.monotonic() - began))
 
 
 async def related_notes(
@@ -82,8 +71,8 @@ async def related_notes(
     if search_time.is_over:
         return ""
     try:
-        with search_time.spend():
-            async with asyncio.timeout(search_time.seconds):
+        with search_time.spend() as seconds:
+            async with asyncio.timeout(seconds):
                 for query in queries_of(messages):  # one by one: without an index each reads all files
                     results = await memory.search(query, limit=HITS)
                     found.append(results.hits)

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from bot.models.answer_bounds import is_nested_deeply
+from bot.models.answer_deadline import AnswerDeadline
 from bot.models.connection_pool import ConnectionPool
-from bot.models.deadline import Deadline
 from bot.models.dialect import AnswerReader, ChatDialect, ErrorEvent, kind_of_status
 from bot.models.errors import (
     BadKey,
@@ -91,7 +91,7 @@ class HttpModel:
         """Ask, and yield the answer as it comes. Raises ModelError if there is none."""
         if self._bad_key:
             raise self._error(BadKey, self._bad_key)
-        clock = Deadline(self._limits)
+        clock = AnswerDeadline(self._limits)
         client = self._client()
         try:
             async with self._connection.in_use(client):
@@ -103,7 +103,7 @@ class HttpModel:
             clock.stop()
 
     async def _read(
-        self, response: httpx.Response, clock: Deadline
+        self, response: httpx.Response, clock: AnswerDeadline
     ) -> AsyncGenerator[TextDelta | Answer, None]:
         """Yield the answer as it comes, then close the response."""
         reader = self._dialect.reader()
@@ -165,7 +165,9 @@ class HttpModel:
 
     # -- asking -------------------------------------------------------------------------------------------
 
-    async def _ask(self, client: httpx.AsyncClient, request: ModelRequest, clock: Deadline) -> httpx.Response:
+    async def _ask(
+        self, client: httpx.AsyncClient, request: ModelRequest, clock: AnswerDeadline
+    ) -> httpx.Response:
         """Post the request; return the response once its headers report success."""
         for adaption in range(1 + MAX_ADAPTATIONS):
             content, url = self._encode_request(request), self._dialect.url
@@ -184,7 +186,7 @@ class HttpModel:
     def _encode_request(self, request: ModelRequest) -> bytes:
         return json.dumps(self._dialect.body(request), ensure_ascii=False).encode("utf-8", "replace")
 
-    async def _failure(self, response: httpx.Response, clock: Deadline) -> HttpFailure:
+    async def _failure(self, response: httpx.Response, clock: AnswerDeadline) -> HttpFailure:
         body = b""
         try:
             with suppress(ModelError, TimeoutError):  # the status is enough
@@ -204,7 +206,7 @@ class HttpModel:
         except (ValueError, httpx.InvalidURL, OSError, ImportError) as error:
             raise self._error(Unreachable, f"cannot be called: {error}") from error
 
-    async def _post(self, client: httpx.AsyncClient, content: bytes, clock: Deadline) -> httpx.Response:
+    async def _post(self, client: httpx.AsyncClient, content: bytes, clock: AnswerDeadline) -> httpx.Response:
         try:
             request = client.build_request(
                 "POST", self._dialect.url, content=content, headers=self._dialect.headers
@@ -216,7 +218,7 @@ class HttpModel:
             raise self._error(Unreachable, f"has an invalid URL: {self._host}") from error
 
     async def _next_or_end(
-        self, pieces: AsyncGenerator[bytes, None], clock: Deadline, reader: AnswerReader
+        self, pieces: AsyncGenerator[bytes, None], clock: AnswerDeadline, reader: AnswerReader
     ) -> bytes | None:
         """Return the next piece; None at the end, also if the connection is lost after a complete answer."""
         try:
@@ -230,7 +232,7 @@ class HttpModel:
                 return None
             raise
 
-    async def _next(self, pieces: AsyncGenerator[bytes, None], clock: Deadline) -> bytes | None:
+    async def _next(self, pieces: AsyncGenerator[bytes, None], clock: AnswerDeadline) -> bytes | None:
         """Return the next piece of the body; None at its end."""
         try:
             piece = await clock.wait_for(anext(pieces, None))
@@ -242,7 +244,7 @@ class HttpModel:
         return piece
 
     async def _read_all(
-        self, pieces: AsyncGenerator[bytes, None], clock: Deadline, *, most_bytes: int = ANSWER_BYTES
+        self, pieces: AsyncGenerator[bytes, None], clock: AnswerDeadline, *, most_bytes: int = ANSWER_BYTES
     ) -> bytes:
         body = bytearray()
         while (piece := await self._next(pieces, clock)) is not None and len(body) <= most_bytes:
@@ -251,7 +253,9 @@ class HttpModel:
 
     # -- errors -------------------------------------------------------------------------------------------
 
-    def _connection_error(self, error: Exception, clock: Deadline, kind: type[ModelError]) -> ModelError:
+    def _connection_error(
+        self, error: Exception, clock: AnswerDeadline, kind: type[ModelError]
+    ) -> ModelError:
         """Return the error for a failed connection; `kind` for one that was lost."""
         match error:
             case httpx.ConnectTimeout() | httpx.PoolTimeout():

@@ -34,6 +34,7 @@ from bot.state import (
 from bot.state.conversations import Row
 from bot.state.model_history import ModelHour
 from bot.state.models import DayUsage
+from memory.deadline import Deadline
 from memory.disk import make_private_folder
 
 log = logging.getLogger(__name__)
@@ -345,12 +346,12 @@ def _connect(path: Path) -> apsw.Connection:
 
 def _use_wal(db: apsw.Connection) -> None:
     """Set the journal mode; the busy timeout does not cover that if two processes create the file at once."""
-    deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    deadline = Deadline.after(BUSY_TIMEOUT_MS / 1000)
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")
         except apsw.BusyError:
-            if time.monotonic() > deadline:
+            if deadline.has_passed:
                 raise
             time.sleep(0.005)
         else:

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
 
+from memory.deadline import Deadline
 from memory.disk import open_private_folder, reason, sync_folder
 from memory.embeddings.errors import (
     EmbeddingTimedOut,
@@ -481,8 +482,8 @@ def _verify(hub: _Hub, content: _RemoteFile, part: Path, *, last_chance: bool) -
 
 
 def _wait(seconds: float, stopped: Callable[[], bool]) -> None:
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
+    deadline = Deadline.after(seconds)
+    while left := deadline.left:
         _check_not_stopped(stopped)
         time.sleep(min(left, 0.1))
 

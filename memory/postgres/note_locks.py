@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from memory.deadline import Deadline
 from memory.errors import IndexCorrupted, IndexUnavailable, NoteUnwritable
 from memory.locks import LOCK_SECONDS, SharedLock, name_key
 from memory.postgres.errors import ServerClosed, ServerUnreachable, translate_errors
@@ -54,9 +55,9 @@ class NoteLocks:
     def held(self, path: str, *, timeout: float = LOCK_SECONDS) -> Iterator[SharedLock]:
         """See `SharedLocks.held`."""
         lock = _NoteLock(self, lock_key("note", name_key(path)))
-        deadline = time.monotonic() + timeout
+        deadline = Deadline.after(timeout)
         while not lock.acquire():
-            if time.monotonic() >= deadline:
+            if deadline.has_passed:
                 raise NoteUnwritable(
                     f"{path} has been locked by another instance for more than {timeout:g} seconds; try again."
                 )

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import suppress
 from pathlib import Path
 
+from bot.models.answer_deadline import AnswerDeadline
 from bot.models.errors import (
     BadRequest,
     ContextTooLong,
@@ -87,29 +88,30 @@ class LlamaCppModel:
         await self._acquire()
         try:
             child = await self._load_worker()
-            answering = _AnswerDeadline(self._options.limits)
+            answering = _AnswerSoFar(self._options.limits)
+            waited = asyncio.get_running_loop().time() - asked
             reader = OutputParser(request.tools)
             child.send({"ask": ask})
             event: WorkerEvent = {}
             try:
                 while not _is_last(event):
-                    answering.check_total()
-                    event = await child.next_event(answering.expires_at())
+                    answering.deadline.check_total()
+                    event = await child.next_event(answering.deadline.expires_at())
                     if event.get("in_thought"):
                         reader = OutputParser(request.tools, in_thought=True)
                     text = reader.end() if "end" in event else reader.feed(event.get("text", ""))
-                    answering.record_progress(event, begun=reader.begun)
+                    answering.add_event(event, begun=reader.begun)
                     if text:
                         answering.text += text
                         yield TextDelta(text)
             except TimeoutError as error:
-                raise TimedOut(answering.describe(), model=self.name) from error
+                raise TimedOut(answering.deadline.describe(), model=self.name) from error
             finally:
                 if not _is_last(event):
                     await self._stop(child)
             if "error" in event:
                 raise self._error(event)
-            yield self._answer(answering, reader, asked)
+            yield self._answer(answering, reader, waited)
         except WorkerDied as death:
             raise self._death_error(death) from death
         finally:
@@ -219,7 +221,7 @@ class LlamaCppModel:
             "max_tokens": self._options.max_tokens,
         }
 
-    def _answer(self, answering: "_AnswerDeadline", reader: OutputParser, asked: float) -> Answer:
+    def _answer(self, answering: "_AnswerSoFar", reader: OutputParser, waited: float) -> Answer:
         if not answering.text and not reader.calls:
             why = " before it had finished reasoning" if answering.cut_short and not reader.begun else ""
             raise EmptyAnswer(f"wrote nothing{why}", model=self.name)
@@ -227,7 +229,7 @@ class LlamaCppModel:
             AssistantMessage(answering.text, tuple(reader.calls), self.name),
             answering.usage,
             cut_short=answering.cut_short,
-            first_token_seconds=answering.first_token - asked,
+            first_token_seconds=waited + answering.deadline.first_token,
         )
 
     def _error(self, event: WorkerEvent) -> ModelError:
@@ -240,59 +242,24 @@ class LlamaCppModel:
         return ServerFailed("was closed" if self._closed else f"ended {death}", model=self.name)
 
 
-class _AnswerDeadline:
-    """The deadline of one answer."""
-
+class _AnswerSoFar:
     def __init__(self, limits: Timeouts) -> None:
         self.text = ""
         self.usage = Usage()
         self.cut_short = False
-        self.first_token = 0.0
-        """Loop time at which it came; 0 before."""
-        self._limits = limits
-        self._loop = asyncio.get_running_loop()
-        self._start = self._loop.time()
-        self._last = self._start
-        self._begun = False
+        self.deadline = AnswerDeadline(limits)
 
-    def record_progress(self, event: WorkerEvent, *, begun: bool) -> None:
-        """Record that something arrived; `begun`: the answer itself has begun."""
-        self._last = self._loop.time()
-        self._begun = begun
+    def add_event(self, event: WorkerEvent, *, begun: bool) -> None:
+        """Add what arrived; `begun`: the answer itself has begun."""
         match event:
             case {"begin": tokens, "known": known}:
                 self.usage = Usage(input_tokens=tokens, cached_tokens=known)
             case {"text": _}:
-                self.first_token = self.first_token or self._last
+                self.deadline.record_progress("answering" if begun else "thinking")
             case {"end": how, "written": written}:
                 self.usage += Usage(output_tokens=written)
                 self.cut_short = how == "length"
-
-    def check_total(self) -> None:
-        """Raise TimeoutError if the whole answer has taken too long, however steadily it comes."""
-        if self._loop.time() >= self._start + self._whole:
-            raise TimeoutError
-
-    def expires_at(self) -> float:
-        """Return the loop time by which something more must arrive."""
-        return min(self._last + self._silence, self._start + self._whole)
-
-    def describe(self) -> str:
-        """Describe which limit was exceeded."""
-        if self._loop.time() - self._last >= self._silence:
-            where = "in the middle of its answer" if self.first_token else "before its answer"
-            return f"sent nothing for {self._silence:g} s {where}"
-        if self._begun:
-            return f"had not finished its answer after {self._whole:g} s"
-        return f"had not begun to answer after {self._whole:g} s"
-
-    @property
-    def _silence(self) -> float:
-        return self._limits.idle if self.first_token else self._limits.first_token
-
-    @property
-    def _whole(self) -> float:
-        return self._limits.total if self._begun else self._limits.begin
+        self.deadline.record_life()
 
 
 def _is_last(event: WorkerEvent) -> bool:

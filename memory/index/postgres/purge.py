@@ -7,6 +7,7 @@ took too long are reported.
 import time
 from typing import TYPE_CHECKING, Any
 
+from memory.deadline import Deadline
 from memory.errors import IndexUnavailable
 from memory.index.postgres.schema import NOTE_TABLES
 from memory.postgres.server import Server
@@ -66,9 +67,9 @@ def rewrite_tables(server: Server, generation: str, *, forgotten_in: str) -> Non
 
 
 def _wait_for_readers(db: "Db", moment: str) -> None:
-    deadline = time.monotonic() + READERS_SECONDS
+    deadline = Deadline.after(READERS_SECONDS)
     while db.execute(_SOMEBODY_MAY_SEE, {"moment": moment}).fetchone():
-        if time.monotonic() >= deadline:
+        if deadline.has_passed:
             raise IndexUnavailable(
                 "another program on that server has been reading or writing since before it was removed"
             )

@@ -18,8 +18,7 @@ from pypdf import PdfWriter
 
 from bot.attachments import document_text, pdf_worker
 from bot.attachments.child_process import start_child
-from bot.attachments.document_text import DocumentText, is_picture, read_document
-from bot.attachments.time_budget import READING_SECONDS
+from bot.attachments.document_text import READING_SECONDS, DocumentText, is_picture, read_document
 from tests.fakes.pdf_file import build_pdf, pdf_stream, pdf_with_streams, text_pdf, text_stream
 from tests.fakes.table_test import table_test
 

@@ -21,7 +21,6 @@ from bot.attachments.reader import (
     NumberOf,
     UnreadableAttachment,
 )
-from bot.attachments.time_budget import TimeBudget
 from bot.attachments.transcription import Transcriber
 from bot.attachments.transcription_providers import TranscriptionProvider
 from bot.config.settings import AttachmentSettings
@@ -38,6 +37,7 @@ from bot.messages import (
 from bot.models.connection_pool import ConnectionPool
 from bot.models.token_estimate import estimate_text_tokens
 from bot.models.user_text import own_words, user_text
+from bot.time_budget import TimeBudget
 from tests.fakes.pdf_file import slow_pdf, text_pdf
 from tests.fakes.table_test import table_test
 from tests.fakes.transcription_server import KEY, MODEL, TranscriptionServer, fails

@@ -1,4 +1,4 @@
-"""Deadline of one HTTP call."""
+"""The deadline of one answer, for models behind HTTP and in a process of their own."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -10,14 +10,13 @@ from bot.models.timeouts import Timeouts
 T = TypeVar("T")
 
 
-class Deadline:
-    """Deadline of the running call, moved by each sign of progress."""
+class AnswerDeadline:
+    """The deadline of the running answer, moved by each sign of progress."""
 
     def __init__(self, limits: Timeouts) -> None:
         self._limits = limits
         self._loop = asyncio.get_running_loop()
-        self._start = self._loop.time()
-        self._last = self._start
+        self._start = self._last = self._loop.time()
         self._stage: AnswerStage = "waiting"
         self._paused_at = self._start
         self._timer: asyncio.TimerHandle | None = None
@@ -76,9 +75,13 @@ class Deadline:
         """Record that something arrived and which stage the answer has reached."""
         if stage == "waiting":  # a ping is not part of an answer
             return
-        self._last = self._loop.time()
+        self.record_life()
         self.first_token = self.first_token or self._last - self._start
         self._stage = stage
+
+    def record_life(self) -> None:
+        """Record that the model is at work, such as on reading the request."""
+        self._last = self._loop.time()
 
     def pause(self) -> None:
         """Stop counting while the consumer works: that time is not the model's."""
@@ -92,20 +95,28 @@ class Deadline:
 
     def expires_at(self) -> float:
         """Return the loop time by which something more must arrive."""
-        limits = self._limits
-        if self._stage == "waiting":
-            return self._start + min(limits.first_token, limits.begin)
-        whole = limits.begin if self._stage == "thinking" else limits.total
-        return min(self._last + limits.idle, self._start + whole)
+        return min(self._last + self._silence, self._start + self._whole)
+
+    def check_total(self) -> None:
+        """Raise TimeoutError if the whole answer has taken too long, however steadily it comes."""
+        if self._loop.time() >= self._start + self._whole:
+            raise TimeoutError
 
     def describe(self) -> str:
         """Describe which limit was exceeded."""
-        limits = self._limits
-        if self._stage == "waiting":
-            return f"did not respond within {min(limits.first_token, limits.begin):g} s"
-        whole = limits.begin if self._stage == "thinking" else limits.total
-        if self._last + limits.idle <= self._start + whole:
-            return f"sent nothing for {limits.idle:g} s in the middle of its answer"
-        if self._stage == "thinking":
-            return f"had not begun to answer after {limits.begin:g} s"
-        return f"had not finished its answer after {limits.total:g} s"
+        if self._stage == "waiting" and self._last == self._start:
+            return f"did not respond within {min(self._silence, self._whole):g} s"
+        if self._last + self._silence <= self._start + self._whole:
+            where = "before its answer" if self._stage == "waiting" else "in the middle of its answer"
+            return f"sent nothing for {self._silence:g} s {where}"
+        if self._stage == "answering":
+            return f"had not finished its answer after {self._whole:g} s"
+        return f"had not begun to answer after {self._whole:g} s"
+
+    @property
+    def _silence(self) -> float:
+        return self._limits.first_token if self._stage == "waiting" else self._limits.idle
+
+    @property
+    def _whole(self) -> float:
+        return self._limits.total if self._stage == "answering" else self._limits.begin
