@@ -7,36 +7,30 @@ who they are. Times are seconds since 1970: `time() - …` is how long ago that 
 import asyncio
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
-from itertools import accumulate
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import Any, get_args
 
 from prometheus_client import ProcessCollector
 from prometheus_client import exposition as plain_text
-from prometheus_client.metrics_core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-    InfoMetricFamily,
-    Metric,
-)
+from prometheus_client.metrics_core import InfoMetricFamily, Metric
 from prometheus_client.openmetrics import exposition as open_metrics
 from prometheus_client.registry import Collector
 
 from bot.archives.backup import program_version
 from bot.cluster.status import InstanceStatus
 from bot.maintenance.scheduler import JobStatus
-from bot.metrics import BUCKET_BOUNDS, TURN_OUTCOMES, Histogram
+from bot.metrics import TURN_OUTCOMES
 from bot.models.protocol import Usage
 from bot.models.status import BreakerState as ModelState
 from bot.models.status import models_status
 from bot.services import Services
 from bot.state.queue_stats import QueueStats
 from bot.web.health import Role, cluster_role
+from bot.web.metric_families import MetricRow as Row
+from bot.web.metric_families import read_metrics
 from memory.status import MemoryStatus
 from memory.watcher import WatchState
 
@@ -45,11 +39,7 @@ CHANNEL_STATES = ("starting", "up", "down", "standby", "stand-in")
 ROLES = ("active", "standby", "stand-in")
 JOB_OUTCOMES = ("ok", "failed", "stopped")
 LEVELS = ("warning", "error", "critical")
-BUCKETS = [*(str(bound) for bound in BUCKET_BOUNDS), "+Inf"]
-
-Key = TypeVar("Key", bound=tuple[str, ...])
-"""Label values."""
-Name = TypeVar("Name", bound=str)
+MODEL_STATES = tuple(state.replace(" ", "_") for state in get_args(ModelState))
 
 _process = ProcessCollector(registry=None)
 
@@ -79,14 +69,19 @@ class ServiceCollector(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Yield all metrics."""
-        yield from _service(self.services)
-        yield from _turns(self.services)
-        yield from _models(self.services)
-        yield from _memory(self.services, self.memory)
-        yield from _queues(self.queues)
-        yield from _channels(self.services)
-        yield from _jobs(self.services.upkeep.jobs)
-        yield from _leases(self.services)
+        yield _build()
+        yield from read_metrics(SERVICE, self.services)
+        yield from read_metrics(STORES, self)
+        if self.memory:
+            yield from read_metrics(MEMORY, self.memory)
+            if self.memory.watch:
+                yield from read_metrics(WATCHER, self.memory.watch)
+        if self.queues:
+            yield from read_metrics(QUEUES, self.queues)
+        # `name`, since Prometheus reserves the label `job`
+        yield from read_metrics(JOBS, {job.name: job for job in self.services.upkeep.jobs})
+        if instance := self.services.instance():
+            yield from instance_metrics(instance, cluster_role(self.services.channels.health()))
         yield from _process.collect()
 
 
@@ -99,30 +94,9 @@ def exposition(facts: Collector, *, accept: str) -> tuple[bytes, str]:
     return plain_text.generate_latest(facts), plain_text.CONTENT_TYPE_PLAIN_0_0_4
 
 
-# -- metrics --------------------------------------------------------------------------------------------------
-
-
-def _service(services: Services) -> Iterator[Metric]:
-    yield _build()
-    started = services.measures.started_at
-    yield _gauge(
-        "commonplace_start_time_seconds", "Start time of the service, in seconds since 1970.", started
-    )
-    yield _gauge(
-        "commonplace_asyncio_tasks",
-        "Tasks of the event loop, including the one of this scrape.",
-        len(asyncio.all_tasks()),
-    )
-    told = services.troubles.counts()
-    yield _counter_family(
-        "commonplace_log_messages",
-        "Warnings and errors, including those that were not written to the log.",
-        ["level"],
-        {(level,): told.get(level, 0) for level in LEVELS},
-    )
-    with suppress(OSError):
-        threads = len(os.listdir("/proc/self/task"))  # noqa: PTH208 - by far the fastest
-        yield _gauge("process_threads", "Threads of the process, including those outside of Python.", threads)
+def instance_metrics(instance: InstanceStatus, role: Role) -> Iterator[Metric]:
+    """Yield the metrics of an instance among others, also of a standby."""
+    yield from read_metrics(INSTANCE, (instance, role))
 
 
 def _build() -> Metric:
@@ -130,313 +104,68 @@ def _build() -> Metric:
     return InfoMetricFamily("commonplace_build", "Versions of Commonplace and Python.", value=about)
 
 
-def _turns(services: Services) -> Iterator[Metric]:
-    measures, channels = services.measures, services.channels.health()
-    yield _counter_family(
-        "commonplace_messages",
-        "Messages accepted, by channel.",
-        ["channel"],
-        {(channel,): measures.messages[channel] for channel in {*channels, *measures.messages}},
-    )
-    known = {*channels, *(channel for channel, _ in measures.turns)}
-    yield _counter_family(
-        "commonplace_turns",
-        "Messages by outcome: answered by a model, a command, told something without a model, refused, stopped by a "
-        "person, failed, or parked to continue later.",
-        ["channel", "outcome"],
-        {
-            (channel, outcome): measures.turns[channel, outcome]
-            for channel in known
-            for outcome in TURN_OUTCOMES
-        },
-    )
-    yield _histogram_family(
-        "commonplace_stage_seconds",
-        "Duration of the stages of a turn: waiting for the chat, reading attachments, recalling notes, until the "
-        "first text, the whole of an answered turn, delivery after its end.",
-        "stage",
-        measures.stages,
-    )
-    known = {*channels, *(channel for channel, _ in measures.deliveries)}
-    yield _counter_family(
-        "commonplace_deliveries",
-        "Attempts to deliver replies and notices to a channel; failed ones are repeated.",
-        ["channel", "outcome"],
-        {
-            (channel, "delivered" if well else "failed"): measures.deliveries[channel, well]
-            for channel in known
-            for well in (True, False)
-        },
-    )
-    yield _counter_family(
-        "commonplace_tool_calls",
-        "Tool calls by models.",
-        ["tool", "outcome"],
-        {
-            (tool, "ok" if well else "failed"): measures.tools[tool, well]
-            for tool in {tool for tool, _ in measures.tools}
-            for well in (True, False)
-        },
-    )
-    yield _histogram_family(
-        "commonplace_tool_seconds", "Duration of tool calls.", "tool", measures.tool_times
-    )
+# -- what the rows read ---------------------------------------------------------------------------------------
 
 
-def _models(services: Services) -> Iterator[Metric]:
-    measures = services.measures
-    models = {*services.model.plan.candidates, *measures.model_tries}
-    yield _counter_family(
-        "commonplace_model_tries",
-        "Requests to a model.",
-        ["model"],
-        {(model,): measures.model_tries[model] for model in models},
-    )
-    yield _counter_family(
-        "commonplace_model_errors",
-        "Failed requests to a model, by kind of error as in models.on_error.",
-        ["model", "kind"],
-        measures.model_errors,
-    )
-    yield _counter_family(
-        "commonplace_model_fallbacks",
-        "Fallbacks from one model to the next.",
-        ["model", "then"],
-        measures.fallbacks,
-    )
-    yield _histogram_family(
-        "commonplace_model_first_token_seconds",
-        "Time from a request to the first sign of its answer.",
-        "model",
-        measures.first_tokens,
-    )
-    yield _histogram_family(
-        "commonplace_model_answer_seconds",
-        "Time from a request to its whole answer.",
-        "model",
-        measures.answers,
-    )
-    used = {(model,): measures.usage.get(model, Usage()) for model in models}
-    yield _counter_family(
-        "commonplace_model_input_tokens",
-        "Input tokens of a model.",
-        ["model"],
-        {key: usage.input_tokens for key, usage in used.items()},
-    )
-    yield _counter_family(
-        "commonplace_model_output_tokens",
-        "Output tokens of a model.",
-        ["model"],
-        {key: usage.output_tokens for key, usage in used.items()},
-    )
-    yield _counter_family(
-        "commonplace_model_cached_input_tokens",
-        "Input tokens of a model that came from its provider's cache.",
-        ["model"],
-        {key: usage.cached_tokens for key, usage in used.items()},
-    )
-    yield _state_family(
-        "commonplace_model_state",
-        "1 for the state of a model with a key: ready, resting (paused after failures), or on probation after that.",
-        ["model", "key"],
-        {
-            (each.model, str(each.key)): each.state.replace(" ", "_")
-            for each in models_status(services.model.plan, services.model.health)
-        },
-        [state.replace(" ", "_") for state in get_args(ModelState)],
-    )
+def _threads() -> int | None:
+    try:
+        return len(os.listdir("/proc/self/task"))  # noqa: PTH208 - by far the fastest
+    except OSError:
+        return None
 
 
-def _memory(services: Services, status: MemoryStatus | None) -> Iterator[Metric]:
-    up = "1 if the memory answered in time; otherwise its metrics are missing."
-    yield _gauge("commonplace_memory_up", up, status is not None)
-    rebuilding = services.rebuilding.is_running
-    yield _gauge("commonplace_memory_rebuilding", "1 while the index is being rebuilt.", rebuilding)
-    for name, file in (
-        ("index", services.memory.index_file),
-        ("state", services.settings.private_folder / "state.db"),
-    ):
-        if file and (size := _database_bytes(file)) is not None:
-            yield _gauge(f"commonplace_{name}_bytes", f"Size of {name}.db including its WAL.", size)
-    fails = status.index_problem if status else services.memory.index_problem
-    if status or fails:
-        up = "1 if the index is reachable; otherwise the metrics that depend on it are missing."
-        yield _gauge("commonplace_index_up", up, not fails)
-    if status is None:
-        return
-    vectors, chunks = status.chunks_with_embedding, status.total_chunks
-    bare = None if chunks is None or vectors is None else chunks - vectors
-    by_meaning = status.vector_search_enabled and not status.index_problem
-    for name, help_text, value in (
-        ("files", "Notes in the index, or in the folder if the index is unreachable.", status.files),
-        ("chunks", "Chunks in the index.", chunks),
-        ("chunks_with_vector", "Chunks with a vector, which can be found by meaning.", vectors),
-        ("chunks_without_vector", "Chunks without a vector, which can only be found by words.", bare),
-        ("missing_vectors", "Distinct texts whose vectors are missing.", status.missing_vectors),
-        ("vector_search", "1 if semantic search is on.", by_meaning),
-        ("embedding_failing", "1 if the embedding provider is failing.", bool(status.embedding_problem)),
-        ("problems", "Problems with notes, such as those that cannot be read.", len(status.problems)),
-        (
-            "cache_entries",
-            "Cached vectors, including those that no current note needs.",
-            status.cache.entries,
-        ),
-    ):
-        if value is not None:
-            yield _gauge(f"commonplace_memory_{name}", help_text, value)
-    for name, help_text, count in (
-        ("hits", "Texts of new or changed notes whose vectors were in the cache.", status.cache.hits),
-        ("misses", "Texts of new or changed notes whose vectors were not in the cache.", status.cache.misses),
-    ):
-        if count is not None:
-            yield _counter_family(f"commonplace_memory_cache_{name}", help_text, [], {(): count})
-    at = status.last_indexed_at or ""
-    yield from _timestamp_family(
-        "commonplace_memory_last_indexed", "Time of the last write to the index.", {(): at}
-    )
-    if status.watch:
-        yield from _watch(status.watch)
+def _log_messages(services: Services) -> Mapping[str, int]:
+    counts = services.troubles.counts()
+    return {level: counts.get(level, 0) for level in LEVELS}
 
 
-def _watch(watch: WatchState) -> Iterator[Metric]:
-    yield _gauge("commonplace_watcher_up", "1 if the watcher notices changes of notes.", watch.alive)
-    polls = "1 if the watcher has to scan the notes, since the system does not report changes."
-    yield _gauge("commonplace_watcher_polling", polls, watch.mode == "polling")
-    for name, help_text, at in (
-        ("event", "Time of the last noticed change.", watch.last_event_at),
-        ("look", "Time of the last full scan of the notes.", watch.last_look_at),
-        ("restart", "Time of the last restart of the watcher.", watch.last_restart_at),
-    ):
-        yield from _timestamp_family(f"commonplace_watcher_last_{name}", help_text, {(): at})
+def _counts(counts: Mapping[str, int], names: Iterable[str]) -> Mapping[str, int]:
+    """Return the counts, and 0 for those of `names` that are not among them."""
+    return {**dict.fromkeys(names, 0), **counts}
 
 
-def _queues(queues: QueueStats | None) -> Iterator[Metric]:
-    up = "1 if state.db could be read in time; otherwise its metrics are missing."
-    yield _gauge("commonplace_state_up", up, queues is not None)
-    if queues is None:
-        return
-    inbox = {("waiting",): queues.waiting, ("running",): queues.running, ("answered",): queues.answered}
-    help_text = "Messages that are waiting, being answered, or have an undelivered reply."
-    yield _gauge_family("commonplace_inbox_messages", help_text, ["state"], inbox)
-    yield _gauge("commonplace_outbox_notices", "Undelivered notices.", queues.notices)
-    unread = {(channel,): count for channel, count in queues.unread.items()}
-    yield _gauge_family(
-        "commonplace_unread_messages",
-        "Messages from a channel that could not be read and were kept.",
-        ["channel"],
-        unread,
-    )
-    yield _gauge("commonplace_reminders", "Upcoming reminders and scheduled prompts.", queues.reminders)
-    yield _gauge(
-        "commonplace_reminders_due", "Reminders and scheduled prompts that are due.", queues.reminders_due
-    )
+def _outcomes(
+    counts: Mapping[tuple[str, Any], int], outcomes: Mapping[Any, str], names: Iterable[str] = ()
+) -> Mapping[tuple[str, str], int]:
+    """Return the counts by name and outcome, also those that are 0; `outcomes` are the labels by key."""
+    known = {*names, *(name for name, _ in counts)}
+    return {(name, label): counts.get((name, key), 0) for name in known for key, label in outcomes.items()}
 
 
-def _channels(services: Services) -> Iterator[Metric]:
-    states = {(name,): health.state for name, health in services.channels.health().items()}
-    help_text = "1 for the state of a channel."
-    yield _state_family("commonplace_channel_state", help_text, ["channel"], states, CHANNEL_STATES)
+def _channels(services: Services) -> Iterable[str]:
+    return services.channels.health()
 
 
-def _leases(services: Services) -> Iterator[Metric]:
-    if instance := services.instance():
-        yield from instance_metrics(instance, cluster_role(services.channels.health()))
+def _models(services: Services) -> Iterable[str]:
+    return {*services.model.plan.candidates, *services.measures.model_tries}
 
 
-def instance_metrics(instance: InstanceStatus, what: Role) -> Iterator[Metric]:
-    """Yield the metrics of an instance among others, also of a standby."""
-    yield _state_family(
-        "commonplace_instance_role", "1 for the role of this instance.", [], {(): what}, ROLES
-    )
-    up = "1 if the server that holds the leases is reachable."
-    yield _gauge("commonplace_leases_up", up, not instance.problem)
-    held = "1 if this instance holds a lease, for a channel, job or workspace."
-    leases = {(each.name,): float(each.ours) for each in instance.leases}
-    yield _gauge_family("commonplace_lease_held", held, ["name"], leases)
+def _tokens(services: Services, field: str) -> Mapping[str, int]:
+    usage = services.measures.usage
+    return {model: getattr(usage.get(model, Usage()), field) for model in _models(services)}
 
 
-def _jobs(jobs: Iterable[JobStatus]) -> Iterator[Metric]:
-    named = {(job.name,): job for job in jobs}  # `name`, since Prometheus reserves the label `job`
-    yield _gauge_family(
-        "commonplace_job_running",
-        "1 while a job is running.",
-        ["name"],
-        {name: float(job.running) for name, job in named.items()},
-    )
-    yield _state_family(
-        "commonplace_job_last_outcome",
-        "1 for the last outcome of a job; all 0 before its first end.",
-        ["name"],
-        {name: _outcome(job) for name, job in named.items()},
-        JOB_OUTCOMES,
-    )
-    last = {name: job.last_run for name, job in named.items()}
-    yield from _timestamp_family(
-        "commonplace_job_last_run", "Time of the last start of a job.", last, ["name"]
-    )
-    following = {name: job.next_run for name, job in named.items()}
-    yield from _timestamp_family(
-        "commonplace_job_next_run", "Time of the next start of a job.", following, ["name"]
-    )
+def _model_states(services: Services) -> Mapping[tuple[str, str], str]:
+    states = models_status(services.model.plan, services.model.health)
+    return {(each.model, str(each.key)): each.state.replace(" ", "_") for each in states}
 
 
-def _outcome(job: JobStatus) -> str:
-    return job.last_outcome if job.last_outcome in ("", "ok", "stopped") else "failed"
+def _index_up(scrape: ServiceCollector) -> bool | None:
+    status = scrape.memory
+    problem = status.index_problem if status else scrape.services.memory.index_problem
+    return not problem if status or problem else None
 
 
-# -- metric types ---------------------------------------------------------------------------------------------
+def _without_vector(status: MemoryStatus) -> int | None:
+    if status.total_chunks is None or status.chunks_with_embedding is None:
+        return None
+    return status.total_chunks - status.chunks_with_embedding
 
 
-def _gauge(name: str, help_text: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, help_text, value=float(value))
-
-
-def _gauge_family(name: str, help_text: str, labels: list[str], values: Mapping[Key, float]) -> Metric:
-    family = GaugeMetricFamily(name, help_text, labels=labels)
-    for key, value in sorted(values.items()):
-        family.add_metric(key, value)
-    return family
-
-
-def _counter_family(name: str, help_text: str, labels: list[str], values: Mapping[Key, float]) -> Metric:
-    """Build a counter. `name` is without `_total`, which the library adds."""
-    family = CounterMetricFamily(name, help_text, labels=labels)
-    for key, value in sorted(values.items()):
-        family.add_metric(key, value)
-    return family
-
-
-def _histogram_family(name: str, help_text: str, label: str, histograms: Mapping[Name, Histogram]) -> Metric:
-    family = HistogramMetricFamily(name, help_text, labels=[label])
-    for key, each in sorted(histograms.items()):
-        buckets = list(zip(BUCKETS, map(float, accumulate(each.counts)), strict=True))
-        family.add_metric([key], buckets, each.seconds)
-    return family
-
-
-def _state_family(
-    name: str,
-    help_text: str,
-    labels: list[str],
-    states: Mapping[Key, str],
-    all_states: Iterable[str],
-) -> Metric:
-    """Build a gauge with a row for each possible state: 1 for the current one, else 0."""
-    rows = {(*key, each): float(state == each) for key, state in states.items() for each in all_states}
-    return _gauge_family(name, help_text, [*labels, "state"], rows)
-
-
-def _timestamp_family(
-    name: str, help_text: str, times: Mapping[Key, str], labels: list[str] | None = None
-) -> Iterator[Metric]:
-    """Yield a gauge of ISO 8601 times as seconds since 1970; without "" entries, and nothing if all are ""."""
-    told = {key: datetime.fromisoformat(at).timestamp() for key, at in times.items() if at}
-    if told:
-        yield _gauge_family(f"{name}_timestamp_seconds", help_text, labels or [], told)
-
-
-def _database_bytes(database: Path) -> int | None:
+def _database_bytes(database: Path | None) -> int | None:
     """Return the size of a database and its WAL; None if it does not exist."""
+    if database is None:
+        return None
     try:
         size = database.stat().st_size
     except OSError:
@@ -444,3 +173,155 @@ def _database_bytes(database: Path) -> int | None:
     with suppress(OSError):  # it exists only while a process has the database open
         size += database.with_name(f"{database.name}-wal").stat().st_size
     return size
+
+
+def _job_outcome(job: JobStatus) -> str:
+    return job.last_outcome if job.last_outcome in ("", "ok", "stopped") else "failed"
+
+
+# -- the metrics ----------------------------------------------------------------------------------------------
+
+# fmt: off
+SERVICE: Sequence[Row[Services]] = (
+    Row("commonplace_start_time_seconds", "gauge", "Start time of the service, in seconds since 1970.",
+        lambda services: services.measures.started_at),
+    Row("commonplace_asyncio_tasks", "gauge", "Tasks of the event loop, including the one of this scrape.",
+        lambda _: len(asyncio.all_tasks())),
+    Row("commonplace_log_messages", "counter",
+        "Warnings and errors, including those that were not written to the log.",
+        _log_messages, ("level",)),
+    Row("process_threads", "gauge", "Threads of the process, including those outside of Python.",
+        lambda _: _threads()),
+    Row("commonplace_messages", "counter", "Messages accepted, by channel.",
+        lambda services: _counts(services.measures.messages, _channels(services)), ("channel",)),
+    Row("commonplace_turns", "counter",
+        "Messages by outcome: answered by a model, a command, told something without a model, refused, stopped by a "
+        "person, failed, or parked to continue later.",
+        lambda services: _outcomes(
+            services.measures.turns, {each: each for each in TURN_OUTCOMES}, _channels(services)
+        ), ("channel", "outcome")),
+    Row("commonplace_stage_seconds", "histogram",
+        "Duration of the stages of a turn: waiting for the chat, reading attachments, recalling notes, until the "
+        "first text, the whole of an answered turn, delivery after its end.",
+        lambda services: services.measures.stages, ("stage",)),
+    Row("commonplace_deliveries", "counter",
+        "Attempts to deliver replies and notices to a channel; failed ones are repeated.",
+        lambda services: _outcomes(
+            services.measures.deliveries, {True: "delivered", False: "failed"}, _channels(services)
+        ), ("channel", "outcome")),
+    Row("commonplace_tool_calls", "counter", "Tool calls by models.",
+        lambda services: _outcomes(services.measures.tools, {True: "ok", False: "failed"}), ("tool", "outcome")),
+    Row("commonplace_tool_seconds", "histogram", "Duration of tool calls.",
+        lambda services: services.measures.tool_times, ("tool",)),
+    Row("commonplace_model_tries", "counter", "Requests to a model.",
+        lambda services: _counts(services.measures.model_tries, services.model.plan.candidates), ("model",)),
+    Row("commonplace_model_errors", "counter",
+        "Failed requests to a model, by kind of error as in models.on_error.",
+        lambda services: services.measures.model_errors, ("model", "kind")),
+    Row("commonplace_model_fallbacks", "counter", "Fallbacks from one model to the next.",
+        lambda services: services.measures.fallbacks, ("model", "then")),
+    Row("commonplace_model_first_token_seconds", "histogram",
+        "Time from a request to the first sign of its answer.",
+        lambda services: services.measures.first_tokens, ("model",)),
+    Row("commonplace_model_answer_seconds", "histogram", "Time from a request to its whole answer.",
+        lambda services: services.measures.answers, ("model",)),
+    Row("commonplace_model_input_tokens", "counter", "Input tokens of a model.",
+        lambda services: _tokens(services, "input_tokens"), ("model",)),
+    Row("commonplace_model_output_tokens", "counter", "Output tokens of a model.",
+        lambda services: _tokens(services, "output_tokens"), ("model",)),
+    Row("commonplace_model_cached_input_tokens", "counter",
+        "Input tokens of a model that came from its provider's cache.",
+        lambda services: _tokens(services, "cached_tokens"), ("model",)),
+    Row("commonplace_model_state", "state",
+        "1 for the state of a model with a key: ready, resting (paused after failures), or on probation after that.",
+        _model_states, ("model", "key", "state"), MODEL_STATES),
+    Row("commonplace_memory_rebuilding", "gauge", "1 while the index is being rebuilt.",
+        lambda services: services.rebuilding.is_running),
+    Row("commonplace_index_bytes", "gauge", "Size of index.db including its WAL.",
+        lambda services: _database_bytes(services.memory.index_file)),
+    Row("commonplace_state_bytes", "gauge", "Size of state.db including its WAL.",
+        lambda services: _database_bytes(services.settings.private_folder / "state.db")),
+    Row("commonplace_channel_state", "state", "1 for the state of a channel.",
+        lambda services: {name: health.state for name, health in services.channels.health().items()},
+        ("channel", "state"), CHANNEL_STATES),
+)
+STORES: Sequence[Row[ServiceCollector]] = (
+    Row("commonplace_memory_up", "gauge",
+        "1 if the memory answered in time; otherwise its metrics are missing.",
+        lambda scrape: scrape.memory is not None),
+    Row("commonplace_index_up", "gauge",
+        "1 if the index is reachable; otherwise the metrics that depend on it are missing.", _index_up),
+    Row("commonplace_state_up", "gauge",
+        "1 if state.db could be read in time; otherwise its metrics are missing.",
+        lambda scrape: scrape.queues is not None),
+)
+MEMORY: Sequence[Row[MemoryStatus]] = (
+    Row("commonplace_memory_files", "gauge",
+        "Notes in the index, or in the folder if the index is unreachable.", lambda status: status.files),
+    Row("commonplace_memory_chunks", "gauge", "Chunks in the index.", lambda status: status.total_chunks),
+    Row("commonplace_memory_chunks_with_vector", "gauge",
+        "Chunks with a vector, which can be found by meaning.", lambda status: status.chunks_with_embedding),
+    Row("commonplace_memory_chunks_without_vector", "gauge",
+        "Chunks without a vector, which can only be found by words.", _without_vector),
+    Row("commonplace_memory_missing_vectors", "gauge", "Distinct texts whose vectors are missing.",
+        lambda status: status.missing_vectors),
+    Row("commonplace_memory_vector_search", "gauge", "1 if semantic search is on.",
+        lambda status: status.vector_search_enabled and not status.index_problem),
+    Row("commonplace_memory_embedding_failing", "gauge", "1 if the embedding provider is failing.",
+        lambda status: bool(status.embedding_problem)),
+    Row("commonplace_memory_problems", "gauge", "Problems with notes, such as those that cannot be read.",
+        lambda status: len(status.problems)),
+    Row("commonplace_memory_cache_entries", "gauge",
+        "Cached vectors, including those that no current note needs.", lambda status: status.cache.entries),
+    Row("commonplace_memory_cache_hits", "counter",
+        "Texts of new or changed notes whose vectors were in the cache.", lambda status: status.cache.hits),
+    Row("commonplace_memory_cache_misses", "counter",
+        "Texts of new or changed notes whose vectors were not in the cache.", lambda status: status.cache.misses),
+    Row("commonplace_memory_last_indexed_timestamp_seconds", "time", "Time of the last write to the index.",
+        lambda status: status.last_indexed_at),
+)
+WATCHER: Sequence[Row[WatchState]] = (
+    Row("commonplace_watcher_up", "gauge", "1 if the watcher notices changes of notes.", lambda watch: watch.alive),
+    Row("commonplace_watcher_polling", "gauge",
+        "1 if the watcher has to scan the notes, since the system does not report changes.",
+        lambda watch: watch.mode == "polling"),
+    Row("commonplace_watcher_last_event_timestamp_seconds", "time", "Time of the last noticed change.",
+        lambda watch: watch.last_event_at),
+    Row("commonplace_watcher_last_look_timestamp_seconds", "time", "Time of the last full scan of the notes.",
+        lambda watch: watch.last_look_at),
+    Row("commonplace_watcher_last_restart_timestamp_seconds", "time", "Time of the last restart of the watcher.",
+        lambda watch: watch.last_restart_at),
+)
+QUEUES: Sequence[Row[QueueStats]] = (
+    Row("commonplace_inbox_messages", "gauge",
+        "Messages that are waiting, being answered, or have an undelivered reply.",
+        lambda queues: {"waiting": queues.waiting, "running": queues.running, "answered": queues.answered},
+        ("state",)),
+    Row("commonplace_outbox_notices", "gauge", "Undelivered notices.", lambda queues: queues.notices),
+    Row("commonplace_unread_messages", "gauge",
+        "Messages from a channel that could not be read and were kept.",
+        lambda queues: queues.unread, ("channel",)),
+    Row("commonplace_reminders", "gauge", "Upcoming reminders and scheduled prompts.",
+        lambda queues: queues.reminders),
+    Row("commonplace_reminders_due", "gauge", "Reminders and scheduled prompts that are due.",
+        lambda queues: queues.reminders_due),
+)
+JOBS: Sequence[Row[Mapping[str, JobStatus]]] = (
+    Row("commonplace_job_running", "gauge", "1 while a job is running.",
+        lambda jobs: {name: job.running for name, job in jobs.items()}, ("name",)),
+    Row("commonplace_job_last_outcome", "state", "1 for the last outcome of a job; all 0 before its first end.",
+        lambda jobs: {name: _job_outcome(job) for name, job in jobs.items()}, ("name", "state"), JOB_OUTCOMES),
+    Row("commonplace_job_last_run_timestamp_seconds", "time", "Time of the last start of a job.",
+        lambda jobs: {name: job.last_run for name, job in jobs.items()}, ("name",)),
+    Row("commonplace_job_next_run_timestamp_seconds", "time", "Time of the next start of a job.",
+        lambda jobs: {name: job.next_run for name, job in jobs.items()}, ("name",)),
+)
+INSTANCE: Sequence[Row[tuple[InstanceStatus, Role]]] = (
+    Row("commonplace_instance_role", "state", "1 for the role of this instance.",
+        lambda source: source[1], ("state",), ROLES),
+    Row("commonplace_leases_up", "gauge", "1 if the server that holds the leases is reachable.",
+        lambda source: not source[0].problem),
+    Row("commonplace_lease_held", "gauge", "1 if this instance holds a lease, for a channel, job or workspace.",
+        lambda source: {each.name: each.ours for each in source[0].leases}, ("name",)),
+)
+# fmt: on
