@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TextIO
 
 from bot.sanitize import one_line
+from memory.quantities import format_duration
 
 if TYPE_CHECKING:
     from memory.embeddings.model_files import DownloadProgress as Download
@@ -33,16 +34,6 @@ def format_download(progress: "Download") -> str:
     said = f"{progress.done / 1e6:.0f}"
     said += f" of {progress.total / 1e6:.0f} MB" if progress.total else " MB"
     return said if progress.seconds_left is None else f"{said}, {format_duration(progress.seconds_left)} left"
-
-
-def format_duration(seconds: float) -> str:
-    """Return a duration such as `45 s`, `12 min 5 s` or `3 h 20 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ from bot.messages import Attachment
 from bot.models.protocol import AttachedText
 from bot.sanitize import one_line, strip_controls
 from bot.visible_names import escape_path
+from memory.quantities import format_size
 
 NAME_CHARS = 80
 DETAIL_CHARS = 500
@@ -44,7 +45,7 @@ def describe_unreadable(attachment: Attachment, why: str) -> AttachedText:
     """Describe an attachment whose content is not shown."""
     what = {"voice": "voice message", "other": "file"}.get(attachment.kind, attachment.kind)
     size = format_size(attachment.size) if attachment.size else ""
-    facts = [format_duration(attachment.seconds), size]
+    facts = [format_playing_time(attachment.seconds), size]
     return AttachedText(heading(what, name=attachment.name, facts=facts, remark=why))
 
 
@@ -64,14 +65,7 @@ def spoken_words(words: str, *, facts: Sequence[str] = ()) -> AttachedText:
     return AttachedText(heading("voice message", facts=facts), strip_controls(words).strip(), spoken=True)
 
 
-def format_size(count: int) -> str:
-    """Return a size such as `312 bytes` or `1.2 MB`."""
-    if count < 1000:
-        return f"{count} bytes"
-    return f"{count / 1000:.0f} kB" if count < 999_500 else f"{count / 1e6:.1f} MB"
-
-
-def format_duration(seconds: float) -> str:
+def format_playing_time(seconds: float) -> str:
     """Return a duration such as `0:12` or `1:02:07`; "" if unknown."""
     whole = round(seconds)
     minutes, rest = divmod(whole, 60)

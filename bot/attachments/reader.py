@@ -23,8 +23,7 @@ from bot.attachments.incoming_file import IncomingFile
 from bot.attachments.markup import (
     IS_CONTENT,
     describe_unreadable,
-    format_duration,
-    format_size,
+    format_playing_time,
     frame_content,
     heading,
     spoken_words,
@@ -47,6 +46,7 @@ from bot.models.protocol import AttachedText, Image, UserMessage
 from bot.sanitize import one_line
 from bot.time_budget import TimeBudget
 from bot.user_message import user_message
+from memory.quantities import format_size
 
 if TYPE_CHECKING:
     from bot.attachments.transcription import Transcriber
@@ -271,7 +271,7 @@ class AttachmentReader:
         words = await self.voice_text(found.message, attachment)
         shown = _truncate_bytes(words, self._room)
         cut = f"only the first {len(shown):,} of {len(words):,} characters" if len(shown) < len(words) else ""
-        facts = [format_duration(attachment.seconds), cut]
+        facts = [format_playing_time(attachment.seconds), cut]
         if attachment.quoted or found.message.forwarded_from:  # somebody else may be speaking
             found.texts.append(frame_content(heading("voice message", facts=facts, remark=IS_CONTENT), shown))
         else:

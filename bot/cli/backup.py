@@ -16,6 +16,7 @@ from bot.cli.outcome import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
 from bot.sanitize import escape_json_controls, strip_controls
 from memory import disk
+from memory.quantities import format_size
 
 
 def run_backup_command(options: argparse.Namespace, settings: Settings) -> int:
@@ -69,7 +70,7 @@ async def _backup(options: argparse.Namespace, settings: Settings) -> int:
             f"the backup {made.file} was written, but {len(made.problems)} files are missing: "
             f"{'; '.join(made.problems)}"
         )
-    _print(f"Wrote {made.file} (files: {made.files}, size: {made.size / 1e6:.1f} MB).")
+    _print(f"Wrote {made.file} (files: {made.files}, size: {format_size(made.size)}).")
     return DONE
 
 

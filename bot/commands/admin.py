@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from bot import phrases
 from bot.access import TERMINAL
-from bot.attachments.markup import format_size
 from bot.commands.command import CommandCall
 from bot.config.errors import ConfigError
 from bot.process_lock import service_pid
 from bot.sanitize import one_line
 from bot.services import Services
+from memory.quantities import format_size
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bot import phrases
-from bot.attachments.markup import format_size
 from bot.commands.command import CommandCall
 from bot.note_refs import format_note_ref, parse_note_ref
 from bot.services import Services
 from bot.visible_names import escape_path, unescape_path
+from memory.quantities import format_size
 
 if TYPE_CHECKING:
     from memory.listing import NoteStat

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 from bot.archives.backup import SUFFIX, Backups
 from bot.config.settings import Settings
-from bot.doctor.check import Check, Topic, format_size, format_span
+from bot.doctor.check import Check, Topic
 from memory.listing import list_notes
+from memory.quantities import format_rough_duration, format_size
 
 TOPIC = Topic("backups")
 OLD_AFTER = timedelta(days=2)
@@ -23,7 +24,7 @@ def check_backups(settings: Settings, *, begun: str, now: datetime) -> Iterator[
         return
     latest = _latest_backup(settings)
     age = now - latest if latest else None
-    detail = f"made {format_span(max(age.total_seconds(), 0))} ago" if age is not None else "none"
+    detail = f"made {format_rough_duration(max(age.total_seconds(), 0))} ago" if age is not None else "none"
     if not settings.backup.keep and (age is None or age > OLD_AFTER):
         fix = "set backup.keep, or back up memory/ and .commonplace/state.db yourself"
         yield TOPIC.warn("latest", f"{detail}; automatic backups are off (backup.keep is 0)", fix)

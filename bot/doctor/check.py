@@ -64,20 +64,3 @@ def format_list(names: Sequence[str], *, most: int = 5) -> str:
     """Return `a, b and 3 more`."""
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
-
-
-def format_span(seconds: float) -> str:
-    """Return a duration in words: `40 minutes`, `3 days`."""
-    for size, unit in ((86_400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
-        if seconds >= 2 * size or (seconds >= size and unit == "minute"):
-            count = int(seconds // size)
-            return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
-    return "1 second" if round(seconds) == 1 else f"{seconds:.0f} seconds"
-
-
-def format_size(count: float) -> str:
-    """Return a size in bytes in words: `12 MB`, `3.4 GB`."""
-    for size, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= size:
-            return f"{count / size:.1f} {unit}" if count < 10 * size else f"{count / size:.0f} {unit}"
-    return f"{count:.0f} bytes"

@@ -6,8 +6,9 @@ from urllib.parse import urlsplit
 
 from bot.config.settings import Settings, is_loopback
 from bot.config.system_zone import MachineZone
-from bot.doctor.check import Check, Topic, format_span
+from bot.doctor.check import Check, Topic
 from bot.doctor.http_probe import ServerClock
+from memory.quantities import format_rough_duration
 
 TOPIC = Topic("clock")
 EARLIEST_YEAR = 2026
@@ -32,7 +33,7 @@ def check_clock(
     middle = sorted(clocks, key=lambda clock: clock.ahead)[len(clocks) // 2]
     if abs(middle.ahead) > MAX_SKEW_SECONDS:
         way = "ahead of" if middle.ahead > 0 else "behind"
-        detail = f"the clock is {format_span(abs(middle.ahead))} {way} {middle.host}"
+        detail = f"the clock is {format_rough_duration(abs(middle.ahead))} {way} {middle.host}"
         yield TOPIC.warn(
             "time", detail, "set the clock, for example by NTP: reminders and daily logs depend on it"
         )

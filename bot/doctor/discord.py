@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Iterator, Mapping
 
 from bot.config.settings import Settings
-from bot.doctor.check import Check, Topic, format_list, format_span
+from bot.doctor.check import Check, Topic, format_list
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
 from bot.doctor.liveness import Liveness
 from memory.http_responses import explain_bad_key, one_line
+from memory.quantities import format_rough_duration
 
 TOPIC = Topic("discord")
 APPLICATION = "discord.com/developers/applications → your application"
@@ -91,7 +92,7 @@ async def _check_gateway(gateway: ProbeAnswer, asking: HttpProbe) -> Check:
     if isinstance(limit, Mapping) and isinstance(left, int) and left < FEW_SESSIONS:
         after = limit.get("reset_after")
         seconds = after / 1000 if isinstance(after, int) else 0
-        detail = f"the bot can connect only {left} more times in the next {format_span(seconds)}"
+        detail = f"the bot can connect only {left} more times in the next {format_rough_duration(seconds)}"
         return TOPIC.warn("gateway", detail, "see the log for why it connects so often, and wait")
     return TOPIC.ok("gateway", "reachable")
 

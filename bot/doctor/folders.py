@@ -10,10 +10,11 @@ from pathlib import Path
 import apsw
 
 from bot.config.settings import Settings
-from bot.doctor.check import Check, Topic, format_size
+from bot.doctor.check import Check, Topic
 from bot.doctor.permissions import current_user, file_owner, has_access
 from memory import disk
 from memory.file_systems import FILE_SYSTEMS_WITHOUT_EVENTS, find_file_system, is_eventless
+from memory.quantities import format_size
 from memory.watcher import explain_missing_events
 
 TOPIC = Topic("folders")

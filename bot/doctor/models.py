@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from bot.config.settings import Settings
-from bot.doctor.check import Check, Topic, format_list, format_size
+from bot.doctor.check import Check, Topic, format_list
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
 from bot.doctor.permissions import has_access
 from bot.doctor.timeout import NETWORK_SECONDS, run_with_timeout
@@ -21,6 +21,7 @@ from bot.models.known_providers import Provider, how_to_get, resolve_provider
 from bot.models.options import ModelOptions
 from memory.embeddings.model_files import GGUF
 from memory.http_responses import explain_bad_key, find_error_message, one_line
+from memory.quantities import format_size
 
 TOPIC = Topic("models")
 KEYS_ASKED = 8

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from bot.config.settings import Settings
 from bot.conversations.core_note import CORE_CHARS, count_visible_lines, is_too_long
-from bot.doctor.check import Check, Topic, counted, format_list, format_size
+from bot.doctor.check import Check, Topic, counted, format_list
 from bot.doctor.permissions import has_access
 from memory.disk import reason
 from memory.errors import IndexCorrupted, IndexUnavailable, MemoryFault
@@ -16,6 +16,7 @@ from memory.listing import NoteStat, list_notes
 from memory.memory import CORE_NOTE
 from memory.note_file import NOTE_MAX_BYTES
 from memory.notes import Notes
+from memory.quantities import format_size
 
 TOPIC = Topic("notes")
 INDEX = Topic("index")

@@ -7,10 +7,11 @@ from urllib.parse import urlsplit
 
 from bot.config.settings import Settings
 from bot.config.telegram import TelegramSettings
-from bot.doctor.check import Check, Topic, format_span
+from bot.doctor.check import Check, Topic
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
 from bot.doctor.liveness import Liveness
 from memory.http_responses import one_line
+from memory.quantities import format_rough_duration
 
 TOPIC = Topic("telegram")
 UPDATE_RETENTION = timedelta(hours=24)
@@ -114,7 +115,7 @@ def _check_gap(*, alive: bool, last_sign: datetime | None, now: datetime) -> Ite
     if alive or last_sign is None or now - last_sign <= UPDATE_RETENTION:
         return
     detail = (
-        f"the service has not run for about {format_span((now - last_sign).total_seconds())}, but Telegram keeps "
-        "messages for only 24 hours"
+        f"the service has not run for about {format_rough_duration((now - last_sign).total_seconds())}, but "
+        "Telegram keeps messages for only 24 hours"
     )
     yield TOPIC.warn("gap", detail, "start it, and ask people to send unanswered messages again")

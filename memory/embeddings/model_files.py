@@ -26,6 +26,7 @@ from memory.embeddings.errors import (
     ResponseUnusable,
     ServiceFailed,
 )
+from memory.quantities import format_size
 from memory.redaction import find_url_password, remove_secrets
 
 if TYPE_CHECKING:
@@ -424,8 +425,8 @@ def _check_free_space(content: _RemoteFile, part: Path) -> None:
     free = shutil.disk_usage(part.parent).free
     if missing > free:
         raise ModelUnusable(
-            f"The embedding model needs another {missing / 1e6:,.0f} MB in {part.parent}, but only "
-            f"{free / 1e6:,.0f} MB are free; free some space, or set memory.embedding.local.cache_dir."
+            f"The embedding model needs another {format_size(missing)} in {part.parent}, but only "
+            f"{format_size(free)} are free; free some space, or set memory.embedding.local.cache_dir."
         )
 
 

@@ -3,20 +3,14 @@ import io
 
 import pytest
 
-from bot.progress import REFRESH_SECONDS, format_download, format_duration, format_progress, show_progress
+from bot.progress import REFRESH_SECONDS, format_download, format_progress, show_progress
 from memory.embeddings.model_files import DownloadProgress as Download
 from memory.progress import JobProgress
-from tests.fakes.table_test import table_test
 
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-@table_test(("seconds", "said"), [(0.2, "0 s"), (59.4, "59 s"), (725, "12 min 5 s"), (12_000, "3 h 20 min")])
-def test_a_duration(seconds: float, said: str) -> None:
-    assert format_duration(seconds) == said
 
 
 def test_progress_tells_rate_and_time_left() -> None:

@@ -10,7 +10,6 @@ from typing import Final
 
 from aiohttp import web
 
-from bot.attachments.markup import format_size
 from bot.visible_names import escape_path
 from bot.web.context import services_key
 from bot.web.page.note_markdown import render_lines, render_note
@@ -20,6 +19,7 @@ from memory.dates.note_name import note_date
 from memory.errors import MemoryFault, NoteMissing, NoteUnreadable
 from memory.listing import NoteStat
 from memory.memory import CORE_NOTE
+from memory.quantities import format_size
 
 NOTES_PER_PAGE: Final = 200
 MAX_PROBLEMS: Final = 50

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.maintenance.rebuild import RebuildResult
-from bot.progress import format_duration
 from bot.services import Services
 from bot.web.page.times import PageClock, ShownTime
 from memory.progress import JobName, JobProgress
+from memory.quantities import format_duration
 
 if TYPE_CHECKING:
     from memory.embeddings.model_files import DownloadProgress as Fetching

@@ -11,8 +11,8 @@ from bot import phrases
 from bot.archives.backup import program_version
 from bot.model_error_text import reason_text
 from bot.web.context import services_key, token_of
-from bot.web.page.times import format_coarse
 from bot.web.security_headers import nonce_of
+from memory.quantities import format_rough_duration
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -58,7 +58,7 @@ def page_response(
         signs_in=bool(token_of(services)),
         nonce=nonce_of(request),
         version=_version(),
-        up_for=format_coarse(max(0.0, time.time() - services.measures.started_at)),
+        up_for=format_rough_duration(max(0.0, time.time() - services.measures.started_at)),
         phrases=phrases,
         **values,
     )

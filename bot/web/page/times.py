@@ -5,6 +5,7 @@ from datetime import datetime
 
 from bot import phrases
 from bot.timeparse import moment_in_short
+from memory.quantities import format_rough_duration
 
 DAY_SECONDS = 24 * 3600
 
@@ -54,19 +55,8 @@ class PageClock:
         return moment.astimezone(self.now.tzinfo).isoformat(timespec="seconds")
 
 
-def format_coarse(seconds: float) -> str:
-    """Return a rounded duration: `45 s`, `12 min`, `3 h`, `5 days`."""
-    minutes = round(seconds / 60)
-    if seconds < 59.5:
-        return f"{round(seconds)} s"
-    if minutes < 60:
-        return f"{minutes} min"
-    hours = round(seconds / 3600)
-    return f"{hours} h" if hours < 48 else phrases.WEB_DAYS.format(count=round(seconds / DAY_SECONDS))
-
-
 def _format_distance(seconds: float) -> str:
     if abs(seconds) < 5:
         return phrases.WEB_JUST_NOW
     phrase = phrases.WEB_AGO if seconds < 0 else phrases.WEB_AHEAD
-    return phrase.format(time=format_coarse(abs(seconds)))
+    return phrase.format(time=format_rough_duration(abs(seconds)))

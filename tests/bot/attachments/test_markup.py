@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from bot.attachments.markup import (
     display_name,
-    format_duration,
-    format_size,
+    format_playing_time,
     frame_content,
     heading,
     spoken_words,
@@ -68,9 +67,6 @@ def test_what_is_said_aloud_is_the_persons_own() -> None:
     assert spoken_words(" Buy milk. ", facts=["0:12"]) == told
 
 
-def test_sizes_and_lengths_are_told_as_people_do() -> None:
-    assert [format_size(count) for count in (12, 1234, 999_499, 999_999, 1_234_567)] == [
-        *("12 bytes", "1 kB", "999 kB", "1.0 MB", "1.2 MB")
-    ]
-    assert [format_duration(count) for count in (0, 12.4, 75, 3727)] == ["", "0:12", "1:15", "1:02:07"]
-    assert re.fullmatch(r"\d+:\d\d", format_duration(59.6))
+def test_lengths_are_told_as_people_do() -> None:
+    assert [format_playing_time(count) for count in (0, 12.4, 75, 3727)] == ["", "0:12", "1:15", "1:02:07"]
+    assert re.fullmatch(r"\d+:\d\d", format_playing_time(59.6))

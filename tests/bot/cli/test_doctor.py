@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from bot.cli.doctor import format_report
-from bot.doctor.check import Check, format_list, format_size, format_span, sanitize_checks
+from bot.doctor.check import Check, format_list, sanitize_checks
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.commonplace import Commonplace, CommonplaceHere
 from tests.fakes.discord_api.server import DiscordApi
 from tests.fakes.free_port import free_port
-from tests.fakes.table_test import table_test
 
 SECRETS = {
     "telegram": "987654321:planted-telegram-token",
@@ -151,23 +150,7 @@ def test_what_others_say_drives_no_terminal_and_holds_no_secret() -> None:
     assert (check.detail, check.fix) == ("bad key ***", "***")
 
 
-@table_test(
-    ("seconds", "words"),
-    [
-        (1, "1 second"),
-        (60, "1 minute"),
-        (3599, "59 minutes"),
-        (7200, "2 hours"),
-        (1e5, "27 hours"),
-        (3e5, "3 days"),
-    ],
-)
-def test_spans_of_time_are_told_as_people_say_them(seconds: float, words: str) -> None:
-    assert format_span(seconds) == words
-
-
-def test_sizes_and_lists_are_told_in_short() -> None:
-    assert [format_size(size) for size in (5, 1500, 25e6, 3.4e9)] == ["5 bytes", "1.5 kB", "25 MB", "3.4 GB"]
+def test_lists_are_told_in_short() -> None:
     assert format_list(["a", "b", "c"], most=2) == "a, b and 1 more"
     assert format_list(["a", "b"], most=2) == "a, b"
 

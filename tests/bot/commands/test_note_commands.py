@@ -157,7 +157,7 @@ async def test_notes_are_listed_with_size_and_date_the_latest_first(house: Harne
     assert await house.say("/memory list") == (
         "Folders: `trips` (2)\n\n"
         "- `2026-11-21.md`, 6 bytes, 2026-11-21 12:00\n"
-        "- `MEMORY.md`, 2 kB, 2026-11-21 10:00\n"
+        "- `MEMORY.md`, 2.0 kB, 2026-11-21 10:00\n"
         "- `trips/oslo.md`, 6 bytes, 2026-11-20 12:00\n"
         "- `trips/north/narvik.md`, 5 bytes, 2026-11-20 11:00"
     )

@@ -141,7 +141,7 @@ async def test_messages_that_wait_are_told_with_what_they_wait_for(tmp_path: Pat
     assert find_check(checks_of(settings, alive=True), "waiting").status == "ok"
     in_hours = datetime.now(UTC) + timedelta(hours=3, minutes=5)  # they came in just now, later than NOW
     later = find_check(checks_of(settings, alive=True, now=in_hours), "waiting")
-    assert (later.status, later.detail.endswith("the oldest has waited 3 hours")) == ("warn", True)
+    assert (later.status, later.detail.endswith("the oldest has waited 3 h")) == ("warn", True)
     await filled(settings, message(3, "telegram"))
     check = find_check(checks_of(settings, alive=True), "waiting")
     assert check.fix == "set telegram.token again to have these delivered on telegram"

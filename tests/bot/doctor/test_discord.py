@@ -68,7 +68,7 @@ async def test_sessions_that_are_nearly_used_up_are_told() -> None:
     async with DiscordApi() as api:
         api.bot.starts_left = 3
         check = find_check(await told(api.api_base, api.token), "gateway")
-    assert (check.status, "only 3 more times in the next 4 hours" in check.detail) == ("warn", True)
+    assert (check.status, "only 3 more times in the next 4 h" in check.detail) == ("warn", True)
 
 
 async def test_a_gateway_that_a_firewall_keeps_away_fails() -> None:

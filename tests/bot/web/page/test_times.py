@@ -1,7 +1,7 @@
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from bot.web.page.times import PageClock, ShownTime, format_coarse
+from bot.web.page.times import PageClock, ShownTime
 from tests.fakes.table_test import table_test
 
 CLOCK = PageClock(datetime(2026, 11, 21, 13, 0, tzinfo=ZoneInfo("Europe/Berlin")))
@@ -35,19 +35,3 @@ def test_the_zone_is_named() -> None:
     assert CLOCK.zone == "Europe/Berlin"
     assert PageClock(datetime(2026, 11, 21, tzinfo=UTC)).zone == "UTC"
     assert CLOCK.time == ShownTime("2026-11-21T13:00:00+01:00", "13:00:00")
-
-
-@table_test(
-    ("seconds", "words"),
-    [
-        (0, "0 s"),
-        (59, "59 s"),
-        (59.6, "1 min"),
-        (3500, "58 min"),
-        (3599, "1 h"),
-        (47 * 3600, "47 h"),
-        (5 * 86400, "5 days"),
-    ],
-)
-def test_a_span_is_as_exact_as_anybody_wants_to_know(seconds: float, words: str) -> None:
-    assert format_coarse(timedelta(seconds=seconds).total_seconds()) == words
