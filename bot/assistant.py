@@ -133,7 +133,7 @@ class Assistant:
         standing = await self.services.access.standing_of(message.sender, message.groups)
         if standing is Standing.STRANGER:
             self.services.measures.count_refusal(message.chat.channel)
-            return self._notify(message, await self.services.access.greet(message))
+            return self._notify(message, await self.services.pairing.greet(message))
         if standing is not Standing.OWNER and (
             wait := self.services.rate.check(message.sender, message.sent_at)
         ):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bot.metrics import Metrics
     from bot.models.fallback import FallbackModel
     from bot.note_writes import OnceWriter
+    from bot.pairing import Pairing
     from bot.reminders import Reminders
     from bot.state.database import State
     from bot.supervisor import Supervisor
@@ -50,6 +51,7 @@ class Services:
     model: "FallbackModel"
     commands: "Sequence[Command]"
     access: "Access"
+    pairing: "Pairing"
     channels: "Channels"
     inbox: "Inbox"
     journal: "OnceWriter"

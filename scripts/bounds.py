@@ -146,32 +146,32 @@ BOUNDS: dict[str, tuple[Bound, ...]] = {
     "Strangers": (
         Bound(
             "strangers who wait with a code",
-            "bot.access:MAX_PENDING_CODES",
+            "bot.pairing:MAX_PENDING_CODES",
             "",
             "owners are told that others were turned away; `/pair clear` makes room",
         ),
         Bound(
             "how long a code counts after it was last told",
-            "bot.access:CODE_LIFETIME",
+            "bot.pairing_requests:CODE_LIFETIME",
             "",
             "whoever asks then gets a new one",
         ),
-        Bound("answers to a stranger in ten minutes", "bot.access:REFUSALS_PER_PERIOD", "", "silence"),
+        Bound("answers to a stranger in ten minutes", "bot.pairing:REFUSALS_PER_PERIOD", "", "silence"),
         Bound(
             "strangers who are told in ten minutes that they cannot talk here",
-            "bot.access:MAX_REFUSED_STRANGERS",
+            "bot.pairing:MAX_REFUSED_STRANGERS",
             "",
             "silence",
         ),
         Bound(
             "strangers an owner is told of in an hour",
-            "bot.access:MAX_ANNOUNCEMENTS",
+            "bot.pairing:MAX_ANNOUNCEMENTS",
             "",
             "`/pair` lists whoever asks",
         ),
         Bound(
             "wrong codes of an owner in ten minutes",
-            "bot.access:MAX_WRONG_CODES",
+            "bot.pairing:MAX_WRONG_CODES",
             "",
             "further codes have to wait",
         ),

@@ -83,7 +83,7 @@ def own_words() -> Iterator[str]:
     )
     for error in (*errors, ConnectionClosed(closed, shard_id=None)):
         yield connection_health.describe_error(error)
-    for file in (ROOT / "bot/access.py", *sorted((ROOT / "adapters/discord").glob("*.py"))):
+    for file in (ROOT / "bot/pairing.py", *sorted((ROOT / "adapters/discord").glob("*.py"))):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("log."):
                 words = call.args[0]

@@ -81,7 +81,7 @@ def own_words() -> Iterator[str]:
     yield connection_health.describe_error(connection_health.AddressRefused(ANYTHING))
     yield connection_health.describe_error(TimeoutError())
     yield connection_health.describe_error(RetryAfter(30))
-    for file in (ROOT / "bot/access.py", *sorted((ROOT / "adapters/telegram").glob("*.py"))):
+    for file in (ROOT / "bot/pairing.py", *sorted((ROOT / "adapters/telegram").glob("*.py"))):
         for call in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("log."):
                 words = call.args[0]

@@ -3,9 +3,11 @@
 import re
 
 from bot import phrases
-from bot.access import MAX_PENDING_CODES, TERMINAL, Standing, format_stranger, minutes_left, pairing_choices
+from bot.access import TERMINAL, Standing
 from bot.commands.command import CommandCall, CommandReply
 from bot.messages import Choice, PersonId
+from bot.pairing import MAX_PENDING_CODES
+from bot.pairing_requests import format_stranger, minutes_left, pairing_choices
 from bot.services import Services
 from bot.state.access import Decision
 
@@ -47,14 +49,14 @@ async def pair(call: CommandCall, services: Services) -> str | CommandReply:
             else await _format_pending(services, at_terminal=at_terminal)
         )
     if f"{call.options['code']} {call.options.get('guest', '')}".strip().lower() == CLEAR_WORD:
-        return await services.access.clear(by=call.message.sender, key=call.key)
+        return await services.pairing.clear(by=call.message.sender, key=call.key)
     *groups, last = f"{call.options['code']} {call.options.get('guest', '')}".split()
     decision = _DECISIONS.get(last.lower()) if groups else None
     code = "".join(groups if decision else [*groups, last])
     by, key = call.message.sender, call.key
     if decision == "owner" and (person := parse_person(code)):
-        return await services.access.make_owner(person, by=by, key=key)
-    told = await services.access.pair(code, decision=decision or "allowed", by=by, key=key)
+        return await services.pairing.make_owner(person, by=by, key=key)
+    told = await services.pairing.pair(code, decision=decision or "allowed", by=by, key=key)
     return _add_folder(told, services) if at_terminal and told == phrases.PAIR_WRONG else told
 
 
@@ -66,7 +68,7 @@ def _add_folder(told: str, services: Services) -> str:
 async def _format_pending(services: Services, *, at_terminal: bool = False) -> str | CommandReply:
     if not services.settings.access.pairing:
         return phrases.PAIRING_OFF
-    asking = await services.access.list_pending()
+    asking = await services.pairing.list_pending()
     if not asking:
         return _add_folder(phrases.PAIR_NOBODY, services) if at_terminal else phrases.PAIR_NOBODY
     now = services.now()
@@ -78,7 +80,7 @@ async def _format_pending(services: Services, *, at_terminal: bool = False) -> s
     phrase = phrases.PAIR_ASKING_AT_TERMINAL if at_terminal else phrases.PAIR_ASKING
     code = asking[0].code if len(asking) == 1 else "CODE"
     told = phrase.format(rows="\n".join(rows), code=code)
-    if len(asking) == MAX_PENDING_CODES and await services.access.has_turned_someone_away():
+    if len(asking) == MAX_PENDING_CODES and await services.pairing.has_turned_someone_away():
         told = f"{told}\n\n{phrases.PAIR_TURNED_AWAY}"
         choices.append(Choice(phrases.CHOICE_CLEAR, f"/pair {CLEAR_WORD}"))
     return CommandReply(told, tuple(choices))
@@ -89,7 +91,7 @@ async def allow(call: CommandCall, services: Services) -> str:
     person = parse_person(call.options["user"])
     if person is None:
         return phrases.WHO.format(command="allow")
-    return await services.access.allow(person, by=call.message.sender, key=call.key)
+    return await services.pairing.allow(person, by=call.message.sender, key=call.key)
 
 
 async def deny(call: CommandCall, services: Services) -> str:
@@ -97,7 +99,7 @@ async def deny(call: CommandCall, services: Services) -> str:
     person = parse_person(call.options["user"])
     if person is None:
         return phrases.WHO.format(command="deny")
-    return await services.access.deny(person, by=call.message.sender, key=call.key)
+    return await services.pairing.deny(person, by=call.message.sender, key=call.key)
 
 
 def parse_person(text: str) -> PersonId | None:

@@ -28,6 +28,7 @@ from bot.maintenance.rebuild import IndexRebuilder
 from bot.metrics import Metrics
 from bot.models.fallback import FallbackModel
 from bot.note_writes import OnceWriter
+from bot.pairing import Pairing
 from bot.process_lock import ProcessLock
 from bot.reminders import Reminders
 from bot.service.agents import build_agents
@@ -87,7 +88,8 @@ def services_of(
     supervisor = supervisor or Supervisor(now=now)
     woken, channels = asyncio.Event(), Channels(is_stopped=supervisor.is_stopped)
     leased = tuple(settings.channels) if membership else ()
-    access = Access(settings.access, state, now=now, wake=woken.set, home_of=channels.home_of)
+    access = Access(settings.access, state)
+    pairing = Pairing(settings.access, state, now=now, wake=woken.set, home_of=channels.home_of)
     journal = OnceWriter(memory, state)
     reader = AttachmentReader(
         channels.fetch,
@@ -108,6 +110,7 @@ def services_of(
         model=model,
         commands=COMMANDS,
         access=access,
+        pairing=pairing,
         channels=channels,
         inbox=Inbox(state, presence, leased=leased),
         journal=journal,

@@ -25,6 +25,7 @@ def follow_settings(services: "Services", agents: "Agents") -> None:
 
     def rules(new: "Settings") -> None:
         services.access.renew(new.access)
+        services.pairing.renew(new.access)
         services.reminders.set_owners(new.access.owners)
 
     def limits(new: "Settings") -> None:

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.access import CODE_LIFETIME
 from bot.cluster.status import InstanceStatus, format_lease_name
 from bot.conversations.core_note import core_warning
 from bot.log.recent_errors import RecentError
 from bot.maintenance.scheduler import JobStatus
 from bot.messages import ChannelHealth
+from bot.pairing_requests import CODE_LIFETIME
 from bot.services import Services
 from bot.state.conversation_stats import ConversationStats, read_conversation_stats
 from bot.state.database import format_timestamp

@@ -36,7 +36,6 @@ from bot.messages import (
 )
 from tests.fakes.discord_api.server import DiscordApi
 from tests.fakes.harness import Harness, open_harness
-from tests.fakes.turns import NOW
 
 MODELS = ("openai/gpt-4.1", "anthropic/claude-sonnet", "builtin/notebook")
 
@@ -148,7 +147,7 @@ async def commanding(
         client = await stack.enter_async_context(open_client(api))
         answers = Answers(client)
         house = await stack.enter_async_context(open_harness(folder, access=rules, channels=[answers]))
-        access = Access(rules, house.state, now=lambda: NOW)
+        access = Access(rules, house.state)
 
         async def all_notes() -> Sequence[str]:
             await bot.until_notes()

@@ -103,7 +103,7 @@ async def life(
         adapter = DiscordAdapter(
             settings,
             store=ChannelStore(house.state, "discord"),
-            access=Access(rules, house.state, now=now),
+            access=Access(rules, house.state),
             people=known,
             commands=COMMANDS,
             sources=AutocompleteSources(

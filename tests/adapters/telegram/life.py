@@ -88,7 +88,7 @@ async def life(
             bot,
             settings,
             store=ChannelStore(house.state, "telegram"),
-            access=Access(ACCESS, house.state, now=now),
+            access=Access(ACCESS, house.state),
             owners=ACCESS.owners,
             commands=COMMANDS,
             moved=house.assistant.rename_chat,

@@ -44,7 +44,7 @@ async def run(
         commands=COMMANDS,
         state=talk.state,
         compactor=talk.compactor,
-        access=Access(AccessSettings(), talk.state, now=talk.clock.now),
+        access=Access(AccessSettings(), talk.state),
     )
     reply = await run_command(name, "", message=message, standing=standing, key=key, services=given)
     assert isinstance(reply, str)

@@ -16,6 +16,7 @@ from bot.config.settings import AccessSettings, AgentSettings, FlushSettings, Se
 from bot.conversations.compaction import Compactor
 from bot.messages import ChatId, Choice, IncomingMessage, PersonId
 from bot.note_writes import OnceWriter
+from bot.pairing import Pairing
 from bot.services import Services
 from bot.state import inbox
 from bot.state.database import State
@@ -70,7 +71,7 @@ class House:
 
     async def code_for(self, person: str, *, name: str = "Ann") -> str:
         message = replace(self.message("hello", person, None), sender_name=name)
-        told = await self.services.access.greet(message)
+        told = await self.services.pairing.greet(message)
         return told.rpartition("/pair ")[2].rstrip("`")
 
     async def standing(self, person: str) -> Standing:
@@ -98,7 +99,8 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
             commands=COMMANDS,
             memory=memory,
             state=state,
-            access=Access(settings.access, state, now=clock.now),
+            access=Access(settings.access, state),
+            pairing=Pairing(settings.access, state, now=clock.now),
             journal=journal,
             compactor=compactor,
             current=LiveSettings(settings),
@@ -190,12 +192,12 @@ async def test_where_the_list_was_full_an_owner_sees_it_and_empties_it(house: Ho
     stranger = IncomingMessage(
         "9", ChatId("telegram", "90"), PersonId("telegram", "90"), "hello", house.clock.now()
     )
-    assert await house.services.access.greet(stranger) == phrases.STRANGER
+    assert await house.services.pairing.greet(stranger) == phrases.STRANGER
     assert phrases.PAIR_TURNED_AWAY in await house.say("/pair")
     assert house.offered[-1] == Choice("Turn all away", "/pair clear")
     assert await house.say(line) == phrases.PAIR_CLEARED.format(count=3)
     assert await house.say("/pair") == phrases.PAIR_NOBODY
-    assert "`/pair " in await house.services.access.greet(stranger)
+    assert "`/pair " in await house.services.pairing.greet(stranger)
 
 
 async def test_at_the_terminal_a_code_with_owner_makes_an_owner_and_the_list_says_so(house: House) -> None:

@@ -42,7 +42,7 @@ class Told:
         self.woken += 1
 
     async def send(self) -> list[tuple[str, str]]:
-        access = Access(RULES, self.state, now=lambda: self.time)
+        access = Access(RULES, self.state)
         notice = CoreNotice(
             self.memory, self.state, access, self.channels, now=lambda: self.time, wake=self.wake
         )
@@ -117,7 +117,7 @@ async def main():
         Memory(MemorySettings(), workspace=folder, now=now) as memory,
     ):
         die = lambda: os.kill(os.getpid(), signal.SIGKILL)
-        access = Access(AccessSettings(owners=("telegram:2",)), state, now=now)
+        access = Access(AccessSettings(owners=("telegram:2",)), state)
         channels = Channels()
         channels.attach(RecordingAdapter("telegram"))
         await CoreNotice(memory, state, access, channels, now=now, wake=die).send()

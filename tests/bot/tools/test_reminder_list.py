@@ -34,8 +34,6 @@ async def toolbox(state: State) -> Toolbox:
     access = Access(
         AccessSettings(owners=(str(OWNER),), allow=(str(OTHER),)),
         state,
-        now=lambda: MONDAY,
-        wake=lambda: None,
     )
     for line, chat, prompt in [
         ("tomorrow 10:00 call Tom", HERE, False),
