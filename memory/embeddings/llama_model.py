@@ -1,16 +1,22 @@
 """One embedding model in llama.cpp: text to tokens, tokens to vectors. For a single thread."""
 
 import ctypes
-import os
 import re
-import threading
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory.disk import reason
 from memory.embeddings.errors import ModelUnusable, ResponseUnusable
+from memory.embeddings.llama_library import (
+    LibraryUnusable,
+    StopFlag,
+    clear_errors,
+    first_error,
+    load_library,
+    model_parameters,
+    tokenize,
+)
 from memory.embeddings.model_files import GGUF, SETTING
 from memory.embeddings.protocol import Purpose, Vector
 
@@ -24,10 +30,6 @@ MOST_TOKENS = 256
 """Maximum tokens of several texts in one call; more are no faster, and queries would wait longer."""
 MOST_TEXTS = 64
 """Maximum number of texts in one call."""
-
-NOT_INSTALLED = (
-    "The local embedding model needs {name}, which is not installed: pip install 'commonplace[local]'"
-)
 
 _NOTHING = ("", "")
 _INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
@@ -50,30 +52,8 @@ _PREFIXES = tuple(
     )
 )
 
-_ERROR_LEVEL = 4
 _POOLED = {1, 2, 3}  # mean, first token, last token; 0 is none, 4 ranks pairs
 _POOLED_MEAN = 1
-
-_log = threading.local()
-_loading = threading.Lock()
-
-
-class StopFlag:
-    """A flag that makes llama.cpp abort its work; it cannot be cleared."""
-
-    def __init__(self) -> None:
-        self._digit = ctypes.create_string_buffer(b"0")
-
-    def set(self) -> None:
-        self._digit[0] = b"1"
-
-    def is_set(self) -> bool:
-        return self._digit[0] == b"1"
-
-    def as_callback(self, kind: Any) -> tuple[Any, ctypes.c_void_p]:
-        """Return a C function and its argument, which llama.cpp calls after each of a thousand small steps."""
-        # `atoi("0")` is false and `atoi("1")` is true: a C function that needs neither Python nor the GIL.
-        return ctypes.cast(ctypes.CDLL(None).atoi, kind), ctypes.cast(self._digit, ctypes.c_void_p)
 
 
 class EmbeddingStopped(ModelUnusable):
@@ -102,7 +82,10 @@ class LlamaModel:
         _check_is_gguf(path)
         self._stop = stop
         self._path = path
-        self._c = _load_library()
+        try:
+            self._c = load_library()
+        except LibraryUnusable as error:
+            raise ModelUnusable(f"The local embedding model {error}") from error
         self._model: Any = None
         self._context: Any = None
         try:
@@ -126,13 +109,10 @@ class LlamaModel:
         text = self._prefixes[purpose == "document"] + text
         # No token is this long on average, so the end of a text of megabytes need not be read.
         data = text[: self.limit * 64].encode("utf-8", "replace")
-        room = len(data) + 8
-        found = (ctypes.c_int32 * room)()
-        count = self._c.llama_tokenize(self._vocabulary, data, len(data), found, room, True, False)
-        if count < 0:
+        tokens = tokenize(self._c, self._vocabulary, data, ends=True, controls=False)
+        if tokens is None:
             raise ResponseUnusable("The local embedding model cannot read a text.")
-        tokens = list(found[:count])
-        if count > self.limit:
+        if len(tokens) > self.limit:
             last = tokens[-1]
             is_mark = self._c.llama_vocab_is_control(self._vocabulary, last)
             tokens[self.limit - 1 :] = [last if is_mark else tokens[self.limit - 1]]
@@ -157,20 +137,16 @@ class LlamaModel:
         return [self._read_vector(number) for number in range(len(texts))]
 
     def _load(self) -> None:
-        settings = self._c.llama_model_default_params()
-        settings.n_gpu_layers = -1  # all of them, if llama.cpp was built for a GPU
-        # Weights in AMX layout (Xeon since 2023) crash ggml with a protection fault: its compilers leave the
-        # tiles' configuration unset (ggml-org/llama.cpp, 20824 and 26954).
-        settings.use_extra_bufts = b"AMX_INT8 = 1" not in self._c.llama_print_system_info()
+        settings = model_parameters(self._c)
         go_on = self._c.llama_progress_callback(lambda _progress, _nothing: not self._stop.is_set())
         settings.progress_callback = go_on
-        _log.lines = []
+        clear_errors()
         self._model = self._c.llama_model_load_from_file(bytes(self._path), settings)
         if self._stop.is_set():
             raise EmbeddingStopped("The local embedding model was closed.")
         if not self._model:
             raise ModelUnusable(
-                f"{self._path} cannot be loaded{_collected_errors()}. Fetch or copy the file again, or name another "
+                f"{self._path} cannot be loaded{first_error()}. Fetch or copy the file again, or name another "
                 f"one in {SETTING}."
             )
         self._vocabulary = self._c.llama_model_get_vocab(self._model)
@@ -200,11 +176,11 @@ class LlamaModel:
                 f"{self._path.name} is not an embedding model (it {kind}). Set {SETTING} to one, or leave it empty."
             )
         settings.abort_callback, settings.abort_callback_data = self._stop.as_callback(c.ggml_abort_callback)
-        _log.lines = []
+        clear_errors()
         self._context = c.llama_init_from_model(self._model, settings)
         if not self._context:
             raise ModelUnusable(
-                f"{self._path} cannot be used{_collected_errors()}. Set {SETTING} to another model."
+                f"{self._path} cannot be used{first_error()}. Set {SETTING} to another model."
             )
         self._width: int = c.llama_model_n_embd_out(self._model)
 
@@ -272,42 +248,6 @@ def _check_is_gguf(path: Path) -> None:
     except OSError as error:
         raise ModelUnusable(f"{path} cannot be read: {reason(error)}.") from error
     if start != GGUF:
-        raise ModelUnusable(f"{path} is not a GGUF file. Set {SETTING} to an embedding model in GGUF format.")
-
-
-def _load_library() -> Any:
-    """Load llama.cpp and silence it: it would log to standard error. Raises `ModelUnusable`."""
-    with _loading:
-        if "OMP_WAIT_POLICY" not in os.environ:
-            # If other processes are busy too, threads that spin for each other waste more than they work: 2.5
-            # times the CPU at the same load. It is read once, when the library is loaded.
-            os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-        try:
-            library = import_module("llama_cpp.llama_cpp")
-        except ModuleNotFoundError as error:
-            raise ModelUnusable(NOT_INSTALLED.format(name=error.name)) from None
-        except (ImportError, OSError, RuntimeError) as error:
-            raise ModelUnusable(
-                f"llama-cpp-python is installed but does not run here ({error}); build it again: "
-                "pip install --force-reinstall --no-binary llama-cpp-python 'commonplace[local]'"
-            ) from error
-        global _log_callback
-        if _log_callback is None:
-            _log_callback = library.llama_log_callback(_collect_error)
-            library.llama_log_set(_log_callback, None)
-            library.llama_backend_init()
-    return library
-
-
-_log_callback: Any = None  # C holds no reference to it
-
-
-def _collect_error(level: int, text: bytes, _nothing: object) -> None:
-    if level == _ERROR_LEVEL:
-        _log.__dict__.setdefault("lines", []).append(text.decode("utf-8", "replace").strip())
-
-
-def _collected_errors() -> str:
-    """Return llama.cpp's errors on this thread, phrased for the middle of a sentence."""
-    lines = [line.rpartition("error loading model: ")[2] for line in _log.lines]
-    return f": {lines[0]}" if lines else ""
+        raise ModelUnusable(
+            f"{path} is not a GGUF file. Set {SETTING} to an embedding model in GGUF format."
+        )

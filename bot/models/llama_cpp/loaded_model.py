@@ -6,14 +6,21 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from bot.models.errors import BadRequest, ContextTooLong, ModelNotFound, ServerFailed
 from bot.models.llama_cpp.chat_template import ChatTemplate, UnusableTemplate
 from bot.models.llama_cpp.output_parser import MARKS
-from memory.embeddings.llama_model import StopFlag
+from memory.embeddings.llama_library import (
+    LibraryUnusable,
+    StopFlag,
+    clear_errors,
+    first_error,
+    load_library,
+    model_parameters,
+    tokenize,
+)
 
 MAX_WINDOW = 16_384
 """Maximum window in tokens if the settings name no `context_window`: each token of the window takes memory."""
@@ -27,7 +34,6 @@ TOP_K = 40
 TOP_P = 0.95
 MIN_P = 0.05
 
-_ERROR_LEVEL = 4
 _ABORTED = 2
 _RANDOM_SEED = 0xFFFFFFFF
 _SEAM = "\ufdd1"  # a noncharacter, which occurs in no text
@@ -39,18 +45,15 @@ class LoadedModel:
 
     def __init__(self, path: Path, window: int | None) -> None:
         """Load the file. Raises ModelNotFound or ServerFailed."""
-        self._c, self._complaints = _library()
-        c = self._c
-        self._complaints.clear()
-        settings = c.llama_model_default_params()
-        settings.n_gpu_layers = -1  # all layers, if llama.cpp was built for a GPU
-        # Weights laid out for AMX (Xeon since 2023) crash ggml with a protection fault: compilers leave its
-        # tile configuration unset (ggml-org/llama.cpp, 20824 and 26954).
-        settings.use_extra_bufts = b"AMX_INT8 = 1" not in c.llama_print_system_info()
-        self._model = c.llama_model_load_from_file(bytes(path), settings)
+        try:
+            self._c = c = load_library()
+        except LibraryUnusable as error:
+            raise ModelNotFound(str(error)) from error
+        clear_errors()
+        self._model = c.llama_model_load_from_file(bytes(path), model_parameters(c))
         if not self._model:
             raise ModelNotFound(
-                f"{path} cannot be loaded{self._last_complaint()}; download or copy the file again, "
+                f"{path} cannot be loaded{first_error()}; download or copy the file again, "
                 "or choose another one"
             )
         self._vocabulary = c.llama_model_get_vocab(self._model)
@@ -105,7 +108,7 @@ class LoadedModel:
         context = self._c.llama_init_from_model(self._model, settings)
         if not context:
             raise ServerFailed(
-                f"{path} does not fit into memory with {self.window} tokens{self._last_complaint()}; "
+                f"{path} does not fit into memory with {self.window} tokens{first_error()}; "
                 "set a smaller context_window"
             )
         return context
@@ -142,11 +145,6 @@ class LoadedModel:
             return ""
         return (self._c.llama_vocab_get_text(self._vocabulary, token) or b"").decode("utf-8", "replace")
 
-    def _last_complaint(self) -> str:
-        """Return llama.cpp's last log message, for the middle of a sentence."""
-        lines = [line.rpartition("error loading model: ")[2] for line in self._complaints]
-        return f": {lines[0]}" if lines else ""
-
     # -- reading -----------------------------------------------------------------------------------------
 
     def _neutralize_control_tokens(self, value: Any) -> Any:
@@ -165,19 +163,13 @@ class LoadedModel:
         tokens: list[int] = []
         for number, part in enumerate(prompt.split(_SEAM)):
             with_bos = number == 0 and not (bos and part.startswith(bos))
-            tokens += self._tokens_of(part.encode("utf-8", "replace"), with_bos=with_bos)
-        return tokens
-
-    def _tokens_of(self, data: bytes, *, with_bos: bool) -> list[int]:
-        room = len(data) + 8
-        while True:
-            found = (ctypes.c_int32 * room)()
-            count = self._c.llama_tokenize(self._vocabulary, data, len(data), found, room, with_bos, True)
-            if count >= 0:
-                return found[:count]
-            if -count <= room:
+            found = tokenize(
+                self._c, self._vocabulary, part.encode("utf-8", "replace"), ends=with_bos, controls=True
+            )
+            if found is None:
                 raise BadRequest("cannot tokenize the request")
-            room = -count
+            tokens += found
+        return tokens
 
     def _keep_common_prefix(self, tokens: Sequence[int]) -> int:
         """Keep the part of the cache that the prompt shares; return its length. The last token is always read again."""
@@ -203,9 +195,7 @@ class LoadedModel:
         self._read = [*self._read, *tokens][:kept]
         if code == _ABORTED and stop.is_set():
             return False
-        raise ServerFailed(
-            f"failed while reading the request (llama.cpp says {code}{self._last_complaint()})"
-        )
+        raise ServerFailed(f"failed while reading the request (llama.cpp says {code}{first_error()})")
 
     # -- writing -----------------------------------------------------------------------------------------
 
@@ -272,36 +262,3 @@ def processor_cores() -> int:
             siblings = Path(_SIBLINGS.format(number)).read_text("ascii")
         cores.add(siblings)
     return len(cores)
-
-
-def _library() -> tuple[Any, list[str]]:
-    """Load llama.cpp and redirect its log to us. Raises ModelNotFound."""
-    if "OMP_WAIT_POLICY" not in os.environ:
-        # Spinning threads take the processor from the bot itself; the variable is read when the library
-        # loads.
-        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    try:
-        library = import_module("llama_cpp.llama_cpp")
-    except ModuleNotFoundError as error:
-        raise ModelNotFound(
-            f"needs {error.name}, which is not installed: pip install 'commonplace[local]', or make local"
-        ) from None
-    except (ImportError, OSError, RuntimeError) as error:
-        raise ModelNotFound(
-            f"needs llama-cpp-python, which is installed but does not run here ({error}); build it again: "
-            "pip install --force-reinstall --no-binary llama-cpp-python 'commonplace[local]'"
-        ) from error
-    complaints: list[str] = []
-
-    def keep(level: int, text: bytes, _nothing: object) -> None:
-        if level == _ERROR_LEVEL:
-            complaints.append(text.decode("utf-8", "replace").strip())
-
-    global _log
-    _log = library.llama_log_callback(keep)
-    library.llama_log_set(_log, None)
-    library.llama_backend_init()
-    return library, complaints
-
-
-_log: Any = None  # C holds no reference to the callback

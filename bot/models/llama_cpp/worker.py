@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from bot.models.errors import ContextTooLong, ModelError
 from bot.models.llama_cpp.loaded_model import LoadedModel
-from memory.embeddings.llama_model import StopFlag
+from memory.embeddings.llama_library import StopFlag
 
 _SET_PARENT_DEATH_SIGNAL = 1
 

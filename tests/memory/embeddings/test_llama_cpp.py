@@ -14,7 +14,8 @@ import pytest
 
 from memory.embeddings.errors import KeyRejected, ModelUnusable, ResponseUnusable
 from memory.embeddings.llama_cpp import LlamaCppProvider, count_usable_cores, is_installed, make_batches
-from memory.embeddings.llama_model import EmbeddingStopped, LlamaModel, StopFlag, prefixes
+from memory.embeddings.llama_library import StopFlag
+from memory.embeddings.llama_model import EmbeddingStopped, LlamaModel, prefixes
 from memory.embeddings.model_files import DownloadProgress
 from memory.embeddings.protocol import EmbeddingProvider, Vector
 from tests.fakes.hub_server import REFERENCE, running_hub
