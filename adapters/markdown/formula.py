@@ -27,7 +27,7 @@ def to_unicode(latex: str) -> str | None:
     if len(latex) > _LONGEST:
         return None
     try:
-        shown = str(_make_converter()().parse(latex)).strip()
+        shown = normalize("NFC", str(_make_converter()().parse(latex)).strip())
     except Exception:  # noqa: BLE001 - whatever fails, the source is readable
         return None
     if _COMMAND.search(shown) or not _contains_in_order(shown, _COMMAND.sub(" ", latex)):
@@ -38,7 +38,8 @@ def to_unicode(latex: str) -> str | None:
 @lru_cache(maxsize=1)
 def _make_converter() -> type[Any]:
     r"""Return the library's converter with limits: each nested `\sqrt` doubles its result."""
-    # Slow to import, and rarely needed.
+    # Slow to import, and rarely needed. Of four libraries this one alone keeps fractions, roots and exponents apart:
+    # pylatexenc makes \frac{a_1 + 1}{2} "a_1 + 1/2"; unicodeit and flatlatex leave most commands as they are.
     from telegramify_markdown.latex_escape.helper import LatexToUnicodeHelper
 
     class Converter(LatexToUnicodeHelper):
@@ -58,6 +59,6 @@ def _make_converter() -> type[Any]:
 
 
 def _contains_in_order(shown: str, source: str) -> bool:
-    """Return whether the letters and digits of `source` are in `shown`, in order; ² counts as 2."""
-    letters = iter(normalize("NFKC", shown))
-    return all(char in letters for char in normalize("NFKC", source) if char.isalnum())
+    """Return whether the letters and digits of `source` are in `shown`, in order; ² counts as 2, ŷ as y, ∛ as 3."""
+    letters = iter(normalize("NFKD", shown.replace("∛", "3").replace("∜", "4")))
+    return all(char in letters for char in normalize("NFKD", source) if char.isalnum())
