@@ -160,8 +160,10 @@ class Language:
     """Whether words are separated by spaces: yes; yes, but particles attach to them (Korean); no."""
     verb_last: bool = False
     """A command stands at the end of its sentence, with no comma before it."""
+    verb_last_after: tuple[str, ...] = ()
+    """Words for "that" after which the verb stands last: "dass Tom in Köln wohnt"; noted with the word."""
     verb_second: tuple[str, ...] = ()
-    """Pronouns after which the verb moves back to second position without "that": "dass ich in Köln wohne"."""
+    """Pronouns after which the verb moves back to second position without that word: "dass ich in Köln wohne"."""
     full_stop: str = "."
     ordinal_dots: bool = False
     """A dot after a number does not end a sentence: "am 3. Mai"."""

@@ -3,7 +3,6 @@
 import re
 from typing import Literal, NamedTuple, get_args
 
-from bot.models.notebook.german_order import CLAUSE, move_verb_second
 from bot.models.notebook.language import Language
 from bot.models.notebook.languages.chinese import CHINESE
 from bot.models.notebook.languages.english import ENGLISH
@@ -116,9 +115,22 @@ def read_command(text: str, spoken: Language) -> NotebookCommand | None:
     please = phrase_ending_at(fold(rest), body_end(rest), "please", prefer=language, only=True)
     if please and rest[: please.start].rstrip().endswith((",", "，", "،")):
         rest = rest[: please.start].rstrip(SEPARATORS)
-    if linked and link in CLAUSE:
-        rest = move_verb_second(rest, pronouns=language.verb_second, verbs=frozenset(language.verbs))
+    if linked and link in language.verb_last_after:
+        rest = _main_clause(rest, language) or f"{link} {rest}"
     return NotebookCommand(rest, language, core)
+
+
+def _main_clause(clause: str, language: Language) -> str:
+    """Return "ich wohne in Köln" for "ich in Köln wohne"; "" for a clause of which that is not certain."""
+    end = body_end(clause)
+    words = clause[:end].split()
+    certain = (
+        len(words) > 2
+        and fold(words[0]) in language.verb_second
+        and fold(words[-1]) in language.verbs
+        and not any(word[-1] in SEPARATORS for word in words)
+    )
+    return " ".join([words[0], words[-1], *words[1:-1]]) + clause[end:] if certain else ""
 
 
 def _is_empty_reference(rest: str, language: Language) -> bool:

@@ -98,6 +98,7 @@ GERMAN = Language(
         "ist|sind|bin|heißt|heiße|wohnt|wohne|wohnen|lebt|lebe|leben|arbeitet|arbeite|mag|hat|habe"
         "|haben|liegt|steht|kostet|fährt|lautet"
     ),
+    verb_last_after=phrases("dass|daß"),
     verb_second=phrases("ich|wir|er|sie|es"),
     ordinal_dots=True,
     abbreviations=phrases(
