@@ -82,6 +82,8 @@ class ClockParser:
             return self._time_of_day(hour, minute, second, at, at + 1)
         if line.folded(at) == "halb" and (number := self._parse_whole_number(at + 1)):
             return self._minutes_past(number[0], -30, at, number[1])
+        if after_at and (half := line.find(words.half_hours, at)):
+            return self._minutes_past(half[0], -30, at, half[1])
         if after_at and line.folded(at) == "час" and line.folded(at + 1) in ("дня", "ночи"):
             return TimeOfDay(time(13 if line.folded(at + 1) == "дня" else 1), sure=True), at + 2
         if line.folded(at) == "all una":  # one word with its apostrophe

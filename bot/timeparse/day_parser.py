@@ -172,6 +172,9 @@ class DayParser:
         if early := self.line.find(self.words.days_with_part, at):
             (days, part), end = early
             return replace(parsed, day=DaysAhead(days), part=part), end
+        if on_weekday := self.line.find(self.words.weekdays_with_part, at):
+            (weekday_number, part), end = on_weekday
+            return replace(parsed, day=OnWeekdays((weekday_number,)), part=part), end
         if found := self.line.find(self.words.days, at):
             return replace(parsed, day=DaysAhead(found[0])), found[1]
         if period := self.line.find(self.words.next_periods, at):

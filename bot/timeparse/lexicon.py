@@ -101,6 +101,22 @@ _PARTS: Mapping[DayPart, str] = {
     "midnight": "midnight/mitternacht/minuit/a minuit/medianoche/a medianoche/mezzanotte/a mezzanotte/meia noite/"
     "a meia noite/meia - noite/a meia - noite/полночь/в полночь/午夜/자정/자정에",
 }
+_EVERY_PART: Mapping[DayPart, str] = {
+    "morning": "morgen/matins/manana/mananas/manhas/утро",
+    "afternoon": "apres - midis/tardes",
+    "evening": "soirs/noches/noites/вечер",
+    "night": "nuits",
+}
+"""Parts of the day in a form that means something else, or nothing, unless "every" precedes it."""
+_GERMAN_WEEKDAYS = ("montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag")
+_GERMAN_PARTS: Mapping[DayPart, str] = {
+    "morning": "morgen/vormittag/früh",
+    "noon": "mittag",
+    "afternoon": "nachmittag",
+    "evening": "abend",
+    "night": "nacht",
+}
+"""Written as one word with the weekday: "Freitagnachmittag"."""
 _TODAY_PREFIXES: tuple[str, ...] = (
     "this ",
     "heute ",
@@ -118,8 +134,15 @@ _TODAY_PREFIXES: tuple[str, ...] = (
 """Prefixes that make a part of the day today's, such as "this"; `tonight` too."""
 _WORKDAYS = (
     "weekday/weekdays/workday/workdays/working day/werktag/werktags/werktage/arbeitstag/будни/будних/будням/工作日/"
-    "平日/평일/평일에"
+    "平日/평일/평일에/jour ouvrable/jours ouvrables/jour de semaine/jours de semaine/dia laborable/dias laborables/"
+    "dia de semana/dias de semana/dia util/dias uteis/giorno feriale/giorni feriali/giorno lavorativo/"
+    "giorni lavorativi"
 )
+_ON_WORKDAYS = (
+    "weekdays/workdays/werktags/werktage/en semaine/entre semana/nei giorni feriali/nos dias uteis/по будням/"
+    "по будним дням/по рабочим дням/工作日/平日/평일/평일에"
+)
+"""Every workday, without a word for "every"."""
 _WEEKEND = (
     "weekend/weekends/week - end/week - ends/wochenende/wochenenden/am wochenende/fin de semana/fines de semana/"
     "fine settimana/fim de semana/fins de semana/выходные/выходных/выходным/周末/週末/주말"
@@ -136,6 +159,10 @@ _EVERY_UNIT: Mapping[TimeUnit, str] = {
     "month": "monthly/monatlich/mensuellement/mensualmente/mensalmente/ежемесячно/매월/매달",
     "year": "yearly/annually/jahrlich",
 }
+_EVERY_AFTER = "ごと/ごとに"
+"""After a duration: "2週間ごとに"."""
+EVERY_SUFFIX = "마다"
+"""The same at the end of a unit: "2주마다"."""
 _SECOND = "other/second/2nd/zweiten/zweite/zweites/ander"
 _NTH: Mapping[int, str] = {
     1: "first/1st/ersten/erster/erste/第一个/第一",
@@ -145,7 +172,10 @@ _NTH: Mapping[int, str] = {
     5: "fifth/5th/funften/fünfter",
     -1: "last/letzten/letzter/letzte/最后一个/最后一/最後一/最終/마지막",
 }
-_NEXT = "next/nachste/nachsten/nachster/nachstes/nachstem/naechste/naechsten/下/下个/下一个/下個"
+_NEXT = (
+    "next/nachste/nachsten/nachster/nachstes/nachstem/naechste/naechsten/下/下个/下一个/下個/следующий/следующую/"
+    "следующее"
+)
 _THIS = (
     "proximo/proxima/prossimo/prossima/this/coming/the coming/diese/diesen/dieser/dieses/"
     "kommende/kommenden/kommender/这/这个/本"
@@ -173,11 +203,9 @@ _AND_A_HALF = "and a half/einhalb/半/et demie/et demi/y media/e mezza/e mezzo/e
 _AND = "and/und/&/和/et/y/e/и/と"
 _AT = (
     "at/@/by/at around/around/um/gegen/vers/hacia las/hacia la/verso le/около/к/a las/a la/a/alle/"
-    "all/ore/alle ore/kl/as/a s/в/во/在"
+    "all/ore/alle ore/as/a s/в/во/在"
 )
-_CLOCK = (
-    "o'clock/oclock/o clock/ish/uhr/点/點/点钟/點鐘/时/時/uur/h/heures/heure/horas/hs/час/часа/часов/시/시에"
-)
+_CLOCK = "o'clock/oclock/o clock/ish/uhr/点/點/点钟/點鐘/时/時/h/heures/heure/horas/hs/час/часа/часов/시/시에"
 _AM = "am/a.m./a.m"
 _PM = "pm/p.m./p.m"
 _PAST = "past/after/nach"
@@ -203,6 +231,21 @@ _PAST_THE_HOUR: Mapping[int, str] = {
     -15: "moins le quart/moins quart/menos cuarto/meno un quarto/menos um quarto",
 }
 """Minutes after the hour: "a las nueve y media"."""
+_HALF_HOURS: Mapping[int, str] = {
+    1: "половине первого/полпервого",
+    2: "половине второго/полвторого",
+    3: "половине третьего/полтретьего",
+    4: "половине четвертого/полчетвертого",
+    5: "половине пятого/полпятого",
+    6: "половине шестого/полшестого",
+    7: "половине седьмого/полседьмого",
+    8: "половине восьмого/полвосьмого",
+    9: "половине девятого/полдевятого",
+    10: "половине десятого/полдесятого",
+    11: "половине одиннадцатого/полодиннадцатого",
+    12: "половине двенадцатого/полдвенадцатого",
+}
+"""Half an hour before that hour."""
 _OF_EVERY_MONTH = (
     "of every month/of each month/every month/each month/jeden monats/eines jeden monats/de chaque mois/de cada mes/"
     "de todos los meses/di ogni mese/каждого месяца"
@@ -211,8 +254,7 @@ _VAGUE = (
     "половине/без четверти/без пяти/без десяти/без двадцати/час/差/"
     "half/about/roughly/approximately/approx/almost/just before/just after/shortly after/lunch/lunchtime/lunch time/"
     "breakfast/dinner/dinnertime/dinner time/supper/teatime/bedtime/dawn/dusk/sunrise/sunset/viertel/dreiviertel/"
-    "kurz vor/kurz nach/etwa/circa/ca/пол/полпервого/полвторого/полтретьего/полчетвертого/полпятого/полшестого/"
-    "полседьмого/полвосьмого/полдевятого/полдесятого/полодиннадцатого/полдвенадцатого"
+    "kurz vor/kurz nach/etwa/circa/ca/пол"
 )
 """After a word for "at", times of day that are not supported: "at half 7", "at lunch"."""
 _ABOUT = (
@@ -221,7 +263,7 @@ _ABOUT = (
 )
 """Before a day that belongs to the text: "tickets for friday", "the report of last friday"."""
 _FILLERS = (
-    "on/at/@/the/by/this/am/um/om/gegen/den/der/dem/im/zum/of/in/,/starting/start/from/beginning/ab/beginnend/"
+    "on/at/@/the/by/this/am/um/gegen/den/der/dem/im/zum/of/in/,/starting/start/from/beginning/ab/beginnend/"
     "le/la/el/il/a/à/las/dia/el dia/no dia/na/no/em/в/во/在/的/于/の/に"
 )
 _NEXT_AFTER = "prochain/prochaine/proximo/proxima/que viene/prossimo/prossima/que vem"
@@ -293,11 +335,17 @@ class TimeLexicon:
     def __init__(self) -> None:
         shared = load_lexicon()
         self.units: dict[str, TimeUnit] = {**_long_units(shared.units), **_table(_UNITS)}
+        self.units |= {unit + EVERY_SUFFIX: meaning for unit, meaning in self.units.items() if unit >= "가"}
         self.numbers = {**shared.numbers, **_table(_NUMBERS), **_han_numbers()}
         self.days = {word: days for word, days in shared.days.items() if days > 0} | {"heute": 0}
         self.days.update(_table({0: "aujourd hui/hoy/oggi/hoje/сегодня"}))
         self.days.update(_table(_DAYS))
         self.days_with_part = _table(_DAYS_WITH_PART)
+        self.weekdays_with_part = {
+            weekday + part: (number, meaning)
+            for number, weekday in enumerate(_GERMAN_WEEKDAYS)
+            for part, meaning in _table(_GERMAN_PARTS).items()
+        }
         self.weekdays = {**shared.weekdays, **_table(_WEEKDAYS)}
         self.plural_weekdays = _table(_PLURAL_WEEKDAYS)
         self.months = dict(shared.months)
@@ -305,7 +353,9 @@ class TimeLexicon:
         self.todays_parts = frozenset(
             each for each in self.parts if each.startswith(_TODAY_PREFIXES) or self.parts[each] == "tonight"
         )
+        self.every_part, self.every_after = _table(_EVERY_PART), _phrases(_EVERY_AFTER)
         self.workdays, self.weekend = _phrases(_WORKDAYS), _phrases(_WEEKEND)
+        self.on_workdays = _phrases(_ON_WORKDAYS)
         self.every, self.every_unit, self.second = _phrases(_EVERY), _table(_EVERY_UNIT), _phrases(_SECOND)
         self.nth = _table(_NTH)
         self.next, self.this = _phrases(_NEXT), _phrases(_THIS)
@@ -313,7 +363,7 @@ class TimeLexicon:
         self.later = _phrases(_LATER) | self.approximately
         self.half, self.quarter, self.and_a_half = _phrases(_HALF), _phrases(_QUARTER), _phrases(_AND_A_HALF)
         self.minutes, self.and_ = _table(_MINUTES), _phrases(_AND)
-        self.bare_units = _phrases(_BARE_UNITS)
+        self.bare_units, self.half_hours = _phrases(_BARE_UNITS), _table(_HALF_HOURS)
         self.at, self.clock, self.am, self.pm = _phrases(_AT), _phrases(_CLOCK), _phrases(_AM), _phrases(_PM)
         self.past, self.to = _phrases(_PAST), _phrases(_TO)
         self.fillers, self.leading = _phrases(_FILLERS), _phrases(_LEADING)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from bot.timeparse.day_parser import DayParser
 from bot.timeparse.lexer import TokenLine
-from bot.timeparse.lexicon import TimeLexicon, TimeUnit, words
+from bot.timeparse.lexicon import EVERY_SUFFIX, TimeLexicon, TimeUnit, words
 from bot.timeparse.moment import TimeParseError
 from bot.timeparse.parsed import (
     Every,
@@ -16,8 +16,6 @@ from bot.timeparse.parsed import (
 )
 from bot.timeparse.recurrence import LAST
 from bot.timeparse.span_parser import SECONDS, SpanParser
-
-_WORKDAYS = ("weekdays", "workdays", "werktags", "werktage", "工作日", "平日", "평일", "평일에")
 
 
 class RecurrenceParser:
@@ -38,8 +36,13 @@ class RecurrenceParser:
         if not parsed.day and (such := self.line.find(self.words.plural_weekdays, at)):
             weekdays, end = self._days.parse_weekday_list([such[0]], such[1])
             return replace(parsed, every=Every("week"), day=OnWeekdays(tuple(weekdays))), end
-        if self.line.folded(at) in _WORKDAYS:
-            return replace(parsed, every=Every("week"), day=OnWeekdays((0, 1, 2, 3, 4))), at + 1
+        if not parsed.day and (after := self.line.skip(self.words.on_workdays, at)) > at:
+            return replace(parsed, every=Every("week"), day=OnWeekdays((0, 1, 2, 3, 4))), after
+        if amount := self._spans.parse_amount(at):
+            count, unit, end = amount
+            after = self.line.skip(self.words.every_after, end)
+            if after > end or self.line.folded(end - 1).endswith(EVERY_SUFFIX):
+                return replace(parsed, every=_interval(count, unit)), after
         after = self.line.skip(self.words.every, at)
         if after == at:
             return None
@@ -47,10 +50,13 @@ class RecurrenceParser:
 
     def _parse_after_every(self, parsed: ParsedTime, at: int) -> ParseResult:
         line, words = self.line, self.words
-        if line.folded(at) in ("morgen", "manana"):  # in the morning, not tomorrow
-            return replace(parsed, every=Every("day"), part="morning"), at + 1
-        if part := line.find(words.parts, at):
+        if part := line.find(words.every_part, at) or line.find(words.parts, at):
             return replace(parsed, every=Every("day"), part=part[0]), part[1]
+        if on_weekday := line.find(words.weekdays_with_part, at):
+            (weekday_number, named_part), end = on_weekday
+            return replace(
+                parsed, every=Every("week"), day=OnWeekdays((weekday_number,)), part=named_part
+            ), end
         for known, weekdays in ((words.workdays, (0, 1, 2, 3, 4)), (words.weekend, (5, 6))):
             if (after := line.skip(known, at)) > at and not parsed.day:
                 return replace(parsed, every=Every("week"), day=OnWeekdays(weekdays)), after

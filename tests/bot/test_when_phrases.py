@@ -18,6 +18,9 @@ NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)  # a Wednesday
 
 # phrase | due | rule | text
 UNDERSTOOD = """\
+todas as manhãs às 7 x | 2026-11-19 07:00 | every 1 days from 2026-11-18 at 07:00 | x
+завтра в полдесятого x | 2026-11-19 09:30 |  | x
+2時間ごとに水 | 2026-11-18 12:15:20 | every 120 minutes from 2026-11-18T11:15:20+00:00 | 水
 tomorrow at 3 call Tom | 2026-11-19 15:00 | | call Tom
 tomorrow at 3:00 call Tom | 2026-11-19 03:00 | | call Tom
 tomorrow at 03 call Tom | 2026-11-19 03:00 | | call Tom
@@ -509,7 +512,6 @@ tutti i giorni tranne la domenica x
 há dois dias x
 dois dias antes do exame x
 todos os dias exceto domingo x
-todas as manhãs às 7 x
 через 3-4 часа x
 2 дня назад x
 за 2 дня до экзамена x
@@ -590,7 +592,6 @@ lundi en huit x
 mar 8h x
 todo dia 1º x
 segunda e quinta x
-завтра в полдесятого x
 завтра в 9-30 x
 每周一三五跑步
 每周一、三、五跑步

@@ -49,7 +49,8 @@ def has_second_part_of_day(moment: MomentInLine) -> Finding:
     bare = moment.parsed.part is not None and not moment.parsed.clocks
     first = joined > moment.end and (bare or bool(moment.parsed.clocks))
     first = first or (bare and not moment.next_word.isascii())
-    return first and line.find(known.parts, line.skip(known.every, joined)) is not None
+    second = line.skip(known.every, joined)
+    return first and any(line.find(table, second) for table in (known.parts, known.every_part))
 
 
 def has_hours_of_range(moment: MomentInLine) -> Finding:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bot.timeparse.ambiguity import days, exclusions, hours, ranges, references, text
+from bot.timeparse.ambiguity import days, exclusions, hours, other_languages, ranges, references, text
 from bot.timeparse.ambiguity.check import AmbiguityCheck, MomentInLine
 from bot.timeparse.moment import TimeParseError
 
@@ -22,6 +22,7 @@ _AFTER_MARK = (
     AmbiguityCheck("excluded days after a mark", exclusions.has_exclusions, "except"),
 )
 _AFTER = (
+    AmbiguityCheck("another language", other_languages.follows, "unread"),
     AmbiguityCheck("first and last hour", ranges.repeats_in_range, "until"),
     AmbiguityCheck("a range", ranges.begins_range, "no_range"),
     AmbiguityCheck("hours of a range", ranges.has_hours_of_range, "no_range"),
@@ -48,6 +49,7 @@ _AFTER = (
 )
 START_CHECKS = (*_ALWAYS, *_AFTER_MARK, *_AFTER)
 END_CHECKS = (
+    AmbiguityCheck("another language before it", other_languages.precedes, "unread"),
     AmbiguityCheck("a list of days before it", days.ends_day_list, "two_days"),
     AmbiguityCheck("a range before it", ranges.ends_range, "no_range"),
     AmbiguityCheck("a time before it", text.has_time_before, "two_days"),
