@@ -73,8 +73,8 @@ class Proposal:
 class FullText(Protocol):
     """The words of an index's chunks, as they are now, for one query.
 
-    The methods that score return at least the `most` best chunks and all that nearly tie with the last of
-    them (see `score_band`), in no order.
+    The methods that score return the `most` best chunks, in no order. Among near ties (see `score_band`) with
+    the last of them, they return the newest, or all of them.
     """
 
     @property
@@ -90,18 +90,26 @@ class FullText(Protocol):
         """Return the chunks that contain any of the terms."""
         ...
 
-    def score_matches(self, terms: Sequence[Term], counts: TermCounts, *, most: int) -> list[ScoredChunk]:
+    def score_matches(
+        self, terms: Sequence[Term], counts: TermCounts, *, most: int, today: date
+    ) -> list[ScoredChunk]:
         """Score chunks that contain any of the terms by BM25 with the weights of FTS5."""
         ...
 
     def score_chosen(
-        self, chosen: Sequence[Term], weights: Mapping[Term, float], counts: TermCounts, *, most: int
+        self,
+        chosen: Sequence[Term],
+        weights: Mapping[Term, float],
+        counts: TermCounts,
+        *,
+        most: int,
+        today: date,
     ) -> list[ScoredChunk]:
         """Score the chunks that contain any of `chosen` by BM25 over all terms of `weights`."""
         ...
 
     def score_closeness(
-        self, weights: Mapping[Term, float], counts: TermCounts, *, most: int
+        self, weights: Mapping[Term, float], counts: TermCounts, *, most: int, today: date
     ) -> Iterator[list[ScoredChunk]]:
         """Score chunks that contain all these terms by how close together; yield the closest ones first."""
         ...
@@ -125,7 +133,7 @@ def propose(full_text: FullText, terms: Sequence[Term], *, most: int, today: dat
         if hits <= most and hits <= full_text.limits.exact_hits:
             found.update(full_text.list_matches(present))
         else:
-            for scored in _score_in_order(full_text, present, counts, most):
+            for scored in _score_in_order(full_text, present, counts, most, today):
                 new = [item for item in scored if item[1] not in found] if found else scored
                 found.update(_select_best(full_text, new, most - len(found), today))
                 if len(found) >= most:
@@ -134,22 +142,24 @@ def propose(full_text: FullText, terms: Sequence[Term], *, most: int, today: dat
 
 
 def _score_in_order(
-    full_text: FullText, present: Sequence[Term], counts: TermCounts, most: int
+    full_text: FullText, present: Sequence[Term], counts: TermCounts, most: int, today: date
 ) -> Iterator[list[ScoredChunk]]:
     """Yield scored chunks, the best kinds first: at least the `most` best of each kind."""
     limits = full_text.limits
     if counts.sum_hits(present) <= limits.exact_hits:
-        yield full_text.score_matches(present, counts, most=most)
+        yield full_text.score_matches(present, counts, most=most, today=today)
         return
     rare, common = _split_by_rarity(present, counts, limits)
     weights = weigh_terms([*rare, *common[:CLOSE_TERMS]], counts.frequencies, counts.chunks)
     if rare:
-        yield full_text.score_chosen(rare, weights, counts, most=most)
+        yield full_text.score_chosen(rare, weights, counts, most=most, today=today)
     for size in range(min(CLOSE_TERMS, len(common)), 1, -1):
         for close in combinations(common[:CLOSE_TERMS], size):
-            yield from full_text.score_closeness({term: weights[term] for term in close}, counts, most=most)
+            yield from full_text.score_closeness(
+                {term: weights[term] for term in close}, counts, most=most, today=today
+            )
     if common and (not rare or counts.frequencies[common[0]] <= limits.exact_hits):
-        yield full_text.score_matches(common[:1], counts, most=most)
+        yield full_text.score_matches(common[:1], counts, most=most, today=today)
 
 
 def _split_by_rarity(

@@ -116,7 +116,9 @@ class SqliteFullText:
             return list(dict.fromkeys(row for term in terms for row, _ in self._read[term]))
         return [row for (row,) in self._tables.run(f"SELECT rowid {_MATCHING}", (_any_of_query(terms),))]
 
-    def score_matches(self, terms: Sequence[Term], counts: TermCounts, *, most: int) -> list[ScoredChunk]:
+    def score_matches(
+        self, terms: Sequence[Term], counts: TermCounts, *, most: int, today: date
+    ) -> list[ScoredChunk]:
         """See `FullText.score_matches`."""
         if self._read is not None:
             sums = _sum_scores([self._read[term] for term in terms])
@@ -131,14 +133,20 @@ class SqliteFullText:
         return [(-score, row) for row, score in rows]
 
     def score_chosen(
-        self, chosen: Sequence[Term], weights: Mapping[Term, float], counts: TermCounts, *, most: int
+        self,
+        chosen: Sequence[Term],
+        weights: Mapping[Term, float],
+        counts: TermCounts,
+        *,
+        most: int,
+        today: date,
     ) -> list[ScoredChunk]:
         """See `FullText.score_chosen`."""
         expression = f"({_any_of_query(chosen)}) AND ({_any_of_query(weights)})"
         return _run_scored(self._tables, _BY_RELEVANCE, len(chosen), weights.values(), expression)
 
     def score_closeness(
-        self, weights: Mapping[Term, float], counts: TermCounts, *, most: int
+        self, weights: Mapping[Term, float], counts: TermCounts, *, most: int, today: date
     ) -> Iterator[list[ScoredChunk]]:
         """See `FullText.score_closeness`: by the best `WINDOW`; chunks with all terms near each other first."""
         expected = counts.chunks * math.prod(counts.frequencies[term] / counts.chunks for term in weights)

@@ -30,6 +30,11 @@ def band_floor(band: int) -> float:
     return math.exp((band - 1e-6) * math.log1p(NEAR_TIE))
 
 
+def score_band_sql(score: str) -> str:
+    """Return SQL for `score_band`, from SQL for a score of at least 0."""
+    return f"floor(ln(greatest({score}, 1e-30)) / {math.log1p(NEAR_TIE)!r})"
+
+
 def newest_first(
     day: date | None, mtime_ns: int, *, today: date, as_of: date | None = None
 ) -> tuple[int, int, int]:

@@ -12,7 +12,7 @@ from memory.index.postgres.lexemes import format_all_query, format_any_query, fo
 from memory.index.postgres.schema import PostgresTables
 from memory.index.proposals import ProposalLimits, ScoredChunk, TermCounts
 from memory.ranking import bm25
-from memory.ranking.ties import newest_first_sql
+from memory.ranking.ties import newest_first_sql, score_band_sql
 from memory.tokenizer import Term
 
 LIMITS = ProposalLimits(exact_hits=2_000, rare_hits=1_000, surely_rare=1_000)
@@ -29,17 +29,28 @@ _BM25 = (
 )
 _CLOSENESS = "ts_rank_cd('{1,1,1,1}', c.words, %(wanted)s::tsquery)"
 # Values from outside the row are computed once; otherwise each function of the words would compute them.
-_SCORED = (
-    "SELECT {score}::float8, c.id FROM (SELECT id, length, words || ''::tsvector AS words FROM commonplace.chunks@"
+_HITS = (
+    "(SELECT id, note, first, day, length, words || ''::tsvector AS words FROM commonplace.chunks@"
     " WHERE words @@ %(wanted)s::tsquery {fence}) AS c"
 )
-_ALL, _SOME = "OFFSET 0", "LIMIT %(looked_at)s"
-_NEWEST = (
+_SOME = "LIMIT %(looked_at)s"
+_NEWEST = newest_first_sql(
+    day="c.day", mtime_ns="n.mtime_ns", path="n.path", first="c.first", today="%(today)s"
+)
+_BAND = score_band_sql("c.score")
+_BEST = (
+    "SELECT c.score, c.id FROM (SELECT * FROM"  # noqa: S608 - nothing but our own
+    f" (SELECT c.id, c.note, c.first, c.day, {{score}}::float8 AS score FROM {_HITS} OFFSET 0) AS c"
+    f" ORDER BY {_BAND} DESC FETCH FIRST %(most)s ROWS WITH TIES) AS c"
+    f" JOIN commonplace.notes@ AS n ON n.id = c.note ORDER BY {_BAND} DESC, {_NEWEST} LIMIT %(most)s"
+)
+_BY_BM25 = _BEST.format(score=_BM25, fence="OFFSET 0")
+_SOME_BY_BM25 = _BEST.format(score=_BM25, fence=_SOME)
+_SOME_BY_CLOSENESS = _BEST.format(score=_CLOSENESS, fence=_SOME)
+_NEWEST_OF = (
     "SELECT c.id FROM commonplace.chunks@ AS c"  # noqa: S608 - nothing but our own
     " JOIN commonplace.notes@ AS n ON n.id = c.note"
-    " WHERE c.id = ANY(%(chunks)s) ORDER BY "
-    + newest_first_sql(day="c.day", mtime_ns="n.mtime_ns", path="n.path", first="c.first", today="%(today)s")
-    + " LIMIT %(most)s"
+    f" WHERE c.id = ANY(%(chunks)s) ORDER BY {_NEWEST} LIMIT %(most)s"
 )
 
 
@@ -75,13 +86,21 @@ class PostgresFullText:
         )
         return [row[0] for row in rows]
 
-    def score_matches(self, terms: Sequence[Term], counts: TermCounts, *, most: int) -> list[ScoredChunk]:
+    def score_matches(
+        self, terms: Sequence[Term], counts: TermCounts, *, most: int, today: date
+    ) -> list[ScoredChunk]:
         """See `FullText.score_matches`. Of many matches, only `MAX_COMMON_HITS` are scored."""
         weights = {term: bm25.fts5_weight(counts.frequencies[term], counts.chunks) for term in terms}
-        return self.score_chosen(terms, weights, counts, most=most)
+        return self.score_chosen(terms, weights, counts, most=most, today=today)
 
     def score_chosen(
-        self, chosen: Sequence[Term], weights: Mapping[Term, float], counts: TermCounts, *, most: int
+        self,
+        chosen: Sequence[Term],
+        weights: Mapping[Term, float],
+        counts: TermCounts,
+        *,
+        most: int,
+        today: date,
     ) -> list[ScoredChunk]:
         """See `FullText.score_chosen`."""
         is_common = counts.sum_hits(chosen) > LIMITS.exact_hits
@@ -90,25 +109,25 @@ class PostgresFullText:
             "queries": [format_tsquery(lexeme) for lexeme in _to_lexemes(weights)],
             "weights": list(weights.values()),
             "average": counts.average_length,
-            "looked_at": max(most, MAX_COMMON_HITS),
         }
-        sql = _SCORED.format(score=_BM25, fence=_SOME if is_common else _ALL)
-        return self._tables.run(sql, values).fetchall()
+        return self._list_best(_SOME_BY_BM25 if is_common else _BY_BM25, values, most=most, today=today)
 
     def score_closeness(
-        self, weights: Mapping[Term, float], counts: TermCounts, *, most: int
+        self, weights: Mapping[Term, float], counts: TermCounts, *, most: int, today: date
     ) -> Iterator[list[ScoredChunk]]:
         """See `FullText.score_closeness`. Of many matches, only `MAX_COMMON_HITS` are scored."""
-        values = {
-            "wanted": format_all_query(_to_lexemes(weights)),
-            "looked_at": max(most, MAX_COMMON_HITS),
-        }
-        yield self._tables.run(_SCORED.format(score=_CLOSENESS, fence=_SOME), values).fetchall()
+        wanted = format_all_query(_to_lexemes(weights))
+        yield self._list_best(_SOME_BY_CLOSENESS, {"wanted": wanted}, most=most, today=today)
+
+    def _list_best(self, sql: str, values: dict[str, object], *, most: int, today: date) -> list[ScoredChunk]:
+        """Return the best chunks; near ties are broken here, which saves a round trip."""
+        values |= {"most": most, "looked_at": max(most, MAX_COMMON_HITS), "today": today.toordinal()}
+        return self._tables.run(sql, values).fetchall()
 
     def list_newest(self, chunks: Sequence[int], *, most: int, today: date) -> list[int]:
         """See `FullText.list_newest`."""
         values = {"chunks": list(chunks), "today": today.toordinal(), "most": most}
-        return [row[0] for row in self._tables.run(_NEWEST, values)]
+        return [row[0] for row in self._tables.run(_NEWEST_OF, values)]
 
 
 def _read_frequencies(tables: PostgresTables, terms: Sequence[Term]) -> dict[Term, int]:
