@@ -261,12 +261,14 @@ def _best_window_score(places: Sequence[Sequence[int]], weights: Sequence[float]
     counts = [0] * len(weights)
     densest, start = 0.0, 0
     for offset, phrase in events:
+        # A window is as good as it gets before it loses its first word.
+        if events[start][0] < offset - WINDOW:
+            densest = max(densest, bm25.score(weights, counts, bm25.AVERAGE_NORM))
+            while events[start][0] < offset - WINDOW:
+                counts[events[start][1]] -= 1
+                start += 1
         counts[phrase] += 1
-        while events[start][0] < offset - WINDOW:
-            counts[events[start][1]] -= 1
-            start += 1
-        densest = max(densest, bm25.score(weights, counts, bm25.AVERAGE_NORM))
-    return densest
+    return max(densest, bm25.score(weights, counts, bm25.AVERAGE_NORM))
 
 
 def _any_of_query(terms: Iterable[Term]) -> str:
