@@ -9,12 +9,21 @@ import pytest
 from bot.config.settings import ModelsSettings, ProviderSettings, Settings
 from bot.conversations.compaction import CompactionResult, find_cut
 from bot.conversations.conversation import Conversation, Entry
+from bot.conversations.summary import extract
 from bot.messages import ChatId
 from bot.models.errors import Unreachable
 from bot.models.factory import open_model
 from bot.models.fallback import FallbackModel
 from bot.models.health import CallOutcome, RouteName
-from bot.models.protocol import AssistantMessage, Message, ToolCall, ToolResult, Usage, UserMessage
+from bot.models.protocol import (
+    AssistantMessage,
+    AttachedText,
+    Message,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
 from bot.models.token_estimate import estimate_message_tokens
 from bot.state.flushes import Cause
 from memory.errors import MemoryFault
@@ -421,3 +430,10 @@ async def test_chats_compact_at_the_same_time(tmp_path: Path) -> None:
         )
         assert one.note().count("told stories.") == 2
         assert one.note().count("\n## ") == 2
+
+
+def test_an_extract_shows_who_spoke_and_what_was_said_aloud() -> None:
+    voice = AttachedText("voice message", "Buy milk.", spoken=True)
+    hi, spoken = UserMessage("Hi", speaker="Ann"), UserMessage("", documents=(voice,))
+    lines = extract([hi, AssistantMessage("Yes?"), spoken], before="", most_tokens=1000).splitlines()
+    assert lines[1:] == ["- Ann: Hi", "- [In a voice message:] Buy milk."]

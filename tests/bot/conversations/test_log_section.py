@@ -18,7 +18,8 @@ from bot.conversations.log_section import (
     parse_answer,
     section,
 )
-from bot.models.protocol import AssistantMessage, UserMessage
+from bot.messages import Quoted
+from bot.models.protocol import AssistantMessage, AttachedText, ToolCall, ToolResult, UserMessage
 from tests.fakes.table_test import table_test
 
 
@@ -176,3 +177,23 @@ def test_of_very_many_messages_the_latest_stay_and_the_others_are_counted() -> N
     left_out = re.search(r"and (\d+) more messages before these", text)
     assert left_out
     assert int(left_out[1]) == 1000 - text.count("message ")
+
+
+def test_messages_are_kept_with_what_they_quote_and_what_was_said_aloud() -> None:
+    voice = AttachedText("voice message", "And bread.", spoken=True)
+    only_voice = UserMessage("", documents=(voice,))
+    quoting = UserMessage("Remember this", speaker="Ann", quoted=Quoted("Party at 9", "Bo"))
+    text = format_raw([only_voice, AssistantMessage("Yes."), quoting])
+    assert text.endswith(
+        "- [In a voice message:]\n  And bread.\n  - → Yes.\n"
+        "- Ann: [In reply to Bo:]\n  > Party at 9\n  Remember this"
+    )
+    assert format_raw([only_voice])
+
+
+def test_a_turn_of_which_only_the_written_part_was_noted_is_kept() -> None:
+    call = ToolCall("abcdefgh1", "memory_write", '{"content": "Buy milk.", "target": "daily"}')
+    voice = AttachedText("voice message", "And twelve loaves of bread.", spoken=True)
+    done = (AssistantMessage("", (call,)), ToolResult(call.id, call.name, "{}"))
+    assert format_raw([UserMessage("Buy milk."), *done]) == ""
+    assert "twelve loaves" in format_raw([UserMessage("Buy milk.", documents=(voice,)), *done])

@@ -849,6 +849,7 @@ async def test_documents_are_filed_by_their_numbers(said: str) -> None:
         ("The ferry leaves at 8", "Ann Lee: The ferry leaves at 8"),
         ("Remind me tomorrow at 9 to call Bo", "Ann Lee: Remind me tomorrow at 9 to call Bo"),
         ("Where is it?\nUndo.", "- Ann Lee:\n  Where is it?\n  Undo."),
+        ("What's on tomorrow?", "Ann Lee: What's on tomorrow?"),
     ],
 )
 async def test_forwarded_words_are_noted_and_ask_for_nothing(text: str, content: str) -> None:
