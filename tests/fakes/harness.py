@@ -20,8 +20,6 @@ from bot.messages import Adapter, Attachment, ChatId, IncomingMessage, Quoted
 from bot.metrics import Metrics
 from bot.models.breakers import Breakers
 from bot.models.fallback import FallbackModel
-from bot.models.protocol import UserMessage
-from bot.models.user_text import user_text
 from bot.process_lock import ProcessLock
 from bot.reminders import Reminders
 from bot.service.assembly import AssistantTimes, assemble, services_of
@@ -31,7 +29,7 @@ from bot.tools.toolbox import Tool
 from memory.memory import Memory
 from tests.fakes.fresh_state import copy_fresh_state
 from tests.fakes.recording_adapter import RecordingAdapter
-from tests.fakes.scripted_model import ScriptedModel, alone
+from tests.fakes.scripted_model import ScriptedModel, alone, shown_text
 from tests.fakes.turns import NOW, message
 
 ACCESS = AccessSettings(owners=("telegram:1",), allow=("telegram:2",), guests=("telegram:3",))
@@ -135,10 +133,7 @@ class Harness:
     async def history(self, chat: str = "terminal:main") -> list[str]:
         conversation = Conversation(self.state, ChatId.parse(chat))
         await conversation.load()
-        return [
-            user_text(each) if isinstance(each, UserMessage) else getattr(each, "text", "")
-            for each in conversation.messages()
-        ]
+        return [shown_text(each) for each in conversation.messages()]
 
     async def count_undelivered(self) -> int:
         """Return the number of undelivered messages and notices."""

@@ -17,14 +17,17 @@ from bot.models.protocol import (
     Answer,
     AssistantMessage,
     LanguageModel,
+    Message,
     ModelEvent,
     ModelRequest,
     TextDelta,
     ToolCall,
     Usage,
+    UserMessage,
 )
 from bot.models.retry import RetryPolicy
 from bot.models.routing import Routing
+from bot.models.user_text import user_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,11 @@ class ScriptedModel:
             return call
         self._ids += 1
         return ToolCall(f"call{self._ids:05}", call[0], json.dumps(call[1]))
+
+
+def shown_text(message: Message) -> str:
+    """Return the text that a provider would get for a message."""
+    return user_text(message) if isinstance(message, UserMessage) else getattr(message, "text", "")
 
 
 class BreakableChain(FallbackModel):

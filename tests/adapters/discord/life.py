@@ -25,7 +25,7 @@ from tests.adapters.running import running
 from tests.fakes.discord_api.people import Person
 from tests.fakes.discord_api.server import DiscordApi
 from tests.fakes.harness import Harness, open_harness
-from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.scripted_model import ScriptedModel, shown_text
 
 IMPATIENT = DiscordTimes(
     call=0.5, pauses=(0.02, 0.05, 0.1), settle=0.01, receiving=Waiting(waits=QUICK, pauses=PAUSES, client=0.3)
@@ -46,7 +46,7 @@ class Life:
 
     def heard(self, request: int = -1) -> str:
         """What the last message of a request to the model said."""
-        return str(getattr(self.model.history[request].messages[-1], "text", ""))
+        return shown_text(self.model.history[request].messages[-1])
 
     async def up(self) -> None:
         await self.api.wait_until(lambda: self.adapter.health.state == "up", what="a connection")

@@ -21,7 +21,7 @@ from bot.state.database import State
 from tests.adapters.running import running
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.harness import ACCESS, Harness, open_harness
-from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.scripted_model import ScriptedModel, shown_text
 from tests.fakes.turns import NOW
 
 QUICK = Rates(0.02, 0.03, 1000, 900, 1000, 900)
@@ -49,7 +49,7 @@ class Life:
 
     def heard(self, request: int = -1) -> str:
         """What the last message of a request to the model said."""
-        return str(getattr(self.model.history[request].messages[-1], "text", ""))
+        return shown_text(self.model.history[request].messages[-1])
 
 
 def settings_of(api: BotApi, *, token: str = "", webhook_url: str = "") -> TelegramSettings:

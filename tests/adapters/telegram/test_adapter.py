@@ -27,7 +27,7 @@ from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.limits import Limits
 from tests.fakes.bot_api.people import Person, from_hidden_user
 from tests.fakes.bot_api.server import BotApi, Call
-from tests.fakes.scripted_model import ScriptedModel
+from tests.fakes.scripted_model import ScriptedModel, shown_text
 from tests.fakes.turns import NOW
 
 SLOWLY = 0.08
@@ -180,7 +180,7 @@ async def test_an_album_is_one_question(here: Life, anna: Person) -> None:
     await anna.chat.answer()
     await quiet(here)
     assert anna.chat.texts == ["Two letters."]
-    heard = "\n".join(str(getattr(each, "text", "")) for each in here.model.history[0].messages)
+    heard = "\n".join(map(shown_text, here.model.history[0].messages))
     assert all(words in heard for words in ("What are these?", "alpha alpha", "beta beta"))
 
 
