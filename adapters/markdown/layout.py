@@ -11,7 +11,7 @@ from adapters.markdown.splitting import Ruler
 from adapters.markdown.styled import Mark, Styled, StyledBuilder
 
 
-class TextMessage(Protocol):
+class HasText(Protocol):
     """A text message of any platform."""
 
     @property
@@ -20,7 +20,7 @@ class TextMessage(Protocol):
         ...
 
 
-Text = TypeVar("Text", bound=TextMessage)
+Text = TypeVar("Text", bound=HasText)
 """A platform's own type for a text message."""
 Measure = Callable[[Styled], Ruler]
 Cut = Callable[[Styled, Mapping[int, int]], list[Text]]
