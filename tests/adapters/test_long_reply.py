@@ -46,7 +46,6 @@ async def test_a_fence_that_the_beginning_leaves_open_does_not_swallow_the_note(
     assert file.name == "reply.md"  # type: ignore[union-attr]
 
 
-@pytest.mark.thorough
 @table_test("letter", ["a", "é", "重", "😀"])
 def test_a_reply_too_large_for_one_file_is_several(letter: str) -> None:
     text = letter * (2 * FILE_BYTES // len(letter.encode()) + 1)

@@ -1371,7 +1371,6 @@ async def test_an_edit_of_what_waits_for_its_rest_takes_its_place(house: Harness
     assert await house.history("telegram:1") == ["A dog", "two", "Two pictures"]
 
 
-@pytest.mark.thorough
 @pytest.mark.usefixtures("_soon")
 async def test_an_album_that_nobody_can_read_has_one_answer(house: Harness) -> None:
     house.model.enqueue("I see no films")

@@ -146,7 +146,6 @@ def test_with_every_key_refused_the_status_names_the_failure_and_the_remedy(hous
     assert house.say("/status").startswith(f"Model: openai/{MODEL}\n")
 
 
-@pytest.mark.thorough
 def test_a_breaker_is_open_also_for_the_next_process(house: House) -> None:
     house.openai.always(proxy_error())
     house.anthropic.always(ModelAnswer("From Claude."))

@@ -140,7 +140,6 @@ async def test_a_provider_that_fails_is_told_to_the_owner_alone(
         assert "openai" not in others
 
 
-@pytest.mark.thorough
 async def test_the_owner_sees_the_watch_and_the_regular_look(tmp_path: Path) -> None:
     memory = memory_in(tmp_path)
     async with memory, Background(memory, reindex_minutes=60, settle=0) as upkeep:

@@ -348,7 +348,6 @@ async def test_a_prompt_that_still_runs_is_not_asked_a_second_time(
     assert second.text.startswith("what is new?\n\n(skipped 3× in between")
 
 
-@pytest.mark.thorough
 async def test_two_hundred_every_minute_keep_no_more_than_that_waiting(
     reminders: Reminders, state: State, wall: Wall
 ) -> None:

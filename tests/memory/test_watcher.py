@@ -419,7 +419,6 @@ asyncio.run(main(Path("/proc/sys/user", sys.argv[1]), Path(sys.argv[2])))
 """
 
 
-@pytest.mark.thorough
 @pytest.mark.skipif(not shutil.which("unshare"), reason="needs Linux and unshare")
 @pytest.mark.parametrize(
     ("limit", "value", "mend"),

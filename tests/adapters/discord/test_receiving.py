@@ -355,7 +355,6 @@ async def test_what_cannot_be_held_while_a_history_is_read_is_read_from_it_too(
     assert ear.texts == ["before", "missed", *(str(number) for number in range(250))]
 
 
-@pytest.mark.thorough
 async def test_of_edits_that_cannot_be_accepted_the_latest_are_held(
     api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
 ) -> None:
@@ -441,7 +440,6 @@ async def test_who_wrote_what_was_missed_is_known_with_name_and_roles(
     assert len(api.calls_of("member")) == 3
 
 
-@pytest.mark.thorough
 async def test_a_new_session_takes_in_nothing_twice(
     api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
 ) -> None:

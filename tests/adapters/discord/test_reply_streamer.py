@@ -299,7 +299,6 @@ async def test_what_was_answered_and_deleted_is_answered_all_the_same(
     assert len(stage.api.calls) == 1
 
 
-@pytest.mark.thorough
 async def test_somebody_types_until_there_is_something_to_be_seen(
     stage: Stage, anna: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -598,7 +598,6 @@ async def test_who_has_not_pressed_start_yet_is_told_of_as_that_and_hears_then_w
     assert len(told.labels) == 3
 
 
-@pytest.mark.thorough
 async def test_who_blocks_the_bot_is_told_of_once_in_the_log_and_is_answered_again_later(
     here: Life, anna: Person, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -615,7 +614,6 @@ async def test_who_blocks_the_bot_is_told_of_once_in_the_log_and_is_answered_aga
     await anna.chat.answer(containing="Welcome back.")
 
 
-@pytest.mark.thorough
 async def test_a_group_that_becomes_another_while_an_answer_runs_has_it_there_whole(
     here: Life, anna: Person, olga: Person
 ) -> None:

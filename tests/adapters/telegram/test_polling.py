@@ -421,7 +421,6 @@ async def test_an_answer_that_is_due_at_once_is_waited_for_shortly_while_an_outa
     assert time.monotonic() - begun < 15  # of silence, before the first of them would be given up
 
 
-@pytest.mark.thorough
 async def test_retry_after_is_honoured(api: BotApi, anna: Person, poller: Poller) -> None:
     api.fail("getUpdates", Fault.retry_after(1))
     await anna.say("hello")

@@ -857,7 +857,6 @@ async def test_where_only_the_two_folders_can_be_written_to_a_backup_comes_back(
             assert not (workspace.private / RESTORE_PENDING).exists()
 
 
-@pytest.mark.thorough
 async def test_what_broke_off_is_finished_though_there_is_no_room_for_it_twice(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

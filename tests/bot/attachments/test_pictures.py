@@ -117,7 +117,6 @@ def test_a_drawing_stays_exact_and_a_photo_does_not() -> None:
     assert photo.media_type == "image/jpeg"
 
 
-@pytest.mark.thorough
 def test_what_is_seen_through_stays_so_or_stands_on_white() -> None:
     clear = Pillow.new("RGBA", (50, 50), (0, 0, 0, 0))
     assert seen(ready(written(clear, "PNG"))).mode == "RGBA"

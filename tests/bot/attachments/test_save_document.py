@@ -243,7 +243,6 @@ async def test_guests_are_shown_no_such_tool(house: Harness) -> None:
     assert "keep_document" not in {tool.name for tool in house.model.history[0].tools}
 
 
-@pytest.mark.thorough
 async def test_what_is_not_all_of_it_is_told_the_model(house: Harness) -> None:
     house.terminal.files["f1"] = b"a line of text\n" * 150_000
     house.model.enqueue(calls=[("keep_document", {"document": 1})])

@@ -199,7 +199,6 @@ async def test_one_has_the_channel_and_the_other_has_it_as_soon_as_that_one_clos
     assert [part.text for _, parts in first.adapter.shown for part in parts] == ["done"]
 
 
-@pytest.mark.thorough
 async def test_a_channel_that_fails_is_opened_again_while_its_lease_is_ours(
     stack: AsyncExitStack, tmp_path: Path, database: str
 ) -> None:

@@ -142,7 +142,6 @@ async def test_what_is_given_up_is_the_others_at_once(instances: Instances) -> N
     assert not mine.is_held
 
 
-@pytest.mark.thorough
 async def test_leaving_gives_up_all(instances: Instances) -> None:
     second = await instances.open("second")
     async with instances.within("first") as first:

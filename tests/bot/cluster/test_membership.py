@@ -89,7 +89,6 @@ async def test_a_house_is_over_once_its_workspace_was_lost_even_if_it_is_ours_ag
         assert Membership(leases, none, workspace).is_uninterrupted
 
 
-@pytest.mark.thorough
 async def test_it_tells_for_whom_a_second_process_of_ours_serves_a_channel(
     tmp_path: Path, database: str
 ) -> None:

@@ -169,7 +169,6 @@ async def test_looking_after_them_that_fails_is_reported_and_goes_on(other: Othe
         await until(lambda: other.pids)
 
 
-@pytest.mark.thorough
 async def test_it_is_begun_anew_where_it_dies_and_left_be_after_three_failures(other: Other) -> None:
     other.free()
     async with other.stand_ins(FAILS) as stand_ins:

@@ -64,7 +64,6 @@ def test_an_answer_that_was_cut_off_is_not_sure() -> None:
     assert not parse_answer("- a\n- b", whole=False).sure
 
 
-@pytest.mark.thorough
 def test_of_an_endless_answer_the_beginning_is_read_and_counts_as_cut_short() -> None:
     reading = parse_answer("- a\n" * 20 + "- tea\n" + "- b\n" * 100_000 + "# MEMORY.md\n- c")
     assert (reading.body, reading.core, reading.sure) == ("- a\n- tea\n- b", (), False)

@@ -115,7 +115,6 @@ async def test_a_long_talk_is_searched_for_piece_by_piece_within_bounds(talk: Co
     assert "people.md:" in found
 
 
-@pytest.mark.thorough
 async def test_searches_that_take_long_are_cut_off_once_for_all_pieces_of_a_flush(
     tmp_path: Path,
     model: NotesWhatItDoesNotSee,

@@ -69,7 +69,6 @@ def test_a_server_that_is_not_there_is_a_failure_with_a_mend_and_no_secret(tmp_p
     assert "s3cret" not in everything([check])
 
 
-@pytest.mark.thorough
 def test_a_server_that_is_too_old_is_asked_nothing_that_it_does_not_know(
     tmp_path: Path, database: str
 ) -> None:
@@ -81,7 +80,6 @@ def test_a_server_that_is_too_old_is_asked_nothing_that_it_does_not_know(
     assert (check.status, "PostgreSQL 12.22, which is too old" in check.detail) == ("fail", True)
 
 
-@pytest.mark.thorough
 def test_a_user_without_rights_is_told(tmp_path: Path, database: str, postgres: PostgresServer) -> None:
     postgres.execute("DROP ROLE IF EXISTS visitor")
     postgres.execute("CREATE ROLE visitor LOGIN")
@@ -117,7 +115,6 @@ def test_who_may_not_switch_pgvector_on_is_told_who_may(
     postgres.execute("DROP ROLE tenant")
 
 
-@pytest.mark.thorough
 def test_other_settings_and_newer_tables_are_told(
     tmp_path: Path, database: str, postgres: PostgresServer
 ) -> None:

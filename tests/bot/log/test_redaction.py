@@ -63,7 +63,6 @@ def traces_of(secret: str, form: str) -> set[str]:
     return {secret.strip(), whole} - {""}
 
 
-@pytest.mark.thorough
 @settings(deadline=None, max_examples=40)
 @given(
     secret=SECRETS,

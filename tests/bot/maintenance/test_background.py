@@ -143,7 +143,6 @@ async def test_news_of_the_index_that_fail_are_reported_and_heard_again(
     assert "the background task index news failed" in caplog.text
 
 
-@pytest.mark.thorough
 async def test_a_watcher_that_fails_is_reported_and_watches_again(tmp_path: Path) -> None:
     class Breaking(Memory):
         is_broken = False

@@ -210,7 +210,6 @@ class Clock(datetime):
         return datetime.now(UTC) + cls.ahead
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("jump", [timedelta(days=-3), timedelta(days=20_000)], ids=["back", "ahead"])
 async def test_a_clock_that_is_set_does_not_stop_a_job(
     jump: timedelta, monkeypatch: pytest.MonkeyPatch

@@ -674,7 +674,6 @@ async def test_a_connection_that_fails_is_told_as_such(gemini: tuple[GeminiServe
         await ask(open_model(limits=Timeouts(first_token=0.05)))
 
 
-@pytest.mark.thorough
 async def test_a_thought_is_a_sign_of_life_but_no_text(gemini: tuple[GeminiServer, Opener]) -> None:
     server, open_model = gemini
     limits = Timeouts(first_token=10, idle=0.4)

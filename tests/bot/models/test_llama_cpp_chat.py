@@ -842,7 +842,6 @@ async def fails(path: Path) -> ModelError:
     return caught.value
 
 
-@pytest.mark.thorough
 async def test_a_file_that_is_missing_or_none_of_ours_is_named_with_the_mend(tmp_path: Path) -> None:
     (tmp_path / "text.gguf").write_text("hello")
     for name, words in (("none.gguf", "no file"), ("text.gguf", "not a GGUF"), ("", "cannot be read")):

@@ -113,7 +113,6 @@ def test_a_correction_replaces_what_was_noted_last(
     assert wrong not in note.read_text("utf-8")
 
 
-@pytest.mark.thorough
 def test_a_correction_is_taken_back_and_that_is_the_line_just_spoken_of(commonplace: Commonplace) -> None:
     stable_day()
     said(commonplace, "We have a cat.", "Maya's birthday is May 3rd", "no, it is May 4th")

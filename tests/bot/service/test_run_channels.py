@@ -209,7 +209,6 @@ def menu_of(api: BotApi) -> list[str]:
     return [each["command"] for each in api.bot.commands.get(("default", ""), [])]
 
 
-@pytest.mark.thorough
 async def test_telegrams_menus_that_fail_are_seen_and_set_once_they_can_be(
     tmp_path: Path, telegram: BotApi, caplog: pytest.LogCaptureFixture
 ) -> None:

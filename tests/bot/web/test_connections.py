@@ -60,7 +60,6 @@ async def test_three_times_as_many_half_requests_as_may_be_do_not_keep_others_ou
         assert len([each for each in caplog.records if each.levelno >= logging.WARNING]) <= 2
 
 
-@pytest.mark.thorough
 async def test_connections_that_the_library_refuses_by_itself_do_not_keep_others_out(tmp_path: Path) -> None:
     refused = b"GET / HTTP/1.1\r\nHost: a\r\nExpect: a miracle\r\n\r\n"
     async with serve_http(tmp_path) as (served, _), open_clients(served.port, 3 * MAX_CONNECTIONS, refused):
@@ -141,7 +140,6 @@ async def test_room_is_made_by_the_address_that_has_most() -> None:
         assert by_address["198.51.100.1"][0].transport
 
 
-@pytest.mark.thorough
 async def test_what_is_being_answered_is_never_closed_for_others() -> None:
     begun, may_end = asyncio.Event(), asyncio.Event()
 

@@ -104,7 +104,6 @@ async def test_while_the_server_answers_all_is_known(tmp_path: Path, database: s
         assert "Chunks: 1" in await site.told("status")
 
 
-@pytest.mark.thorough
 async def test_forgetting_says_that_other_instances_have_conversations_of_their_own(
     tmp_path: Path, database: str
 ) -> None:

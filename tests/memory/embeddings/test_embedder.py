@@ -728,7 +728,6 @@ async def test_an_ollama_that_never_answers_is_skipped(
         await embedder.close()
 
 
-@pytest.mark.thorough
 async def test_a_slow_ollama_that_answers_pings_is_waited_for(
     make: Make, server: EmbeddingServer, delivered: Delivered
 ) -> None:
@@ -770,7 +769,6 @@ async def test_a_server_that_became_unreachable_is_given_up() -> None:
         await wait_while_alive(asyncio.sleep(60), ping, seconds=0.01, name="x")
 
 
-@pytest.mark.thorough
 async def test_a_slow_provider_does_not_delay_a_query_s_fallback(
     make: Make, server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

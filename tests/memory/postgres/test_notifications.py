@@ -79,7 +79,6 @@ async def test_changes_by_others_are_reported_at_once_and_our_own_are_not(server
         assert await heard.within(10) == 1, "it looks by itself after a minute"
 
 
-@pytest.mark.thorough
 async def test_an_unannounced_change_is_noticed_by_its_number(server: Server) -> None:
     async with listening(server, poll=0.1) as (heard, _):
         await asyncio.to_thread(change, server, by=None)

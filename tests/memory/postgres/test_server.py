@@ -89,7 +89,6 @@ def test_if_encryption_is_required_nothing_is_sent_unencrypted(database: str) ->
     server.close()
 
 
-@pytest.mark.thorough
 def test_a_wrong_database_name_is_reported(postgres: PostgresServer) -> None:
     server = Server(postgres.url("nowhere"))
     with pytest.raises(IndexUnavailable, match='/nowhere: database "nowhere" does not exist; create it'):
@@ -312,7 +311,6 @@ def test_each_migration_runs_once_with_many_instances(database: str) -> None:
         server.close()
 
 
-@pytest.mark.thorough
 def test_a_user_without_rights_is_told_what_to_grant(postgres: PostgresServer, database: str) -> None:
     postgres.execute("DROP ROLE IF EXISTS poor")
     postgres.execute("CREATE ROLE poor LOGIN")

@@ -81,7 +81,6 @@ async def test_a_note_written_by_one_memory_is_found_by_the_other(open_memory: O
     assert [hit.path for hit in (await here.search("suitcase")).hits] == ["2026-11-21.md"]
 
 
-@pytest.mark.thorough
 async def test_a_whole_sync_waits_for_notes_claimed_by_others(open_memory: Open, tmp_path: Path) -> None:
     here, there = open_memory("here"), open_memory("there")
     for number in range(30):
@@ -100,7 +99,6 @@ async def test_a_whole_sync_waits_for_notes_claimed_by_others(open_memory: Open,
     assert (await here.status()).files == 30
 
 
-@pytest.mark.thorough
 async def test_notifications_reach_a_memory_without_a_watcher(
     open_memory: Open, embeddings: EmbeddingServer
 ) -> None:

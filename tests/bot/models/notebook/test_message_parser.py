@@ -354,7 +354,6 @@ def test_a_very_long_message_is_read_in_no_time(unit: str) -> None:
     assert time.thread_time() - start < 3  # measured: 0.25 s at most
 
 
-@pytest.mark.thorough
 def test_nothing_of_a_very_long_text_is_left_out() -> None:
     lines = [f"Fact {number} is that box {number} holds {number} stones." for number in range(1000)]
     for glue in ("\n", " "):

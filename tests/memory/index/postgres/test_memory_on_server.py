@@ -185,7 +185,6 @@ async def test_the_oldest_supported_server_works(tmp_path: Path) -> None:
         assert_sound_on_server(server.url())
 
 
-@pytest.mark.thorough
 async def test_a_damaged_index_is_built_again_from_the_notes(
     tmp_path: Path, database: str, postgres: PostgresServer
 ) -> None:

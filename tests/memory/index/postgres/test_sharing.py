@@ -102,7 +102,6 @@ def test_an_ended_process_blocks_nobody(open_index: Open) -> None:
     assert digests(open_index("study", THERE)) == {}
 
 
-@pytest.mark.thorough
 def test_a_running_instance_notices_a_recreated_index(open_index: Open) -> None:
     one, other = open_index("kitchen"), open_index("study")
     one.write_batch([note("a.md", "- passport")])
@@ -251,7 +250,6 @@ def test_purged_text_is_in_no_table_file(open_index: Open, postgres: PostgresSer
     assert not holds(postgres, b"xylophag")
 
 
-@pytest.mark.thorough
 def test_text_that_a_reader_may_still_see_is_not_reported_as_purged(
     open_index: Open, database: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -401,7 +399,6 @@ def test_text_with_characters_that_postgresql_rejects_is_indexed(open_index: Ope
     assert read_server_contents(database).keys() == {"a.md"}
 
 
-@pytest.mark.thorough
 def test_too_long_or_too_many_words_are_accepted(open_index: Open) -> None:
     index = open_index()
     long, many = "x" * 5000, " ".join(f"w{n}" for n in range(150_000))
@@ -450,7 +447,6 @@ def unit(choose: random.Random, size: int) -> Vector:
     return array("f", [each / length for each in numbers]).tobytes()
 
 
-@pytest.mark.thorough
 def test_binary_search_in_memory_finds_what_the_server_finds(open_index: Open, database: str) -> None:
     pytest.importorskip("numpy")
     choose = random.Random(9)
@@ -505,7 +501,6 @@ def test_many_changes_of_word_counts_are_merged(
     assert list(found.values()) == [5, 0, 1]
 
 
-@pytest.mark.thorough
 def test_a_shadow_that_lost_its_connection_changes_nothing_and_blocks_nobody(
     open_index: Open, database: str, postgres: PostgresServer
 ) -> None:
