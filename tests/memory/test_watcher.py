@@ -333,7 +333,6 @@ async def test_a_folder_that_cannot_be_read_is_waited_for(nobody_path: Path) -> 
         await listener.hears_of_writing("a.md")
 
 
-@pytest.mark.thorough
 async def test_a_name_that_is_not_utf8_does_not_end_the_watch(folder: Path) -> None:
     async with listening(folder) as listener:
         Path(os.fsdecode(os.fsencode(folder) + b"/\xff.md")).write_text("x")

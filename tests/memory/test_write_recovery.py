@@ -43,7 +43,6 @@ def test_a_partial_block_is_completed_in_a_note_that_has_grown(note: str, block:
     assert rest == (added[max(candidates) :] if is_torn and candidates else b"")
 
 
-@pytest.mark.thorough
 def test_a_note_of_one_repeated_letter_is_searched_quickly() -> None:
     for name, call in {
         "one line": lambda text: find_block(text, text[: len(text) // 2]),

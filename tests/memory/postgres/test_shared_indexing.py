@@ -222,7 +222,6 @@ def test_an_aborted_sync_releases_its_claims(here: Desk) -> None:
     assert here.claims() == 0
 
 
-@pytest.mark.thorough
 def test_an_expired_claim_is_not_relied_on(here: Desk, there: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its host slept while it read a note; meanwhile another instance indexed a newer version."""
     monkeypatch.setattr("memory.sync._RENEW_SECONDS", 0.0)
@@ -250,7 +249,6 @@ def test_an_expired_claim_is_not_relied_on(here: Desk, there: Desk, monkeypatch:
     assert here.claims() == 0
 
 
-@pytest.mark.thorough
 def test_an_index_is_not_emptied_if_the_shared_folder_is_missing(here: Desk, there: Desk) -> None:
     write_notes(here.folder, EMPTIED_NOTES)
     here.sync()
