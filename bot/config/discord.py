@@ -17,7 +17,7 @@ class DiscordSettings(ChannelSettings):
     title = "Discord"
     variable = "DISCORD_BOT_TOKEN"
     adapter_module = "adapters.discord.opening"
-    doctor_module = "bot.doctor.discord"
+    doctor_module = "adapters.discord.doctor"
 
     token: SecretStr = SecretStr("")
     """The bot's token, from the developer portal; if empty, the variable DISCORD_BOT_TOKEN is used."""

@@ -18,7 +18,7 @@ class TelegramSettings(ChannelSettings):
     title = "Telegram"
     variable = "TELEGRAM_BOT_TOKEN"
     adapter_module = "adapters.telegram.opening"
-    doctor_module = "bot.doctor.telegram"
+    doctor_module = "adapters.telegram.doctor"
 
     token: SecretStr = SecretStr("")
     """The bot's token, from @BotFather; if empty, the variable TELEGRAM_BOT_TOKEN is used."""

@@ -1,16 +1,20 @@
-"""The result of a check: ok, warn or fail, with details and a fix."""
+"""A check: its result (ok, warn or fail) with details and a fix, and the time that it may take."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from bot.sanitize import one_line, strip_controls
+from memory.disk import reason
 from memory.redaction import remove_secrets
 
 Status = Literal["ok", "warn", "fail"]
 
 MAX_CHARS = 600
 """Maximum length of a detail or fix. Texts from outside are cut shorter where they come in."""
+NETWORK_SECONDS = 10.0
+"""Timeout for each service; all are asked at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,28 @@ class Topic:
     def fail(self, name: str, detail: str, fix: str) -> Check:
         """Return a check of something that does not work."""
         return Check(self.name, name, "fail", detail, fix)
+
+
+async def run_with_timeout(
+    topic: Topic, checks: Awaitable[list[Check]], *, name: str = "", seconds: float = NETWORK_SECONDS
+) -> list[Check]:
+    """Return the checks, or one check that says so if they raise or take more than `seconds`.
+
+    `name`: the name of that check, such as of the service that was asked.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            return await checks
+    except TimeoutError:
+        detail = f"it took more than {seconds:g} s"
+        return [topic.warn(name or "time", detail, "try again; check the network, or the disk")]
+    except OSError as error:
+        place = f" ({error.filename})" if error.filename else ""
+        fix = "fix that; see also the lines about folders"
+        return [topic.fail(name or "disk", f"{reason(error)}{place}", fix)]
+    except Exception as error:  # noqa: BLE001 - the other checks still matter
+        detail = f"this check crashed: {type(error).__name__}: {error}"
+        return [topic.fail(name or "bug", detail, "please report it")]
 
 
 def sanitize_checks(checks: Iterable[Check], secrets: Sequence[str]) -> list[Check]:

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 from bot.config.settings import Settings
-from bot.doctor.check import Check, Topic
+from bot.doctor.check import NETWORK_SECONDS, Check, Topic, run_with_timeout
 from bot.doctor.models import INSTALL_LOCAL, gguf_problem
-from bot.doctor.timeout import NETWORK_SECONDS, run_with_timeout
 from memory.embedding_backfill import PROBE_TEXT
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.factory import Embedding

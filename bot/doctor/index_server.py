@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bot.doctor.check import Check, Topic, counted, format_list
-from bot.doctor.pgvector import can_enable_pgvector
 from memory.errors import IndexCorrupted, IndexUnavailable
 from memory.index.fingerprint import compute_fingerprint
 from memory.postgres.url import format_url
@@ -18,6 +17,14 @@ if TYPE_CHECKING:
 TOPIC = Topic("index")
 OLDEST = 140_000
 """Older versions of PostgreSQL get no more updates."""
+_CAN_ENABLE = """
+    SELECT current_setting('is_superuser') = 'on' OR EXISTS (
+        SELECT FROM pg_available_extension_versions AS there
+        JOIN pg_available_extensions AS chosen ON chosen.name = there.name AND chosen.default_version = there.version
+        WHERE there.name = 'vector' AND (there.trusted OR NOT there.superuser)
+            AND has_database_privilege(current_database(), 'CREATE')
+    )
+"""
 
 
 def inspect_server(settings: "Settings") -> "ServerInspection | IndexCorrupted | IndexUnavailable":
@@ -86,7 +93,7 @@ def _check_pgvector(settings: "Settings", found: "ServerInspection") -> Check:
         return TOPIC.ok("pgvector", found.pgvector)
     if found.pgvector_at_hand:
         try:
-            may = can_enable_pgvector(settings)
+            may = _can_enable_pgvector(settings)
         except IndexUnavailable as error:  # gone since the inspection
             return TOPIC.fail("pgvector", str(error), "start the server, then run doctor again")
         if may:
@@ -136,3 +143,17 @@ def _check_index(
     if index.faults:
         yield TOPIC.warn("not UTF-8", format_list(sorted(index.faults)), "save these files as UTF-8")
     yield from check_age(settings, index, alive=alive, now=now)
+
+
+def _can_enable_pgvector(settings: "Settings") -> bool:
+    """Return whether the user may run CREATE EXTENSION vector. Raises IndexUnavailable."""
+    from bot.index_server import index_server
+
+    server = index_server(settings)
+    assert server
+    try:
+        with server.transaction() as db:
+            row = db.execute(_CAN_ENABLE.encode()).fetchone()
+        return bool(row and row[0])
+    finally:
+        server.close()

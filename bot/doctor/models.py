@@ -1,4 +1,4 @@
-"""Checks the language models by asking each provider for its list of models with each key, which is free."""
+"""Checks the models: language models by asking each provider for its list with each key, which is free, and speech."""
 
 import asyncio
 import re
@@ -8,11 +8,11 @@ from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 
+from bot.attachments.transcription_providers import missing_key, resolve_transcription_provider
 from bot.config.settings import Settings
-from bot.doctor.check import Check, Topic, format_list
+from bot.doctor.check import NETWORK_SECONDS, Check, Topic, format_list, run_with_timeout
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
 from bot.doctor.permissions import has_access
-from bot.doctor.timeout import NETWORK_SECONDS, run_with_timeout
 from bot.models.base_url import VERSION, BaseUrl
 from bot.models.dialect import ChatDialect, kind_of_status
 from bot.models.errors import BadKey, ModelError, OutOfCredit, RateLimited
@@ -24,6 +24,7 @@ from memory.http_responses import explain_bad_key, find_error_message, one_line
 from memory.quantities import format_size
 
 TOPIC = Topic("models")
+SPEECH = Topic("speech")
 KEYS_ASKED = 8
 """Maximum number of keys that are tried for one provider."""
 OPENROUTER = "https://openrouter.ai/api/v1"
@@ -311,3 +312,14 @@ def _available_memory() -> int | None:
     except (OSError, ValueError, IndexError):
         return None
     return None
+
+
+def check_speech(settings: Settings, environment: Mapping[str, str]) -> Iterator[Check]:
+    """Check which provider is used, without asking it."""
+    provider = resolve_transcription_provider(settings.speech, settings.providers, environment)
+    if provider is None:
+        yield SPEECH.ok("provider", "none, so voice messages are not transcribed")
+    elif fault := missing_key(settings, environment):
+        yield SPEECH.fail("provider", f"{provider.name} has no API key", fault.partition(": ")[2])
+    else:
+        yield SPEECH.ok("provider", f"{provider.name}, {provider.model}")

@@ -14,7 +14,7 @@ from bot.config.settings import ConfigError, Settings
 from bot.config.system_zone import system_zone
 from bot.doctor.access import check_access
 from bot.doctor.backups import check_backups
-from bot.doctor.check import Check, Topic
+from bot.doctor.check import Check, Topic, run_with_timeout
 from bot.doctor.clock import check_clock
 from bot.doctor.conversations import check_conversations, inspect_state
 from bot.doctor.embeddings import check_embeddings
@@ -22,14 +22,11 @@ from bot.doctor.folders import check_folders, check_watching
 from bot.doctor.http_probe import HttpProbe
 from bot.doctor.index_server import check_index_server, inspect_server
 from bot.doctor.instances import check_instances
-from bot.doctor.liveness import Liveness, last_sign_of_life
-from bot.doctor.models import check_health, check_models, named_providers
+from bot.doctor.models import check_health, check_models, check_speech, named_providers
 from bot.doctor.notes import check_note_index, check_notes, inspect_index_of
 from bot.doctor.program import check_program
-from bot.doctor.service import check_service
+from bot.doctor.service import Liveness, check_service, last_sign_of_life
 from bot.doctor.settings import check_file, check_usage
-from bot.doctor.speech import check_speech
-from bot.doctor.timeout import run_with_timeout
 from bot.embedding import open_embedding_from_settings
 from bot.log import collect_secrets
 from bot.process_lock import is_workspace_open

@@ -1,8 +1,9 @@
-"""Checks the HTTP server: its port is free or held by a healthy service, and strangers cannot reach it."""
+"""Checks the service: whether it runs, and its port is free or its own, and strangers cannot reach it."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.cannot_start import CannotStart
@@ -16,6 +17,33 @@ TOPIC = Topic("service")
 MIN_TOKEN_CHARS = 16
 """Minimum length of a token that is not easy to guess; `openssl rand -hex 24` gives 48."""
 IN_CONTAINER = (Path("/.dockerenv"), Path("/run/.containerenv"))
+
+
+@dataclass(frozen=True, slots=True)
+class Liveness:
+    """What can be seen of the service from outside."""
+
+    alive: bool
+    """Whether a process of ours has the workspace open."""
+    last_sign: datetime | None
+    """When a file was last written; None if never."""
+    now: datetime
+
+
+def last_sign_of_life(settings: Settings) -> datetime | None:
+    """Return when the program last wrote to this workspace; None if never."""
+    private = settings.private_folder
+    names = ("state.db", "state.db-wal", "index.db", "index.db-wal")
+    try:
+        files = [
+            *(private / name for name in names),
+            *private.glob("backups/*"),
+            *private.glob("locks/run-*"),
+        ]
+        times = [file.stat().st_mtime for file in files if file.exists()]
+    except OSError:  # reported by check_folders
+        return None
+    return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
 async def check_service(settings: Settings, asking: HttpProbe, *, alive: bool) -> list[Check]:

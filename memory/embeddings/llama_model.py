@@ -248,6 +248,4 @@ def _check_is_gguf(path: Path) -> None:
     except OSError as error:
         raise ModelUnusable(f"{path} cannot be read: {reason(error)}.") from error
     if start != GGUF:
-        raise ModelUnusable(
-            f"{path} is not a GGUF file. Set {SETTING} to an embedding model in GGUF format."
-        )
+        raise ModelUnusable(f"{path} is not a GGUF file. Set {SETTING} to an embedding model in GGUF format.")

@@ -11,7 +11,7 @@ from bot.config.channel import ChannelSettings
 from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic
 from bot.doctor.http_probe import HttpProbe
-from bot.doctor.liveness import Liveness
+from bot.doctor.service import Liveness
 from memory.settings import SettingsConflict, section_field
 from tests.fakes.recording_adapter import RecordingAdapter
 

@@ -1,6 +1,5 @@
 """Recovering interrupted writes: same results as trying every position, in linear time."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from adapters.telegram.doctor import check
 from bot.doctor.check import Check
 from bot.doctor.http_probe import HttpProbe
-from bot.doctor.liveness import Liveness, last_sign_of_life
-from bot.doctor.telegram import check
+from bot.doctor.service import Liveness, last_sign_of_life
 from tests.bot.doctor.sample_state import about, everything, find_check, statuses, with_workspace
 from tests.fakes.bot_api.faults import Fault
 from tests.fakes.bot_api.receiving import Webhook

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from bot.config.settings import Settings
 from bot.doctor.check import Check, Topic, format_list
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
-from bot.doctor.liveness import Liveness
+from bot.doctor.service import Liveness
 from memory.http_responses import explain_bad_key, one_line
 from memory.quantities import format_rough_duration
 

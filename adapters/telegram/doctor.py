@@ -9,7 +9,7 @@ from bot.config.settings import Settings
 from bot.config.telegram import TelegramSettings
 from bot.doctor.check import Check, Topic
 from bot.doctor.http_probe import HttpProbe, ProbeAnswer, ProbeFailed
-from bot.doctor.liveness import Liveness
+from bot.doctor.service import Liveness
 from memory.http_responses import one_line
 from memory.quantities import format_rough_duration
 

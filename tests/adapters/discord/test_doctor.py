@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from adapters.discord.doctor import check
 from bot.doctor.check import Check
-from bot.doctor.discord import check
 from bot.doctor.http_probe import HttpProbe
-from bot.doctor.liveness import Liveness
+from bot.doctor.service import Liveness
 from tests.bot.doctor.sample_state import about, everything, find_check, statuses
 from tests.fakes.discord_api.server import DiscordApi
 
