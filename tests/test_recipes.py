@@ -182,7 +182,7 @@ class SettingsWithParrot(EmbeddingSettings):
 def open_parrot(options: ProviderOptions) -> HttpProvider:
     """Open a provider that speaks Voyage's language."""
     dialect = VoyageEmbeddingDialect(
-        options.base_url, options.model, options.api_key, options.dimensions, options.fixes, "parrot"
+        "parrot", options.base_url, options.model, options.api_key, options.dimensions, options.fixes
     )
     version = digest_version(options.base_url)
     return HttpProvider(dialect, dimensions=1024, key=options.api_key, version=version, needs_key=True)

@@ -106,17 +106,27 @@ def dimensions_to_request(options: ProviderOptions, *, model: str) -> int:
 
 def open_openai(options: ProviderOptions) -> HttpProvider:
     """Open OpenAI, or the server at `base_url`, which may need no key."""
-    dialect: EmbeddingDialect = OpenAIEmbeddingDialect(
-        provider=options.provider,
-        base_url=options.base_url,
-        model=options.model,
-        key=options.api_key,
-        dimensions=dimensions_to_request(options, model=options.model),
-        fixes=options.fixes,
+    return open_dialect(
+        OpenAIEmbeddingDialect,
+        options,
+        request=dimensions_to_request(options, model=options.model),
+        known=DIMENSIONS.get(options.model.rpartition("/")[2], 0),
+    )
+
+
+def open_dialect(
+    kind: type[OpenAIEmbeddingDialect], options: ProviderOptions, *, request: int, known: int
+) -> HttpProvider:
+    """Open a server that speaks OpenAI's API or a dialect of it.
+
+    `request`: the dimensions to send, 0 for none; `known`: those of the model's vectors, 0 if unknown.
+    """
+    dialect: EmbeddingDialect = kind(
+        options.provider, options.base_url, options.model, options.api_key, request, options.fixes
     )
     return HttpProvider(
         dialect,
-        dimensions=options.dimensions or DIMENSIONS.get(options.model.rpartition("/")[2], 0),
+        dimensions=options.dimensions or known,
         key=options.api_key,
         version=digest_version(vector_source_address(options)),
         needs_key=options.needs_key,

@@ -1,13 +1,13 @@
 """Voyage AI's embeddings."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from memory.embeddings.errors import EmbeddingError
 from memory.embeddings.http import HttpProvider
-from memory.embeddings.openai import parse_data_items
-from memory.embeddings.options import ProviderOptions, vector_source_address
-from memory.embeddings.protocol import Purpose, digest_version
+from memory.embeddings.openai import OpenAIEmbeddingDialect, open_dialect
+from memory.embeddings.options import ProviderOptions
+from memory.embeddings.protocol import Purpose
 from memory.http_responses import HttpFailure
 
 DIMENSIONS = {
@@ -23,26 +23,8 @@ DIMENSIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class VoyageEmbeddingDialect:
-    """`POST {base_url}/embeddings` with `input_type`; `output_dimension` is sent unless it is 0."""
-
-    base_url: str
-    model: str
-    key: str = field(repr=False)
-    dimensions: int
-    fixes: Mapping[type[EmbeddingError], str]
-    provider: str = "voyage"
-    offers_base64: bool = True
-
-    @property
-    def url(self) -> str:
-        """The URL; the API's version is part of `base_url`."""
-        return f"{self.base_url}/embeddings"
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The header with the key."""
-        return {"Authorization": f"Bearer {self.key}"} if self.key else {}
+class VoyageEmbeddingDialect(OpenAIEmbeddingDialect):
+    """OpenAI's API with `input_type`, another name for the dimensions, and errors without codes."""
 
     def body(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> Mapping[str, object]:
         """Return the body; `input_type` has the same two values as `Purpose`."""
@@ -52,10 +34,6 @@ class VoyageEmbeddingDialect:
         if base64:
             body["encoding_format"] = "base64"
         return body
-
-    def items(self, answer: object) -> Sequence[object]:
-        """Return the vectors, in OpenAI's format."""
-        return parse_data_items(answer)
 
     def kind_of(self, failure: HttpFailure) -> type[EmbeddingError] | None:
         """Return None: errors have no code, only `detail` for people.
@@ -67,17 +45,9 @@ class VoyageEmbeddingDialect:
 
 def open_voyage(options: ProviderOptions) -> HttpProvider:
     """Open Voyage."""
-    dialect = VoyageEmbeddingDialect(
-        base_url=options.base_url,
-        model=options.model,
-        key=options.api_key,
-        dimensions=options.dimensions,
-        fixes=options.fixes,
-    )
-    return HttpProvider(
-        dialect,
-        dimensions=options.dimensions or DIMENSIONS.get(options.model, 0),
-        key=options.api_key,
-        version=digest_version(vector_source_address(options)),
-        needs_key=options.needs_key,
+    return open_dialect(
+        VoyageEmbeddingDialect,
+        options,
+        request=options.dimensions,
+        known=DIMENSIONS.get(options.model, 0),
     )

@@ -11,9 +11,8 @@ from memory.embeddings.errors import (
     ModelUnknown,
 )
 from memory.embeddings.http import HttpProvider
-from memory.embeddings.openai import OpenAIEmbeddingDialect
-from memory.embeddings.options import ProviderOptions, vector_source_address
-from memory.embeddings.protocol import digest_version
+from memory.embeddings.openai import OpenAIEmbeddingDialect, open_dialect
+from memory.embeddings.options import ProviderOptions
 from memory.http_responses import HttpFailure
 
 DIMENSIONS = {"embedding-3": 2048, "embedding-2": 1024}
@@ -42,18 +41,9 @@ class ZhipuEmbeddingDialect(OpenAIEmbeddingDialect):
 
 def open_zhipu(options: ProviderOptions) -> HttpProvider:
     """Open Zhipu; embedding-2 does not support `dimensions`."""
-    dialect = ZhipuEmbeddingDialect(
-        provider="zhipu",
-        base_url=options.base_url,
-        model=options.model,
-        key=options.api_key,
-        dimensions=0 if options.model == "embedding-2" else options.dimensions,
-        fixes=options.fixes,
-    )
-    return HttpProvider(
-        dialect,
-        dimensions=options.dimensions or DIMENSIONS.get(options.model, 0),
-        key=options.api_key,
-        version=digest_version(vector_source_address(options)),
-        needs_key=options.needs_key,
+    return open_dialect(
+        ZhipuEmbeddingDialect,
+        options,
+        request=0 if options.model == "embedding-2" else options.dimensions,
+        known=DIMENSIONS.get(options.model, 0),
     )
