@@ -3,11 +3,10 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import islice
 
 from bot import phrases
 from bot.access import Standing
@@ -18,9 +17,11 @@ from bot.commands.command import command_in
 from bot.delivery import Delivery
 from bot.dispatch import Agents, Dispatcher
 from bot.log.context import log_context
+from bot.message_batch import add_parts_of_stopped_turn, peek_batch, take_command_parts, take_similar
 from bot.messages import Adapter, ChatId, IncomingMessage, NotAccepted, ReplyPart
 from bot.models.errors import ModelError
 from bot.reply_task import ReplyTask
+from bot.running_turns import RunningTurn, RunningTurns
 from bot.sanitize import one_line
 from bot.services import Services
 from bot.state.database import StateFault, run_to_completion
@@ -41,28 +42,8 @@ DISK_FULL_RETRY_SECONDS = (2.0, 10.0, 30.0, 60.0)
 MORE_PARTS_SECONDS = 1.0
 """Seconds to wait for the next part of a message that is on its way, such as the next picture of an album."""
 MAX_MORE_PARTS = 20
-MAX_ATTACHMENTS = 20
-"""Attachments of consecutive messages that are answered together; a message beyond that gets its own turn."""
 PARKING_GRACE = 1.5
 """Seconds that parked turns have to release what they use."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _RunningTurn:
-    """A chat's turn from its beginning to its end, including its waits for disk space."""
-
-    turn: ReplyTask
-    context: TurnContext
-    is_stopped: asyncio.Event
-    """Set if the turn was stopped while nothing of it ran: before it began, or while it waits for disk space."""
-
-    def stop(self) -> bool:
-        """Stop the turn now; return False if it has already ended."""
-        if self.turn.stop():
-            return True
-        if self.turn.goes_on:
-            self.is_stopped.set()
-        return self.turn.goes_on
 
 
 class Assistant:
@@ -95,7 +76,7 @@ class Assistant:
         self._notices: ChatQueues[QueuedNotice] = ChatQueues(
             self._deliver_notice, tasks=self._tasks, at_once=turns_at_once
         )
-        self._turns: dict[ChatId, _RunningTurn] = {}
+        self._turns = RunningTurns(self._migrations.current_chat)
         self._joined: dict[int, list[str]] = {}
         """By turn: ids of the messages after the first that the turn heard in an earlier process."""
         self._gathering: set[ChatId] = set()
@@ -158,7 +139,7 @@ class Assistant:
         if received is not None:
             self.services.measures.messages[message.chat.channel] += 1
         if received is not None and not self._leaving:
-            instead = message.edit_of and self._stop_answering(message.chat, message.edit_of)
+            instead = message.edit_of and self._turns.stop_answering(message.chat, message.edit_of)
             self._resume_message(received, first=bool(instead))
         return received is not None
 
@@ -242,19 +223,6 @@ class Assistant:
                 return True
         return False
 
-    def _stop_answering(self, chat: ChatId, message: str) -> bool:
-        """Stop the turn that answers a message which is being replaced; return whether there was one.
-
-        A turn that answers other messages as well goes on, since those would get no answer.
-        """
-        running = self._running_turn(chat)
-        if running is None:
-            return False
-        context = running.context
-        alone = context.answers == [message]  # or an earlier edit of it
-        again = len(context.answers) == 1 and context.edit_of == message
-        return (alone or again) and running.stop()
-
     def _resume_message(self, received: InboxMessage, *, first: bool = False) -> None:
         # Its chat may have been renamed while it was stored.
         received = self._migrations.translate_inbox_message(received)
@@ -288,19 +256,19 @@ class Assistant:
         message = received.message
         self.services.measures.record_stage("waiting", since=received.taken_up)
         stopped = self._stopped_before.pop(received.number, None)
-        if parts := _take_command_parts(received, behind):
+        if parts := take_command_parts(received, behind):
             received = await self._merge_album(received, parts)
         context, shown = self._new_turn_context(received, behind), list(received.shown)
         context.answers += [each.message.id for each in parts]
         if stopped is not None:
-            _add_parts_of_stopped_turn(received, behind, context, before=stopped)
+            add_parts_of_stopped_turn(received, behind, context, before=stopped)
         is_stopped, pauses = asyncio.Event(), list(self._disk_pauses)
         if stopped is not None:
             is_stopped.set()
         try:
             while True:
                 turn = self._new_reply_task(received, context)
-                self._turns[message.chat] = _RunningTurn(turn, context, is_stopped)
+                self._turns.put(message.chat, RunningTurn(turn, context, is_stopped))
                 if is_stopped.is_set():
                     turn.stop()
                 try:
@@ -312,7 +280,7 @@ class Assistant:
                     break
                 await self._wait_for_disk_room(pauses, is_stopped)
         finally:
-            del self._turns[message.chat]
+            self._turns.remove(message.chat)
         if delivered:
             for each in (received, *parts):  # the parts of a command may not be marked as done
                 await self._delivery.mark_done(each.number)
@@ -352,7 +320,7 @@ class Assistant:
         self._gathering.add(chat)
         try:
             await self._wait_for_more_parts(self._queues.list_waiting(chat))
-            await self._withdrawals.check_next(self._queues.list_waiting(chat), _peek_batch)
+            await self._withdrawals.check_next(self._queues.list_waiting(chat), peek_batch)
         finally:
             self._gathering.discard(chat)
 
@@ -360,7 +328,7 @@ class Assistant:
         """Wait briefly, since they may never come; what waits can be edited, stopped and moved meanwhile."""
         known = 0
         for _ in range(MAX_MORE_PARTS):
-            batch = _peek_batch(queue)
+            batch = peek_batch(queue)
             if len(batch) <= known or batch[0].state != "waiting" or not batch[-1].message.more_soon:
                 return
             known = len(batch)
@@ -395,7 +363,7 @@ class Assistant:
             turn=received.number,
             edit_of=message.edit_of,
             answers=[message.id, *self._joined.pop(received.number, ())],
-            take_waiting=partial(_take_similar, message, behind),
+            take_waiting=partial(take_similar, message, behind),
             read=self.services.reader.read,
             count_attempts=self._attempts.count_while_reading,
         )
@@ -436,7 +404,7 @@ class Assistant:
 
         `before`: the number of the message that asks for it. It may be late: what was said after it goes on.
         """
-        running = self._running_turn(chat)
+        running = self._turns.find(chat)
         if running is None:
             return self._cancel_waiting(chat, before)
         return (not before or running.context.turn < before) and (
@@ -468,8 +436,7 @@ class Assistant:
         self._queues.close()
         self._notices.close()
         if not await self._tasks.wait(patience):
-            for running in self._turns.values():
-                running.context.parked = True
+            self._turns.park()
             self._tasks.cancel()
             if not await self._tasks.wait(PARKING_GRACE):
                 log.warning("some turns did not stop in time; they continue after the next start")
@@ -497,19 +464,9 @@ class Assistant:
         if not self._leaving and self.serves(chat):
             self._tasks.start(
                 self._migrations.migrate(
-                    chat, wait_until_idle=self._wait_until_idle, on_moved=self._dispatcher.rename_chat
+                    chat, wait_until_idle=self._turns.wait_until_idle, on_moved=self._dispatcher.rename_chat
                 )
             )
-
-    async def _wait_until_idle(self, chat: ChatId) -> None:
-        """Wait until the turn that runs in a chat has ended."""
-        if chat in self._turns:
-            await self._turns[chat].turn.wait()
-
-    def _running_turn(self, chat: ChatId) -> _RunningTurn | None:
-        """Return the turn that runs in a chat, also one that began under an earlier id of the chat."""
-        before = (each for old, each in self._turns.items() if self._migrations.current_chat(old) == chat)
-        return self._turns.get(chat) or next(before, None)
 
     # -- notices ------------------------------------------------------------------------------------------
 
@@ -528,64 +485,3 @@ class Assistant:
 def _turn_key(received: InboxMessage) -> str:
     """Return the permanent key of a turn; it stays the same after a restart."""
     return f"message-{received.number}"
-
-
-def _take_similar(message: IncomingMessage, behind: deque[InboxMessage]) -> list[InboxMessage]:
-    """Take the next messages of the same person that may be answered together with this one."""
-    taken = _take_parts_of(message, behind)
-    for _ in taken:
-        behind.popleft()
-    return taken
-
-
-def _peek_batch(queue: deque[InboxMessage]) -> list[InboxMessage]:
-    """Return the next message of a queue and those that may be answered together with it."""
-    return [queue[0], *_take_parts_of(queue[0].message, islice(queue, 1, None))] if queue else []
-
-
-def _take_parts_of(message: IncomingMessage, behind: Iterable[InboxMessage]) -> list[InboxMessage]:
-    found, attached = list[InboxMessage](), len(message.attachments)
-    for following in behind:
-        more = len(following.message.attachments)
-        if not _belongs_with(message, following) or (more and attached + more > MAX_ATTACHMENTS):
-            break
-        attached += more
-        found.append(following)
-    return found
-
-
-def _take_command_parts(received: InboxMessage, behind: deque[InboxMessage]) -> list[InboxMessage]:
-    """Take the other parts of an album whose caption is a command."""
-    if received.state != "waiting" or not received.message.attachments or not command_in(received.message):
-        return []
-    parts = list[InboxMessage]()
-    for each in _take_parts_of(received.message, behind) if received.message.more_soon else ():
-        # Each part of an album announces that more may come, even the last one.
-        if not each.message.more_soon or each.message.text.strip():
-            break
-        parts.append(behind.popleft())
-    return parts
-
-
-def _belongs_with(message: IncomingMessage, following: InboxMessage) -> bool:
-    return (
-        following.state == "waiting"
-        and following.message.sender == message.sender
-        and not (message.alone or following.message.alone)
-        and not command_in(following.message)
-        and not following.message.is_blank
-    )
-
-
-def _add_parts_of_stopped_turn(
-    received: InboxMessage, behind: deque[InboxMessage], context: TurnContext, *, before: int
-) -> None:
-    """Give a turn that is stopped at its beginning the parts of its message, as far as they came `before`."""
-    if command_in(received.message):
-        return
-    context.new_messages = [received]
-    for each in _take_parts_of(received.message, behind):
-        if before and each.number > before:
-            break
-        context.new_messages.append(behind.popleft())
-    context.answers[:] = [each.message.id for each in context.new_messages]

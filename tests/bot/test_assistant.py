@@ -90,7 +90,7 @@ async def test_no_lane_and_no_task_is_left_when_all_is_said(house: Harness) -> N
     await house.chain.health.write()
     await asyncio.sleep(0)
     assert len(asyncio.all_tasks()) == before
-    assert house.assistant._queues._queues == house.assistant._turns == {}
+    assert house.assistant._queues._queues == house.assistant._turns._turns == {}
     assert await house.count_undelivered() == 0
 
 
@@ -924,8 +924,7 @@ async def test_when_the_tokens_of_the_day_are_spent_that_is_said_and_what_was_sa
 
 async def abandon(house: Harness) -> None:
     """Leave everything as a process leaves it that is killed."""
-    for running in house.assistant._turns.values():
-        running.context.parked = True
+    house.assistant._turns.park()
     house.assistant._leaving = True
     house.assistant._queues.close()
     house.assistant._tasks.cancel()
@@ -1438,7 +1437,7 @@ async def test_an_album_that_the_end_of_the_program_cuts_off_is_answered_whole_w
 async def test_of_many_attachments_in_a_row_one_turn_takes_so_many_and_the_next_the_rest(
     house: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.assistant.MAX_ATTACHMENTS", 2)
+    monkeypatch.setattr("bot.message_batch.MAX_ATTACHMENTS", 2)
     house.model.enqueue("Hello", held=True)
     await house.accept("Hi", **ALBUM)
     await house.wait_until_asked(1)

@@ -81,7 +81,7 @@ async def test_it_is_known_at_once_while_a_turn_still_runs_and_what_waits_goes_o
     ]
     assert await said_in(house, NEW) == ["first", "one and a half", "third", "three", "fifth", "five"]
     assert await house.count_undelivered() == 0
-    assert house.assistant._queues._queues == house.assistant._turns == {}
+    assert house.assistant._queues._queues == house.assistant._turns._turns == {}
     assert house.assistant._migrations._running == {}
 
 

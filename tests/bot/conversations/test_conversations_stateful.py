@@ -759,7 +759,7 @@ class World(RuleBasedStateMachine):
         self.nothing_is_said_twice()
         for process in filter(None, (self.first, self.other)):
             assistant = process.house.assistant
-            assert assistant._queues._queues == assistant._notices._queues == assistant._turns == {}
+            assert assistant._queues._queues == assistant._notices._queues == assistant._turns._turns == {}
             assert assistant._joined == {}
             assert process.house.supervisor.failures == ()
         conversations = self._conversations()
