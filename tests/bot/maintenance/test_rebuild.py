@@ -62,7 +62,7 @@ async def test_a_bug_of_ours_is_in_the_log_with_all_that_there_is_to_know(
         raise ZeroDivisionError
 
     rebuilding = IndexRebuilder(memory, now=lambda: datetime.now(UTC))
-    monkeypatch.setattr("memory.memory.rebuild_index", broken)
+    monkeypatch.setattr("memory.synced_index.rebuild_index", broken)
     with pytest.raises(ZeroDivisionError):
         await rebuilding.run()
     assert rebuilding.last
