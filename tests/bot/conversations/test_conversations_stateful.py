@@ -437,7 +437,7 @@ class World(RuleBasedStateMachine):
             return house, house.run_in_background()
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("memory.memory.ThreadPoolExecutor", lambda *_: DeterministicExecutor(loop))
+            patch.setattr("memory.synced_index.ThreadPoolExecutor", lambda *_: DeterministicExecutor(loop))
             house, beside = self.machine.run(open_(), loop)
         return Process(loop, opened, house, beside)
 
