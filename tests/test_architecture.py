@@ -29,7 +29,7 @@ HEAVY = {"aiohttp", "discord", "httpx", "numpy", "prompt_toolkit", "rich", "tele
 LIGHT_MODULES = ("bot.cli.main", "bot.config.settings", "memory.memory")
 VAGUE_FILES = re.compile(r"(utils?|helpers?|common|misc|managers?|handlers?)")
 VAGUE_CLASSES = re.compile(r"\w+(Manager|Handler|Helper|Utils)")
-HANDLERS = ROOT / "bot/log/handlers.py"
+HANDLERS = ROOT / "bot/log/setup.py"
 """Handlers as the standard library's logging means them."""
 
 

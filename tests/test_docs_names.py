@@ -21,7 +21,7 @@ from bot.commands.registry import COMMANDS
 from bot.config.schema import known_keys
 from bot.config.settings import ConfigError, Settings, load_settings
 from bot.log.context import log_context
-from bot.log.formatters import JsonFormatter
+from bot.log.records import JsonFormatter
 from bot.models.known_providers import KNOWN_PROVIDERS
 from bot.web.rpc.methods import rpc_methods
 from bot.web.sockets import open_sockets

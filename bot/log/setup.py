@@ -1,16 +1,16 @@
-"""Set up logging: destination, level and format."""
+"""Set up logging: destination (standard error, or a file that processes share), level and format."""
 
+import fcntl
 import logging
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
 from bot.log.excepthooks import install_excepthooks
-from bot.log.formatters import JsonFormatter, TextFormatter
-from bot.log.handlers import SharedFileHandler, StderrHandler
 from bot.log.recent_errors import RecentErrors
-from bot.log.records import current_mark, make_record_factory
+from bot.log.records import JsonFormatter, TextFormatter, current_mark, make_record_factory
 from memory.redaction import Redaction, set_redaction
 
 LogFormat = Literal["auto", "text", "json"]
@@ -20,6 +20,58 @@ CHAT_LOG_BYTES = 5_000_000
 MAX_CHAT_LOGS = 3
 VERBOSE_LOGGERS = ("httpcore", "httpx")
 """Libraries that log every request at INFO with its full URL, which may contain an API key."""
+
+
+class StderrHandler(logging.Handler):
+    """Looks up `sys.stderr` for each line, because the line editor replaces it while a person types."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            sys.stderr.write(self.format(record) + "\n")
+            sys.stderr.flush()
+        except (OSError, ValueError):  # closed, or the disk is full
+            self.handleError(record)
+
+
+class SharedFileHandler(logging.Handler):
+    """Appends each line to a file that other processes also write to; the file is created with the first line.
+
+    The standard rotating handler keeps the file open: a second process would go on writing to the rotated file, and
+    the next rotation could delete those lines.
+    """
+
+    def __init__(self, path: Path, *, most_bytes: int, kept: int) -> None:
+        super().__init__()
+        self._path = path
+        self._most_bytes = most_bytes
+        self._kept = kept
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            line = (self.format(record) + "\n").encode("utf-8", "backslashreplace")
+            # Readable by its owner alone, like the conversations: it shows who talks when.
+            fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(fd, line)
+                if os.fstat(fd).st_size >= self._most_bytes:
+                    self._rotate(fd)
+            finally:
+                os.close(fd)
+        except (OSError, ValueError):  # the folder is gone, or the disk is full
+            self.handleError(record)
+
+    def _rotate(self, fd: int) -> None:
+        """Rotate the file once; a process that finds it locked or already rotated does nothing."""
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        if not os.path.samestat(os.fstat(fd), self._path.stat()):
+            return
+        names = [self._path, *(Path(f"{self._path}.{number}") for number in range(1, self._kept + 1))]
+        for older, newer in zip(reversed(names), reversed(names[:-1]), strict=False):
+            if newer.exists():
+                newer.replace(older)
 
 
 class Log:

@@ -31,8 +31,7 @@ from bot.config.schema import known_keys
 from bot.config.settings import Settings
 from bot.forgetting import ForgetOutcome
 from bot.log.context import log_context
-from bot.log.formatters import JsonFormatter
-from bot.log.records import make_record_factory
+from bot.log.records import JsonFormatter, make_record_factory
 from bot.messages import Attachment, Quoted
 from bot.models.protocol import AttachedText, RawStep
 from memory.index.postgres.schema import MERGE_LOCK, SHADOW_LOCK, VECTORS_LOCK

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.log.handlers import SharedFileHandler
-from bot.log.setup import MAX_CHAT_LOGS
+from bot.log.setup import MAX_CHAT_LOGS, SharedFileHandler
 from tests.fakes.commonplace import ROOT
 
 
@@ -49,7 +48,7 @@ def test_a_file_that_another_process_has_put_aside_is_not_put_aside_twice(tmp_pa
 WRITES = """
 import logging, sys
 from pathlib import Path
-from bot.log.handlers import SharedFileHandler
+from bot.log.setup import SharedFileHandler
 log = logging.Logger("talk")
 log.addHandler(SharedFileHandler(Path(sys.argv[1]), most_bytes=20_000, kept=40))
 for number in range(2000):

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.log import RecentErrors, log_to_stderr, redact_logs
-from bot.log.formatters import JsonFormatter, TextFormatter
-from bot.log.records import make_record_factory
+from bot.log.records import JsonFormatter, TextFormatter, make_record_factory
 from memory.redaction import Redaction
 from tests.fakes.table_test import table_test
 
