@@ -133,7 +133,7 @@ class Toolbox:
         if name in self._tools:
             return self._tools[name]
         raise BadCall(
-            f"There is no tool {_shorten(name)}{did_you_mean(name, self._tools)}. "
+            f"There is no tool {_shorten(name)}{did_you_mean(name, self._tools) or '.'} "
             f"The tools are: {', '.join(self._tools) or 'none'}."
         )
 

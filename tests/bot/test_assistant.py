@@ -571,7 +571,7 @@ async def test_a_photo_without_words_that_is_stopped_before_it_is_looked_at_is_t
             await asyncio.sleep(0.001)
     assert await house.assistant.stop(asked.chat)
     await house.wait_until_idle()
-    assert await house.history("telegram:2") == ["[Attached picture (1 kB). It was not read.]"]
+    assert await house.history("telegram:2") == ["[Attached picture (1.0 kB). It was not read.]"]
 
 
 async def test_nothing_is_summed_up_unnoted_after_a_stop_that_came_before_the_turn_began(

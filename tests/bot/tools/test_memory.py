@@ -193,7 +193,7 @@ async def test_an_edit_or_a_note_of_a_megabyte_is_refused_and_says_how_much_fits
     ):
         told = await run(toolbox, name, **arguments)
         assert "1,000,000 characters" in told["error"]
-        assert f"{most} at most" in told["error"]
+        assert f"at most {most}" in told["error"]
     assert (tmp_path / "memory/2026-11-21.md").read_bytes() == before
 
 

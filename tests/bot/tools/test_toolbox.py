@@ -180,8 +180,10 @@ async def test_half_a_character_does_not_come_back_in_a_complaint(given: str) ->
 async def test_an_unknown_tool_goes_back_with_the_nearest_name() -> None:
     text = await error({}, "book_tables")
     assert 'did you mean "book_table"?' in text
-    assert "The tools: book_table." in text
-    assert "The tools: none." in json.loads((await Toolbox().run(call("x", {}), SOMEWHERE)).content)["error"]
+    assert "The tools are: book_table." in text
+    assert (
+        "The tools are: none." in json.loads((await Toolbox().run(call("x", {}), SOMEWHERE)).content)["error"]
+    )
 
 
 @table_test(
