@@ -28,10 +28,10 @@ class LatestPart:
                 self._news.set()
         return part
 
-    async def wait_for_change(self, patience: float | None = None) -> bool:
-        """Wait up to `patience` seconds for a new part; return False once the reply is complete."""
+    async def wait_for_change(self, timeout_seconds: float | None = None) -> bool:
+        """Wait up to `timeout_seconds` seconds for a new part; return False once the reply is complete."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(timeout_seconds):
                 await self._news.wait()
         if not self.ended.done():
             self._news.clear()

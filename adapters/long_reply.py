@@ -12,10 +12,10 @@ from bot.messages import Sending
 
 Render = Callable[[str], list[Text | FileMessage]]
 
-LONGEST_IN_CHAT = 20_000
+MAX_CHARS_IN_CHAT = 20_000
 """Maximum characters of a reply sent as messages, without code that is already a file: a quarter of an hour to read,
 ten messages on Discord, five on Telegram."""
-LONGEST_RENDERED = 30_000
+MAX_RENDERED_CHARS = 30_000
 """Maximum characters of Markdown, including code, that are rendered completely; of longer replies only the beginning.
 The renderer's thread shares the interpreter lock and garbage collector with the event loop; this size delays the
 loop by less than a tenth of a second at a time."""
@@ -36,10 +36,10 @@ class LongReply:
     `marks` are stored with the ids and read again after a restart.
     """
 
-    def __init__(self, kept: Sequence[str], sending: Sending | None = None) -> None:
+    def __init__(self, stored: Sequence[str], sending: Sending | None = None) -> None:
         self._sending = sending or Sending()
-        self._cut_at = _find_marked_number(CUT_MARK, kept)
-        self._begun = _find_marked_number(BEGUN_MARK, kept)
+        self._cut_at = _find_marked_number(CUT_MARK, stored)
+        self._begun = _find_marked_number(BEGUN_MARK, stored)
 
     @property
     def is_cut(self) -> bool:
@@ -85,14 +85,14 @@ class LongReply:
         return render_stopped(markdown, messages, render, self._cut_at, files=files)
 
 
-def message_ids(kept: Sequence[str]) -> list[str]:
+def message_ids(stored: Sequence[str]) -> list[str]:
     """Return the stored message ids without the marks of `LongReply`."""
-    return [each for each in kept if not each.startswith((CUT_MARK, BEGUN_MARK))]
+    return [each for each in stored if not each.startswith((CUT_MARK, BEGUN_MARK))]
 
 
 async def render_part(markdown: str, render: Render[Text]) -> list[Text | FileMessage]:
     """Return the messages of a growing reply; of a long one, those of its beginning."""
-    return await _render_cached(markdown[:LONGEST_IN_CHAT], render)
+    return await _render_cached(markdown[:MAX_CHARS_IN_CHAT], render)
 
 
 async def render_whole(
@@ -103,11 +103,11 @@ async def render_whole(
     `files`: whether files can be sent; without them the beginning is as long as a chat allows, and the note says
     where the rest is. `begun`: number of text messages already shown, which stay.
     """
-    if len(markdown) <= LONGEST_RENDERED:
+    if len(markdown) <= MAX_RENDERED_CHARS:
         messages = await _render_cached(markdown, render)
-        if sum(len(each.text) for each in messages if not isinstance(each, FileMessage)) <= LONGEST_IN_CHAT:
+        if sum(len(each.text) for each in messages if not isinstance(each, FileMessage)) <= MAX_CHARS_IN_CHAT:
             return messages
-    beginning = await _render_cached(close_open_markup(markdown[:LONGEST_IN_CHAT]), render)
+    beginning = await _render_cached(close_open_markup(markdown[:MAX_CHARS_IN_CHAT]), render)
     if not files:
         return [*beginning, *render(phrases.REST_NOT_SHOWN)]
     texts = [each for each in beginning if not isinstance(each, FileMessage)]
@@ -151,8 +151,8 @@ def _is_whole_reply(message: object) -> bool:
     return isinstance(message, FileMessage) and message.name.startswith(NAME)
 
 
-def _find_marked_number(mark: str, kept: Sequence[str]) -> int | None:
-    return next((int(each[len(mark) :]) for each in kept if each.startswith(mark)), None)
+def _find_marked_number(mark: str, stored: Sequence[str]) -> int | None:
+    return next((int(each[len(mark) :]) for each in stored if each.startswith(mark)), None)
 
 
 async def _render_cached(markdown: str, render: Render[Text]) -> list[Text | FileMessage]:

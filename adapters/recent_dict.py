@@ -8,11 +8,11 @@ Value = TypeVar("Value")
 
 
 class RecentDict(OrderedDict[Key, Value]):
-    """Drops the entry that was set longest ago when there are more than `most`."""
+    """Drops the entry that was set longest ago when there are more than `limit`."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, limit: int) -> None:
         super().__init__()
-        self._most = most
+        self._most = limit
 
     def __setitem__(self, key: Key, value: Value) -> None:
         super().__setitem__(key, value)

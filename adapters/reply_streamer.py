@@ -26,7 +26,7 @@ AFTER_FAULT = 2.0
 """Seconds that a reply does not grow after a failed call."""
 FILE = "f"
 """Mark before a stored id whose message is a file."""
-SHORTEST_LIMIT = 256
+MIN_MESSAGE_LIMIT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class SentPart(Generic[Text]):
         return f"{self.mark}{FILE if self.is_file else ''}{self.id}"
 
     @classmethod
-    def parse(cls, kept: str) -> "SentPart[Text]":
+    def parse(cls, stored: str) -> "SentPart[Text]":
         """Parse a stored id."""
-        marks = kept.rstrip("0123456789")
-        return cls(int(kept[len(marks) :]), FILE in marks, marks.replace(FILE, ""))
+        marks = stored.rstrip("0123456789")
+        return cls(int(stored[len(marks) :]), FILE in marks, marks.replace(FILE, ""))
 
 
 class MessageSender(Protocol[Text]):
@@ -248,15 +248,15 @@ class ReplyStreamer(Generic[Text]):
                 await self._change_target(refused)
             except TooLong:
                 self._limit //= 2
-                if self._limit < SHORTEST_LIMIT:
+                if self._limit < MIN_MESSAGE_LIMIT:
                     raise
             except ChatGone:
                 raise
             except ApiRefused as refused:
-                if text in (phrases.HELD_BACK, refusal):
+                if text in (phrases.REPLY_BLOCKED, refusal):
                     raise
                 log.error("%s refused a reply: %s", self._sender.platform, one_line(str(refused)))
-                text = phrases.HELD_BACK if isinstance(refused, ContentBlocked) else refusal
+                text = phrases.REPLY_BLOCKED if isinstance(refused, ContentBlocked) else refusal
                 choices, self._limit = (), self._format.limit
             else:
                 return

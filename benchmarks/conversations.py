@@ -137,10 +137,10 @@ class People:
             if left > 0:
                 left -= await self._post_something(left)
 
-    async def _post_something(self, most: int) -> int:
+    async def _post_something(self, limit: int) -> int:
         """Post a message, or three in a row; return how many."""
         chat = self._chance.choice(self.chats)
-        count = 3 if most >= 3 and self._chance.random() < 0.15 else 1
+        count = 3 if limit >= 3 and self._chance.random() < 0.15 else 1
         posted = 0
         for _ in range(count):
             posted += await self._post_one(chat, self._chance.choices(list(KINDS), list(KINDS.values()))[0])

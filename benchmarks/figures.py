@@ -16,10 +16,10 @@ class Report:
 
     failed: list[str] = field(default_factory=list)
 
-    def figure(self, text: str, value: float, *, most: float | None = None) -> None:
+    def figure(self, text: str, value: float, *, limit: float | None = None) -> None:
         """Print a line that ends in a value, and its limit."""
-        kept = most is None or value <= most
-        wanted = f"  (wanted: <= {most:g})" if most is not None else ""
+        kept = limit is None or value <= limit
+        wanted = f"  (wanted: <= {limit:g})" if limit is not None else ""
         print(f"  {text:62}{value:9.2f}{wanted}{'' if kept else '  NOT KEPT'}", flush=True)
         if not kept:
             self.failed.append(f"{text}: {value:.2f}")

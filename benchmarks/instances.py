@@ -31,7 +31,7 @@ from tests.fakes.many_writers import Writers
 from tests.fakes.postgres_index_checks import assert_sound_on_server, read_server_contents
 from tests.fakes.postgres_server import NEEDS, PostgresServer, find_programs
 
-MOST_TIMES_ALONE = 1.3
+MAX_TIMES_ALONE = 1.3
 
 
 def index_process(base: Path, name: str, url: str) -> None:
@@ -110,13 +110,13 @@ def measure_indexing(postgres: PostgresServer, notes: int) -> bool:
                 f"{count} indexing {notes} notes: {seconds:.1f} s, {cpu:.1f} s of processor time in all "
                 f"({cpu / alone:.2f} times one alone), {indexed} indexed ({parts})"
             )
-            well &= indexed == notes and cpu <= MOST_TIMES_ALONE * alone
+            well &= indexed == notes and cpu <= MAX_TIMES_ALONE * alone
         with postgres.database() as url:
             ends = index_together(base, url, 3, kill=True)
             there = len(read_server_contents(url))
             print(f"one of 3 killed: {max(s for *_, s in ends):.1f} s, {there} of {notes} notes are there")
             well &= there == notes
-    print(f"each note once, for at most {MOST_TIMES_ALONE} times what one takes: {'yes' if well else 'NO'}")
+    print(f"each note once, for at most {MAX_TIMES_ALONE} times what one takes: {'yes' if well else 'NO'}")
     return well
 
 

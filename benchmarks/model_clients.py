@@ -53,9 +53,9 @@ if TYPE_CHECKING:
 
     from tests.fakes.model_server import ModelServer, ReceivedRequest, Reply
 
-MOST_TIMES = 1.6
-MOST_ADDED_MS = 0.3
-MOST_FIRST_TOKEN_MS = 2.0
+MAX_RATIO = 1.6
+MAX_ADDED_MS = 0.3
+MAX_FIRST_TOKEN_MS = 2.0
 TURNS = {10: 80, 100: 40, 400: 20}
 """Number of requests for an answer with this many events."""
 APART = 50
@@ -165,10 +165,10 @@ class Report:
     def __init__(self) -> None:
         self.failed: list[str] = []
 
-    def figure(self, text: str, value: float, *, most: float | None = None) -> None:
+    def figure(self, text: str, value: float, *, limit: float | None = None) -> None:
         """Print a line that ends in a value, and its limit."""
-        kept = most is None or value <= most
-        wanted = f"  (wanted: <= {most:g})" if most is not None else ""
+        kept = limit is None or value <= limit
+        wanted = f"  (wanted: <= {limit:g})" if limit is not None else ""
         print(f"  {text}{value:9.2f}{wanted}{'' if kept else '  NOT KEPT'}", flush=True)
         if not kept:
             self.failed.append(f"{text.split('   ')[0]}: {value:.2f}")
@@ -252,7 +252,7 @@ async def one_client(report: Report, name: str, provider: Provider, base_url: st
         statistics.median(own / other for own, other in zip(spent[2], others, strict=True))
         for others in spent[:2]
     )
-    report.figure(f"{text}{to_bytes:9.2f}", to_lines, most=MOST_TIMES)
+    report.figure(f"{text}{to_bytes:9.2f}", to_lines, limit=MAX_RATIO)
 
 
 # -- FallbackModel -----------------------------------------------------------------------------------------
@@ -296,7 +296,7 @@ async def fallback(report: Report, addresses: Mapping[str, str], *, quick: bool)
                 ("the first of five such", instant, FallbackModel(fifth, health=book)),
             ):
                 added = await added_ms(model, work, request, turns)
-                report.figure(f"{name:60}", added, most=MOST_ADDED_MS)
+                report.figure(f"{name:60}", added, limit=MAX_ADDED_MS)
             await books(report, state, request, turns // 4)
             await book.write()
     await connection.close()
@@ -365,7 +365,7 @@ async def first_token(report: Report, addresses: Mapping[str, str], wakings: Wak
         # Otherwise the token was buffered until more came, and the process woke for that.
         assert statistics.median(late) < 1000 * SILENCE / 2, late
         text = f"{provider.kind:12}({statistics.median(late):.2f} ms on the clock after it was sent)"
-        report.figure(f"{text:51}{statistics.median(spent):9.2f}", max(spent), most=MOST_FIRST_TOKEN_MS)
+        report.figure(f"{text:51}{statistics.median(spent):9.2f}", max(spent), limit=MAX_FIRST_TOKEN_MS)
 
 
 async def measure(wakings: Wakings, *, quick: bool) -> list[str]:

@@ -68,7 +68,7 @@ async def run_on_platform(settings: Settings, socket: Path) -> None:
         log_providers(assistant.services)
         platform = PlatformAdapter(socket)
         assistant.attach(platform)
-        async with assistant.services.upkeep:
+        async with assistant.services.background:
             await run_channels([platform], assistant, leaving)
 
 

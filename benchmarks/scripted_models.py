@@ -31,7 +31,7 @@ WISH = re.compile(r"^(T\d{5}) (say|slow|long|write|both|edit|remind|three)(?: (\
 """Only at the beginning of a line: where a summary quotes a wish, it is already done."""
 PIECES = 6
 PIECE_SECONDS = 0.03
-AGAIN_SECONDS = 0.2
+REPEATED_PRESS_SECONDS = 0.2
 TRIES = 60
 INTERRUPTED = "Interrupted before it reported back"
 
@@ -196,7 +196,7 @@ async def _next_step(
                 told.given_up.append(f"{token} {kind}")
                 continue
             if tries:
-                await asyncio.sleep(AGAIN_SECONDS)
+                await asyncio.sleep(REPEATED_PRESS_SECONDS)
             return ModelAnswer(f"Doing {token}." if kind == "three" else "", calls=left)
     kinds = {kind for _, kind, _ in wishes}
     text = " ".join(f"{token} is done." for token, _, _ in wishes) or "Nothing was asked."

@@ -30,9 +30,9 @@ sys.path.insert(0, str(ROOT))
 from tests.fakes.bot_api.server import BotApi
 from tests.fakes.discord_api.server import DiscordApi
 
-MOST_TIMES_IMPORTS = 2.0
-MOST_MEGABYTES = 110.0
-MOST_PERCENT = 0.3
+MAX_TIMES_IMPORTS = 2.0
+MAX_MEGABYTES = 110.0
+MAX_PERCENT = 0.3
 SETTLE_SECONDS = 10.0
 """Seconds after the start until the service counts as idle: menus are set, notes are indexed."""
 ASK_SECONDS = 0.05
@@ -137,11 +137,11 @@ async def measure_start(report: Report, platforms: Platforms, folder: Path, roun
         print(f"start until all is well, with {' and '.join(channels)}; medians of {rounds}")
         report.figure(f"CPU s of `{import_statement(channels)}` alone", bare)
         for called, each in starts.items():
-            most = MOST_TIMES_IMPORTS if channels == BOTH else None
+            most = MAX_TIMES_IMPORTS if channels == BOTH else None
             report.figure(f"{called}: wall s", statistics.median(each.walls))
             report.figure(f"{called}: CPU s", statistics.median(each.spent))
             report.figure(
-                f"{called}: CPU, times that of the imports", statistics.median(each.spent) / bare, most=most
+                f"{called}: CPU, times that of the imports", statistics.median(each.spent) / bare, limit=most
             )
             report.figure(f"{called}: MB then", statistics.median(each.megabytes))
 
@@ -168,10 +168,10 @@ async def _measure_idle_channels(
         await asyncio.sleep(seconds)
         percent = 100 * (bot.cpu_seconds() - before) / (time.monotonic() - began)
         print(f"idle for {seconds:g} s, with {' and '.join(channels)}, the watcher and {NOTES} notes")
-        report.figure(f"MB {SETTLE_SECONDS:g} s after the start", megabytes, most=MOST_MEGABYTES)
-        report.figure("MB then", bot.megabytes(), most=MOST_MEGABYTES)
+        report.figure(f"MB {SETTLE_SECONDS:g} s after the start", megabytes, limit=MAX_MEGABYTES)
+        report.figure("MB then", bot.megabytes(), limit=MAX_MEGABYTES)
         report.figure("MB at most", bot.megabytes("VmHWM"))
-        report.figure("CPU, % of a core", percent, most=MOST_PERCENT)
+        report.figure("CPU, % of a core", percent, limit=MAX_PERCENT)
         report.figure("threads", _threads(bot))
 
 

@@ -61,7 +61,7 @@ from tests.fakes.embedding_server import KEY as EMBEDDING_KEY
 from tests.fakes.index_checks import assert_sound, read_index_contents
 
 TENTHS = 10
-MOST_GROWTH = 1.10
+MAX_GROWTH = 1.10
 """Maximum growth of memory since the first tenth."""
 MAY_BE_OPENED = Counter({"index.db": 4})
 """Files that may be open: for searching, indexing and rebuilding, and one that SQLite closes once no lock is held."""
@@ -89,7 +89,7 @@ OWNERS = (
 )  # fmt: skip
 ONCE = ("/memory rebuild", "/backup", "/reindex")
 """Commands that open something permanently are run before anything is counted."""
-MOST_SOCKETS = {"telegram": 34, "discord": 64, "openai": 16, "anthropic": 16, "gemini": 16, "embedding": 10}
+MAX_SOCKETS = {"telegram": 34, "discord": 64, "openai": 16, "anthropic": 16, "gemini": 16, "embedding": 10}
 """Maximum kept connections by peer: as many as the pools hold, for Discord for 15 s."""
 
 
@@ -467,15 +467,15 @@ def check_held(looks: Sequence[Look], samples: Sequence[tuple[int, Held]], turns
     }.items():
         percent = 100 * (after / before - 1)
         print(f"  {what + ', MB':40}{before:9.1f} → {after:.1f}, {percent:+.1f} %  (wanted: at most +10 %)")
-        too_much = turns >= GROWN_TURNS and after > MOST_GROWTH * before
+        too_much = turns >= GROWN_TURNS and after > MAX_GROWTH * before
         count.fault(f"{what}: too much more", [f"{percent:+.1f} %"] if too_much else [])
     for what, found in left_over(first, last).items():
         # In a short run, what is opened for the first time looks like a leak.
         count.fault(f"{what} that are left", found if turns >= GROWN_TURNS else [])
-    pools = [Counter({name: each.held.peers[name] for name in MOST_SOCKETS}) for each in looks]
-    count.fault("more connections than are kept for later", more(Counter(MOST_SOCKETS), max_of(pools)))
+    pools = [Counter({name: each.held.peers[name] for name in MAX_SOCKETS}) for each in looks]
+    count.fault("more connections than are kept for later", more(Counter(MAX_SOCKETS), max_of(pools)))
     # A pool only notices a closed connection when it is next used.
-    forsaken = last.held.forsaken - first.held.forsaken > len(MOST_SOCKETS)
+    forsaken = last.held.forsaken - first.held.forsaken > len(MAX_SOCKETS)
     count.fault("sockets whose other side is gone", [str(last.held.forsaken)] if forsaken else [])
     return count
 
@@ -487,12 +487,12 @@ def under_load(samples: Sequence[tuple[int, Held]], turns: float) -> float:
     )
 
 
-def show_growth(looks: Sequence[Look], most: int = 12) -> None:
+def show_growth(looks: Sequence[Look], limit: int = 12) -> None:
     """Print the kinds of objects of which there are more, which is not necessarily wrong."""
     first, last = (Counter(each.inside["types"]) for each in (looks[0], looks[-1]))
     grown = Counter({name: count - first[name] for name, count in last.items() if count > first[name]})
     print("more objects than after the first tenth, the most of them:")
-    for name, by in grown.most_common(most):
+    for name, by in grown.most_common(limit):
         print(f"  {name:50}{first[name]:9} → {last[name]}  (+{by})")
     for line in looks[-1].inside["growth"]:
         print(f"  {line}")

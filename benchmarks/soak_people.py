@@ -287,7 +287,7 @@ class Talks:
         row = [kind] if kind != "row" else self.chance.choices(("say", "slow"), k=self.chance.randint(2, 3))
         said = tuple(self._new(place, each) for each in row)
         self.turns += len(said)
-        this = self._begin(place, said, most=len(said))
+        this = self._begin(place, said, limit=len(said))
         for each in said:
             await self._send(place, each)
         await self._answered(place, this)
@@ -320,7 +320,7 @@ class Talks:
             if answer is not None:
                 self.used.append((said, answer))
                 return
-        this = self._begin(place, (said,), most=3)
+        this = self._begin(place, (said,), limit=3)
         await place.say(" ".join([f"/{name}", *wish.values()]))
         await self._answered(place, this)
 
@@ -328,7 +328,7 @@ class Talks:
         """Stop a reply, or edit its question."""
         first = self._new(place, "slow", vague=True)
         self.turns += 1
-        this = self._begin(place, (first,), most=3)
+        this = self._begin(place, (first,), limit=3)
         message = await place.say(_wish(first))
         await asyncio.sleep(self.chance.uniform(0, 0.3))
         if kind == "stop":
@@ -343,7 +343,7 @@ class Talks:
 
     async def _press(self, place: Place) -> None:
         """Have buttons shown, and press one."""
-        this = self._begin(place, (self._new(place, "/model"),), most=3)
+        this = self._begin(place, (self._new(place, "/model"),), limit=3)
         await place.say("/model")
         await self._answered(place, this)
         buttons = [each.message for each in place.shown(this.begin) if each.message.labels]
@@ -368,8 +368,8 @@ class Talks:
             self._items += 1
         return Said(token, "say" if kind == "edit" and not argument else kind, place.name, argument, vague)
 
-    def _begin(self, place: Place, said: tuple[Said, ...], *, most: int) -> Round:
-        this = Round(said, place.length, most)
+    def _begin(self, place: Place, said: tuple[Said, ...], *, limit: int) -> Round:
+        this = Round(said, place.length, limit)
         self.rounds.setdefault(place.name, []).append(this)
         return this
 

@@ -28,7 +28,7 @@ from bot.models.health import CallOutcome, RouteName
 from bot.models.protocol import Usage
 from bot.state.database import State
 
-MOST_MS = 20.0
+MAX_MS = 20.0
 APART_SECONDS = 0.7
 """Longer than the memory assumes that the notes are unchanged."""
 MODELS = tuple(f"openai/model-{number}" for number in range(5))
@@ -117,7 +117,7 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
                 report.figure(
                     f"CPU ms of the next {arguments.requests}, median",
                     then,
-                    most=MOST_MS if path == "/" else None,
+                    limit=MAX_MS if path == "/" else None,
                 )
         report.failed += find_faults(folder)
     return report.failed

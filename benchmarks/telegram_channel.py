@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tests.fakes.bot_api.people import Person
     from tests.fakes.model_server import ModelServer, ReceivedRequest
 
-MOST_MS_TO_FIRST_SEND = 25.0
+MAX_MS_TO_FIRST_SEND = 25.0
 GROUPS_OF = 5
 """Every fifth chat is a group."""
 PIECES = 40
@@ -119,7 +119,7 @@ async def _messages(
     print(f"a message, with a model that answers at once; medians of {messages}")
     report.figure("until something can be seen, wall ms", statistics.median(first_wall))
     report.figure(
-        "until something can be seen, our CPU ms", statistics.median(first_cpu), most=MOST_MS_TO_FIRST_SEND
+        "until something can be seen, our CPU ms", statistics.median(first_cpu), limit=MAX_MS_TO_FIRST_SEND
     )
     report.figure("… the slowest of ten, CPU ms", statistics.quantiles(first_cpu, n=10)[-1])
     report.figure("until nothing more is done, CPU ms", statistics.median(whole_cpu))
@@ -156,11 +156,11 @@ async def measure_crowd(report: Report, folder: Path, chats: int, seconds: float
                 f"{chats} chats for {seconds:g} s, each answered by a model that writes for {PIECES / 10:g} s"
             )
             report.figure("messages answered", len(asked))
-            report.figure("refused by Telegram, since they were too many", len(api.floods), most=0)
-            report.figure("refused for any reason", len(api.refusals), most=0)
-            report.figure("replies that are not whole, or missing", len(lost), most=0)
+            report.figure("refused by Telegram, since they were too many", len(api.floods), limit=0)
+            report.figure("refused for any reason", len(api.refusals), limit=0)
+            report.figure("replies that are not whole, or missing", len(lost), limit=0)
             report.figure("shown a second, sent, edited or drafted", len(shown) / took)
-            report.figure("… at most within any second", _max_in_window(shown, 1.0), most=30)
+            report.figure("… at most within any second", _max_in_window(shown, 1.0), limit=30)
             report.figure("least of a chat", min(len(talk) for talk in talks))
             report.figure("CPU s a minute", 60 * spent / took)
             report.figure("MB at most", bot.megabytes("VmHWM"))

@@ -27,7 +27,7 @@ DESCRIPTORS = 1024
 """Soft limit of open files, as on most systems."""
 PROBE_SECONDS = 0.1
 """Seconds between two requests for /healthz."""
-LONGEST_PROBE = 30.0
+MAX_PROBE_SECONDS = 30.0
 NOTE_SECONDS = 1.1
 """Seconds between two notes; Telegram wants a second between two replies."""
 WRITTEN_SECONDS = 90.0
@@ -191,7 +191,7 @@ def probe(port: int) -> dict[str, float]:
     while not select.select([sys.stdin], [], [], PROBE_SECONDS)[0]:
         began, well = time.monotonic(), False
         with suppress(OSError, http.client.HTTPException):
-            client = http.client.HTTPConnection("127.0.0.1", port, timeout=LONGEST_PROBE)
+            client = http.client.HTTPConnection("127.0.0.1", port, timeout=MAX_PROBE_SECONDS)
             client.request("GET", "/healthz")
             well = client.getresponse().status == 200
             client.close()

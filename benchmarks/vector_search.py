@@ -38,8 +38,8 @@ WANTED = {
     "100k x 1536: our leg / (M @ q)": 1 / 4,
     "100k x 1536: our leg / vec0": 1 / 30,
 }
-LEAST_RECALL = 0.99
-MOST_MEGABYTES = 120
+MIN_RECALL = 0.99
+MAX_MEGABYTES = 120
 SCHEMA = """
 CREATE TABLE texts (
     id INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, uses INTEGER NOT NULL, unused_since INTEGER
@@ -84,16 +84,16 @@ class Report:
         if most and ratio > most:
             self.failed.append(name)
 
-    def recall(self, name: str, recall: float, *, least: float = 0.0) -> None:
+    def recall(self, name: str, recall: float, *, minimum: float = 0.0) -> None:
         """Print the share of the exact best that was found."""
-        print(f"  {name}: recall@{MOST} {recall:.4f}" + (f" (at least {least})" if least else ""))
-        if recall < least:
+        print(f"  {name}: recall@{MOST} {recall:.4f}" + (f" (at least {minimum})" if minimum else ""))
+        if recall < minimum:
             self.failed.append(name)
 
-    def megabytes(self, name: str, size: float, *, most: float = 0.0) -> None:
+    def megabytes(self, name: str, size: float, *, limit: float = 0.0) -> None:
         """Print a size in memory."""
-        print(f"  {name}: {size:.1f} MB" + (f" (at most {most:.0f})" if most else ""))
-        if most and size > most:
+        print(f"  {name}: {size:.1f} MB" + (f" (at most {limit:.0f})" if limit else ""))
+        if limit and size > limit:
             self.failed.append(name)
 
 
@@ -132,7 +132,7 @@ def real(report: Report, folder: Path, embeddings: Path, questions: Path | None)
     write_table(file, [vectors])
     db = apsw.Connection(str(file))
     print(f"{len(vectors)} real vectors of {vectors.shape[1]}, {len(asked)} questions")
-    report.recall("our leg", recall(db, BinaryVectorSearcher(), vectors, asked), least=LEAST_RECALL)
+    report.recall("our leg", recall(db, BinaryVectorSearcher(), vectors, asked), minimum=MIN_RECALL)
     db.close()
     file.unlink()
 
@@ -185,7 +185,7 @@ def synthetic(report: Report, folder: Path, count: int, dimensions: int, *, with
             check=True,
         )
         at_rest, most = map(float, grown.stdout.split())
-        report.megabytes("resident set after the first search, less before", at_rest, most=MOST_MEGABYTES)
+        report.megabytes("resident set after the first search, less before", at_rest, limit=MAX_MEGABYTES)
         report.megabytes("the same at its highest", most)
     file.unlink()
 
@@ -225,21 +225,23 @@ def write_table(file: Path, blocks: "Iterator[Vectors] | list[Vectors]") -> None
 
 
 def search(
-    db: apsw.Connection, nearest: BinaryVectorSearcher | SqliteVecSearcher, question: Vectors
+    db: apsw.Connection, searcher: BinaryVectorSearcher | SqliteVecSearcher, question: Vectors
 ) -> list[int]:
     """Return the best texts, in a transaction as in the index."""
     db.execute("BEGIN")
-    found = nearest.search(db, MODEL, question.tobytes(), most=MOST, version=VERSION)
+    found = searcher.search(db, MODEL, question.tobytes(), limit=MOST, version=VERSION)
     db.execute("COMMIT")
     return [text for text, _ in found]
 
 
-def recall(db: apsw.Connection, nearest: BinaryVectorSearcher, vectors: Vectors, questions: Vectors) -> float:
+def recall(
+    db: apsw.Connection, searcher: BinaryVectorSearcher, vectors: Vectors, questions: Vectors
+) -> float:
     """Return the share of the exact best that is found; texts are numbered from 1."""
     hits = 0
     for question in questions:
         best = np.argpartition(-(vectors @ question), MOST)[:MOST] + 1
-        hits += len({*best.tolist()} & {*search(db, nearest, question)})
+        hits += len({*best.tolist()} & {*search(db, searcher, question)})
     return hits / (MOST * len(questions))
 
 

@@ -43,7 +43,7 @@ from memory import watcher
 from memory.settings import WatchSettings
 from memory.watcher import Watcher
 
-MOST_SECONDS = 2.0
+MAX_SECONDS = 2.0
 """Maximum median seconds from saving until found, and from deleting until gone."""
 
 PATIENCE = 30.0
@@ -172,7 +172,7 @@ def print_until_found(folder: Path, saves: int) -> bool:
     def show(what: str, took: list[float]) -> None:
         nonlocal kept
         median = statistics.median(took)
-        kept = kept and median < MOST_SECONDS
+        kept = kept and median < MAX_SECONDS
         print(f"  {what:26}  median {median:6.3f} s   most {max(took):6.3f} s", flush=True)
 
     with embedding_service() as service, running_service(folder, workspace, service) as index:
@@ -309,7 +309,7 @@ def main() -> None:
     parser.add_argument("--service-only", action="store_true", help="leave out the watcher by itself")
     arguments = parser.parse_args()
     print(
-        f"in the service with its usual settings, {arguments.saves} saves (wanted: medians < {MOST_SECONDS:g} s)"
+        f"in the service with its usual settings, {arguments.saves} saves (wanted: medians < {MAX_SECONDS:g} s)"
     )
     with tempfile.TemporaryDirectory() as name:
         kept = print_until_found(Path(name), arguments.saves)

@@ -76,7 +76,7 @@ class Access:
         self._rules = rules
         self._state = state
 
-    def renew(self, rules: "AccessSettings") -> None:
+    def set_rules(self, rules: "AccessSettings") -> None:
         """Have these rules count from now on."""
         self._rules = rules
 

@@ -65,7 +65,7 @@ class Agent:
         steps_per_turn: int,
         tokens_per_turn: int = 0,
         make_room: Callable[[Conversation], Awaitable[object]] | None = None,
-        measures: Metrics | None = None,
+        metrics: Metrics | None = None,
         closed: Collection[str] = (),
     ) -> None:
         """`prompt` gets what the conversation recalls of the notes; `tokens_per_turn`: 0 for no limit.
@@ -80,7 +80,7 @@ class Agent:
         self._steps_per_turn = steps_per_turn
         self._tokens_per_turn = tokens_per_turn
         self._make_room = make_room
-        self._measures = measures or Metrics()
+        self._metrics = metrics or Metrics()
         self._closed = frozenset(closed)
 
     def set_limits(self, *, steps_per_turn: int, tokens_per_turn: int) -> None:
@@ -252,10 +252,10 @@ class Agent:
             raise
 
     async def _run_call(self, call: ToolCall, use: ToolUse) -> ToolResult:
-        began = self._measures.clock()
+        began = self._metrics.clock()
         result = await self._toolbox.run(call, use)
         name = call.name if call.name in self._tool_names else UNKNOWN_TOOL
-        self._measures.record_tool(name, since=began, well=not result.failed)
+        self._metrics.record_tool(name, since=began, well=not result.failed)
         return result
 
 

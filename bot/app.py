@@ -73,10 +73,10 @@ async def talk(settings: Settings, *, session: str) -> None:
             format=settings.log_format,
             secrets=collect_secrets(settings),
         )
-        assistant.services.current.on_read(lambda new: lines.redact(collect_secrets(new)))
+        assistant.services.live_settings.on_read(lambda new: lines.redact(collect_secrets(new)))
         terminal = open_terminal(assistant, session=session)
         assistant.attach(terminal)
-        async with assistant.services.upkeep:
+        async with assistant.services.background:
             await run_channels([terminal], assistant, leaving)
 
 

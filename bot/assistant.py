@@ -83,7 +83,7 @@ class Assistant:
         """Chats that wait for more parts of their next message."""
         self._stopped_before: dict[int, int] = {}
         """By the number of a message stopped while its other parts were awaited: the number of the stopping message."""
-        self._woken = services.woken
+        self._woken = services.wake_event
         self._leaving = False
 
     def attach(self, adapter: Adapter) -> None:
@@ -113,12 +113,12 @@ class Assistant:
     async def _accept(self, message: IncomingMessage) -> bool:
         standing = await self.services.access.standing_of(message.sender, message.groups)
         if standing is Standing.STRANGER:
-            self.services.measures.count_refusal(message.chat.channel)
+            self.services.metrics.count_refusal(message.chat.channel)
             return self._notify(message, await self.services.pairing.greet(message))
         if standing is not Standing.OWNER and (
             wait := self.services.rate.check(message.sender, message.sent_at)
         ):
-            self.services.measures.count_refusal(message.chat.channel)
+            self.services.metrics.count_refusal(message.chat.channel)
             is_first = self.services.rate.should_notify(message.sender)
             return self._notify(message, phrases.TOO_MANY_MESSAGES.format(seconds=wait) if is_first else "")
         # If this were cancelled in between, the message would be on disk and known, but nobody would answer it.
@@ -137,7 +137,7 @@ class Assistant:
             if not is_new:
                 self.services.rate.uncount(message.sender, message.sent_at)
         if received is not None:
-            self.services.measures.messages[message.chat.channel] += 1
+            self.services.metrics.messages[message.chat.channel] += 1
         if received is not None and not self._leaving:
             instead = message.edit_of and self._turns.stop_answering(message.chat, message.edit_of)
             self._resume_message(received, first=bool(instead))
@@ -184,16 +184,16 @@ class Assistant:
             "conversations": partial(self._run_forever, self._maintain_conversations, asyncio.Event()),
         }
 
-    async def _run_forever(self, work: Callable[[], Awaitable[None]], woken: asyncio.Event) -> None:
+    async def _run_forever(self, work: Callable[[], Awaitable[None]], wake_event: asyncio.Event) -> None:
         while True:
-            woken.clear()
+            wake_event.clear()
             try:
                 await work()
             except (StateFault, MemoryFault, ModelError) as error:
                 log.warning("%s", one_line(str(error)))
             with suppress(TimeoutError):
                 async with asyncio.timeout(SCAN_SECONDS):
-                    await woken.wait()
+                    await wake_event.wait()
 
     async def _resume_others(self) -> None:
         await self.resume()
@@ -254,7 +254,7 @@ class Assistant:
 
     async def _answer_in_turn(self, received: InboxMessage, behind: deque[InboxMessage]) -> None:
         message = received.message
-        self.services.measures.record_stage("waiting", since=received.taken_up)
+        self.services.metrics.record_stage("waiting", since=received.taken_up)
         stopped = self._stopped_before.pop(received.number, None)
         if parts := take_command_parts(received, behind):
             received = await self._merge_album(received, parts)
@@ -381,7 +381,7 @@ class Assistant:
             yield ReplyPart(received.reply, final=True)
         elif has_no_attempts_left(received) or received.attempts >= MAX_TURN_ATTEMPTS:
             log.error("gave up message %s of %s: it crashed the program repeatedly", message.id, message.chat)
-            self.services.measures.turns[message.chat.channel, "failed"] += 1
+            self.services.metrics.turns[message.chat.channel, "failed"] += 1
             limit, text = (
                 (READING_ATTEMPTS, phrases.FILES_SET_ASIDE)
                 if has_no_attempts_left(received)
@@ -430,12 +430,12 @@ class Assistant:
         """Wait until every accepted message is answered."""
         await self._tasks.wait()
 
-    async def close(self, patience: float) -> None:
-        """Let running work finish for `patience` seconds, then park it: it goes on with the next start."""
+    async def close(self, timeout_seconds: float) -> None:
+        """Let running work finish for `timeout_seconds` seconds, then park it: it goes on with the next start."""
         self._leaving = True
         self._queues.close()
         self._notices.close()
-        if not await self._tasks.wait(patience):
+        if not await self._tasks.wait(timeout_seconds):
             self._turns.park()
             self._tasks.cancel()
             if not await self._tasks.wait(PARKING_GRACE):

@@ -32,11 +32,11 @@ class Delivery:
         channels: Channels,
         *,
         pauses: Sequence[float] = RETRY_SECONDS,
-        measures: Metrics | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self._inbox = inbox
         self._channels = channels
-        self._measures = measures or Metrics()
+        self._metrics = metrics or Metrics()
         self._pauses = pauses
         self._unnoted: list[Callable[[], Awaitable[None]]] = []
         """Writes to state.db that failed and are still to be made."""
@@ -64,7 +64,7 @@ class Delivery:
         try:
             delivered = await self._retry(show, what, message.chat, pauses, before=turn.wait)
             if delivered and turn.ended_at:
-                self._measures.record_stage("delivery", since=turn.ended_at)
+                self._metrics.record_stage("delivery", since=turn.ended_at)
             await turn.wait()
         finally:
             await turn.stop_and_wait()
@@ -134,9 +134,9 @@ class Delivery:
                 log.exception("%s was not delivered", what)
                 is_ours = True
             else:
-                self._measures.count_delivery(chat.channel, well=True)
+                self._metrics.count_delivery(chat.channel, well=True)
                 return True
-            self._measures.count_delivery(chat.channel, well=False)
+            self._metrics.count_delivery(chat.channel, well=False)
             if before is not None:
                 await before()
             if not left:

@@ -73,7 +73,7 @@ class Dispatcher:
             context = TurnContext(
                 message.chat, message.sender, answers=[message.id], read=self._services.reader.read
             )
-        timer = self._services.measures.begin_turn(message.chat.channel)
+        timer = self._services.metrics.begin_turn(message.chat.channel)
         try:
             async with aclosing(self._answer(message, received, context, timer)) as parts:
                 async for part in parts:
@@ -132,7 +132,7 @@ class Dispatcher:
             retry = True
         elif message.is_blank:
             timer.outcome = "told"
-            yield ReplyPart(phrases.NOTHING_SAID, final=True)
+            yield ReplyPart(phrases.EMPTY_MESSAGE, final=True)
             return
         elif (
             context.start_seq is None
@@ -254,9 +254,9 @@ class Dispatcher:
                 yield part
 
     async def _recall_notes(self) -> str:
-        began = self._services.measures.clock()
+        began = self._services.metrics.clock()
         notes = await recall(self._services.memory, self._services.now)
-        self._services.measures.record_stage("recall", since=began)
+        self._services.metrics.record_stage("recall", since=began)
         return notes
 
     async def _count_attempt(self, context: TurnContext) -> None:
@@ -310,7 +310,7 @@ class Dispatcher:
                 return self._services.memory.redact_server_address(str(error))
             case StateFault():
                 log.error("%s", error)
-                return phrases.CANNOT_KEEP if message.alone else phrases.CANNOT_KEEP_YET
+                return phrases.CANNOT_SAVE if message.alone else phrases.CANNOT_SAVE_YET
             case _:
                 log.error("a turn in %s failed", message.chat, exc_info=error)
                 return phrases.OUR_FAULT

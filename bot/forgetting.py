@@ -118,7 +118,7 @@ class ForgetService:
         wanted = WordsToForget(query)
         if wanted.is_blank:
             raise NothingToForget
-        notes = await self._memory.find_lines(wanted, most=MAX_LINES)
+        notes = await self._memory.find_lines(wanted, limit=MAX_LINES)
         wanted = WordsToForget(query, _split_lines(notes.lines))
         messages, elsewhere, excerpts = 0, notes.in_trash + notes.in_names, list[str]()
         for place in STORED_TEXTS:
@@ -143,7 +143,7 @@ class ForgetService:
             asked = ForgetRequest(
                 str(chat), str(person), code, query, digests, format_timestamp(self._now()), unfinished=left
             )
-            await self._state.change(partial(forgetting.save_request, asked=asked))
+            await self._state.change(partial(forgetting.save_request, request=asked))
         return FoundText(
             query, notes.lines, notes.more, messages, tuple(excerpts), elsewhere, notes.unread, code
         )
@@ -219,19 +219,19 @@ class ForgetService:
             partial(forgetting.delete_old_requests, since=since, until=format_timestamp(now))
         )
 
-    def _is_expired(self, asked: ForgetRequest) -> bool:
-        age = self._now() - datetime.fromisoformat(asked.at)
+    def _is_expired(self, request: ForgetRequest) -> bool:
+        age = self._now() - datetime.fromisoformat(request.at)
         return not timedelta() <= age + timedelta(milliseconds=1) <= timedelta(minutes=CODE_MINUTES)
 
-    async def _save(self, asked: ForgetRequest) -> None:
-        await self._state.change(partial(forgetting.save_request, asked=asked))
+    async def _save(self, request: ForgetRequest) -> None:
+        await self._state.change(partial(forgetting.save_request, request=request))
 
-    async def _find_shown(self, asked: ForgetRequest) -> "_StoredPassages":
+    async def _find_shown(self, request: ForgetRequest) -> "_StoredPassages":
         """Return the matching passages of the notes: those that were shown, and others."""
-        if not asked.query:
+        if not request.query:
             return _StoredPassages((), ())
-        found = await self._memory.find_lines(WordsToForget(asked.query), most=MAX_LINES * 20)
-        digests: list[str] = json.loads(asked.lines)
+        found = await self._memory.find_lines(WordsToForget(request.query), limit=MAX_LINES * 20)
+        digests: list[str] = json.loads(request.lines)
         shown, others = list[NoteLines](), list[NoteLines]()
         for each in found.lines:
             if (digest := _hash_lines(each)) in digests:
@@ -241,10 +241,10 @@ class ForgetService:
                 others.append(each)
         return _StoredPassages(tuple(shown), tuple(others))
 
-    async def _wipe_free_space(self, wanted: WordsToForget) -> str:
+    async def _wipe_free_space(self, words: WordsToForget) -> str:
         """Free the disk space of deleted texts; return why that failed, or ""."""
         try:
-            problem = (await self._memory.forget_lines((), wanted)).problem
+            problem = (await self._memory.forget_lines((), words)).problem
         except MemoryFault as fault:
             problem = str(fault)
         return problem or await self._vacuum()
@@ -257,13 +257,13 @@ class ForgetService:
         return "" if whole else "state.db is in use by another program"
 
     async def _remove_from_state(
-        self, wanted: WordsToForget, *, only: StoredText | None = None, but: StoredText | None = None
+        self, words: WordsToForget, *, only: StoredText | None = None, but: StoredText | None = None
     ) -> tuple[int, int]:
         messages = elsewhere = 0
         for place in STORED_TEXTS:
             if place == but or only not in (None, place):
                 continue
-            async for changes in self._rows_containing(place, wanted):
+            async for changes in self._rows_containing(place, words):
                 await self._state.change(partial(forgetting.replace_texts, place=place, changes=changes))
                 said = sum(_is_message(place, kept) for kept, _ in changes)
                 messages += said
@@ -271,15 +271,15 @@ class ForgetService:
         return messages, elsewhere
 
     async def _rows_containing(
-        self, place: StoredText, wanted: WordsToForget
+        self, place: StoredText, words: WordsToForget
     ) -> AsyncIterator[list[tuple[StoredRow, str | None]]]:
         """Yield batches of matching rows, each row with its new text."""
         after = 0
         while kept := await self._state.read(
-            partial(forgetting.read_texts, place=place, after=after, most=_BATCH_ROWS)
+            partial(forgetting.read_texts, place=place, after=after, limit=_BATCH_ROWS)
         ):
             after = kept[-1].row
-            found = await asyncio.to_thread(_find_changes, place, kept, wanted)
+            found = await asyncio.to_thread(_find_changes, place, kept, words)
             if found:
                 yield found
 
@@ -301,13 +301,13 @@ def _format_lines_ref(lines: NoteLines) -> str:
     return format_note_ref(lines.path, lines.line_start, lines.line_end)
 
 
-def _load_outcome(asked: ForgetRequest) -> ForgetOutcome:
-    fields = json.loads(asked.outcome)
+def _load_outcome(request: ForgetRequest) -> ForgetOutcome:
+    fields = json.loads(request.outcome)
     return ForgetOutcome(**{**fields, "missed": tuple(fields["missed"])})
 
 
-def _is_message(place: StoredText, kept: StoredRow) -> bool:
-    return place == ENTRIES and kept.kind in {"user", "assistant", "result"}
+def _is_message(place: StoredText, row: StoredRow) -> bool:
+    return place == ENTRIES and row.kind in {"user", "assistant", "result"}
 
 
 def _split_lines(lines: Collection[NoteLines]) -> Iterator[str]:
@@ -316,44 +316,42 @@ def _split_lines(lines: Collection[NoteLines]) -> Iterator[str]:
 
 
 def _find_changes(
-    place: StoredText, kept: Sequence[StoredRow], wanted: WordsToForget
+    place: StoredText, rows: Sequence[StoredRow], words: WordsToForget
 ) -> list[tuple[StoredRow, str | None]]:
-    return [(each, new) for each in kept if (new := _text_without(place, each, wanted)) != each.text]
+    return [(each, new) for each in rows if (new := _text_without(place, each, words)) != each.text]
 
 
-def _text_without(place: StoredText, kept: StoredRow, wanted: WordsToForget) -> str | None:
+def _text_without(place: StoredText, row: StoredRow, words: WordsToForget) -> str | None:
     """Return a row's new text: unchanged if nothing matches, None to delete it."""
     match place.table, place.column:
         case "entries", _:
-            return _entry_without(kept, wanted)
+            return _entry_without(row, words)
         case "effects", "path":
-            return None if wanted.is_in(parse_title(kept.text)) else kept.text
+            return None if words.is_in(parse_title(row.text)) else row.text
         case "effects" | "forgetting", _:
-            return None if wanted.is_in(_collect_texts(_parse_json(kept.text))) else kept.text
+            return None if words.is_in(_collect_texts(_parse_json(row.text))) else row.text
         case "documents", _:
-            return (
-                None if wanted.is_in(_collect_texts(_document_names(_parse_json(kept.text)))) else kept.text
-            )
+            return None if words.is_in(_collect_texts(_document_names(_parse_json(row.text)))) else row.text
         case "flushes", _:
-            return wanted.remove_from(kept.text) if wanted.is_in(kept.text) else kept.text
+            return words.remove_from(row.text) if words.is_in(row.text) else row.text
         case "inbox", "payload":
-            return _message_without(kept, wanted)
+            return _message_without(row, words)
         case _:
-            return FORGOTTEN if wanted.is_in(kept.text) else kept.text
+            return FORGOTTEN if words.is_in(row.text) else row.text
 
 
-def _message_without(kept: StoredRow, wanted: WordsToForget) -> str:
+def _message_without(row: StoredRow, words: WordsToForget) -> str:
     """Return an unanswered message without the matches; bot/state/inbox.py defines the format."""
-    message = _parse_json(kept.text)
+    message = _parse_json(row.text)
     if not isinstance(message, dict):
-        return kept.text
+        return row.text
     blanked = {
-        name: _blank_out(value, wanted) if name in {"text", "quoted", "forwarded_from"} else value
+        name: _blank_out(value, words) if name in {"text", "quoted", "forwarded_from"} else value
         for name, value in message.items()
     }
     if attachments := message.get("attachments"):
-        blanked["attachments"] = [{**each, "name": _blank_out(each["name"], wanted)} for each in attachments]
-    return kept.text if blanked == message else _dump_json(blanked)
+        blanked["attachments"] = [{**each, "name": _blank_out(each["name"], words)} for each in attachments]
+    return row.text if blanked == message else _dump_json(blanked)
 
 
 def _document_names(document: Any) -> list[str]:
@@ -361,34 +359,34 @@ def _document_names(document: Any) -> list[str]:
     return [document["attachment"]["name"], document["sender_name"]] if isinstance(document, dict) else []
 
 
-def _entry_without(kept: StoredRow, wanted: WordsToForget) -> str:
+def _entry_without(row: StoredRow, words: WordsToForget) -> str:
     """Return an entry of a conversation without the matches; bot/conversations/message_rows.py defines the format."""
-    fields = _parse_json(kept.text)
+    fields = _parse_json(row.text)
     if not isinstance(fields, dict):
-        return "{}" if wanted.is_in(kept.text) else kept.text
+        return "{}" if words.is_in(row.text) else row.text
     # Encoded pictures may match by chance; a picture goes together with its caption.
     said = {name: value for name, value in fields.items() if name != "images"}
-    if not wanted.is_in(_collect_texts(said, encoded=kept.kind != "user")):
-        return kept.text
-    match kept.kind:
+    if not words.is_in(_collect_texts(said, encoded=row.kind != "user")):
+        return row.text
+    match row.kind:
         case "user":
             return _dump_json({"text": FORGOTTEN})
         case "assistant":
-            return _dump_json(_step_without(fields, wanted))
+            return _dump_json(_step_without(fields, words))
         case "result":
             return _dump_json({**fields, "content": _FORGOTTEN_RESULT})
         case "summary" | "recalled":
-            return _dump_json({**fields, "text": wanted.blank_sentences(str(fields.get("text", "")))})
+            return _dump_json({**fields, "text": words.blank_sentences(str(fields.get("text", "")))})
         case _:
-            return _dump_json(_blank_out(fields, wanted))
+            return _dump_json(_blank_out(fields, words))
 
 
-def _step_without(fields: dict[str, Any], wanted: WordsToForget) -> dict[str, Any]:
+def _step_without(fields: dict[str, Any], words: WordsToForget) -> dict[str, Any]:
     """Return a step without the matches; words spread over text and calls remove both, and `raw` always goes."""
     text, calls = str(fields.get("text", "")), list(fields.get("calls", ()))
-    said = wanted.is_in(text)
-    called = [wanted.is_in(_collect_texts(_parse_json(str(call.get("arguments", ""))))) for call in calls]
-    spread = not said and not any(called) and wanted.is_in("\n".join([text, *map(_collect_texts, calls)]))
+    said = words.is_in(text)
+    called = [words.is_in(_collect_texts(_parse_json(str(call.get("arguments", ""))))) for call in calls]
+    spread = not said and not any(called) and words.is_in("\n".join([text, *map(_collect_texts, calls)]))
     kept = {name: value for name, value in fields.items() if name != "raw"}
     return {
         **kept,
@@ -400,14 +398,14 @@ def _step_without(fields: dict[str, Any], wanted: WordsToForget) -> dict[str, An
     }
 
 
-def _blank_out(value: Any, wanted: WordsToForget) -> Any:
+def _blank_out(value: Any, words: WordsToForget) -> Any:
     match value:
         case str():
-            return FORGOTTEN if wanted.is_in(value) else value
+            return FORGOTTEN if words.is_in(value) else value
         case dict():
-            return {name: _blank_out(each, wanted) for name, each in value.items()}
+            return {name: _blank_out(each, words) for name, each in value.items()}
         case list():
-            return [_blank_out(each, wanted) for each in value]
+            return [_blank_out(each, words) for each in value]
     return value
 
 
@@ -437,13 +435,13 @@ def _dump_json(fields: Any) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
-def _excerpt_of(kept: StoredRow, wanted: WordsToForget) -> str:
+def _excerpt_of(row: StoredRow, to_forget: WordsToForget) -> str:
     """Return the passage of a message around the words; "" if they are in an attachment or a tool result."""
-    fields = _parse_json(kept.text)
-    if kept.kind == "result" or not isinstance(fields, dict):
+    fields = _parse_json(row.text)
+    if row.kind == "result" or not isinstance(fields, dict):
         return ""
-    words = " ".join(_words_of(kept.kind, fields).split())
-    return _excerpt_around(words, wanted) if wanted.is_in(words) else ""
+    words = " ".join(_words_of(row.kind, fields).split())
+    return _excerpt_around(words, to_forget) if to_forget.is_in(words) else ""
 
 
 def _words_of(kind: str, fields: dict[str, Any]) -> str:
@@ -457,12 +455,12 @@ def _words_of(kind: str, fields: dict[str, Any]) -> str:
     return "\n".join([message.quoted.text if message.quoted else "", own_words(message)])
 
 
-def _excerpt_around(text: str, wanted: WordsToForget) -> str:
+def _excerpt_around(text: str, words: WordsToForget) -> str:
     """Return the part of a text that has most of the words, with these in its middle."""
     if len(text) <= EXCERPT_CHARS:
         return text
     starts = range(0, len(text) - EXCERPT_CHARS + _EXCERPT_STEP_CHARS, _EXCERPT_STEP_CHARS)
-    shares = [wanted.matched_share(text[start : start + EXCERPT_CHARS]) for start in starts]
+    shares = [words.matched_share(text[start : start + EXCERPT_CHARS]) for start in starts]
     first = last = shares.index(max(shares))
     while last + 1 < len(shares) and shares[last + 1] == shares[first]:
         last += 1

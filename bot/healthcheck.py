@@ -22,9 +22,9 @@ def main() -> int:
     return 0 if status == 200 else 1
 
 
-def fetch_health(port: int, *, patience: float = TIMEOUT_SECONDS) -> tuple[int, str]:
+def fetch_health(port: int, *, timeout_seconds: float = TIMEOUT_SECONDS) -> tuple[int, str]:
     """Return the HTTP status and the body of `/healthz` on this port of 127.0.0.1. Raises OSError, ValueError."""
-    with socket.create_connection(("127.0.0.1", port), timeout=patience) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=timeout_seconds) as connection:
         connection.sendall(f"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
         answer = b""
         while len(answer) < MAX_ANSWER_BYTES and (piece := connection.recv(MAX_ANSWER_BYTES)):

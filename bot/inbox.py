@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 class Inbox:
     """The messages and notices that this process has to answer and deliver. Its methods raise StateFault."""
 
-    def __init__(self, state: State, presence: ProcessLock, *, leased: Collection[str] = ()) -> None:
+    def __init__(self, state: State, process_lock: ProcessLock, *, leased: Collection[str] = ()) -> None:
         """`leased`: channels that only this process can own now; a previous owner that seems alive was only halted."""
         self._state = state
-        self._presence = presence
+        self._process_lock = process_lock
         self._leased = leased
 
     async def accept(self, message: IncomingMessage) -> InboxMessage | None:
         """Store a message and return it; None if it is already known."""
-        owner, at = self._presence.token, self._state.at()
+        owner, at = self._process_lock.token, self._state.at()
         return await self._state.change(lambda db: inbox.add(db, message, owner=owner, at=at))
 
     async def edit(self, number: int, message: IncomingMessage) -> None:
         """Replace the text of the waiting message with this number by an edit."""
-        owner, at = self._presence.token, self._state.at()
+        owner, at = self._process_lock.token, self._state.at()
         await self._state.change(lambda db: inbox.save_edit(db, number, message, owner=owner, at=at))
 
     async def merge_parts(self, number: int, whole: IncomingMessage, parts: Collection[int]) -> None:
@@ -57,7 +57,7 @@ class Inbox:
 
     async def claim(self, serves: Callable[[ChatId], bool]) -> tuple[list[InboxMessage], list[QueuedNotice]]:
         """Take over messages and notices of dead processes, for chats that this process serves; in order of arrival."""
-        me = self._presence.token
+        me = self._process_lock.token
         # Read first: nearly always there is nothing, and then nothing need be written.
         if not any(
             owner != me and serves(chat) and not self._is_handled(owner, chat)
@@ -85,13 +85,13 @@ class Inbox:
         return await self._state.change(work)
 
     def _is_handled(self, owner: str, chat: ChatId) -> bool:
-        return chat.channel not in self._leased and self._presence.is_alive(owner)
+        return chat.channel not in self._leased and self._process_lock.is_alive(owner)
 
     async def queue_notice(
         self, chat: ChatId, text: str, *, key: str, choices: Sequence[Choice] = ()
     ) -> QueuedNotice | None:
         """Store a notice to a chat and return it; None if there was one with this key."""
-        owner, at = self._presence.token, self._state.at()
+        owner, at = self._process_lock.token, self._state.at()
         return await self._state.change(
             lambda db: inbox.add_notice(db, str(chat), text, key=key, owner=owner, at=at, choices=choices)
         )

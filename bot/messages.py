@@ -175,14 +175,14 @@ class Reply:
     """Stopped when nobody wants to read more of it; the sender notes there whether anything is left."""
 
 
-LONGEST_WAIT = 3600.0
+MAX_WAIT_SECONDS = 3600.0
 """Maximum seconds of a pause that a platform asks for; after that it may ask again."""
 
 
 def bounded_wait(seconds: float) -> float:
     """Return the seconds to wait for a platform's figure, which may be negative, infinite or NaN."""
     # This order of `max` and `min` also turns NaN into a number.
-    return max(0.0, min(LONGEST_WAIT, seconds))
+    return max(0.0, min(MAX_WAIT_SECONDS, seconds))
 
 
 class ChannelFault(Exception):

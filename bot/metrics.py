@@ -60,12 +60,12 @@ class Histogram:
 class TurnTimer:
     """Times one turn and counts how it ended."""
 
-    __slots__ = ("_began", "_channel", "_measures", "_shown", "outcome")
+    __slots__ = ("_began", "_channel", "_metrics", "_shown", "outcome")
 
-    def __init__(self, measures: "Metrics", channel: str) -> None:
-        self._measures = measures
+    def __init__(self, metrics: "Metrics", channel: str) -> None:
+        self._metrics = metrics
         self._channel = channel
-        self._began = measures.clock()
+        self._began = metrics.clock()
         self._shown = False
         self.outcome: TurnOutcome = "answered"
         """The outcome known so far."""
@@ -74,13 +74,13 @@ class TurnTimer:
         """Record the first text of a model; later calls do nothing."""
         if not self._shown:
             self._shown = True
-            self._measures.record_stage("first_text", since=self._began)
+            self._metrics.record_stage("first_text", since=self._began)
 
     def end(self) -> None:
         """Count the turn as ended."""
         if self.outcome == "answered":
-            self._measures.record_stage("turn", since=self._began)
-        self._measures.turns[self._channel, self.outcome] += 1
+            self._metrics.record_stage("turn", since=self._began)
+        self._metrics.turns[self._channel, self.outcome] += 1
 
     def fail(self, error: BaseException, *, goes_on: bool) -> None:
         """Count the turn as ended by an error; `goes_on`: it will be continued later."""

@@ -49,7 +49,7 @@ def explain_all_failing(failing: Mapping[str, str], *, is_owner: bool) -> str:
 
 def reason_text(kind: str) -> str:
     """Return the text for a kind of error."""
-    return phrases.MODEL_TROUBLE.get(kind, phrases.MODEL_TROUBLE[""])
+    return phrases.MODEL_ERRORS.get(kind, phrases.MODEL_ERRORS[""])
 
 
 def _explain_tries(tries: Iterable[ModelError], model: str) -> str:
@@ -60,10 +60,10 @@ def _explain_tries(tries: Iterable[ModelError], model: str) -> str:
 def _explain_failure(error: ModelError) -> str:
     """Return a clause that says which model failed, and how."""
     kinds = phrases.MODEL_FAILED
-    phrase = phrases.MODEL_BROKE_OFF if isinstance(error, CutOff) else kinds.get(error.kind, kinds[""])
+    phrase = phrases.MODEL_STOPPED_EARLY if isinstance(error, CutOff) else kinds.get(error.kind, kinds[""])
     return phrase.format(model=error.model)
 
 
 def _reason_of(error: ModelError) -> str:
-    told = phrases.BROKE_OFF if isinstance(error, CutOff) else reason_text(error.kind)
-    return phrases.REASON_AND_MEND.format(reason=told, mend=error.mend) if error.mend else told
+    told = phrases.STOPPED_EARLY if isinstance(error, CutOff) else reason_text(error.kind)
+    return phrases.REASON_AND_FIX.format(reason=told, fix=error.fix) if error.fix else told

@@ -252,8 +252,8 @@ class Pairing:
     def _list_strangers(self, db: "Connection", now: datetime) -> tuple[PairingRequest, ...]:
         return tuple(each for each in self._load_pending(db, now) if self._is_pending_stranger(each))
 
-    def _is_pending_stranger(self, asking: PairingRequest) -> bool:
-        channel, _, name = asking.person.partition(":")
+    def _is_pending_stranger(self, request: PairingRequest) -> bool:
+        channel, _, name = request.person.partition(":")
         return standing_of(PersonId(channel, name), self._rules) is Standing.STRANGER
 
     async def pair(self, code: str, *, decision: Decision = "allowed", by: PersonId, key: str) -> str:

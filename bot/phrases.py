@@ -1,7 +1,7 @@
 """Every text that the assistant itself shows to people, in one place."""
 
 STRANGER = "I don't know you yet, so I can't talk with you here."
-NOTHING_SAID = "I don't see any text in that message."
+EMPTY_MESSAGE = "I don't see any text in that message."
 STOPPED_HERE = "*(stopped)*"
 STOPPED = "Stopped."
 WHOLE_IN_FILE = "*(This reply is long: {characters:,} characters. All of it is in the file below.)*"
@@ -14,8 +14,8 @@ SENDING_STOPPED_WITHOUT_FILE = (
     "*(stopped; the rest is saved in our conversation, so you can ask me for it any time)*"
 )
 NOTHING_RUNS = "There is nothing to stop right now."
-CANNOT_KEEP = "I can't save our conversation right now, so I've stopped here. Please try again later."
-CANNOT_KEEP_YET = "I can't save our conversation right now. I'll answer as soon as I can."
+CANNOT_SAVE = "I can't save our conversation right now, so I've stopped here. Please try again later."
+CANNOT_SAVE_YET = "I can't save our conversation right now. I'll answer as soon as I can."
 FILES_SET_ASIDE = (
     "Sorry, I crashed twice while reading your files, so I skipped them. I still have your message. Please send "
     "the files again one at a time, or as plain text."
@@ -44,10 +44,10 @@ NO_SPEECH_PROVIDER = (
 NO_SPEECH_KEY = (
     "It was not transcribed: {provider} has no API key ({variable}, or providers.{provider}.api_key)."
 )
-NOT_WRITTEN_DOWN = "{provider} could not transcribe it: {reason}."
-SOUND_UNKNOWN = "It could not be transcribed: its audio format is not supported."
-SOUND_TOO_LONG = "It could not be transcribed: it is too long for {provider}."
-NOTHING_IS_HEARD = "No speech can be heard in it."
+NOT_TRANSCRIBED = "{provider} could not transcribe it: {reason}."
+AUDIO_UNKNOWN = "It could not be transcribed: its audio format is not supported."
+AUDIO_TOO_LONG = "It could not be transcribed: it is too long for {provider}."
+NO_SPEECH = "No speech can be heard in it."
 ATTACHMENT_TOO_LARGE = "It was not downloaded: it is larger than {most} MB."
 ATTACHMENT_GONE = "It is no longer available. Please send it again."
 NOT_READ = "It was not read."
@@ -86,10 +86,10 @@ HINT_RETRY = " `/retry` asks again."
 HINT_DOCTOR = " `commonplace doctor` shows what to fix."
 CUT_SHORT = "*(The answer stops here because it reached the model's length limit.)*"
 MODEL_REASON = "{model}: {reason}"
-REASON_AND_MEND = "{reason} ({mend})"
+REASON_AND_FIX = "{reason} ({fix})"
 LIST_MARK = "; "
-BROKE_OFF = "it stopped in the middle of its answer"
-MODEL_TROUBLE = {
+STOPPED_EARLY = "it stopped in the middle of its answer"
+MODEL_ERRORS = {
     "": "it failed",
     "rate_limit": "rate limit reached",
     "overloaded": "it is overloaded",
@@ -121,7 +121,7 @@ MODEL_FAILED = {
     "empty": "{model} gave an empty answer",
     "broken_tool_call": "{model} used its tools wrongly",
 }
-MODEL_BROKE_OFF = "{model} stopped in the middle of its answer"
+MODEL_STOPPED_EARLY = "{model} stopped in the middle of its answer"
 
 USAGE = "Usage: `{usage}`"
 USAGE_EXAMPLE = "For example: `{example}`"
@@ -129,8 +129,8 @@ UNKNOWN_COMMAND = "There is no /{name} here. /help lists the commands."
 UNKNOWN_COMMAND_NEAR = "There is no /{name} here. Did you mean /{near}? /help lists the commands."
 NO_ANSWER_HERE = "I can't answer you here."
 NOT_YOUR_BUTTONS = "These buttons are not for you."
-NOT_TAKEN_IN = "I couldn't save that, so nothing was done. Please try again in a moment."
-HELD_BACK = "I have an answer, but this server's rules block it. Please ask me in a direct message."
+NOT_SAVED = "I couldn't save that, so nothing was done. Please try again in a moment."
+REPLY_BLOCKED = "I have an answer, but this server's rules block it. Please ask me in a direct message."
 NOT_SHOWN = "I have an answer, but {platform} won't let me show it here."
 FILE_OPTION = "A document to file in the notes, or a voice message to note."
 
@@ -217,7 +217,7 @@ MODELS_STATE = {
 }
 MODELS_CALLS = "{calls} calls, {failures} failed"
 MODELS_CALL = "1 call, {failures} failed"
-MODELS_NEVER = "not used yet"
+MODELS_UNUSED = "not used yet"
 MODELS_SPEED = "first token after {first:.1f} s, {speed:.0f} tokens per second"
 MODELS_TOKENS = "{read} tokens in ({cached} cached), {written} out"
 MODELS_ERROR = "last failure {time}: {reason} ({detail})"
@@ -315,7 +315,7 @@ TRASH_SEVERAL = (
 )
 RESTORED_BEFORE = "Number {number} has already been restored."
 
-IN_COMPANY = (
+OTHER_TERMINAL = (
     'Another terminal is already in this conversation ("{session}"). Each shows the answers to its own questions. '
     "To have a separate conversation here, start with --session NAME."
 )
@@ -560,7 +560,7 @@ CONFIG_IS_SET = "set"
 CONFIG_ARE_SET = "set ({count})"
 CONFIG_CHANGED = "Changed since, but not active yet: {keys}. /config reload applies them."
 CONFIG_AFTER_RESTART = "Takes effect after a restart: {keys}."
-CONFIG_TAKEN = "Settings reloaded. Now active: {keys}."
+CONFIG_RELOADED = "Settings reloaded. Now active: {keys}."
 CONFIG_SAME = "Settings reloaded. Nothing has changed."
 CONFIG_IN_SERVICE_TOO = "The running service reloads its settings too; its log says what changed."
 CONFIG_UNUSABLE = "The settings have a mistake in them, so nothing has changed: {reason}"
@@ -697,8 +697,8 @@ WEB_FOREIGN_HOST = (
     "by another name, set server.token."
 )
 WEB_BUSY = "This is busy right now. It will appear as soon as it is ready."
-REBUILD_BROKE = "something went wrong on my side; the log has the details."
-WEB_PART_BROKEN = "I couldn't show this because of an error on my side. The log has the details."
+REBUILD_FAILED = "something went wrong on my side; the log has the details."
+WEB_PANEL_FAILED = "I couldn't show this because of an error on my side. The log has the details."
 WEB_SEARCH_TOOK_LONG = "The search took too long. Please try again."
 WEB_AGO = "{time} ago"
 WEB_AHEAD = "in {time}"

@@ -35,7 +35,7 @@ CHECK_SECONDS = 15.0
 """Seconds between checks: the maximum delay after the machine has slept or its clock was set."""
 LATE_AFTER = timedelta(minutes=1)
 """A reminder this late also says when it was due."""
-LARGEST_NUMBER = (1 << 63) - 1
+MAX_NUMBER = (1 << 63) - 1
 """The largest integer that SQLite takes."""
 BATCH_SIZE = 100
 """Reminders delivered in one transaction."""
@@ -105,7 +105,7 @@ class Reminders:
         return await self._state.read(lambda db: stored_reminders.find(db, key))
 
     async def add(
-        self, asked: ReminderRequest, when: When, text: str, *, prompt: bool = False
+        self, request: ReminderRequest, when: When, text: str, *, prompt: bool = False
     ) -> ReminderRow:
         """Store a reminder, or a prompt for the assistant, and return it with its number.
 
@@ -117,12 +117,12 @@ class Reminders:
             raise ReminderNotSet(phrases.REMINDER_LONG.format(length=len(text), limit=MAX_CHARACTERS))
         row = ReminderRow(
             number=0,
-            key=asked.key,
-            chat=str(asked.chat),
-            person=str(asked.person),
-            sender_name=asked.sender_name,
-            chat_name=asked.chat_name,
-            in_room=asked.in_room,
+            key=request.key,
+            chat=str(request.chat),
+            person=str(request.person),
+            sender_name=request.sender_name,
+            chat_name=request.chat_name,
+            in_room=request.in_room,
             text=text,
             prompt=prompt,
             due_at=format_timestamp(when.due),
@@ -155,7 +155,7 @@ class Reminders:
 
         `elsewhere`: whether an owner may mean one of another chat.
         """
-        if number > LARGEST_NUMBER:
+        if number > MAX_NUMBER:
             return None
         where = None if owner and elsewhere else str(chat)
         return await self._state.change(

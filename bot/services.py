@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class Services:
     """All of them are open; whoever gets them must not close them."""
 
-    current: "LiveSettings"
+    live_settings: "LiveSettings"
     """The settings in force."""
     now: Callable[[], datetime]
     """The current time in the owner's time zone; timezone-aware."""
@@ -54,27 +54,27 @@ class Services:
     pairing: "Pairing"
     channels: "Channels"
     inbox: "Inbox"
-    journal: "OnceWriter"
+    note_writer: "OnceWriter"
     compactor: "Compactor"
     forgetting: "ForgetService"
     reminders: "Reminders"
     reader: "AttachmentReader"
     """Reads attachments; transcribes only if it has a provider for that."""
-    filing: "DocumentSaver"
+    document_saver: "DocumentSaver"
     """Saves documents that came as attachments."""
     rate: "MessageRate"
     budget: "DailyBudget"
     backups: "Backups"
-    rebuilding: "IndexRebuilder"
+    index_rebuilder: "IndexRebuilder"
     """Must be closed before the memory."""
-    upkeep: "Background"
+    background: "Background"
     """Not entered yet: its jobs start when there is a log."""
     supervisor: "Supervisor"
     """Runs the long-lived tasks and knows which of them have failed."""
-    measures: "Metrics"
-    troubles: "RecentErrors"
+    metrics: "Metrics"
+    recent_errors: "RecentErrors"
     """The latest warnings and errors; empty unless the log collects them."""
-    woken: "asyncio.Event"
+    wake_event: "asyncio.Event"
     """Set it when something in state.db is due."""
     locks: Path
     """Folder for the locks of chats, shared by all processes."""
@@ -86,4 +86,4 @@ class Services:
     @property
     def settings(self) -> "Settings":
         """The settings in force."""
-        return self.current.settings
+        return self.live_settings.settings

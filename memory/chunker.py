@@ -12,7 +12,7 @@ VERSION = 5
 PASSAGE_TOKENS = 100
 """A passage ends at the next line end beyond this size, so that answers are short."""
 
-MOST_TITLE_CHARS = 200
+MAX_TITLE_CHARS = 200
 """Maximum characters of a heading that a passage stores; every passage below it stores it, and it may be a page."""
 
 _BYTES_PER_TOKEN = 4
@@ -35,7 +35,7 @@ _MARK = re.compile(
 )
 _DATE_OR_TIME = re.compile(r"\W*(?:\d{4}-\d{2}-\d{2}|\d{1,2}[:.]\d{2})(?!\w)")
 _BARE = re.compile(r"[\s\-*_=|:>#+.]*")
-_MOST_MARKS = 32
+_MAX_MARKS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,10 @@ def estimate_tokens(text: str) -> int:
     return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
 
 
-def split_passages(text: str, *, most_tokens: int = 400) -> list[Passage]:
+def split_passages(text: str, *, max_tokens: int = 400) -> list[Passage]:
     """Split a note into passages; every line that is not blank is in exactly one.
 
-    Only a line of more than `most_tokens` is split into several.
+    Only a line of more than `max_tokens` is split into several.
     """
     passages: list[Passage] = []
     headings: list[tuple[int, str]] = []
@@ -100,7 +100,7 @@ def split_passages(text: str, *, most_tokens: int = 400) -> list[Passage]:
             if block.title:
                 headings.append((block.level, block.title))
         path = " > ".join(title for _, title in headings)
-        for start, end, piece in _split_block(block, most_tokens):
+        for start, end, piece in _split_block(block, max_tokens):
             passages.append(Passage(start, end, piece, path, bool(block.level)))
     return passages
 
@@ -169,7 +169,7 @@ def _informative_headings(heading: str, title: str) -> str:
     return " > ".join(each for each in heading.split(" > ") if each and not _DATE_OR_TIME.match(each))
 
 
-def _find_chunk_end(passages: Sequence[Passage], sizes: Sequence[int], start: int, most_tokens: int) -> int:
+def _find_chunk_end(passages: Sequence[Passage], sizes: Sequence[int], start: int, max_tokens: int) -> int:
     """Return where the chunk that begins at `start` ends, exclusive.
 
     Among the possible ends, the one with the smallest checksum of its text is chosen: it depends on the text
@@ -181,12 +181,12 @@ def _find_chunk_end(passages: Sequence[Passage], sizes: Sequence[int], start: in
     anywhere: list[int] = []
     for index in range(start, len(passages)):
         if index > start and not passages[index - 1].is_heading:
-            if passages[index].is_heading and held >= most_tokens // 4:
+            if passages[index].is_heading and held >= max_tokens // 4:
                 at_heading.append(index)
-            elif held >= most_tokens // 2:
+            elif held >= max_tokens // 2:
                 anywhere.append(index)
         held += sizes[index]
-        if held > most_tokens and index > start:
+        if held > max_tokens and index > start:
             fallback = index if not passages[index - 1].is_heading or index - 1 == start else index - 1
             return min(
                 at_heading or anywhere or [fallback],
@@ -241,7 +241,7 @@ def _split_blocks(lines: Sequence[str]) -> Iterator[_MarkdownBlock]:
         if block and underline:
             block.lines.append(line)
             block.level = 1 if underline[1][0] == "=" else 2
-            block.title = " ".join(text.strip() for text in block.lines[:-1])[:MOST_TITLE_CHARS]
+            block.title = " ".join(text.strip() for text in block.lines[:-1])[:MAX_TITLE_CHARS]
             yield block
             block = None
             continue
@@ -262,10 +262,10 @@ def _heading_text(rest: str) -> str:
     bare = text.rstrip("#")
     if not bare or bare[-1] in " \t":
         text = bare.rstrip()
-    return text[:MOST_TITLE_CHARS]
+    return text[:MAX_TITLE_CHARS]
 
 
-def _split_block(block: _MarkdownBlock, most_tokens: int) -> Iterator[tuple[int, int, str]]:
+def _split_block(block: _MarkdownBlock, max_tokens: int) -> Iterator[tuple[int, int, str]]:
     """Yield a short block whole; split a long one after lines, sentences, words or, at last, characters."""
     number = block.start
     held: list[str] = []
@@ -284,9 +284,9 @@ def _split_block(block: _MarkdownBlock, most_tokens: int) -> Iterator[tuple[int,
         tokens = estimate_tokens(line)
         if held and not small and held_tokens + tokens > PASSAGE_TOKENS:
             yield from flush()
-        if tokens > most_tokens:
+        if tokens > max_tokens:
             yield from flush()
-            for piece in _split_line(line, most_tokens):
+            for piece in _split_line(line, max_tokens):
                 yield number, number, piece
             number += 1
             continue
@@ -301,9 +301,9 @@ def _ends_sentence(line: str) -> bool:
     return bool(_SENTENCE_END.match(line.rstrip()[-1:] + " ") or line.rstrip()[-1:] in "」』”’")
 
 
-def _split_line(line: str, most_tokens: int) -> Iterator[str]:
-    """Split a long line into parts of at most `most_tokens`."""
-    most_bytes = max(4, most_tokens * _BYTES_PER_TOKEN)
+def _split_line(line: str, max_tokens: int) -> Iterator[str]:
+    """Split a long line into parts of at most `max_tokens`."""
+    most_bytes = max(4, max_tokens * _BYTES_PER_TOKEN)
     start = 0
     while start < len(line):
         end = _end_within_bytes(line, start, most_bytes)
@@ -314,16 +314,16 @@ def _split_line(line: str, most_tokens: int) -> Iterator[str]:
                 or end
             )
             base = end
-            while base - 1 > start and base > end - _MOST_MARKS and _MARK.match(line[base]):
+            while base - 1 > start and base > end - _MAX_MARKS and _MARK.match(line[base]):
                 base -= 1
             end = end if _MARK.match(line[base]) else base
         yield line[start:end]
         start = end
 
 
-def _end_within_bytes(line: str, start: int, most_bytes: int) -> int:
-    """Return the largest end such that `line[start:end]` has at most `most_bytes` of UTF-8; at least one character."""
-    room = line[start : start + most_bytes].encode("utf-8", "surrogatepass")[:most_bytes]
+def _end_within_bytes(line: str, start: int, max_bytes: int) -> int:
+    """Return the largest end such that `line[start:end]` has at most `max_bytes` of UTF-8; at least one character."""
+    room = line[start : start + max_bytes].encode("utf-8", "surrogatepass")[:max_bytes]
     return start + max(1, len(room.decode("utf-8", "ignore")))
 
 

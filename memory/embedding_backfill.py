@@ -43,11 +43,11 @@ PROBE_TEXT = "commonplace"
 FAILING_LONG = 60.0
 """Seconds of failure after which the fallback embeds all texts, even those with vectors of the first provider."""
 
-SHORTEST_PAUSE = 1.0
-LONGEST_PAUSE = 300.0
+MIN_PAUSE_SECONDS = 1.0
+MAX_PAUSE_SECONDS = 300.0
 """Maximum seconds until a failed provider is tried again, whatever it says itself."""
 
-OTHERS_PAUSE = 10.0
+CLAIMED_PAUSE_SECONDS = 10.0
 """Seconds between checks whether other instances have embedded the texts that they claimed."""
 
 ProviderRole = Literal["primary", "fallback"]
@@ -100,7 +100,7 @@ class EmbeddingBackfill:
         self._wake_event = asyncio.Event()
         self._fill_lock = asyncio.Lock()
 
-    def renew(self, search: SearchSettings) -> None:
+    def set_search_settings(self, search: SearchSettings) -> None:
         """Use these settings for all searches that start from now on."""
         self._search = search
 
@@ -138,13 +138,13 @@ class EmbeddingBackfill:
         """Make `run_forever` look for texts without a vector at once."""
         self._wake_event.set()
 
-    async def make_query(self, query: str, *, most: int) -> tuple[VectorQuery | None, str]:
+    async def make_query(self, query: str, *, limit: int) -> tuple[VectorQuery | None, str]:
         """Return the query's vector, or None and the reason; "" if semantic search is off."""
         if not self._search.vector_weight or self._embedder is None or self._lacks_model:
             return None, ""
         before = self._embedder.models
         if known := self._cached_vector(query):
-            return VectorQuery(*known, limit=most, min_similarity=self._search.min_similarity), ""
+            return VectorQuery(*known, limit=limit, min_similarity=self._search.min_similarity), ""
         try:
             asked = await self._embedder.embed_query(query)
         except EmbeddingError as error:
@@ -157,7 +157,7 @@ class EmbeddingBackfill:
         if asked.model != self.models[0] or asked.model not in before:
             self.wake()
         return VectorQuery(
-            asked.model, asked.vector, limit=most, min_similarity=self._search.min_similarity
+            asked.model, asked.vector, limit=limit, min_similarity=self._search.min_similarity
         ), ""
 
     def _cached_vector(self, query: str) -> tuple[ModelId, Vector] | None:
@@ -187,7 +187,7 @@ class EmbeddingBackfill:
             return 0
         return await on_index(
             lambda index: index.evict_unused(
-                most=0, wanted=[index.resolve_dimensions(model) for model in models]
+                limit=0, wanted_models=[index.resolve_dimensions(model) for model in models]
             )
         )
 
@@ -200,7 +200,7 @@ class EmbeddingBackfill:
             return 0
         await self._embedder.embed_query(PROBE_TEXT)
         async with self._fill_lock:
-            return await on_index(lambda index: index.evict_unused(most=0, wanted=()))
+            return await on_index(lambda index: index.evict_unused(limit=0, wanted_models=()))
 
     async def probe(self) -> None:
         """Embed a test word, so that `state` shows whether a provider works."""
@@ -260,12 +260,12 @@ class EmbeddingBackfill:
                 if self._lacks_model:
                     rest = self._seconds_until_retry()
                 if rest is None and self._is_left_to_others:
-                    rest = OTHERS_PAUSE
+                    rest = CLAIMED_PAUSE_SECONDS
             except EmbeddingError:
-                rest = self._seconds_until_retry() or SHORTEST_PAUSE
+                rest = self._seconds_until_retry() or MIN_PAUSE_SECONDS
             except (IndexCorrupted, IndexUnavailable) as error:
                 log.warning("could not compute the missing vectors: %s", error)
-                rest = LONGEST_PAUSE
+                rest = MAX_PAUSE_SECONDS
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(rest):
                     await self._wake_event.wait()
@@ -281,7 +281,7 @@ class EmbeddingBackfill:
         if state is None or state.ok:
             return None
         next_try = state.next_try or datetime.now(UTC)
-        return min(LONGEST_PAUSE, max(SHORTEST_PAUSE, (next_try - datetime.now(UTC)).total_seconds()))
+        return min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, (next_try - datetime.now(UTC)).total_seconds()))
 
     async def _adopt_earlier_version(self, who: ProviderRole, on_index: RunOnIndex) -> None:
         """Adopt the vectors of another version of the same model, if both make the same vectors.
@@ -318,7 +318,7 @@ class EmbeddingBackfill:
         whole_requests = max(1, MAX_TEXTS_PER_READ // size)
         while True:
             texts, missing = await on_index(
-                partial(_list_unembedded, model=self.models[who == "fallback"], most=whole_requests * size)
+                partial(_list_unembedded, model=self.models[who == "fallback"], limit=whole_requests * size)
             )
             digests = frozenset(text.digest for text in texts)
             self._is_left_to_others = not texts and missing > 0
@@ -337,7 +337,9 @@ class EmbeddingBackfill:
         models, most = self.models, self._settings.cache.max_entries
 
         def evict(index: Index) -> int:
-            return index.evict_unused(most=most, wanted=[index.resolve_dimensions(model) for model in models])
+            return index.evict_unused(
+                limit=most, wanted_models=[index.resolve_dimensions(model) for model in models]
+            )
 
         await on_index(evict)
 
@@ -376,14 +378,14 @@ class _BatchWriter:
 
 
 def _sample_vectors(index: Index, *, model: ModelId) -> list[tuple[UnembeddedText, Vector]]:
-    return index.sample_vectors(model, most=SAMPLE)
+    return index.sample_vectors(model, limit=SAMPLE)
 
 
 def _adopt_vectors(index: Index, *, other: ModelId, model: ModelId) -> None:
     index.adopt_vectors(other, model)
 
 
-def _list_unembedded(index: Index, *, model: ModelId, most: int) -> tuple[list[UnembeddedText], int]:
+def _list_unembedded(index: Index, *, model: ModelId, limit: int) -> tuple[list[UnembeddedText], int]:
     """Return texts without a vector, and how many there are in total."""
     complete = index.resolve_dimensions(model)
-    return index.list_unembedded(complete, most=most), index.count_vectors(complete).missing
+    return index.list_unembedded(complete, limit=limit), index.count_vectors(complete).missing

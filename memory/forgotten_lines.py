@@ -40,8 +40,8 @@ class ForgottenLines:
     """Why some of the text may remain in the index; empty if none does."""
 
 
-def find_lines(notes: Notes, wanted: WordsToForget, most: int) -> FoundLines:
-    """Return up to `most` matches from all notes, and count the matches in trash and file names."""
+def find_lines(notes: Notes, words: WordsToForget, limit: int) -> FoundLines:
+    """Return up to `limit` matches from all notes, and count the matches in trash and file names."""
     found: list[NoteLines] = []
     listing = notes.walk()
     unread = [problem for problem in listing.problems if problem.hides_notes]
@@ -56,13 +56,13 @@ def find_lines(notes: Notes, wanted: WordsToForget, most: int) -> FoundLines:
         lines = text.split("\n")
         found += (
             NoteLines(stat.path, first + 1, last + 1, "\n".join(lines[first : last + 1]))
-            for first, last in wanted.find_matches(text)
+            for first, last in words.find_matches(text)
         )
-        if len(found) > most:
+        if len(found) > limit:
             break
-    in_trash = notes.trash.count_matching(wanted)
-    in_names = sum(wanted.is_in(parse_title(stat.path)) for stat in listing.notes)
-    return FoundLines(tuple(found[:most]), len(found) > most, in_trash, in_names, tuple(unread))
+    in_trash = notes.trash.count_matching(words)
+    in_names = sum(words.is_in(parse_title(stat.path)) for stat in listing.notes)
+    return FoundLines(tuple(found[:limit]), len(found) > limit, in_trash, in_names, tuple(unread))
 
 
 def remove_lines(notes: Notes, lines: Sequence[NoteLines]) -> tuple[int, tuple[NoteLines, ...]]:
@@ -77,9 +77,9 @@ def remove_lines(notes: Notes, lines: Sequence[NoteLines]) -> tuple[int, tuple[N
     return len(lines) - len(missed), tuple(missed)
 
 
-def remove_names(notes: Notes, wanted: WordsToForget) -> int:
+def remove_names(notes: Notes, words: WordsToForget) -> int:
     """Rename the filed documents with a match in their name; return how many there were."""
-    named = sorted(stat.path for stat in notes.walk().notes if wanted.is_in(parse_title(stat.path)))
+    named = sorted(stat.path for stat in notes.walk().notes if words.is_in(parse_title(stat.path)))
     for path in named:
         with contextlib.suppress(NoteMissing), notes.held(path, existing=True) as note:
             names = (untitled_path(path, number).rpartition("/")[2] for number in count(1))

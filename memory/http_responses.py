@@ -19,7 +19,7 @@ from memory.redaction import REDACTED, find_proxy_passwords, redact, remove_secr
 
 MESSAGE_CHARS = 200
 READ_CHARS = 8000
-LONGEST_RETRY_AFTER = 86_400.0
+MAX_RETRY_AFTER_SECONDS = 86_400.0
 TEXT_BYTES = 4096
 """Bytes kept of an error response that is not JSON."""
 PIECE_BYTES = 1 << 16
@@ -90,7 +90,7 @@ def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | N
             return None
         seconds = ((date if date.tzinfo else date.replace(tzinfo=UTC)) - now).total_seconds()
     # In this order, `min` and `max` also turn NaN into a number.
-    return max(0.0, min(LONGEST_RETRY_AFTER, seconds))
+    return max(0.0, min(MAX_RETRY_AFTER_SECONDS, seconds))
 
 
 def parse_google_retry_delay(fields: Mapping[str, object]) -> float | None:
@@ -141,13 +141,13 @@ def explain_bad_key(key: str) -> str:
     return "has an API key with invalid characters"
 
 
-async def read_bounded(response: httpx.Response, most_bytes: int) -> bytes:
-    """Read the body, but hardly more than `most_bytes` of it."""
+async def read_bounded(response: httpx.Response, max_bytes: int) -> bytes:
+    """Read the body, but hardly more than `max_bytes` of it."""
     body = bytearray()
     async with aclosing(iter_decompressed(response)) as pieces:
         async for piece in pieces:
             body += piece
-            if len(body) > most_bytes:
+            if len(body) > max_bytes:
                 break
     return bytes(body)
 

@@ -115,9 +115,9 @@ class LockedNote:
         """Return the state before `correct`, and the result it would have. Raises what `correct` would."""
         return self._prepare_edit(partial(correct_lines, correction=correction))
 
-    def before_insert(self, block: str, stood: LineAnchor | None) -> BeforeEdit:
+    def before_insert(self, block: str, anchor: LineAnchor | None) -> BeforeEdit:
         """Return the state before `insert`, and the result it would have. Raises what `insert` would."""
-        return self._prepare_edit(partial(insert_lines, block=block, stood=stood))
+        return self._prepare_edit(partial(insert_lines, block=block, anchor=anchor))
 
     def finish_edit(self, old: str, new: str, before: BeforeEdit) -> WriteResult | None:
         """Return where the new passage is if the edit was done; None if it was not."""
@@ -169,9 +169,9 @@ class LockedNote:
         """Replace whole lines; the old ones are kept in the trash. Raises `EditRefused` if they have changed."""
         return self._apply_edit(partial(correct_lines, correction=correction))
 
-    def insert(self, block: str, stood: LineAnchor | None) -> WriteResult:
+    def insert(self, block: str, anchor: LineAnchor | None) -> WriteResult:
         """Put lines back where they were, or at the note's end if that place is gone. Raises `EditRefused`."""
-        return self._apply_edit(partial(insert_lines, block=block, stood=stood))
+        return self._apply_edit(partial(insert_lines, block=block, anchor=anchor))
 
     def _apply_edit(self, edit: "_EditMaker") -> WriteResult:
         for _ in range(TRIES):
@@ -312,7 +312,7 @@ class LockedNote:
             self._trash,
             note=self.path,
             removed=change.removed,
-            stood=change.removed_from,
+            anchor=change.removed_from,
             new_lines=change.new_lines,
         )
 

@@ -148,10 +148,10 @@ class Memory:
             return text
         return re.sub(r" \(.*\)", "", text.replace(self._index.location.shown, "the index server"))
 
-    def renew(self, search: SearchSettings) -> None:
+    def set_search_settings(self, search: SearchSettings) -> None:
         """Use these settings for all searches that start from now on."""
         self._settings = self._settings.model_copy(update={"search": search})
-        self._vectors.renew(search)
+        self._vectors.set_search_settings(search)
 
     async def __aenter__(self) -> Self:
         return self
@@ -267,18 +267,18 @@ class Memory:
         finally:
             self._index.note_written()
 
-    async def find_lines(self, wanted: WordsToForget, *, most: int) -> FoundLines:
-        """Return up to `most` matches from all notes, and count the matches in trash and file names."""
-        return await asyncio.to_thread(find_lines, self._notes, wanted, most)
+    async def find_lines(self, words: WordsToForget, *, limit: int) -> FoundLines:
+        """Return up to `limit` matches from all notes, and count the matches in trash and file names."""
+        return await asyncio.to_thread(find_lines, self._notes, words, limit)
 
-    async def forget_lines(self, lines: Sequence[NoteLines], wanted: WordsToForget) -> ForgottenLines:
-        """Delete these lines from their notes, `wanted` from the trash, and both from the index.
+    async def forget_lines(self, lines: Sequence[NoteLines], words: WordsToForget) -> ForgottenLines:
+        """Delete these lines from their notes, `words` from the trash, and both from the index.
 
         Documents with a match in their name are renamed.
         """
         removed, missed = await asyncio.to_thread(remove_lines, self._notes, lines)
-        in_names = await asyncio.to_thread(remove_names, self._notes, wanted)
-        in_trash = await asyncio.to_thread(self._notes.trash.delete_matching, wanted)
+        in_names = await asyncio.to_thread(remove_names, self._notes, words)
+        in_trash = await asyncio.to_thread(self._notes.trash.delete_matching, words)
         self._vectors.clear_queries()
         self._index.note_written()
         problem = ""
@@ -359,12 +359,16 @@ class Memory:
             await asyncio.to_thread(read_query, asked, today) if is_long else read_query(asked, today)
         )
         days = [(time.first, time.last) for time in times if not time.is_open]
-        likeness, notice = await self._embed_query(asked, most=max(settings.vector_top_k, most))
+        vector_query, notice = await self._embed_query(asked, limit=max(settings.vector_top_k, most))
         source: Source = "fts"
         try:
             candidates = await self._index.ask(
                 lambda index: index.candidates(
-                    terms, most=max(settings.fts_top_k, most), likeness=likeness, days=days, today=today
+                    terms,
+                    limit=max(settings.fts_top_k, most),
+                    vector_query=vector_query,
+                    days=days,
+                    today=today,
                 )
             )
         except (IndexCorrupted, IndexUnavailable) as error:
@@ -465,12 +469,12 @@ class Memory:
             problems=(*problems, *refused),
         )
 
-    async def _embed_query(self, query: str, *, most: int) -> tuple[VectorQuery | None, str]:
+    async def _embed_query(self, query: str, *, limit: int) -> tuple[VectorQuery | None, str]:
         """Return the query's vector, or None and a notice if vectors were expected."""
         if not self._vectors.enabled:
             return None, ""
         await self._index.choose_backend()
-        return await self._vectors.make_query(query, most=most)
+        return await self._vectors.make_query(query, limit=limit)
 
     async def _follow_notifications(self) -> None:
         """Wake the backfill when another instance has indexed notes, since it may not embed them."""
@@ -484,7 +488,7 @@ class Memory:
     async def _scan_notes(self, terms: Sequence[Term], days: Sequence[DayRange]) -> SearchCandidates:
         size = self._settings.chunk.target_tokens
         return await self._index.run_in_search_thread(
-            lambda: scan_notes(self._notes, terms, most_tokens=size, days=days)
+            lambda: scan_notes(self._notes, terms, max_tokens=size, days=days)
         )
 
 

@@ -106,10 +106,10 @@ def correct_lines(note: DecodedNote, *, correction: LineCorrection, path: str) -
     return _make_edit(note, start, end, correction.new, path=path)
 
 
-def insert_lines(note: DecodedNote, *, block: str, stood: LineAnchor | None, path: str) -> Edit:
+def insert_lines(note: DecodedNote, *, block: str, anchor: LineAnchor | None, path: str) -> Edit:
     """Put lines back below the line that was above them, or else at the end. Raises `EditRefused`."""
     raw, _ = _ensure_last_newline(note)
-    line = _find_anchor(note.text, stood) if stood else None
+    line = _find_anchor(note.text, anchor) if anchor else None
     if line is None:
         lead = format_lead_in(normalize_newlines(raw), block, title="")
         return _make_edit(note, len(raw), len(raw), f"{lead}{block}\n", path=path, lead=lead.count("\n"))
@@ -118,7 +118,7 @@ def insert_lines(note: DecodedNote, *, block: str, stood: LineAnchor | None, pat
 
 
 def find_replacement(
-    text: str, *, stood: LineAnchor, new: LinesChecksum, old: str, were_removed: bool = False
+    text: str, *, anchor: LineAnchor, new: LinesChecksum, old: str, were_removed: bool = False
 ) -> LineCorrection | None:
     """Return the correction that puts `old` back in place of its replacement; None if that cannot be found.
 
@@ -132,16 +132,16 @@ def find_replacement(
         if new_lines("\n".join(lines[at - 1 : at - 1 + new.count])) == new
     ]
     if len(same) > 1 or were_removed:
-        at_place = [at for at in same if make_anchor(lines, at).above == stood.above]
-        same = [at for at in at_place if at == stood.line] or at_place
+        at_place = [at for at in same if make_anchor(lines, at).above == anchor.above]
+        same = [at for at in at_place if at == anchor.line] or at_place
     if len(same) != 1:
         return None
     return LineCorrection(same[0], "\n".join(lines[same[0] - 1 : same[0] - 1 + new.count]), old)
 
 
-def find_restored(text: str, *, stood: LineAnchor, block: str) -> int | None:
+def find_restored(text: str, *, anchor: LineAnchor, block: str) -> int | None:
     """Return the line at which a removed block was put back; None if it was not."""
-    line = _find_anchor(text, stood)
+    line = _find_anchor(text, anchor)
     lines = text.split("\n")
     here = "\n".join(lines[line - 1 : line + block.count("\n")]) if line else None
     return line if here == block else None
@@ -157,14 +157,14 @@ def make_anchor(lines: Sequence[str], line: int) -> LineAnchor:
     return LineAnchor(line, _checksum_lines_above(lines, line) if line > 1 else "top")
 
 
-def _find_anchor(text: str, stood: LineAnchor) -> int | None:
+def _find_anchor(text: str, anchor: LineAnchor) -> int | None:
     """Return the number of the line before which the anchored lines belong; None if unknown."""
     lines = text.removesuffix("\n").split("\n") if text else []
-    if stood.above == "top":
-        return 1 if stood.line == 1 and lines else None
-    same = [line for line in range(2, len(lines) + 1) if _checksum_lines_above(lines, line) == stood.above]
-    if stood.line in same:
-        return stood.line
+    if anchor.above == "top":
+        return 1 if anchor.line == 1 and lines else None
+    same = [line for line in range(2, len(lines) + 1) if _checksum_lines_above(lines, line) == anchor.above]
+    if anchor.line in same:
+        return anchor.line
     return same[0] if len(same) == 1 else None
 
 

@@ -35,12 +35,12 @@ def find_correction(notes: Notes, removed: TrashItem, *, block: str) -> LineCorr
             return None
         following = next((each for each in later if _removed_lines(notes.trash, each) == new), None)
         were_removed = following is not None
-        if found := find_replacement(text, stood=stood, new=new, old=block, were_removed=were_removed):
+        if found := find_replacement(text, anchor=stood, new=new, old=block, were_removed=were_removed):
             return found
         if following is None:
             break
         stood, new = following.stood, following.new_lines
-    if removed.stood and (line := find_restored(text, stood=removed.stood, block=block)):
+    if removed.stood and (line := find_restored(text, anchor=removed.stood, block=block)):
         raise EditRefused(f"{removed.note}:{line} already says that again, so nothing was restored.")
     return None
 

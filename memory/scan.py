@@ -13,11 +13,11 @@ from memory.tokenizer import Term, tokenize
 
 
 def scan_notes(
-    notes: Notes, terms: Sequence[Term], *, most_tokens: int, days: Sequence[DayRange] = ()
+    notes: Notes, terms: Sequence[Term], *, max_tokens: int, days: Sequence[DayRange] = ()
 ) -> SearchCandidates:
     """Return every passage of the readable notes that contain a term, and of the logs of the given days.
 
-    `most_tokens`: the maximum size of a chunk, as for the index.
+    `max_tokens`: the maximum size of a chunk, as for the index.
     """
     runs: list[PassageRun] = []
     frequencies: Counter[Term] = Counter()
@@ -28,7 +28,7 @@ def scan_notes(
         except MemoryFault:
             continue
         read += 1
-        split = split_passages(text, most_tokens=most_tokens)
+        split = split_passages(text, max_tokens=max_tokens)
         passages = tuple(
             CandidatePassage(
                 p.line_start, p.line_end, p.heading, p.is_heading, p.text, " ".join(tokenize(p.text)), day=day

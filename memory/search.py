@@ -88,7 +88,7 @@ def rank(
         _make_hit(
             group, cut_snippet("\n".join(one.passage.text for one in group), terms, snippet_max_chars), source
         )
-        for group in _merge_adjacent(found, limit=limit, most_chars=snippet_max_chars)
+        for group in _merge_adjacent(found, limit=limit, max_chars=snippet_max_chars)
     ]
 
 
@@ -109,7 +109,7 @@ def _make_hit(group: Sequence[ScoredPassage], snippet: str, source: Source) -> S
 
 
 def _merge_adjacent(
-    found: Iterable[ScoredPassage], *, limit: int, most_chars: int
+    found: Iterable[ScoredPassage], *, limit: int, max_chars: int
 ) -> list[list[ScoredPassage]]:
     """Return the first `limit` hits, best first; adjacent passages are merged in the order of their lines."""
     groups: list[list[ScoredPassage]] = []
@@ -120,7 +120,7 @@ def _merge_adjacent(
             continue
         before, after = by_line.get((one.path, start - 1)), by_line.get((one.path, end + 1))
         neighbours = [group for group in (before, after) if group is not None]
-        host = next((group for group in neighbours if _belongs_to(one, group, most_chars)), None)
+        host = next((group for group in neighbours if _belongs_to(one, group, max_chars)), None)
         if host is None:
             if len(groups) == limit:
                 break
@@ -131,10 +131,10 @@ def _merge_adjacent(
     return groups
 
 
-def _belongs_to(one: ScoredPassage, group: Sequence[ScoredPassage], most_chars: int) -> bool:
+def _belongs_to(one: ScoredPassage, group: Sequence[ScoredPassage], max_chars: int) -> bool:
     chars = sum(len(each.passage.text) + 1 for each in group) + len(one.passage.text)
     best = max(each.score for each in group)
-    return chars <= most_chars and one.score >= MERGE_RATIO * best and _in_one_section(group[0], one)
+    return chars <= max_chars and one.score >= MERGE_RATIO * best and _in_one_section(group[0], one)
 
 
 def _in_one_section(first: ScoredPassage, second: ScoredPassage) -> bool:

@@ -6,14 +6,14 @@ from datetime import date
 from memory.dates import read_dates
 from memory.normalization import normalize
 from memory.ranking.query import NamedTime
-from memory.tokenizer import LONGEST_QUERY, Term, parse_query
+from memory.tokenizer import MAX_QUERY_CHARS, Term, parse_query
 
 
 def truncate_query(query: str) -> str:
     """Return the part of the query that is parsed. NFKC may turn one character into eighteen."""
-    beginning = query[:LONGEST_QUERY]
+    beginning = query[:MAX_QUERY_CHARS]
     normal = normalize("NFKC", beginning)
-    return beginning if len(normal) <= LONGEST_QUERY else normal[:LONGEST_QUERY]
+    return beginning if len(normal) <= MAX_QUERY_CHARS else normal[:MAX_QUERY_CHARS]
 
 
 def read_query(query: str, today: date) -> tuple[list[Term], list[NamedTime]]:

@@ -87,7 +87,7 @@ def sync_index(
     settings: ChunkSettings,
     *,
     stop: Event | None = None,
-    tell: ReportProgress = lambda done, total: None,
+    report: ReportProgress = lambda done, total: None,
 ) -> SyncReport:
     """Index what is new or changed and drop what is gone; unreadable notes are listed in the report.
 
@@ -105,7 +105,7 @@ def sync_index(
                 counts,
                 version=index.version() if left else "",
                 stop=stop,
-                tell=tell,
+                report=report,
                 batch_bytes=REBUILD_BATCH_BYTES if notes.is_shared else BATCH_BYTES,
             )
             elsewhere = comparison.apply_changes()
@@ -125,11 +125,11 @@ class _FolderDiff:
         *,
         version: str,
         stop: Event | None,
-        tell: ReportProgress,
+        report: ReportProgress,
         batch_bytes: int,
     ) -> None:
         self._notes, self._index, self._settings, self._counts = notes, index, settings, counts
-        self._version, self._stop, self._tell, self._batch_bytes = version, stop, tell, batch_bytes
+        self._version, self._stop, self._tell, self._batch_bytes = version, stop, report, batch_bytes
         self._done = 0
         stamps, faults = index.stamps()
         listing = notes.walk(known=stamps)
@@ -160,16 +160,16 @@ class _FolderDiff:
         portions = list(_split_by_size(to_read, self._batch_bytes))
         left: list[NoteStat] = []
         for number, portion in enumerate(portions, 1):
-            left += self._index_batch(portion, gone=self._gone if number == len(portions) else ())
+            left += self._index_batch(portion, deleted=self._gone if number == len(portions) else ())
         if self._gone and not portions:
-            self._apply([], {}, {}, gone=self._gone)
+            self._apply([], {}, {}, deleted=self._gone)
         deadline = Deadline.after(MAX_WAIT_SECONDS)
         while 0 < len(left) <= MAX_AWAITED_NOTES and not deadline.has_passed:
             time.sleep(_LOOK_AGAIN_SECONDS)
             left = self._index_batch(left)
         return len(left)
 
-    def _index_batch(self, portion: Sequence[NoteStat], *, gone: Collection[str] = ()) -> list[NoteStat]:
+    def _index_batch(self, portion: Sequence[NoteStat], *, deleted: Collection[str] = ()) -> list[NoteStat]:
         """Claim and index a batch; return the notes that others have claimed."""
         claimed = _ClaimedNotes(self._index, [stat.path for stat in portion])
         try:
@@ -185,8 +185,8 @@ class _FolderDiff:
             claimed.renew()
             batch = [note for note in batch if note.path in claimed.paths]
             restamped = {path: stamp for path, stamp in restamped.items() if path in claimed.paths}
-            if batch or restamped or gone:
-                self._apply(batch, restamped, claimed.known, gone=gone)
+            if batch or restamped or deleted:
+                self._apply(batch, restamped, claimed.known, deleted=deleted)
             claimed.end(applied={*restamped, *(note.path for note in batch)})
         except BaseException:
             with contextlib.suppress(IndexCorrupted, IndexUnavailable):
@@ -220,13 +220,13 @@ class _FolderDiff:
         restamped: Mapping[str, Stamp],
         known: Mapping[str, KnownNote],
         *,
-        gone: Collection[str],
+        deleted: Collection[str],
     ) -> None:
-        self._index.write_batch(batch, gone=gone, restamped=restamped, version=self._version)
+        self._index.write_batch(batch, deleted=deleted, restamped=restamped, version=self._version)
         changed = sum(note.path in known for note in batch)
         self._counts.added += len(batch) - changed
         self._counts.changed += changed
-        self._counts.removed += len(gone)
+        self._counts.removed += len(deleted)
 
 
 class _ClaimedNotes:
@@ -284,7 +284,7 @@ def rebuild_index(
     settings: ChunkSettings,
     *,
     stop: Event | None = None,
-    tell: ReportProgress = lambda done, total: None,
+    report: ReportProgress = lambda done, total: None,
 ) -> SyncReport:
     """Index everything into a shadow, while searches use the old index until the new one is complete.
 
@@ -302,7 +302,7 @@ def rebuild_index(
             counts,
             version="",
             stop=stop,
-            tell=tell,
+            report=report,
             batch_bytes=REBUILD_BATCH_BYTES,
         )
         comparison.apply_changes()
@@ -340,7 +340,7 @@ def _find_fault(loaded: LoadedNote) -> str:
 
 
 def _index_note(path: str, stamp: Stamp, loaded: LoadedNote, settings: ChunkSettings) -> IndexedNote:
-    passages = split_passages(loaded.text, most_tokens=settings.target_tokens)
+    passages = split_passages(loaded.text, max_tokens=settings.target_tokens)
     chunks = split_chunks(
         passages, target_tokens=settings.target_tokens, overlap_tokens=settings.overlap_tokens
     )

@@ -73,9 +73,9 @@ class SyncedIndex:
         self._search_index: Index = location.open()
         self._sync_index: Index = location.open()
         self._rebuild_index: Index = location.open()
-        self._searching = ThreadPoolExecutor(1, "memory-search")
-        self._indexing = ThreadPoolExecutor(1, "memory-index")
-        self._rebuilding = ThreadPoolExecutor(1, "memory-rebuild")
+        self._search_thread = ThreadPoolExecutor(1, "memory-search")
+        self._index_thread = ThreadPoolExecutor(1, "memory-index")
+        self._rebuild_thread = ThreadPoolExecutor(1, "memory-rebuild")
         self._stop = Event()
         self._backend: BackendChoice | None = None
         self._writes = 0
@@ -88,9 +88,9 @@ class SyncedIndex:
     async def close(self) -> None:
         """Wait for running work and close the index. An unfinished sync is resumed next time."""
         for thread, index in (
-            (self._searching, self._search_index),
-            (self._indexing, self._sync_index),
-            (self._rebuilding, self._rebuild_index),
+            (self._search_thread, self._search_index),
+            (self._index_thread, self._sync_index),
+            (self._rebuild_thread, self._rebuild_index),
         ):
             await self._run(thread, index.close)
             thread.shutdown()
@@ -103,21 +103,23 @@ class SyncedIndex:
         """Bring the index up to date; see `Memory.sync`."""
         if rebuild:
             work = partial(self._sync, self._rebuild_work, self._rebuild_index, job="rebuilding")
-            report = await self._run(self._rebuilding, work)
+            report = await self._run(self._rebuild_thread, work)
             if self._vectors.models:
                 await self.run(self._retry_refused)
         else:
-            report = await self._run(self._indexing, partial(self._sync, self._sync_work, self._sync_index))
+            report = await self._run(
+                self._index_thread, partial(self._sync, self._sync_work, self._sync_index)
+            )
         while whole and report.elsewhere:
             await asyncio.sleep(MIN_SYNC_INTERVAL)
-            more = await self._run(self._indexing, partial(self._sync, self._sync_work, self._sync_index))
+            more = await self._run(self._index_thread, partial(self._sync, self._sync_work, self._sync_index))
             report = report.combine(more)
         self._vectors.wake()
         return report
 
     async def sync_recent(self) -> None:
         """Sync if something may have changed since the last sync."""
-        await self._run(self._indexing, self._sync_if_due)
+        await self._run(self._index_thread, self._sync_if_due)
 
     async def ask(self, question: Callable[[Index], _Result]) -> _Result:
         """Return the index's answer for the current notes; rebuild a corrupted index once."""
@@ -126,22 +128,22 @@ class SyncedIndex:
         except IndexCorrupted as error:
             log.warning("%s; rebuilding it from the notes", error)
             await self._run(
-                self._indexing, partial(self._sync, self._sync_work, self._sync_index, reset=True)
+                self._index_thread, partial(self._sync, self._sync_work, self._sync_index, reset=True)
             )
             self._vectors.wake()
             return await self._sync_and_ask(question)
 
     async def read(self, question: Callable[[Index], _Result]) -> _Result:
         """Return the index's answer as it is, without a sync."""
-        return await self._run(self._searching, lambda: question(self._search_index))
+        return await self._run(self._search_thread, lambda: question(self._search_index))
 
     async def run_in_search_thread(self, work: Callable[[], _Result]) -> _Result:
         """Run work that belongs to a search after the searches that are waiting."""
-        return await self._run(self._searching, work)
+        return await self._run(self._search_thread, work)
 
     async def choose_backend(self) -> BackendChoice:
         """Choose the vector backend once; loads numpy if needed."""
-        return await self._run(self._searching, self._choose_backend)
+        return await self._run(self._search_thread, self._choose_backend)
 
     async def run(self, work: Callable[[Index], _Result]) -> _Result:
         """Run `work` with the index in the indexing thread; if it is corrupted, rebuild it and try again."""
@@ -157,7 +159,7 @@ class SyncedIndex:
                 self._sync(self._sync_work, self._sync_index, reset=True)
                 return work(self._sync_index)
 
-        return await self._run(self._indexing, done)
+        return await self._run(self._index_thread, done)
 
     async def purge(self) -> None:
         """Remove from the index's files what is no longer in any note."""
@@ -171,10 +173,10 @@ class SyncedIndex:
 
     async def _sync_and_ask(self, question: Callable[[Index], _Result]) -> _Result:
         for _ in range(_TRIES):
-            if await self._run(self._indexing, self._sync_if_due):
+            if await self._run(self._index_thread, self._sync_if_due):
                 self._vectors.wake()
             answer, index = await self._run(
-                self._searching, lambda: (question(self._search_index), self._search_index.identity())
+                self._search_thread, lambda: (question(self._search_index), self._search_index.identity())
             )
             # If the file was deleted in between, an empty index answered.
             if index == self._synced.index:
@@ -193,11 +195,11 @@ class SyncedIndex:
             return bool(report.added or report.changed)
         return False
 
-    def _sync_work(self, index: Index, tell: ReportProgress) -> SyncReport:
-        return sync_index(self._notes, index, self._chunk, stop=self._stop, tell=tell)
+    def _sync_work(self, index: Index, report: ReportProgress) -> SyncReport:
+        return sync_index(self._notes, index, self._chunk, stop=self._stop, report=report)
 
-    def _rebuild_work(self, index: Index, tell: ReportProgress) -> SyncReport:
-        return rebuild_index(self._notes, index, self._chunk, stop=self._stop, tell=tell)
+    def _rebuild_work(self, index: Index, report: ReportProgress) -> SyncReport:
+        return rebuild_index(self._notes, index, self._chunk, stop=self._stop, report=report)
 
     def _sync(
         self, work: _IndexingWork, index: Index, *, reset: bool = False, job: JobName = "indexing"

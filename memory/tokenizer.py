@@ -71,15 +71,15 @@ _EQUIVALENT_LETTERS = str.maketrans(
 # Accents; the vowels of Hebrew and Arabic, which most people leave out.
 _ACCENT = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc]")
 
-MOST_TERMS = 1_000
+MAX_TERMS = 1_000
 """Maximum terms of a query; each costs an index lookup, and a query may be a whole document."""
 
-LONGEST_QUERY = 10_000
+MAX_QUERY_CHARS = 10_000
 """Maximum characters of a query that are parsed; more would block the event loop for seconds."""
 
 _MEMO_LIMIT = 50_000
 """Entries, 6 MB in all: about as many words as are not rare in a large memory. Evicted words are folded again."""
-_MEMO_LONGEST = 40
+_MEMO_MAX_CHARS = 40
 _DIGIT = re.compile(r"\d")
 _memo: dict[str, str] = {}
 _stemming = threading.Lock()
@@ -162,7 +162,7 @@ def parse_query(query: str) -> list[Term]:
     asked = {term for word, term in spaced if _strip_accents(word) not in stop_words}
     stopped = {term for _, term in spaced if term not in asked}
     distinct = list(dict.fromkeys(terms))
-    return ([term for term in distinct if term not in stopped] or distinct)[:MOST_TERMS]
+    return ([term for term in distinct if term not in stopped] or distinct)[:MAX_TERMS]
 
 
 def is_unspaced_character(token: str) -> bool:
@@ -196,7 +196,7 @@ def _fold_word(word: str) -> str:
     folded = _stem_word(_strip_accents(word)) or word
     if folded == word:
         folded = word  # most words are their own stem: store one object
-    if len(word) <= _MEMO_LONGEST and not _DIGIT.search(word):  # names such as b12 are unlimited too
+    if len(word) <= _MEMO_MAX_CHARS and not _DIGIT.search(word):  # names such as b12 are unlimited too
         if len(_memo) >= _MEMO_LIMIT:
             _memo.clear()
         _memo[word] = folded

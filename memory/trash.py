@@ -22,7 +22,7 @@ _NAME_MAX_BYTES = 180
 _STAMP = "%Y-%m-%dT%H-%M-%S.%fZ"
 _WHOLE = ".note"
 _RESTORED = ".restored"
-_FEWEST_DIGITS = 4
+_MIN_DIGITS = 4
 _NAME = re.compile(
     r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{6}Z) "
     r"(?:(?P<kind>\.note|\.line-(?P<line>\d+)-(?P<above>[0-9a-f]{8}|top)(?:-(?P<count>\d+)-(?P<new>[0-9a-f]{8}))?) )?"
@@ -61,18 +61,18 @@ def save_removed(
     *,
     note: str,
     removed: bytes,
-    stood: LineAnchor | None = None,
+    anchor: LineAnchor | None = None,
     new_lines: LinesChecksum | None = None,
 ) -> Path:
     """Write `removed` to a new file in `folder`, synced. Raises OSError.
 
-    `stood` is where it was in the note; None for a whole note. The name is like `2026-11-21T14-30-02.123456Z
+    `anchor` is where it was in the note; None for a whole note. The name is like `2026-11-21T14-30-02.123456Z
     .line-3-9ae0daaf trips%2Foslo.md`, with `-1-1b2c3d4f` after the place if one line of that checksum
     (`new_lines`) replaced it; a path that is too long is cut at its beginning, with `--` for each `/`.
     """
     quoted = note.replace("%", "%25").replace("/", "%2F")
-    kind = f".line-{stood.line}-{stood.above}" if stood else _WHOLE
-    if stood and new_lines:
+    kind = f".line-{anchor.line}-{anchor.above}" if anchor else _WHOLE
+    if anchor and new_lines:
         kind += f"-{new_lines.count}-{new_lines.checksum}"
     name = f"{kind} {quoted}"
     if len(quoted.encode()) > _NAME_MAX_BYTES:
@@ -103,7 +103,7 @@ def list_trash(folder: Path) -> Sequence[TrashItem]:
 
 def find_by_number(removed: Sequence[TrashItem], number: str) -> Sequence[TrashItem]:
     """Return the items with this number, however long ago it was shown; several if later items share its digits."""
-    if len(number) < _FEWEST_DIGITS:
+    if len(number) < _MIN_DIGITS:
         return ()
     return [each for each in removed if _make_digits(each.file.partition(" ")[0]).startswith(number)]
 
@@ -137,22 +137,22 @@ def mark_restored(folder: Path, file: str) -> None:
         sync_folder(fd)
 
 
-def count_matching(folder: Path, wanted: WordsToForget) -> int:
+def count_matching(folder: Path, words: WordsToForget) -> int:
     """Return how many trash files match. Raises OSError."""
-    return sum(1 for _ in _find_matching(folder, wanted))
+    return sum(1 for _ in _find_matching(folder, words))
 
 
-def delete_matching(folder: Path, wanted: WordsToForget) -> int:
+def delete_matching(folder: Path, words: WordsToForget) -> int:
     """Remove matching lines from the trash files, and files that become empty; return how many matched.
 
     Raises OSError.
     """
-    found = list(_find_matching(folder, wanted))
+    found = list(_find_matching(folder, words))
     if found:
         with open_private_folder(folder) as fd:
             for path, note in found:
-                rest = wanted.remove_from(note.text)
-                if rest.strip() and not wanted.is_in(rest):
+                rest = words.remove_from(note.text)
+                if rest.strip() and not words.is_in(rest):
                     new = f"{path.name}.new"
                     with contextlib.suppress(FileNotFoundError):
                         os.unlink(new, dir_fd=fd)
@@ -191,19 +191,19 @@ class Trash:
         with translate_errors("The trash"):
             mark_restored(self._folder, file)
 
-    def count_matching(self, wanted: WordsToForget) -> int:
+    def count_matching(self, words: WordsToForget) -> int:
         """Return how many trash files contain the words. Raises `NoteUnreadable`."""
         with _translate_errors():
-            return count_matching(self._folder, wanted)
+            return count_matching(self._folder, words)
 
-    def delete_matching(self, wanted: WordsToForget) -> int:
+    def delete_matching(self, words: WordsToForget) -> int:
         """Delete the words from the trash, and temporary files left by a crash. Return how many trash files matched.
 
         Raises `NoteUnwritable`.
         """
         try:
             disk.remove_stale_files(self._private / "tmp", pattern="note-*", seconds=LOCK_SECONDS)
-            return delete_matching(self._folder, wanted)
+            return delete_matching(self._folder, words)
         except OSError as error:
             raise NoteUnwritable(f"The trash could not be written: {disk.reason(error)}.") from error
 
@@ -223,7 +223,7 @@ def _assign_numbers(stamps: Collection[str]) -> Mapping[str, str]:
     return {
         stamp: digits[
             : max(
-                _FEWEST_DIGITS,
+                _MIN_DIGITS,
                 _common_digits(digits, edges[at]) + 1,
                 _common_digits(digits, edges[at + 2]) + 1,
             )
@@ -263,9 +263,9 @@ def _parse_item(found: re.Match[str], number: str) -> TrashItem:
     )
 
 
-def _find_matching(folder: Path, wanted: WordsToForget) -> Iterator[tuple[Path, DecodedNote]]:
+def _find_matching(folder: Path, words: WordsToForget) -> Iterator[tuple[Path, DecodedNote]]:
     for path in sorted(folder.glob("*")):
         with contextlib.suppress(FileNotFoundError, IsADirectoryError):
             note = decode(path.read_bytes())
-            if wanted.is_in(note.text):
+            if words.is_in(note.text):
                 yield path, note

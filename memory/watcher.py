@@ -132,12 +132,12 @@ class Watcher:
     system has no events, the notes are scanned every few seconds, and `state` says so.
     """
 
-    def __init__(self, folder: Path, *, debounce_seconds: float, pace: WatchTimes | None = None) -> None:
+    def __init__(self, folder: Path, *, debounce_seconds: float, times: WatchTimes | None = None) -> None:
         """Store the settings. A change is reported after `debounce_seconds` without another one."""
         self._folder = folder
-        self._pace = pace or WatchTimes()
+        self._times = times or WatchTimes()
         self._debounce = debounce_seconds
-        self._longest = max(self._pace.longest, 2 * debounce_seconds)
+        self._longest = max(self._times.longest, 2 * debounce_seconds)
         self._alive = False
         self._error = self._last_event_at = self._last_restart_at = self._last_look_at = ""
         self._logged_mode: tuple[_Mode, str] = ("off", "")
@@ -176,10 +176,10 @@ class Watcher:
                     await self._step(thread)
                 except Exception as error:
                     # Watching must go on after any error; the next scan starts from nothing.
-                    log.exception("Watching the notes failed; trying again in %g s", self._pace.root)
+                    log.exception("Watching the notes failed; trying again in %g s", self._times.root)
                     self._error = format_path(f"{type(error).__name__}: {error}")
                     self._reset()
-                    await asyncio.sleep(self._pace.root)
+                    await asyncio.sleep(self._times.root)
                 if time.monotonic() >= self._due:
                     self._first_change = self._last_change = float("inf")
                     yield
@@ -207,14 +207,14 @@ class Watcher:
 
     def _pause(self) -> float:
         now = time.monotonic()
-        next_read = now + self._pace.events if self._events is not None else float("inf")
+        next_read = now + self._times.events if self._events is not None else float("inf")
         return max(min(self._due, self._scan_at, self._check_root_at, next_read) - now, 0.01)
 
     async def _step(self, thread: ThreadPoolExecutor) -> None:
         self._read_events()
         now = time.monotonic()
         if now >= self._check_root_at:
-            self._check_root_at = now + self._pace.root
+            self._check_root_at = now + self._times.root
             if await _run(thread, lambda: _identity(self._folder)) != self._seen.folders.get(""):
                 self._scan_soon()
         if now >= self._scan_at:
@@ -280,17 +280,17 @@ class Watcher:
         self._scan_at = time.monotonic() + self._seconds_until_scan(settling=anew)
 
     def _settle_seconds(self) -> float:
-        return max(self._pace.settle, self._seen.rest / 10)
+        return max(self._times.settle, self._seen.rest / 10)
 
     def _seconds_until_scan(self, *, settling: bool) -> float:
         if "" not in self._seen.folders:
             return float("inf")
         if self._seen.fault:
-            return self._pace.root
+            return self._times.root
         if settling:
             return self._settle_seconds()
         polling = self._mode()[0] == "polling"
-        return max(self._pace.poll if polling else self._pace.audit, self._seen.rest)
+        return max(self._times.poll if polling else self._times.audit, self._seen.rest)
 
     async def _open_events(self, thread: ThreadPoolExecutor) -> None:
         """Watch every folder of the last scan, and no other."""
@@ -299,7 +299,7 @@ class Watcher:
         if not self._seen.readable:
             return
         seen, self._last_restart_at = self._seen, _format_now()
-        self._retry_at = time.monotonic() + self._pace.retry
+        self._retry_at = time.monotonic() + self._times.retry
         self._eventless = await _run(thread, lambda: find_eventless_mount(read_mounts(), seen.root))
         paths = [f"{seen.root}/{name}" if name else seen.root for name in seen.folders]
         try:

@@ -23,7 +23,7 @@ from tests.fakes.model_server import ModelAnswer
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
-MOST_BYTES = 150_000
+MAX_BYTES = 150_000
 COLORS = 128
 """Enough for pages with few colours, at a quarter of the size."""
 SHARPNESS = 1.5
@@ -68,8 +68,8 @@ def take_picture(window: Window, picture: Picture) -> None:
     few.save(file, optimize=True)
     size = file.stat().st_size
     print(f"{file.relative_to(ROOT)}: {size / 1000:.0f} kB")
-    if size > MOST_BYTES:
-        sys.exit(f"{file.name} is larger than {MOST_BYTES / 1000:.0f} kB")
+    if size > MAX_BYTES:
+        sys.exit(f"{file.name} is larger than {MAX_BYTES / 1000:.0f} kB")
 
 
 def make_conversation(outside: Outside) -> None:

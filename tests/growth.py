@@ -13,7 +13,7 @@ from itertools import pairwise
 SIZES = (25_000, 100_000)
 """Characters."""
 QUICK_SIZES = (2_000, 8_000)
-MOST_GROWTH = 2.5
+MAX_GROWTH = 2.5
 """Times that twice the input may cost."""
 FLOOR = 0.05
 """Seconds of processor time that count as none: less than that is noise."""
@@ -82,7 +82,7 @@ def assert_grows_linearly(case: Case, sizes: Sequence[int] = SIZES) -> list[floa
     texts = [case.shape(size) for size in sizes]
     taken = [seconds_of(case.call, texts[0])]
     for smaller, text in pairwise(texts):
-        most = MOST_GROWTH ** math.log2(max(len(text), 2) / max(len(smaller), 1))
+        most = MAX_GROWTH ** math.log2(max(len(text), 2) / max(len(smaller), 1))
         before = taken[-1]
         for _ in range(TRIES):
             seconds = seconds_of(case.call, text)

@@ -429,7 +429,7 @@ def test_where_nobody_listens_it_is_not_well(
 
 def test_a_service_that_hangs_is_not_well() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(TimeoutError):
-        healthcheck.fetch_health(silent.getsockname()[1], patience=0.05)
+        healthcheck.fetch_health(silent.getsockname()[1], timeout_seconds=0.05)
 
 
 def test_the_check_imports_next_to_nothing() -> None:

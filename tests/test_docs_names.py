@@ -225,7 +225,7 @@ async def test_the_methods_that_are_told_are_those_that_there_are(website: WebCl
 async def test_what_is_told_to_be_in_force_at_once_is(website: WebClient) -> None:
     sentence = OPERATIONS.partition("These apply at once:")[2].partition(". ")[0]
     told = {each.strip("[]") for each in re.findall(r"`([^`]+)`", sentence)}
-    current = website.services.current
+    current = website.services.live_settings
     followed = {key for key in KEYS if current._is_followed(tuple(key.split(".")))}
     in_log = {"log_level", "log_format"}  # followed where there is a log
     assert {
@@ -240,7 +240,7 @@ async def numbers(tmp_path: Path) -> dict[str, Metric]:
     backups.mkdir(parents=True)
     (backups / "commonplace-nightly-20261121T033000Z.tar.gz").touch()
     text = ""
-    async with open_web_client(tmp_path) as website, website.services.upkeep, asyncio.timeout(20):
+    async with open_web_client(tmp_path) as website, website.services.background, asyncio.timeout(20):
         while "commonplace_watcher_up" not in text:  # it is begun a little later
             text = await (await website.client.get("/metrics")).text()
             await asyncio.sleep(0.05)

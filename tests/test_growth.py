@@ -99,7 +99,9 @@ def edited_by(text: str) -> object:
 
 def put_back(text: str) -> object:
     lines = text.split("\n")
-    return insert_lines(note(text), block=text[:1000], stood=make_anchor(lines, len(lines) // 2), path="a.md")
+    return insert_lines(
+        note(text), block=text[:1000], anchor=make_anchor(lines, len(lines) // 2), path="a.md"
+    )
 
 
 def answered(text: str) -> object:
@@ -199,7 +201,7 @@ ANSWERS: dict[str, Call] = {
     "a quotation of an earlier version": lambda text: split_inline_text(
         f"[In reply to Ann:]\n> {text}", (), ""
     ),
-    "an extract": lambda text: summary.extract([UserMessage(text)], before=text, most_tokens=2_000),
+    "an extract": lambda text: summary.extract([UserMessage(text)], before=text, max_tokens=2_000),
     "a tool's arguments": refusing(parse_arguments, ValueError),
     "a tool's arguments, broken off": refusing(lambda text: parse_arguments(f'{{"a": {text}'), ValueError),
     "a local model's answer": answered,

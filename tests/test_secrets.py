@@ -381,7 +381,7 @@ def routes() -> set[str]:
         memory=cast(Memory, None),
         hooks=[WebhookRoute("/hook", hook)],
         services=services(
-            current=LiveSettings(Settings.model_validate({"server": {"token": "t"}})),
+            live_settings=LiveSettings(Settings.model_validate({"server": {"token": "t"}})),
             supervisor=Supervisor(now=lambda: datetime.now(UTC)),
         ),
     )

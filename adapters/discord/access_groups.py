@@ -3,18 +3,18 @@
 from adapters.discord.incoming import ReceivedMessage
 
 
-def access_groups(said: ReceivedMessage) -> tuple[str, ...]:
+def access_groups(received: ReceivedMessage) -> tuple[str, ...]:
     """Return `GUILD`, `GUILD/#CHANNEL` and `GUILD/@ROLE` for the guild of a message.
 
     Return nothing for a direct message, whatever roles its sender has elsewhere. A thread's message also belongs to
     its parent channel.
     """
-    if not said.guild:
+    if not received.guild:
         return ()
-    channels = [said.message.chat.name, *([str(said.parent)] if said.parent else [])]
+    channels = [received.message.chat.name, *([str(received.parent)] if received.parent else [])]
     return (
-        str(said.guild),
-        *(f"{said.guild}/#{channel}" for channel in channels),
+        str(received.guild),
+        *(f"{received.guild}/#{channel}" for channel in channels),
         # Everyone has the role whose id is the guild's.
-        *(f"{said.guild}/@{role}" for role in said.roles or () if role != said.guild),
+        *(f"{received.guild}/@{role}" for role in received.roles or () if role != received.guild),
     )

@@ -65,7 +65,7 @@ log = logging.getLogger(__name__)
 DISCORD = CHANNEL
 COMMANDS_TASK = "discord commands"
 """Name of the task that registers the commands, as shown to owners."""
-CHATS_KEPT = 10_000
+MAX_CHATS = 10_000
 GONE_SECONDS = 10.0
 """Seconds during which a chat that refused a message is not tried again; replies to it wait."""
 
@@ -99,8 +99,8 @@ class DiscordAdapter:
         sources: AutocompleteSources,
         threads: bool = False,
         withdraw: WithdrawMessage | None = None,
-        pace: RateLimiter | None = None,
-        patience: DiscordTimes | None = None,
+        rate_limiter: RateLimiter | None = None,
+        times: DiscordTimes | None = None,
         is_ours: Callable[[], bool] = lambda: True,
         since: datetime | None = None,
         supervisor: Supervisor | None = None,
@@ -112,7 +112,7 @@ class DiscordAdapter:
         `since`: until when another instance has answered. `supervisor` runs command registration and opens direct
         channels.
         """
-        patience = patience or DiscordTimes()
+        times = times or DiscordTimes()
         self._supervisor = supervisor or Supervisor()
         self.threads = threads
         """May be changed while the adapter runs."""
@@ -123,16 +123,16 @@ class DiscordAdapter:
             settings,
             store,
             people=people,
-            told=ConnectionEvents(health=self._set_health, opened=self._prepare_client),
+            events=ConnectionEvents(health=self._set_health, opened=self._prepare_client),
             withdraw=withdraw,
-            patience=patience.receiving,
+            times=times.receiving,
             is_ours=is_ours,
             since=since,
             supervisor=self._supervisor,
         )
 
-        async def standing(said: ReceivedMessage) -> "Standing":
-            return await access.standing_of(said.message.sender, access_groups(said))
+        async def standing(received: ReceivedMessage) -> "Standing":
+            return await access.standing_of(received.message.sender, access_groups(received))
 
         self._interactions = Interactions(
             self._accept_message,
@@ -145,13 +145,13 @@ class DiscordAdapter:
             store, commands=commands, guilds=[int(server) for server in settings.servers]
         )
         self._registering: asyncio.Task[None] | None = None
-        self._calls = ApiCalls(self._connection.client, pauses=patience.pauses, call_seconds=patience.call)
+        self._calls = ApiCalls(self._connection.client, pauses=times.pauses, call_seconds=times.call)
         self._directs = DirectChannels(self._calls, store)
-        self._pace = pace or RateLimiter()
-        self._settle = patience.settle
+        self._pace = rate_limiter or RateLimiter()
+        self._settle = times.settle
         self._known_messages = ShownMessages()
         self._background = BackgroundTasks()
-        self._latest: RecentDict[str, str] = RecentDict(CHATS_KEPT)
+        self._latest: RecentDict[str, str] = RecentDict(MAX_CHATS)
         """Id of the latest message by chat."""
         self._gone: dict[str, float] = {}
         """Chats that refused a message, which was logged, and when each was last tried."""
@@ -193,9 +193,9 @@ class DiscordAdapter:
         self._accept = accept
         await self._connection.run(self._accept_message)
 
-    async def _accept_message(self, said: ReceivedMessage) -> bool:
-        message = assign_thread(said.message, self._client) if self.threads else said.message
-        message = replace(message, groups=access_groups(said))
+    async def _accept_message(self, received: ReceivedMessage) -> bool:
+        message = assign_thread(received.message, self._client) if self.threads else received.message
+        message = replace(message, groups=access_groups(received))
         self._remember_message(message)
         return await self._accept(message)
 

@@ -94,14 +94,14 @@ class Autocomplete:
         self._notes_until = 0.0
         self._listing = asyncio.Lock()
 
-    async def offers(self, said: ReceivedMessage, typed: PartialCommand) -> list[Suggestion]:
+    async def offers(self, received: ReceivedMessage, typed: PartialCommand) -> list[Suggestion]:
         """Return suggestions, most likely first. Raises what the sources raise."""
-        standing = await self._standing(said)
+        standing = await self._standing(received)
         usable = {command.name: command for command in commands_for(standing, self._commands)}
         command = usable.get(typed.command)
         if command is None or (typed.command, typed.option) not in COMPLETED_OPTIONS:
             return []
-        is_closed = command.uses_memory and not await self._memory_is_open(said.message)
+        is_closed = command.uses_memory and not await self._memory_is_open(received.message)
         if is_closed and typed.others.get("action") not in command.also_closed:
             return []
         match typed.command:
@@ -114,7 +114,7 @@ class Autocomplete:
             case "correct":
                 found = [Suggestion(each.label, f"{each.value}:") for each in await self._suggest_notes()]
             case _:
-                return await self._suggest_reminders(said, typed, standing)
+                return await self._suggest_reminders(received, typed, standing)
         return _filter_suggestions(found, typed.begun)
 
     async def _suggest_for_memory(self, typed: PartialCommand) -> list[Suggestion]:
@@ -148,13 +148,13 @@ class Autocomplete:
         return [Suggestion(path, path) for path in (*core, *days, *rest)]
 
     async def _suggest_reminders(
-        self, said: ReceivedMessage, typed: PartialCommand, standing: Standing
+        self, received: ReceivedMessage, typed: PartialCommand, standing: Standing
     ) -> list[Suggestion]:
         """Suggest reminders by number or words; completes the last of several numbers."""
         before, _, last = typed.begun.rpartition(" ")
         if not all(each.strip("#,").isdecimal() for each in before.split()):
             before, last = "", typed.begun
-        rows = await self._sources.reminders(said.message.chat)
+        rows = await self._sources.reminders(received.message.chat)
         found = [
             Suggestion(f"#{row.number} {row.text}", f"{before} {row.number}".strip())
             for row in rows

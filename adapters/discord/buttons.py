@@ -8,7 +8,7 @@ from discord.ui import Button, View
 from bot.messages import Choice
 from bot.sanitize import one_line
 
-MOST_BUTTONS = 25
+MAX_BUTTONS = 25
 """Discord shows at most five rows of five below a message."""
 LABEL_CHARS = 80
 SAYS_CHARS = 100
@@ -22,7 +22,7 @@ def make_buttons(choices: Iterable[Choice]) -> View | None:
     view = View(timeout=None)
     said: set[str] = set()
     for choice in choices:
-        if len(said) == MOST_BUTTONS:
+        if len(said) == MAX_BUTTONS:
             break
         # Discord rejects a message with duplicate custom ids.
         if choice.says in said or not choice.label.strip() or not 0 < len(choice.says) <= SAYS_CHARS:

@@ -13,7 +13,7 @@ from adapters.discord.response_timeouts import install_response_limits
 
 log = logging.getLogger(__name__)
 
-LONGEST_HOLD = 60.0
+MAX_HOLD_SECONDS = 60.0
 """Seconds that the library waits for a rate limit before it raises RateLimited."""
 
 
@@ -98,7 +98,7 @@ def open_client(
         "chunk_guilds_at_startup": False,
         "guild_ready_timeout": guilds_within,
         "heartbeat_timeout": heartbeat_within,
-        "max_ratelimit_timeout": LONGEST_HOLD,
+        "max_ratelimit_timeout": MAX_HOLD_SECONDS,
         "allowed_mentions": discord.AllowedMentions.none(),
         "http_trace": _make_trace(is_ours),
     }

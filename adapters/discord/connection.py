@@ -46,7 +46,7 @@ CLOSE_SECONDS = 5.0
 CANCEL_SECONDS = 1.0
 """Before a task that continues is cancelled again."""
 SESSIONS_AT_ONCE = 10
-SESSIONS_WITHIN = 600.0
+SESSIONS_WINDOW_SECONDS = 600.0
 """At most this many sessions in this many seconds: after a thousand a day, Discord resets the token."""
 CONNECTION_ERRORS = (
     discord.DiscordException,
@@ -89,9 +89,9 @@ class GatewayConnection:
         store: ChannelStore,
         *,
         people: Callable[[], Awaitable[Sequence[PersonId]]],
-        told: ConnectionEvents,
+        events: ConnectionEvents,
         withdraw: WithdrawMessage | None = None,
-        patience: ConnectionTimes | None = None,
+        times: ConnectionTimes | None = None,
         is_ours: Callable[[], bool] = lambda: True,
         since: datetime | None = None,
         supervisor: Supervisor | None = None,
@@ -109,10 +109,10 @@ class GatewayConnection:
         self._store = store
         self._people = people
         self._withdraw = withdraw
-        self._events = told
-        self._times = patience or ConnectionTimes()
+        self._events = events
+        self._times = times or ConnectionTimes()
         self._waits = self._times.waits
-        self._health = ConnectionHealth(told.health, self._waits, token=self._token)
+        self._health = ConnectionHealth(events.health, self._waits, token=self._token)
         self._client: discord.Client | None = None
         self._logged_in = asyncio.Event()
         self._lost = asyncio.Event()
@@ -285,11 +285,11 @@ class GatewayConnection:
     async def identify(self, *, initial: bool) -> None:
         """Allow a session to start. Raises TooManySessions if there were too many."""
         now = time.monotonic()
-        while self._session_starts and now - self._session_starts[0] > SESSIONS_WITHIN:
+        while self._session_starts and now - self._session_starts[0] > SESSIONS_WINDOW_SECONDS:
             self._session_starts.popleft()
         if self._sessions_left <= 0 or len(self._session_starts) >= SESSIONS_AT_ONCE + self._shards:
             raise TooManySessions(
-                SESSIONS_WITHIN - (now - self._session_starts[0]) if self._session_starts else 0.0
+                SESSIONS_WINDOW_SECONDS - (now - self._session_starts[0]) if self._session_starts else 0.0
             )
         self._sessions_left -= 1
         self._session_starts.append(now)

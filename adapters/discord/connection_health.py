@@ -36,7 +36,7 @@ SHARDS_REQUIRED = (
 )
 SESSIONS_USED_UP = "Discord does not let the bot connect for now, because it has connected too often"
 CONNECTION_LOST = "Discord cannot be reached: the connection was lost"
-LONGEST_REFUSAL = 86_400.0
+MAX_REFUSAL_SECONDS = 86_400.0
 """Longest wait in seconds that Discord may impose at once; it may then repeat it."""
 AUTHENTICATION_FAILED = 4004
 SHARD_CODES = (4010, 4011)
@@ -91,16 +91,16 @@ class ConnectionHealth:
     def __init__(
         self,
         report: Callable[[ChannelHealth], None],
-        waits: ReconnectTimes,
+        times: ReconnectTimes,
         *,
         token: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`clock`: monotonic seconds."""
         self._reports = HealthReports("Discord", report, token=token)
-        self._waits = waits
+        self._times = times
         self._clock = clock
-        self._backoff = Backoff(waits, clock=clock)
+        self._backoff = Backoff(times, clock=clock)
         self._well_since: float | None = None
 
     def record_success(self) -> None:
@@ -121,28 +121,28 @@ class ConnectionHealth:
 
     def record_failure(self, error: BaseException) -> float:
         """Note a failure that needs a new connection; return the seconds to wait before it."""
-        if self._well_since is not None and self._clock() - self._well_since >= self._waits.settled:
+        if self._well_since is not None and self._clock() - self._well_since >= self._times.settled:
             self._backoff.record_success()
         self._well_since = None
         self._backoff.record_failure()
         wait = self._choose_wait(error)
-        if self._backoff.failures >= LOG_AFTER_FAILURES or wait >= self._waits.told:
+        if self._backoff.failures >= LOG_AFTER_FAILURES or wait >= self._times.told:
             self._reports.report_down(describe_error(error), is_network=_is_network(error))
         return wait
 
     @property
     def answer_seconds(self) -> float:
         """Seconds to wait for an answer that everything else depends on."""
-        return min(self._waits.answer, self._waits.call) if self._backoff.is_recent else self._waits.call
+        return min(self._times.answer, self._times.call) if self._backoff.is_recent else self._times.call
 
     def _choose_wait(self, error: BaseException) -> float:
         wait = self._backoff.delay
         if isinstance(error, RateLimited):
-            wait = max(wait, min(error.retry_after, LONGEST_REFUSAL))
+            wait = max(wait, min(error.retry_after, MAX_REFUSAL_SECONDS))
         elif isinstance(error, TooManySessions):
-            wait = max(wait, min(error.seconds, LONGEST_REFUSAL))
+            wait = max(wait, min(error.seconds, MAX_REFUSAL_SECONDS))
         elif is_refused(error):
-            wait = self._waits.refused
+            wait = self._times.refused
         return add_jitter(wait)
 
 

@@ -16,12 +16,12 @@ PORTAL = f"{APPLICATION} → Bot"
 INVITE = f"invite the bot: {APPLICATION} → OAuth2 → URL Generator, with bot and applications.commands"
 READS_TEXT = (1 << 18) | (1 << 19)
 """Application flags GATEWAY_MESSAGE_CONTENT and GATEWAY_MESSAGE_CONTENT_LIMITED."""
-FEW_SESSIONS = 20
+LOW_SESSIONS = 20
 AGENT = "DiscordBot (commonplace, 1)"
 """Discord rejects other forms of User-Agent."""
 
 
-async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> list[Check]:
+async def check(settings: Settings, probe: HttpProbe, liveness: Liveness) -> list[Check]:
     """Ask Discord about the bot, its permissions, its gateway and its servers."""
     del liveness
     discord = settings.discord
@@ -35,7 +35,7 @@ async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> li
     paths = ("/users/@me", "/applications/@me", "/gateway/bot", "/users/@me/guilds?limit=200")
     try:
         me, application, gateway, guilds = await asyncio.gather(
-            *(asking.get(f"{base}{path}", headers) for path in paths)
+            *(probe.get(f"{base}{path}", headers) for path in paths)
         )
     except ProbeFailed as error:
         fix = "check the network, the proxy and discord.api_base; the service keeps trying"
@@ -44,20 +44,20 @@ async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> li
         return [_explain_refusal(me)]
     checks = [TOPIC.ok("bot", one_line(str(me.fields.get("username") or "known")))]
     checks += _check_intents(application)
-    checks.append(await _check_gateway(gateway, asking))
+    checks.append(await _check_gateway(gateway, probe))
     checks += _check_servers(guilds, discord.servers)
     return checks
 
 
-def _explain_refusal(answered: ProbeAnswer) -> Check:
-    said = answered.fields.get("message")
-    words = f"{answered.status} {one_line(said)}" if isinstance(said, str) else f"{answered.status}"
-    if answered.status == 401:
+def _explain_refusal(response: ProbeAnswer) -> Check:
+    said = response.fields.get("message")
+    words = f"{response.status} {one_line(said)}" if isinstance(said, str) else f"{response.status}"
+    if response.status == 401:
         fix = (
             f"this token is mistyped or was reset: set discord.token to a new one from {PORTAL} → Reset Token"
         )
         return TOPIC.fail("token", f"Discord rejects it ({words})", fix)
-    if answered.status == 429 or answered.status >= 500:
+    if response.status == 429 or response.status >= 500:
         return TOPIC.warn("reached", f"Discord answered {words}", "try again later")
     return TOPIC.fail("reached", f"not Discord's API: it answered {words}", "check discord.api_base")
 
@@ -76,20 +76,20 @@ def _check_intents(application: ProbeAnswer) -> Iterator[Check]:
         )
 
 
-async def _check_gateway(gateway: ProbeAnswer, asking: HttpProbe) -> Check:
+async def _check_gateway(gateway: ProbeAnswer, probe: HttpProbe) -> Check:
     url = gateway.fields.get("url")
     if not gateway.is_success or not isinstance(url, str) or not url.startswith(("ws://", "wss://")):
         detail = f"Discord gives no gateway address ({gateway.status})"
         fix = "try again later; a proxy at discord.api_base must forward /gateway/bot"
         return TOPIC.warn("gateway", detail, fix)
     try:  # any answer will do: a firewall may block only this host
-        await asking.get(f"http{url.removeprefix('ws')}")
+        await probe.get(f"http{url.removeprefix('ws')}")
     except ProbeFailed as error:
         fix = "allow it in the firewall or proxy: without it, no messages arrive"
         return TOPIC.fail("gateway", str(error), fix)
     limit = gateway.fields.get("session_start_limit")
     left = limit.get("remaining") if isinstance(limit, Mapping) else None
-    if isinstance(limit, Mapping) and isinstance(left, int) and left < FEW_SESSIONS:
+    if isinstance(limit, Mapping) and isinstance(left, int) and left < LOW_SESSIONS:
         after = limit.get("reset_after")
         seconds = after / 1000 if isinstance(after, int) else 0
         detail = f"the bot can connect only {left} more times in the next {format_rough_duration(seconds)}"

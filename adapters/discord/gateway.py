@@ -12,9 +12,9 @@ from discord import GatewayNotFound, LoginFailure, RateLimited
 from adapters.discord.response_timeouts import read_answer
 
 ANSWER_BYTES = 1 << 16
-MOST_SHARDS = 256
+MAX_SHARDS = 256
 """Maximum connections at once, each with a thread; a bot that needs more is in half a million servers."""
-LONGEST_WAIT = 86_400.0
+MAX_WAIT_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ async def fetch_gateway(api_base: str, token: str) -> GatewayInfo:
     limit = limit if isinstance(limit, dict) else {}
     return GatewayInfo(
         address,
-        shards=_parse_count(mine.get("shards"), 1, most=MOST_SHARDS) or 1,
+        shards=_parse_count(mine.get("shards"), 1, maximum=MAX_SHARDS) or 1,
         sessions=_parse_count(limit.get("remaining"), 1000),
         reset_after=_parse_count(limit.get("reset_after"), 0) / 1000,
     )
@@ -71,13 +71,13 @@ async def _get_json(session: aiohttp.ClientSession, url: str, *, authorization: 
         return told if isinstance(told, dict) else {}
 
 
-def _parse_count(value: object, otherwise: int, *, most: int = 10**9) -> int:
-    return value if type(value) is int and 0 <= value <= most else otherwise
+def _parse_count(value: object, otherwise: int, *, maximum: int = 10**9) -> int:
+    return value if type(value) is int and 0 <= value <= maximum else otherwise
 
 
 def _parse_seconds(text: str) -> float:
     try:
         # This order of `max` and `min` also replaces NaN.
-        return max(0.0, min(LONGEST_WAIT, float(text)))
+        return max(0.0, min(MAX_WAIT_SECONDS, float(text)))
     except ValueError:
         return 0.0

@@ -35,9 +35,9 @@ PAUSES = (0.2, 0.6)
 COMPLETE_SECONDS = 2.0
 COMPLETED_AT_ONCE = 8
 """Further requests get no suggestions; the next key press asks again."""
-AGAIN_SECONDS = 5.0
+REPEATED_PRESS_SECONDS = 5.0
 """Seconds within which a second press of a button counts as the same one: a double click or a slow answer."""
-PRESSED_KEPT = 1000
+MAX_PRESSES = 1000
 ACKNOWLEDGED_ALREADY = 40060
 TOO_LATE = 10062
 
@@ -53,7 +53,7 @@ class Interactions:
         *,
         commands: Sequence[Command],
         completion: Autocomplete,
-        patience: float = ACKNOWLEDGE_SECONDS,
+        timeout_seconds: float = ACKNOWLEDGE_SECONDS,
         call_seconds: float = CALL_SECONDS,
         complete_seconds: float = COMPLETE_SECONDS,
         pauses: Sequence[float] = PAUSES,
@@ -62,7 +62,7 @@ class Interactions:
         self._accept = accept
         self._commands = {command.name: command for command in commands}
         self._completion = completion
-        self._acknowledge_after = patience
+        self._acknowledge_after = timeout_seconds
         self._call_seconds = call_seconds
         self._complete_seconds = complete_seconds
         self._pauses = pauses
@@ -72,7 +72,7 @@ class Interactions:
         self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
         """One after another in each chat, in order of arrival."""
         self._completing = 0
-        self._pressed: RecentDict[tuple[int, PersonId, str], float] = RecentDict(PRESSED_KEPT)
+        self._pressed: RecentDict[tuple[int, PersonId, str], float] = RecentDict(MAX_PRESSES)
         """Last press of each button, by message, person and command."""
 
     def listen(self, client: discord.Client) -> None:
@@ -121,44 +121,44 @@ class Interactions:
 
     # -- commands and presses -------------------------------------------------------------------------------
 
-    async def _handle(self, interaction: discord.Interaction, asked: ReceivedInteraction) -> None:
-        message = asked.said.message
-        accepting = asyncio.create_task(self._try_accept(asked.said))
+    async def _handle(self, interaction: discord.Interaction, received: ReceivedInteraction) -> None:
+        message = received.said.message
+        accepting = asyncio.create_task(self._try_accept(received.said))
         try:
             await asyncio.wait([accepting], timeout=self._acknowledge_after)
             if not accepting.done() or not accepting.result():
-                await self._send_answer(lambda: _send_deferred(interaction, asked))
+                await self._send_answer(lambda: _send_deferred(interaction, received))
                 self._set_acknowledged(message)
                 if refusal := await accepting:
-                    self._pressed.pop(_press_key(asked), None)
-                    await self._send_answer(lambda: _send_late(interaction, asked, refusal))
+                    self._pressed.pop(_press_key(received), None)
+                    await self._send_answer(lambda: _send_late(interaction, received, refusal))
             else:
-                self._pressed.pop(_press_key(asked), None)
+                self._pressed.pop(_press_key(received), None)
                 await self._refuse(interaction, accepting.result())
         finally:
             accepting.cancel()
             self._set_acknowledged(message)
 
-    async def _try_accept(self, said: ReceivedMessage) -> str:
+    async def _try_accept(self, received: ReceivedMessage) -> str:
         """Accept an interaction; return "" if a Reply follows, otherwise a text that hides the reason."""
-        lock = self._locks.setdefault(said.message.chat, asyncio.Lock())
+        lock = self._locks.setdefault(received.message.chat, asyncio.Lock())
         try:
             async with lock:
-                return "" if await self._accept(said) else phrases.NO_ANSWER_HERE
+                return "" if await self._accept(received) else phrases.NO_ANSWER_HERE
         except NotAccepted as problem:
-            log.warning("a command in %s was not accepted: %s", said.message.chat, one_line(str(problem)))
-            return phrases.NOT_TAKEN_IN
+            log.warning("a command in %s was not accepted: %s", received.message.chat, one_line(str(problem)))
+            return phrases.NOT_SAVED
         except Exception:
-            log.exception("a command in %s was not accepted", said.message.chat)
+            log.exception("a command in %s was not accepted", received.message.chat)
             return phrases.OUR_FAULT
 
-    def _is_pressed_again(self, asked: ReceivedInteraction) -> bool:
+    def _is_pressed_again(self, received: ReceivedInteraction) -> bool:
         """Record a press; return whether it repeats the previous one."""
-        if not asked.answerable.buttons:
+        if not received.answerable.buttons:
             return False
-        key, now = _press_key(asked), time.monotonic()
+        key, now = _press_key(received), time.monotonic()
         before = self._pressed.get(key)
-        if before is not None and now - before < AGAIN_SECONDS:
+        if before is not None and now - before < REPEATED_PRESS_SECONDS:
             return True
         self._pressed[key] = now
         return False
@@ -220,22 +220,22 @@ class Interactions:
         return await self._completion.offers(asked.said, read_partial_command(interaction)) if asked else []
 
 
-def _press_key(asked: ReceivedInteraction) -> tuple[int, PersonId, str]:
-    message = asked.said.message
-    return asked.answerable.buttons, message.sender, message.text
+def _press_key(received: ReceivedInteraction) -> tuple[int, PersonId, str]:
+    message = received.said.message
+    return received.answerable.buttons, message.sender, message.text
 
 
-async def _send_deferred(interaction: discord.Interaction, asked: ReceivedInteraction) -> None:
+async def _send_deferred(interaction: discord.Interaction, received: ReceivedInteraction) -> None:
     """Announce a later answer: in a new message, or in place of the one with the buttons."""
-    answerable = asked.answerable
+    answerable = received.answerable
     await interaction.response.defer(
         ephemeral=answerable.private and not answerable.replaces, thinking=not answerable.replaces
     )
 
 
-async def _send_late(interaction: discord.Interaction, asked: ReceivedInteraction, text: str) -> None:
+async def _send_late(interaction: discord.Interaction, received: ReceivedInteraction, text: str) -> None:
     """Send text in place of the announced answer; next to the buttons if those stay."""
-    if asked.answerable.replaces:
+    if received.answerable.replaces:
         await interaction.followup.send(text, ephemeral=True)
     else:
         await interaction.edit_original_response(content=text)

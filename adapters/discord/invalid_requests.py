@@ -19,14 +19,14 @@ class InvalidRequestLimit:
     def __init__(
         self,
         *,
-        most: int = MAX_INVALID,
+        limit: int = MAX_INVALID,
         within: float = WINDOW_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._most = most
+        self._limit = limit
         self._within = within
         self._clock = clock
-        self._refused: deque[float] = deque(maxlen=most)
+        self._refused: deque[float] = deque(maxlen=limit)
 
     def note(self, status: int) -> None:
         """Record the status of a response."""
@@ -35,6 +35,6 @@ class InvalidRequestLimit:
 
     def wait(self) -> float:
         """Return the seconds to wait before the next request; 0 if none."""
-        if len(self._refused) < self._most:
+        if len(self._refused) < self._limit:
             return 0.0
         return max(self._refused[0] + self._within - self._clock(), 0.0)

@@ -44,7 +44,7 @@ class DiscordSender:
     def __init__(
         self,
         place: ReplyTarget,
-        pace: RateLimiter,
+        rate_limiter: RateLimiter,
         *,
         key: str,
         shown: Sequence[str],
@@ -60,7 +60,7 @@ class DiscordSender:
         """
         sent: list[SentPart[TextMessage]] = [SentPart.parse(each) for each in message_ids(shown)]
         self._place = place
-        self._pace = pace
+        self._pace = rate_limiter
         self._key = f"{key}|{answers.chat}|{answers.id}" if answers else f"{key}|{place.number}"
         self._is_direct = any(each.mark == DIRECT for each in sent)
         self._answers = answers

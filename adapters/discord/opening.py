@@ -56,7 +56,7 @@ async def open_channel(assistant: "Assistant", ownership: Ownership) -> AsyncIte
     def threads(new: "Settings") -> None:
         adapter.threads = new.discord.threads
 
-    unfollow = services.current.on_change("discord.threads", take=threads)
+    unfollow = services.live_settings.on_change("discord.threads", take=threads)
     try:
         yield adapter
     finally:

@@ -84,12 +84,12 @@ CLIENT_ATTRIBUTES = (
 """Required attributes of each client."""
 
 
-MOST_BYTES = 8 << 20
+MAX_BYTES = 8 << 20
 """Largest Gateway payload and API response: several times what the largest server needs. Reading it blocks everything
 else."""
-MOST_IN_A_LIST = 5000
+MAX_LIST_LENGTH = 5000
 """Most guilds, channels or members in one event; Discord reports half as many guilds to a connection."""
-SHORTEST_BEAT, LONGEST_BEAT = 0.02, 300.0
+MIN_HEARTBEAT_SECONDS, MAX_HEARTBEAT_SECONDS = 0.02, 300.0
 """Bounds of the heartbeat interval in seconds."""
 STEADY_SECONDS = 5.0
 """A session that ends sooner gives no reason to start the next one at once."""
@@ -219,7 +219,7 @@ async def _connect(http: Any, url: str, *, compress: int = 0) -> aiohttp.ClientW
         url,
         proxy=http.proxy,
         proxy_auth=http.proxy_auth,
-        max_msg_size=MOST_BYTES,
+        max_msg_size=MAX_BYTES,
         timeout=aiohttp.ClientWSTimeout(ws_close=30.0),
         autoclose=False,
         headers={"User-Agent": http.user_agent},
@@ -248,8 +248,8 @@ def receive_bounded(socket: aiohttp.ClientWebSocketResponse, *, is_packed: bool)
             packed.extend(message.data)
             is_whole = packed.endswith(_END_OF_PACKED)
             try:
-                text = unpacking.decompress(packed, MOST_BYTES) if is_whole else b""
-                if len(packed) > MOST_BYTES or unpacking.unconsumed_tail:
+                text = unpacking.decompress(packed, MAX_BYTES) if is_whole else b""
+                if len(packed) > MAX_BYTES or unpacking.unconsumed_tail:
                     break
                 if is_whole:
                     packed.clear()
@@ -274,7 +274,7 @@ def _bound_heartbeats() -> None:
             if before := ws._keep_alive:  # the Gateway sent a second hello
                 before.stop()
             # This order of `max` and `min` also replaces NaN.
-            interval = max(SHORTEST_BEAT, min(LONGEST_BEAT, interval or 0.0))
+            interval = max(MIN_HEARTBEAT_SECONDS, min(MAX_HEARTBEAT_SECONDS, interval or 0.0))
             super().__init__(*args, ws=ws, interval=interval, **options)
 
     gateway.KeepAliveHandler = BoundedHeartbeats  # type: ignore[misc]
@@ -342,7 +342,7 @@ def _checked(parse: Callable[[Any], None]) -> Callable[[Any], None]:
 
 def _has_too_many(raw: object) -> bool:
     values = raw.values() if isinstance(raw, Mapping) else ()
-    return any(isinstance(value, list) and len(value) > MOST_IN_A_LIST for value in values)
+    return any(isinstance(value, list) and len(value) > MAX_LIST_LENGTH for value in values)
 
 
 def _guard_parser(

@@ -10,7 +10,7 @@ from collections import OrderedDict
 CHANNEL_SECONDS = 1.25
 PER_SECOND = 20
 """Over all channels."""
-CHANNELS_KEPT = 1000
+MAX_CHANNELS = 1000
 
 
 class RateLimiter:
@@ -41,7 +41,7 @@ class RateLimiter:
     def _record(self, channel: int, at: float, now: float) -> None:
         self._free_at[channel] = at
         self._free_at.move_to_end(channel)
-        while len(self._free_at) > CHANNELS_KEPT and next(iter(self._free_at.values())) <= now:
+        while len(self._free_at) > MAX_CHANNELS and next(iter(self._free_at.values())) <= now:
             self._free_at.popitem(last=False)
 
     @staticmethod

@@ -27,8 +27,8 @@ SLACK = timedelta(seconds=5)
 """Messages of the same moment may arrive out of order."""
 RECENT = 5000
 """About 1 MB. Older messages read again are recognized by the inbox."""
-MOST_DIRECT = 500
-THREADS_KEPT = timedelta(days=30)
+MAX_DIRECT_CHANNELS = 500
+THREAD_RETENTION = timedelta(days=30)
 THREAD_NOTED_AGAIN = timedelta(days=1)
 
 
@@ -79,11 +79,11 @@ class ReadCursor:
         self.away = {guild: max(message, self._since) for guild, message in self.away.items()}
         direct = await self._store.list_prefix(DIRECT)
         self.direct = {key.removeprefix(DIRECT): _parse_number(value) for key, value in direct.items()}
-        for person in sorted(self.direct, key=lambda one: self.direct[one])[:-MOST_DIRECT]:
+        for person in sorted(self.direct, key=lambda one: self.direct[one])[:-MAX_DIRECT_CHANNELS]:
             del self.direct[person]
             await self._store.put(f"{DIRECT}{person}", "")
         self.threads = await self._read_numbers(THREAD)
-        oldest = _now() - THREADS_KEPT
+        oldest = _now() - THREAD_RETENTION
         for thread, message in list(self.threads.items()):
             if snowflake_time(message) < oldest:
                 del self.threads[thread]

@@ -51,11 +51,11 @@ from bot.tasks import BackgroundTasks
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 200
+MAX_WAITING_MESSAGES = 200
 """Messages held per channel; further ones are read from its history when they are due."""
 AT_ONCE = 4
 """Histories read concurrently."""
-DELETED_KEPT = 1000
+MAX_DELETED = 1000
 NAMED = 3
 """Channels named in a log line."""
 NO_HISTORY = (
@@ -143,7 +143,7 @@ class Receiver:
         self._set_problem = problem
         self._pauses = pauses
         self._withdraw = withdraw
-        self._deleted: RecentDict[int, None] = RecentDict(DELETED_KEPT)
+        self._deleted: RecentDict[int, None] = RecentDict(MAX_DELETED)
         """Ids of the latest deleted messages."""
         self._told_from = sys.maxsize
         """Message id from which on deletions are reported to us."""
@@ -347,19 +347,19 @@ class Receiver:
             return None
         return said if said and said.message.addressed else None
 
-    def _enqueue(self, channel: int, said: ReceivedMessage | _UnreadableMessage | None) -> None:
-        if said is None:
+    def _enqueue(self, channel: int, received: ReceivedMessage | _UnreadableMessage | None) -> None:
+        if received is None:
             return
         queue = self._queues.get(channel)
         if queue is None:
             queue = self._start_worker(_ChannelQueue(channel))
-        if isinstance(said, ReceivedMessage) and not said.message.in_room:
+        if isinstance(received, ReceivedMessage) and not received.message.in_room:
             queue.is_direct = True
             mark = self._session_mark
-            if mark and not said.message.edit_of and channel not in self._cursor.direct.values():
+            if mark and not received.message.edit_of and channel not in self._cursor.direct.values():
                 queue.missed = min(queue.missed or mark, mark)  # this may not be the person's first message
-        queue.waiting.append(said)
-        if len(queue.waiting) <= MOST_WAITING:
+        queue.waiting.append(received)
+        if len(queue.waiting) <= MAX_WAITING_MESSAGES:
             return
         up_to = queue.read_up_to()
         if up_to is None:  # only edits, of which the history has just the latest
@@ -496,18 +496,18 @@ class Receiver:
             queue.missed = int(raw["id"])
         return True
 
-    async def _accept_one(self, queue: _ChannelQueue, said: ReceivedMessage | _UnreadableMessage) -> None:
+    async def _accept_one(self, queue: _ChannelQueue, received: ReceivedMessage | _UnreadableMessage) -> None:
         """Retry until the assistant has stored a message; later ones wait."""
         backoff = Backoff(self._pauses)
         while True:
             try:
-                if isinstance(said, _UnreadableMessage):
-                    await self._set_aside(said)
-                elif _message_number(said) in self._deleted:
+                if isinstance(received, _UnreadableMessage):
+                    await self._set_aside(received)
+                elif _message_number(received) in self._deleted:
                     return
-                elif not self._cursor.has_seen(said.message.id):
+                elif not self._cursor.has_seen(received.message.id):
                     async with limit_response_time(self._answer_seconds(backoff)):
-                        said_fully = await self._with_roles(queue, said)
+                        said_fully = await self._with_roles(queue, received)
                     await self._pass_on(queue, said_fully)
             except (NotAccepted, StateFault) as refusal:
                 self._set_refusal(str(refusal))
@@ -519,25 +519,27 @@ class Receiver:
                 self._set_refusal("")
                 return
 
-    async def _with_roles(self, queue: _ChannelQueue, said: ReceivedMessage) -> ReceivedMessage:
+    async def _with_roles(self, queue: _ChannelQueue, received: ReceivedMessage) -> ReceivedMessage:
         """Fetch the sender's roles if they are unknown, as in a history."""
-        guild = self._client.get_guild(said.guild) if self._client else None
-        if said.roles is not None or guild is None:
-            return said
-        person = int(said.message.sender.id)
+        guild = self._client.get_guild(received.guild) if self._client else None
+        if received.roles is not None or guild is None:
+            return received
+        person = int(received.message.sender.id)
         if person not in queue.members:
             queue.members[person] = await find_member(guild, person)
         member = queue.members[person]
         if member is None:
-            return replace(said, guild=0, roles=())  # the rules for members no longer apply to them
+            return replace(received, guild=0, roles=())  # the rules for members no longer apply to them
         return replace(
-            said, roles=read_roles(member), message=replace(said.message, sender_name=display_name(member))
+            received,
+            roles=read_roles(member),
+            message=replace(received.message, sender_name=display_name(member)),
         )
 
-    async def _pass_on(self, queue: _ChannelQueue, said: ReceivedMessage) -> None:
-        message = said.message
+    async def _pass_on(self, queue: _ChannelQueue, received: ReceivedMessage) -> None:
+        message = received.message
         try:
-            await self._accept(said)
+            await self._accept(received)
         except (NotAccepted, StateFault):
             raise
         except Exception as error:
@@ -546,13 +548,13 @@ class Receiver:
             await self._set_aside(_UnreadableMessage(message.id, raw, error_location(error)), is_told=True)
             return
         self._cursor.mark_read(message.id)
-        if _message_number(said) in self._deleted:  # deleted meanwhile
-            await self._withdraw_from(queue.channel, _message_number(said))
-        if said.last_edit:  # reported again for other changes of the message, such as a new thread
-            self._cursor.mark_read(said.last_edit)
+        if _message_number(received) in self._deleted:  # deleted meanwhile
+            await self._withdraw_from(queue.channel, _message_number(received))
+        if received.last_edit:  # reported again for other changes of the message, such as a new thread
+            self._cursor.mark_read(received.last_edit)
         if not message.in_room:
             await self._cursor.remember_direct(message.sender.id, queue.channel)
-        elif said.in_thread and not message.edit_of:
+        elif received.in_thread and not message.edit_of:
             await self._cursor.remember_thread(queue.channel, int(message.id))
 
     async def _set_aside(self, bad: _UnreadableMessage, *, is_told: bool = False) -> None:
@@ -595,6 +597,6 @@ class Receiver:
         self._set_problem("; ".join(filter(None, lines)))
 
 
-def _message_number(said: ReceivedMessage) -> int:
+def _message_number(received: ReceivedMessage) -> int:
     """Return the id of a message, or of the one that was edited."""
-    return int(said.message.edit_of or said.message.id)
+    return int(received.message.edit_of or received.message.id)

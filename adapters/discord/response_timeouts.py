@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from adapters.discord.private_api import MOST_BYTES, note_as_read
+from adapters.discord.private_api import MAX_BYTES, note_as_read
 from adapters.response_body import read_body
 
 SWITCHED = 101
@@ -60,7 +60,7 @@ async def _read(_: object, __: object, told: aiohttp.TraceRequestEndParams) -> N
     """Read the whole answer up to a limit; the library would read without end."""
     answer = told.response
     if answer.status != SWITCHED:
-        note_as_read(answer, await read_answer(answer, MOST_BYTES))
+        note_as_read(answer, await read_answer(answer, MAX_BYTES))
 
 
 async def read_answer(answer: aiohttp.ClientResponse, limit: int) -> bytes:

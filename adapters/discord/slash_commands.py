@@ -10,8 +10,8 @@ from bot import phrases
 from bot.commands.command import Command, Option
 from bot.commands.translations import HELP, translated_help
 
-MOST_COMMANDS = 100
-MOST_CHOICES = 25
+MAX_COMMANDS = 100
+MAX_CHOICES = 25
 DESCRIPTION_CHARS = 100
 ONLY_CHOICES = {("pair", "guest"): ("guest",)}
 """Choices for options that are free text in the table: typed text may hold something else there."""
@@ -32,19 +32,19 @@ def make_payload(commands: Sequence[Command], *, for_guild: bool = False) -> lis
 
     Commands above the limit are left out; they can still be typed.
     """
-    return [_command_payload(command, for_guild=for_guild) for command in commands[:MOST_COMMANDS]]
+    return [_command_payload(command, for_guild=for_guild) for command in commands[:MAX_COMMANDS]]
 
 
-def shorten(text: str, most: int = DESCRIPTION_CHARS) -> str:
-    """Shorten a description to one line of at most `most` characters, at a clause or else at a word."""
+def shorten(text: str, max_chars: int = DESCRIPTION_CHARS) -> str:
+    """Shorten a description to one line of at most `max_chars` characters, at a clause or else at a word."""
     line = " ".join(text.split())
-    if len(line) <= most:
+    if len(line) <= max_chars:
         return line
     for mark in ("; ", ": ", ", "):
-        if (end := line.rfind(mark, most // 2, most + 1)) > 0:
+        if (end := line.rfind(mark, max_chars // 2, max_chars + 1)) > 0:
             return line[:end]
-    end = line.rfind(" ", most // 2, most)
-    return f"{line[: end if end > 0 else most - 1].rstrip()}…"
+    end = line.rfind(" ", max_chars // 2, max_chars)
+    return f"{line[: end if end > 0 else max_chars - 1].rstrip()}…"
 
 
 def _command_payload(command: Command, *, for_guild: bool) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def _option_payload(command: Command, option: Option) -> dict[str, Any]:
         "required": option.required,
     }
     if choices := option.choices or ONLY_CHOICES.get(place, ()):
-        told["choices"] = [{"name": choice, "value": choice} for choice in choices[:MOST_CHOICES]]
+        told["choices"] = [{"name": choice, "value": choice} for choice in choices[:MAX_CHOICES]]
     elif place in COMPLETED_OPTIONS:
         told["autocomplete"] = True
     return told

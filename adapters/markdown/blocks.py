@@ -11,12 +11,12 @@ from pyromark import events_with_range
 
 from adapters.markdown.inline import InlineReader, ParserEvent, UnreadableEvents, mark_file_names
 from adapters.markdown.normalize import FILLER, OPTIONS, normalize
-from adapters.markdown.options import DEEPEST_HEADING, LARGEST_NUMBER, MarkdownOptions
+from adapters.markdown.options import MAX_HEADING_LEVEL, MAX_NUMBER, MarkdownOptions
 from adapters.markdown.styled import HIDDEN, Mark, Styled, StyledBuilder, find_lost_word, is_blank
 from adapters.markdown.table import render_table
 from bot.log.tracebacks import error_location
 
-_DEEPEST = 40
+_MAX_DEPTH = 40
 _INDENTED = 8
 """Levels of lists that are indented further than the one before."""
 _RULE = "———"
@@ -27,7 +27,7 @@ _BLANK_BEFORE = re.compile(rb"\n[ \t>]*\n[ \t>]*$")
 _LABEL = rb"\[(?:[^\[\]\\]|\\.)++\]:"
 _DEFINITION = re.compile(rb"(" + _LABEL + rb").*?(?=\n[^\S\n]*+" + _LABEL + rb"|\Z)|\S[^\n]*+", re.DOTALL)
 _NUMBER = re.compile(rb"\d+")
-_MOST_EVENTS = 2
+_MAX_EVENTS = 2
 """Parser events per byte; more come from a table whose short rows the parser fills with very many cells."""
 _log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def parse_blocks(markdown: str, known: BlockCache, options: MarkdownOptions) -> 
     """
     text = normalize(markdown)
     source = text.encode()
-    most = _MOST_EVENTS * len(source) + 1000
+    most = _MAX_EVENTS * len(source) + 1000
     events: list[ParserEvent] = list(islice(events_with_range(text, options=OPTIONS), most + 1))
     before = known.copy()
     known.clear()
@@ -199,7 +199,7 @@ class _BlockReader(InlineReader):
         name, data = (tag, None) if isinstance(tag, str) else next(iter(tag.items()))
         if name in ("Emphasis", "Strong", "Strikethrough", "Link", "Image"):
             return self.inline()
-        if self.depth >= _DEEPEST:
+        if self.depth >= _MAX_DEPTH:
             raise UnreadableEvents("nested too deep")
         self.at += 1
         self.depth += 1
@@ -230,7 +230,7 @@ class _BlockReader(InlineReader):
 
     def _read_heading(self, level: int) -> Styled:
         heading = self.inline()
-        native = self.options.native and level <= DEEPEST_HEADING and not self.list_depth
+        native = self.options.native and level <= MAX_HEADING_LEVEL and not self.list_depth
         kind, detail = ("heading", str(level)) if native else ("bold", "")
         text = heading.text.replace("\n", " ") if native else heading.text
         return Styled(text, (Mark(kind, 0, len(text), detail), *heading.marks))
@@ -322,7 +322,7 @@ class _BlockReader(InlineReader):
         if self.options.native and not item.text and not box:  # otherwise the next line would join the list
             return item.with_hanging_indent(lead.rstrip(), rest)
         item = item.with_hanging_indent(lead + box, rest)
-        if not self.options.native or (number is not None and not 0 < number <= LARGEST_NUMBER):
+        if not self.options.native or (number is not None and not 0 < number <= MAX_NUMBER):
             return item
         return Styled(item.text, (Mark("lead", 0, len(lead)), *item.marks))
 

@@ -9,16 +9,16 @@ from memory.normalization import normalize
 _COMMAND = re.compile(r"\\(?:begin|end)\{[^}]*\}|\\[A-Za-z]+")
 _LONGEST = 1000
 """Maximum characters of a formula to convert: the library is slow on nested ones."""
-_LONGEST_SHOWN = 4 * _LONGEST
+_MAX_RESULT_CHARS = 4 * _LONGEST
 """Maximum characters of the result."""
-_MOST_NESTED = 12
+_MAX_NESTING = 12
 """Maximum depth of nested commands."""
-_WORTHY = re.compile(r"[\\^_={}]|^[A-Za-z]$")
+_IS_FORMULA = re.compile(r"[\\^_={}]|^[A-Za-z]$")
 
 
 def is_formula(text: str) -> bool:
     """Return whether text between dollar signs is a formula rather than two prices or shell variables."""
-    return _WORTHY.search(text.strip()) is not None
+    return _IS_FORMULA.search(text.strip()) is not None
 
 
 @lru_cache(maxsize=256)
@@ -46,12 +46,12 @@ def _make_converter() -> type[Any]:
         depth = 0
 
         def handle_command(self, command: str, latex: str, index: int) -> tuple[str, int]:
-            if self.depth == _MOST_NESTED:
+            if self.depth == _MAX_NESTING:
                 raise OverflowError("nested too deep")
             self.depth += 1
             shown, index = super().handle_command(command, latex, index)  # type: ignore[no-untyped-call]
             self.depth -= 1
-            if len(shown) > _LONGEST_SHOWN:
+            if len(shown) > _MAX_RESULT_CHARS:
                 raise OverflowError("too long")
             return shown, index
 

@@ -23,9 +23,9 @@ _TAGS = {
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _BLANK = re.compile(r"\s", re.ASCII)
 _AUTHORITY_END = re.compile(r"[/?#]")
-MOST_NESTED = 40
+MAX_NESTING = 40
 """Maximum nesting of emphasis or images; deeper text is shown as plain text."""
-_LONGEST_ADDRESS = 2048
+_MAX_ADDRESS_CHARS = 2048
 """Bytes before emphasis that are searched for the start of a URL."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _IDENTIFIER = re.compile(rb"[a-z0-9_]+")
@@ -155,7 +155,7 @@ class _InlineRun:
     def _open_tag(self, tag: Any, start: int, end: int) -> bool:
         """Open an inline tag; return False for other tags."""
         out, literal, address = self.out, "", ""
-        if len(self.open) >= MOST_NESTED:
+        if len(self.open) >= MAX_NESTING:
             raise UnreadableEvents("nested too deep")
         if isinstance(tag, str):
             if tag not in _EMPHASIS:
@@ -292,7 +292,7 @@ def is_literal(source: bytes, tag: str, start: int, end: int) -> bool:
         return source[start + 1 : start + 2] != b"~"
     before, after = source[start - 1 : start] if start else b"", source[end : end + 1]
     inner = source[start + size : end - size]
-    near = max(0, start - _LONGEST_ADDRESS)
+    near = max(0, start - _MAX_ADDRESS_CHARS)
     word = max(source.rfind(b" ", near, start) + 1, source.rfind(b"\n", near, start) + 1, near)
     if b"://" in source[word:start]:
         return True

@@ -23,7 +23,7 @@ _STARS_AT_WIDE = re.compile(rf"[{_WIDE}]\*|\*[{_WIDE}]")
 _WIDE_CHAR = re.compile(f"[{_WIDE}]")
 _STARS = re.compile(r"\n[ \t]*\n|\\.|\*{1,3}")
 _OPENING_BRACKET = re.compile(r"(?<!\\)\\[(\[]")
-_LONGEST_FORMULA = 1000
+_MAX_FORMULA_CHARS = 1000
 """Maximum characters between brackets for a formula."""
 _UNSENDABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
@@ -91,7 +91,7 @@ def _find_bracketed(markdown: str) -> Iterator[tuple[int, int]]:
             continue
         places = ends[")" if opening[0][1] == "(" else "]"]
         at = bisect_right(places, opening.end())
-        if at < len(places) and places[at] - opening.end() <= _LONGEST_FORMULA:
+        if at < len(places) and places[at] - opening.end() <= _MAX_FORMULA_CHARS:
             start = places[at] + 2
             yield opening.start(), start
 

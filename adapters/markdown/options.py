@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-DEEPEST_HEADING = 3
+MAX_HEADING_LEVEL = 3
 """Heading levels that channels with native headings support."""
-LARGEST_NUMBER = 10**9
+MAX_NUMBER = 10**9
 """Largest number of a list item in channels with native lists, which count from 1."""
 
 

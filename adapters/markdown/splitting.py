@@ -11,7 +11,7 @@ from wcwidth import iter_graphemes
 
 from adapters.markdown.styled import Mark, is_blank
 
-_LEAST_NEEDED = ("code", "italic", "underline", "bold", "strikethrough")
+_DROPPED_FIRST = ("code", "italic", "underline", "bold", "strikethrough")
 _PARAGRAPH = re.compile(r"\n\n+")
 _LINE = re.compile(r"\n+")
 _SENTENCE = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？；][」』”）]*")
@@ -74,9 +74,9 @@ def split_text(
     *,
     limit: int,
     ruler: Ruler,
-    most_marks: int = sys.maxsize,
+    max_marks: int = sys.maxsize,
 ) -> list[MessagePart]:
-    """Split `text` into parts of at most `limit` by `ruler`; none is blank or has more than `most_marks` marks.
+    """Split `text` into parts of at most `limit` by `ruler`; none is blank or has more than `max_marks` marks.
 
     `headings` maps each heading's end to its start; headings stay with the text after them. Each cut depends only
     on the text before it and on `limit` characters after it, so complete parts stay the same when text is added.
@@ -90,10 +90,10 @@ def split_text(
         if start >= len(text):
             return parts
         here = ahead.marks_between(start, start + limit)
-        end = _find_end(text, code, here, ruler, headings, start, limit, most_marks)
+        end = _find_end(text, code, here, ruler, headings, start, limit, max_marks)
         part = text[start:end].rstrip()
         if not is_blank(part):
-            parts.append(MessagePart(part, tuple(_clip_marks(here, start, start + len(part), most_marks))))
+            parts.append(MessagePart(part, tuple(_clip_marks(here, start, start + len(part), max_marks))))
         start = end
 
 
@@ -141,11 +141,11 @@ def _find_end(
     headings: Mapping[int, int],
     start: int,
     limit: int,
-    most_marks: int,
+    max_marks: int,
 ) -> int:
     end = ruler.reach(start, limit)
-    if len(here) > most_marks:  # earlier, but not so early that few words fill many messages
-        end = min(end, max(here[most_marks].start, start + limit // 2))
+    if len(here) > max_marks:  # earlier, but not so early that few words fill many messages
+        end = min(end, max(here[max_marks].start, start + limit // 2))
     if end >= len(text):
         return len(text)
     divided = _find_code(code, end)
@@ -178,11 +178,11 @@ def _find_code_start(text: str, headings: Mapping[int, int], start: int, end: in
 
 
 def _find_last_cut(
-    pattern: re.Pattern[str], text: str, start: int, end: int, least: int, headings: Collection[int] = ()
+    pattern: re.Pattern[str], text: str, start: int, end: int, minimum: int, headings: Collection[int] = ()
 ) -> int:
     """Return the last possible cut by `pattern`; 0 if there is none."""
     found = 0
-    for match in pattern.finditer(text, start + max(least, 1), min(len(text), end + 1)):
+    for match in pattern.finditer(text, start + max(minimum, 1), min(len(text), end + 1)):
         blank = match[0].isspace()
         place = match.start() if blank else match.end()
         if place > end:
@@ -203,16 +203,16 @@ def _avoid_split_character(text: str, start: int, end: int) -> int:
     return place if place > start else max(end, start + 1)
 
 
-def _clip_marks(marks: Sequence[Mark], start: int, end: int, most_marks: int) -> list[Mark]:
+def _clip_marks(marks: Sequence[Mark], start: int, end: int, max_marks: int) -> list[Mark]:
     """Return the marks between `start` and `end`, relative to `start` and cut at the edges."""
     inside = []
     for mark in marks:
         first, last = max(mark.start, start), min(mark.end, end)
         if first < last:
             inside.append(mark._replace(start=first - start, end=last - start))
-    for kind in _LEAST_NEEDED:
-        if len(inside) > most_marks:
-            spare = len(inside) - most_marks
+    for kind in _DROPPED_FIRST:
+        if len(inside) > max_marks:
+            spare = len(inside) - max_marks
             dropped = set([at for at, mark in enumerate(inside) if mark.kind == kind][-spare:])
             inside = [mark for at, mark in enumerate(inside) if at not in dropped]
-    return inside[:most_marks]
+    return inside[:max_marks]

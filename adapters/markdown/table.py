@@ -7,7 +7,7 @@ from wcwidth import wcswidth
 
 from adapters.markdown.styled import HIDDEN, Styled, StyledBuilder
 
-WIDEST = 40
+MAX_WIDTH = 40
 """Maximum width in characters that fits on a phone."""
 _BETWEEN = " | "
 
@@ -16,7 +16,7 @@ def render_table(rows: Sequence[Sequence[Styled]], alignments: Sequence[str]) ->
     """Render a table; the first row is the header."""
     columns = max(map(len, rows), default=0)
     widths = [max(_text_width(row[at].text) for row in rows if at < len(row)) for at in range(columns)]
-    fits = sum(widths) + len(_BETWEEN) * (columns - 1) <= WIDEST
+    fits = sum(widths) + len(_BETWEEN) * (columns - 1) <= MAX_WIDTH
     # A list keeps links and spoilers, which code cannot contain.
     lively = any(mark.kind in ("text_link", "spoiler") for row in rows for cell in row for mark in cell.marks)
     broken = any("\n" in cell.text for row in rows for cell in row)
@@ -77,7 +77,7 @@ def _render_list(rows: Sequence[Sequence[Styled]]) -> Styled:
 
 def _shorten_name(name: str) -> str:
     """Shorten a column's name for its repetition in each row."""
-    return name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…"
+    return name if len(name) <= MAX_WIDTH else f"{name[: MAX_WIDTH - 1]}…"
 
 
 def _join_lines(cell: Styled) -> Styled:

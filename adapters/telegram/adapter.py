@@ -21,7 +21,7 @@ from adapters.telegram.command_menus import CommandMenus
 from adapters.telegram.connection_health import ConnectionHealth, ReconnectTimes, translate_library_errors
 from adapters.telegram.http_request import AiohttpRequest
 from adapters.telegram.incoming import ReachChanged
-from adapters.telegram.incoming_contents import MOST_TO_FETCH
+from adapters.telegram.incoming_contents import MAX_FETCH_BYTES
 from adapters.telegram.incoming_text import BotIdentity
 from adapters.telegram.local_files import copy_file
 from adapters.telegram.polling import ANSWER_SECONDS, POLL_SECONDS, poll
@@ -62,7 +62,7 @@ MENUS_TASK = "telegram menus"
 """Name of the task that keeps the menus up to date, as shown to owners."""
 PRESS = "press-"
 OFFICIAL_API = "https://api.telegram.org/"
-CHATS_KEPT = 10_000
+MAX_CHATS = 10_000
 NOT_STARTED = "can't initiate conversation"
 """Telegram's error for a person who has never written to the bot."""
 
@@ -94,8 +94,8 @@ class TelegramAdapter:
         owners: Sequence[str],
         commands: Sequence["Command"],
         moved: Callable[[ChatId, ChatId], Awaitable[None]],
-        pace: RateLimiter | None = None,
-        patience: TelegramTimes | None = None,
+        rate_limiter: RateLimiter | None = None,
+        times: TelegramTimes | None = None,
         supervisor: Supervisor | None = None,
     ) -> None:
         """`moved` gets the old and new id of a group, and returns when that is stored.
@@ -104,8 +104,8 @@ class TelegramAdapter:
         """
         self._bot = bot
         self._store = store
-        self._pace = pace or RateLimiter()
-        self._times = patience or TelegramTimes()
+        self._pace = rate_limiter or RateLimiter()
+        self._times = times or TelegramTimes()
         self._calls = ApiCalls(bot, self._pace, pauses=self._times.pauses, call_seconds=self._times.call)
         self._menus = CommandMenus(bot, store, commands=commands, owners=owners)
         self._access = access
@@ -115,7 +115,7 @@ class TelegramAdapter:
         self._supervisor = supervisor or Supervisor()
         self._background = BackgroundTasks()
         self._reactions = Reactions(self._calls, self._background)
-        self._latest: RecentDict[str, str] = RecentDict(CHATS_KEPT)
+        self._latest: RecentDict[str, str] = RecentDict(MAX_CHATS)
         """Id of the latest message by chat."""
         self._gone: set[str] = set()
         """Chats where the bot cannot write, which was logged."""
@@ -147,7 +147,7 @@ class TelegramAdapter:
     def _open_webhook(self, settings: "TelegramSettings") -> "Webhook":
         from adapters.telegram.webhook import Webhook  # loads aiohttp
 
-        return Webhook(self._bot, settings, report=self._set_health, waits=self._times.waits)
+        return Webhook(self._bot, settings, report=self._set_health, times=self._times.waits)
 
     async def close(self) -> None:
         """Stop background tasks."""
@@ -183,14 +183,14 @@ class TelegramAdapter:
         if self._webhook:
             await self._webhook.serve(take_in)
         else:
-            patience = self._times
+            times = self._times
             await poll(
                 self._bot,
                 take_in,
                 report=self._set_health,
-                seconds=patience.poll,
-                grace=patience.grace,
-                waits=patience.waits,
+                seconds=times.poll,
+                grace=times.grace,
+                times=times.waits,
             )
 
     async def _fetch_identity(self) -> BotIdentity:
@@ -339,7 +339,7 @@ class TelegramAdapter:
             await self._download(file, write)
         except ApiRefused as refused:
             if "too big" in str(refused).lower():
-                too_large = phrases.ATTACHMENT_TOO_LARGE.format(most=MOST_TO_FETCH >> 20)
+                too_large = phrases.ATTACHMENT_TOO_LARGE.format(most=MAX_FETCH_BYTES >> 20)
                 raise AttachmentLost(too_large) from refused
             raise AttachmentLost(phrases.ATTACHMENT_GONE) from refused
 

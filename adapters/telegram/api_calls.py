@@ -29,7 +29,7 @@ from telegram.error import (
 )
 
 from adapters.api_errors import ApiRefused, ChatGone, MessageGone, TargetChanged, TooLong
-from adapters.call_retries import LONGEST_HOLD, PAUSES, call_with_retries
+from adapters.call_retries import MAX_HOLD_SECONDS, PAUSES, call_with_retries
 from adapters.telegram.connection_health import retry_after_seconds, translate_library_errors
 from adapters.telegram.rate_limiter import RateLimiter
 from bot.messages import ChannelFault, ChatId, Choice
@@ -100,13 +100,13 @@ class ApiCalls:
     def __init__(
         self,
         bot: Bot,
-        pace: RateLimiter,
+        rate_limiter: RateLimiter,
         *,
         pauses: Sequence[float] = PAUSES,
         call_seconds: float = CALL_SECONDS,
     ) -> None:
         self._bot = bot
-        self._pace = pace
+        self._pace = rate_limiter
         self._pauses = pauses
         self._call_seconds = call_seconds
         self.has_drafts = True
@@ -288,7 +288,7 @@ class ApiCalls:
             except ChannelFault as fault:
                 if fault.retry_after:
                     self._pace.pause(place.chat, fault.retry_after)
-                    if growing or fault.retry_after > LONGEST_HOLD:
+                    if growing or fault.retry_after > MAX_HOLD_SECONDS:
                         raise
                 elif growing or not pauses:
                     raise

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from adapters.recent_dict import RecentDict
 from bot.messages import IncomingMessage, PersonId
 
-MESSAGES_KEPT = 2000
+MAX_MESSAGES = 2000
 """About 0.6 MB. A press below an older message counts as its owner's."""
-AGAIN_SECONDS = 5.0
+REPEATED_PRESS_SECONDS = 5.0
 """Seconds within which a second press counts as the same one: a double click or a slow answer."""
-PRESSED_KEPT = 1000
+MAX_PRESSES = 1000
 
 
 class ButtonPresses:
@@ -18,10 +18,8 @@ class ButtonPresses:
 
     def __init__(self, *, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._owners: RecentDict[tuple[str, str], PersonId] = RecentDict(MESSAGES_KEPT)
-        self._pressed: RecentDict[tuple[str, str, PersonId, str], tuple[str, float]] = RecentDict(
-            PRESSED_KEPT
-        )
+        self._owners: RecentDict[tuple[str, str], PersonId] = RecentDict(MAX_MESSAGES)
+        self._pressed: RecentDict[tuple[str, str, PersonId, str], tuple[str, float]] = RecentDict(MAX_PRESSES)
 
     def record_answer(self, chat: int, message: IncomingMessage | None, ids: Sequence[str]) -> None:
         """Record whom a room's messages answer; anonymous senders are skipped."""
@@ -41,7 +39,7 @@ class ButtonPresses:
     def is_repeated(self, press: IncomingMessage) -> bool:
         """Return whether the person pressed the button just before; a redelivered press does not count."""
         before, at = self._pressed.get(_press_key(press), (press.id, 0.0))
-        return before != press.id and self._now() - at < AGAIN_SECONDS
+        return before != press.id and self._now() - at < REPEATED_PRESS_SECONDS
 
     def record_press(self, press: IncomingMessage) -> None:
         """Record an accepted press."""

@@ -33,7 +33,7 @@ FOR_ALL = ("start", "help")
 """Shown to strangers too."""
 IN_GROUPS = ("help", "new", "stop", "retry", "status", "remind", "reminders")
 """Shown to all members of a group; access is checked when a command is used."""
-MOST_PEOPLE = 500
+MAX_PEOPLE = 500
 """In a bot open to all, further people see the menu for all; /help tells them the rest."""
 BETWEEN = 0.1
 """Seconds between two calls; replies have priority."""
@@ -59,7 +59,7 @@ class CommandMenus:
         *,
         commands: Sequence[Command],
         owners: Sequence[str],
-        most_people: int = MOST_PEOPLE,
+        max_people: int = MAX_PEOPLE,
         between: float = BETWEEN,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -70,7 +70,7 @@ class CommandMenus:
         self._store = store
         self._commands = commands
         self._owners = owners
-        self._most_people = most_people
+        self._max_people = max_people
         self._between = between
         self._sleep = sleep
         self._wanted: deque[tuple[PersonId, Standing]] = deque()
@@ -128,7 +128,7 @@ class CommandMenus:
         if standing is Standing.STRANGER:
             await self._set_menu(key, BotCommandScopeChat(int(person.id)), ())
             self._having.discard(key)
-        elif key in self._having or len(self._having) < self._most_people:
+        elif key in self._having or len(self._having) < self._max_people:
             self._having.add(key)
             commands = commands_for(standing, self._commands)
             if not await self._set_menu(key, BotCommandScopeChat(int(person.id)), commands):

@@ -52,16 +52,16 @@ class ConnectionHealth:
     def __init__(
         self,
         report: Callable[[ChannelHealth], None],
-        waits: ReconnectTimes,
+        times: ReconnectTimes,
         *,
         token: str,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`clock`: monotonic seconds."""
         self._reports = HealthReports("Telegram", report, token=token)
-        self._waits = waits
+        self._times = times
         self._clock = clock
-        self._backoff = Backoff(waits, clock=clock)
+        self._backoff = Backoff(times, clock=clock)
         self._conflicts = 0
         self._contested_until = 0.0
 
@@ -82,26 +82,26 @@ class ConnectionHealth:
         is_conflict = isinstance(error, Conflict)
         self._conflicts += is_conflict
         if is_conflict:
-            self._contested_until = self._clock() + 2 * self._waits.conflict
+            self._contested_until = self._clock() + 2 * self._times.conflict
         if max(self._backoff.failures, self._conflicts) >= LOG_AFTER_FAILURES or is_wrong_token(error):
             self._reports.report_down(describe_error(error), is_network=_is_network(error))
         return self._choose_wait(error)
 
     def answer_seconds(self, grace: float) -> float:
         """Return how many of `grace` seconds to wait for the first byte of an answer that is due at once."""
-        return min(grace, self._waits.answer) if self._backoff.is_recent else grace
+        return min(grace, self._times.answer) if self._backoff.is_recent else grace
 
     def _choose_wait(self, error: Exception) -> float:
         if isinstance(error, RetryAfter):
-            return max(retry_after_seconds(error), self._waits.first)
+            return max(retry_after_seconds(error), self._times.first)
         if is_wrong_token(error):
-            wait = self._waits.token
+            wait = self._times.token
         elif not isinstance(error, Conflict):
             wait = self._backoff.delay
         elif self._conflicts > FAST_RETRIES:
-            wait = self._waits.conflict
+            wait = self._times.conflict
         else:
-            wait = min(self._waits.first * 2.0 ** min(self._backoff.failures - 1, 30), self._waits.longest)
+            wait = min(self._times.first * 2.0 ** min(self._backoff.failures - 1, 30), self._times.longest)
         return add_jitter(wait)
 
 

@@ -18,7 +18,7 @@ UPDATE_RETENTION = timedelta(hours=24)
 """How long Telegram keeps messages that the bot does not fetch."""
 
 
-async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> list[Check]:
+async def check(settings: Settings, probe: HttpProbe, liveness: Liveness) -> list[Check]:
     """Ask Telegram about the bot and its webhook."""
     telegram = settings.telegram
     token = telegram.token.get_secret_value()
@@ -28,7 +28,7 @@ async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> li
         return [TOPIC.fail("token", f"{telegram.variable} is invalid", f"it must be {fault}")]
     base = f"{telegram.api_base.rstrip('/')}/bot{token}"
     try:
-        me, hook = await asyncio.gather(asking.get(f"{base}/getMe"), asking.get(f"{base}/getWebhookInfo"))
+        me, hook = await asyncio.gather(probe.get(f"{base}/getMe"), probe.get(f"{base}/getWebhookInfo"))
     except ProbeFailed as error:
         fix = "check the network, the proxy and telegram.api_base; the service keeps trying"
         return [TOPIC.fail("reached", str(error), fix)]
@@ -44,15 +44,15 @@ async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> li
     return checks
 
 
-def _explain_refusal(answered: ProbeAnswer) -> Check:
-    said = answered.fields.get("description")
-    words = f"{answered.status} {one_line(said)}" if isinstance(said, str) else f"{answered.status}"
-    if answered.status in (401, 404) and "ok" in answered.fields:
+def _explain_refusal(response: ProbeAnswer) -> Check:
+    said = response.fields.get("description")
+    words = f"{response.status} {one_line(said)}" if isinstance(said, str) else f"{response.status}"
+    if response.status in (401, 404) and "ok" in response.fields:
         fix = (
             "this token is mistyped or revoked: set telegram.token to the one that @BotFather shows (/mybots)"
         )
         return TOPIC.fail("token", f"Telegram rejects it ({words})", fix)
-    if answered.status == 429 or answered.status >= 500:
+    if response.status == 429 or response.status >= 500:
         return TOPIC.warn("reached", f"Telegram answered {words}", "try again later")
     return TOPIC.fail("reached", f"not a Bot API: it answered {words}", "check telegram.api_base")
 

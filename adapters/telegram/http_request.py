@@ -20,7 +20,7 @@ from memory.http_responses import parse_retry_after, ssl_context_for
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 20.0
 FILE_PIECE_BYTES = 1 << 18
-LARGEST_ANSWER = 2 << 20
+MAX_JSON_BYTES = 2 << 20
 """Maximum bytes of a JSON answer: several times the longest message, and few enough to parse without delaying others.
 The poller asks for fewer updates if there are more."""
 KEEP_SECONDS = 60.0
@@ -31,7 +31,7 @@ class AnswerTooLarge(NetworkError):
     """An answer exceeds the size limit; `beginning` has its first bytes."""
 
     def __init__(self, beginning: bytes) -> None:
-        super().__init__(f"answered with more than {LARGEST_ANSWER >> 20} MB")
+        super().__init__(f"answered with more than {MAX_JSON_BYTES >> 20} MB")
         self.beginning = beginning
 
 
@@ -89,7 +89,7 @@ class AiohttpRequest(BaseRequest):
                 proxy=self._proxy,
                 allow_redirects=False,  # the URL contains the token
             ) as answer:
-                return answer.status, await read_body(answer, limit=LARGEST_ANSWER)
+                return answer.status, await read_body(answer, limit=MAX_JSON_BYTES)
 
     async def download(self, url: str, write: WriteChunk) -> None:
         """Pass on a file in chunks.

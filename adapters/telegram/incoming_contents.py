@@ -26,7 +26,7 @@ from memory.surrogates import replace_surrogates
 
 File = Animation | Audio | Document | LivePhoto | PhotoSize | Video | VideoNote | Voice
 
-MOST_TO_FETCH = 20 * 1024 * 1024
+MAX_FETCH_BYTES = 20 * 1024 * 1024
 """Maximum file size in bytes that bots can get from Telegram's own server."""
 
 
@@ -61,7 +61,7 @@ def _read_attachment(message: Message | ExternalReplyInfo) -> Attachment | None:
 
 def _choose_picture(sizes: Sequence[PhotoSize]) -> Attachment:
     """Return the largest size that can be downloaded; all are JPEGs."""
-    fitting = [size for size in sizes if (size.file_size or 0) <= MOST_TO_FETCH] or sizes
+    fitting = [size for size in sizes if (size.file_size or 0) <= MAX_FETCH_BYTES] or sizes
     return _file_attachment(
         "picture", max(fitting, key=lambda size: size.width * size.height), media_type="image/jpeg"
     )

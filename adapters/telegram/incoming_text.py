@@ -139,6 +139,6 @@ def _mark_piece(entity: MessageEntity, inside: str) -> _TextPiece | None:
     return None
 
 
-def _choose_ticks(text: str, least: int) -> str:
+def _choose_ticks(text: str, minimum: int) -> str:
     longest = max((len(run) for run in _TICKS.findall(text)), default=0)
-    return "`" * max(least, longest + 1)
+    return "`" * max(minimum, longest + 1)

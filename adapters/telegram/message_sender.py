@@ -30,7 +30,7 @@ class TelegramSender:
     def __init__(
         self,
         calls: ApiCalls,
-        pace: RateLimiter,
+        rate_limiter: RateLimiter,
         place: Target,
         *,
         key: str,
@@ -39,7 +39,7 @@ class TelegramSender:
     ) -> None:
         """`key`: the reply's; `reply_to`: what the first message replies to; `moved` gets the chat's old and new id."""
         self._calls = calls
-        self._pace = pace
+        self._pace = rate_limiter
         self._place = place
         self._draft_id = crc32(key.encode()) & 0x7FFFFFFF or 1
         self._reply_to = reply_to

@@ -17,11 +17,11 @@ from bot.messages import ChannelHealth, NotAccepted
 
 log = logging.getLogger(__name__)
 
-MOST_UPDATES = 100
+MAX_UPDATES = 100
 """Telegram's maximum per answer."""
-FEWER = 8
+UPDATES_DIVISOR = 8
 """Divisor of the number of requested updates after an answer that was too large."""
-LARGEST_NUMBER = 1 << 53
+MAX_NUMBER = 1 << 53
 """Maximum update id."""
 POLL_SECONDS = 50
 """Telegram's maximum for long polling."""
@@ -43,21 +43,21 @@ async def poll(
     report: Callable[[ChannelHealth], None],
     seconds: int = POLL_SECONDS,
     grace: float = ANSWER_SECONDS,
-    waits: ReconnectTimes | None = None,
+    times: ReconnectTimes | None = None,
     quiet: float = QUIET_SECONDS,
 ) -> None:
     """Receive until cancelled; every update goes to `take_in`, and is requested again if that raises NotAccepted.
 
     Updates of one chat are handled in order, different chats concurrently.
     """
-    condition = ConnectionHealth(report, waits or ReconnectTimes(), token=bot.token)
+    condition = ConnectionHealth(report, times or ReconnectTimes(), token=bot.token)
     offset: int | None = None
     heard_at = time.monotonic()
     webhook_is_gone = False
     # At the start and after a failure a poll returns at once, so that the health is known before somebody
     # writes. Not after a conflict: short polls of two programs rarely meet, and nobody would learn of it.
-    patience = 0
-    most = MOST_UPDATES
+    wait_seconds = 0
+    most = MAX_UPDATES
     while True:
         try:
             # One limit for everything also ends connections that are dead or send single bytes.
@@ -68,8 +68,10 @@ async def poll(
                         # Keep the updates that waited: people sent them while we were offline.
                         await bot.delete_webhook(drop_pending_updates=False, read_timeout=soon)
                         webhook_is_gone = True
-                    silence = patience + grace if patience else soon
-                    updates = await _get_updates(bot, offset, most=most, seconds=patience, silence=silence)
+                    silence = wait_seconds + grace if wait_seconds else soon
+                    updates = await _get_updates(
+                        bot, offset, limit=most, seconds=wait_seconds, silence=silence
+                    )
             if updates:
                 heard_at = time.monotonic()
             elif time.monotonic() - heard_at > quiet:
@@ -83,29 +85,29 @@ async def poll(
             if updates and before is not None and (offset or 0) <= before:
                 raise TelegramError("it keeps sending confirmed updates")
             if len(updates) < most:
-                most = MOST_UPDATES
+                most = MAX_UPDATES
         except AnswerTooLarge as error:
             if most > 1:
-                most = max(1, most // FEWER)
+                most = max(1, most // UPDATES_DIVISOR)
                 continue
             number = _number_in(error.beginning)
             if number is None or number < (offset or 0):
                 await asyncio.sleep(condition.record_failure(error))
                 continue
             log.error("Telegram: update %s is too large and is skipped", number)
-            offset, most = number + 1, MOST_UPDATES
+            offset, most = number + 1, MAX_UPDATES
         except (TelegramError, TimeoutError, NotAccepted) as error:
             if isinstance(error, Conflict) and "webhook" in str(error).lower():
                 webhook_is_gone = False
-            patience = seconds if isinstance(error, Conflict) else 0
+            wait_seconds = seconds if isinstance(error, Conflict) else 0
             await asyncio.sleep(condition.record_failure(error))
         else:
             condition.record_success()
-            patience = seconds
+            wait_seconds = seconds
 
 
 async def _get_updates(
-    bot: Bot, offset: int | None, *, most: int, seconds: int, silence: float
+    bot: Bot, offset: int | None, *, limit: int, seconds: int, silence: float
 ) -> Sequence[object]:
     """Return raw updates; the library's own get_updates fails if it cannot parse one of them."""
     updates: object = await bot.do_api_request(
@@ -113,7 +115,7 @@ async def _get_updates(
         "getUpdates_",
         {
             "offset": offset,
-            "limit": most,
+            "limit": limit,
             "timeout": seconds,
             "allowed_updates": list(ALLOWED_UPDATES),
         },
@@ -149,7 +151,7 @@ async def _handle_all(
     numbers = [
         number
         for update in raw[:first]
-        if type(number := update.get("update_id")) is int and 0 <= number <= LARGEST_NUMBER
+        if type(number := update.get("update_id")) is int and 0 <= number <= MAX_NUMBER
     ]
     if not numbers and not refused:
         raise TelegramError("it sent updates without ids")

@@ -15,11 +15,11 @@ from adapters.send_slot import SendSlot
 
 MINUTE = 61.0
 SECOND = 1.03
-CHATS_KEPT = 1000
+MAX_CHATS = 1000
 """Chats remembered besides those still within a limit."""
-SEVERAL_WITHIN = 5.0
+BURST_SECONDS = 5.0
 """Seconds in which limits for several chats are taken as one for the whole bot."""
-LONGEST_HOLD_OF_ALL = 30.0
+MAX_GLOBAL_HOLD_SECONDS = 30.0
 """Maximum seconds for such a limit of all chats, in case it was meant for single ones."""
 
 
@@ -49,11 +49,11 @@ class _SendHistory:
     open: int = 0
     """Number of unanswered calls."""
 
-    def room_at(self, now: float, *, most: int, within: float) -> float:
-        """Return when fewer than `most` calls fall within `within` seconds; inf if that depends on open calls."""
+    def room_at(self, now: float, *, limit: int, within: float) -> float:
+        """Return when fewer than `limit` calls fall within `within` seconds; inf if that depends on open calls."""
         while self.at and self.at[0] <= now - within:
             self.at.popleft()
-        too_many = self.open + len(self.at) - most
+        too_many = self.open + len(self.at) - limit
         if too_many < 0:
             return now
         return self.at[too_many] + within if too_many < len(self.at) else inf
@@ -111,8 +111,8 @@ class RateLimiter:
         entry = self._get_chat(chat)
         entry.held_until = max(entry.held_until, now + seconds)
         before, at = self._held
-        if before != chat and now < at + SEVERAL_WITHIN:
-            self._held_until = max(self._held_until, now + min(seconds, LONGEST_HOLD_OF_ALL))
+        if before != chat and now < at + BURST_SECONDS:
+            self._held_until = max(self._held_until, now + min(seconds, MAX_GLOBAL_HOLD_SECONDS))
         self._held = chat, now
 
     def _grant(self) -> None:
@@ -137,7 +137,7 @@ class RateLimiter:
     def _room_at(self, now: float, *, urgent: bool) -> float:
         """Return when all chats together have room."""
         most = self._rates.per_second if urgent else self._rates.per_second_growing
-        return max(self._all.room_at(now, most=most, within=SECOND), self._held_until)
+        return max(self._all.room_at(now, limit=most, within=SECOND), self._held_until)
 
     def _chat_room_at(self, waiter: _WaitingSend, now: float) -> float:
         """Return when the waiter's own chat has room."""
@@ -148,7 +148,7 @@ class RateLimiter:
             return inf
         is_group, urgent = waiter.chat < 0, waiter.urgent
         most = self._rates.per_minute if urgent else self._rates.per_minute_growing
-        at = max(entry.held_until, entry.room_at(now, most=most, within=MINUTE) if is_group else now)
+        at = max(entry.held_until, entry.room_at(now, limit=most, within=MINUTE) if is_group else now)
         if entry.at:
             between = self._rates.group_seconds if is_group and not urgent else self._rates.chat_seconds
             at = max(at, entry.at[-1] + between)
@@ -176,7 +176,7 @@ class RateLimiter:
         entry = self._chats.pop(chat, None) or _ChatHistory()
         self._chats[chat] = entry
         now = self._now()
-        for name, other in list(islice(self._chats.items(), max(0, len(self._chats) - CHATS_KEPT))):
+        for name, other in list(islice(self._chats.items(), max(0, len(self._chats) - MAX_CHATS))):
             if other.is_past(now):
                 del self._chats[name]
         return entry

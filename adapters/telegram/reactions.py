@@ -16,8 +16,8 @@ from bot.tasks import BackgroundTasks
 log = logging.getLogger(__name__)
 
 RECEIVED_EMOJI = "👀"
-MESSAGES_KEPT = 10_000
-MOST_SECONDS = 2.0
+MAX_MESSAGES = 10_000
+MAX_SECONDS = 2.0
 """Maximum seconds that an answer waits for reactions to be removed; after that they go later."""
 
 
@@ -38,7 +38,7 @@ class Reactions:
         self._tasks = tasks
         self._answered: dict[ChatId, Counter[str]] = {}
         """Ids of the messages whose replies are being shown."""
-        self._open: RecentDict[tuple[ChatId, str], _Reaction | None] = RecentDict(MESSAGES_KEPT)
+        self._open: RecentDict[tuple[ChatId, str], _Reaction | None] = RecentDict(MAX_MESSAGES)
         """Messages that will get an answer; None for those that did not have to wait."""
 
     def received(self, message: IncomingMessage) -> None:
@@ -86,7 +86,7 @@ class Reactions:
                 under_way.append(done)
                 self._tasks.start(self._remove_reaction(chat, number, mark, done))
         with suppress(TimeoutError):
-            async with asyncio.timeout(MOST_SECONDS):
+            async with asyncio.timeout(MAX_SECONDS):
                 for done in under_way:
                     await done.wait()
 

@@ -32,7 +32,7 @@ from bot.state.database import StateFault
 log = logging.getLogger(__name__)
 
 REMEMBERED = 500
-PARTS_WITHIN = timedelta(seconds=10)
+PARTS_WINDOW = timedelta(seconds=10)
 TOPIC = "topic:"
 """Prefix of the keys for topics' names."""
 
@@ -136,23 +136,23 @@ class Receiver:
         self._presses.record_press(message)
         return AcceptedUpdate(message, awaits_reply, press=query)
 
-    async def _add_context(self, said: ReceivedMessage) -> IncomingMessage:
+    async def _add_context(self, received: ReceivedMessage) -> IncomingMessage:
         """Add what only earlier updates have told."""
-        if said.topic:
-            await self._remember_topic(said.message.chat, said.topic)
-        title = await self._chat_title(said.message)
-        return replace(said.message, chat_name=title, addressed=self._is_addressed(said))
+        if received.topic:
+            await self._remember_topic(received.message.chat, received.topic)
+        title = await self._chat_title(received.message)
+        return replace(received.message, chat_name=title, addressed=self._is_addressed(received))
 
-    def _is_addressed(self, said: ReceivedMessage) -> bool:
+    def _is_addressed(self, received: ReceivedMessage) -> bool:
         """Return whether the message or its earlier part addresses the bot."""
-        message = said.message
+        message = received.message
         sender = f"{message.chat} {message.sender}"
-        called_at = self._called.get(said.album or f"{sender} {message.id}")
+        called_at = self._called.get(received.album or f"{sender} {message.id}")
         is_addressed = message.addressed or (
-            called_at is not None and abs(message.sent_at - called_at) <= PARTS_WITHIN
+            called_at is not None and abs(message.sent_at - called_at) <= PARTS_WINDOW
         )
         if message.in_room and is_addressed and message.more_soon:
-            following = said.album or f"{sender} {int(message.id) + 1}"
+            following = received.album or f"{sender} {int(message.id) + 1}"
             self._called[following] = message.sent_at
         return is_addressed
 

@@ -27,7 +27,7 @@ SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - its name
 CHECK_SECONDS = 300.0
 """Seconds between two checks that Telegram knows the address and reaches it."""
 ASK_SECONDS = 30.0
-UNREACHED = (
+WEBHOOK_UNREACHABLE = (
     "Telegram cannot reach telegram.webhook_url ({error}); updates waiting: {count}. Check the proxy, its "
     "certificate and the host name, or set telegram.mode to polling"
 )
@@ -45,7 +45,7 @@ class Webhook:
         settings: "TelegramSettings",
         *,
         report: Callable[[ChannelHealth], None],
-        waits: ReconnectTimes | None = None,
+        times: ReconnectTimes | None = None,
         check_seconds: float = CHECK_SECONDS,
     ) -> None:
         """Derive the path and, unless one is set, the secret from the token."""
@@ -53,7 +53,7 @@ class Webhook:
         self._path = _make_path(bot.token)
         self._base = settings.webhook_url.rstrip("/")
         self._secret = settings.webhook_secret.get_secret_value() or _derive_secret(bot.token, "secret")
-        self._health = ConnectionHealth(report, waits or ReconnectTimes(), token=bot.token)
+        self._health = ConnectionHealth(report, times or ReconnectTimes(), token=bot.token)
         self._check_seconds = check_seconds
         self._take_in: UpdateHandler | None = None
         self._in_order = asyncio.Lock()
@@ -146,7 +146,7 @@ class Webhook:
             return REPLACED
         if not (info.pending_update_count and info.last_error_message):
             return ""
-        return UNREACHED.format(error=info.last_error_message, count=info.pending_update_count)
+        return WEBHOOK_UNREACHABLE.format(error=info.last_error_message, count=info.pending_update_count)
 
 
 def webhook_paths(token: str, webhook_url: str) -> Sequence[str]:

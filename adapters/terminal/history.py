@@ -8,7 +8,7 @@ from memory import disk
 from memory.forgetting import WordsToForget
 
 
-def delete_lines(path: Path, wanted: WordsToForget) -> int:
+def delete_lines(path: Path, words: WordsToForget) -> int:
     """Delete matching inputs from the history; return how many. Raises OSError.
 
     The file has prompt_toolkit's format: for each input a line `# time`, then its lines, each after a `+`.
@@ -26,7 +26,7 @@ def delete_lines(path: Path, wanted: WordsToForget) -> int:
         if end == at:
             kept.append(lines[at])
             at += 1
-        elif wanted.is_in("\n".join(line[1:] for line in lines[at:end])):
+        elif words.is_in("\n".join(line[1:] for line in lines[at:end])):
             while kept and kept[-1] and not kept[-1].startswith("+"):
                 kept.pop()
             gone, at = gone + 1, end

@@ -28,7 +28,7 @@ from bot.sanitize import strip_controls
 UNANSWERED_AT_ONCE = 16
 """Lines read ahead of their answers, so that `/stop` can overtake a turn; others wait in the pipe."""
 LINES_READ_AHEAD = 64
-LONGEST_LINE = 1_000_000
+MAX_LINE_CHARS = 1_000_000
 """Maximum characters; a longer line becomes several."""
 
 
@@ -165,6 +165,6 @@ def _read_lines(stdin: int) -> Iterator[str]:
             data = b""
         *lines, rest = (rest + decoder.decode(data, final=not data)).split("\n")
         yield from lines
-        if len(rest) > LONGEST_LINE or not data:
+        if len(rest) > MAX_LINE_CHARS or not data:
             yield rest
             rest = ""

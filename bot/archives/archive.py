@@ -46,7 +46,7 @@ MAX_PADDING_BYTES = 1 << 16
 """Zero bytes that may follow the last file."""
 SPOOL_BYTES = 4 << 20
 """Larger files go through a temporary file, until it is certain that they did not change meanwhile."""
-YOUNG_NS = 2_000_000_000
+RECENT_CHANGE_NS = 2_000_000_000
 MAX_TRIES = 20
 
 
@@ -211,7 +211,7 @@ def _copy_unchanged(
             copy.truncate()
             digest = _digest(_SourceFile(file), stopped, into=copy)
             # The modification time is that of a write's beginning; if it is recent, only a second read is conclusive.
-            young = time.time_ns() - before.st_mtime_ns < YOUNG_NS
+            young = time.time_ns() - before.st_mtime_ns < RECENT_CHANGE_NS
             if young:
                 file.seek(0)
                 if _digest(_SourceFile(file), stopped) != digest:
@@ -288,13 +288,13 @@ def read_archive(
     *,
     name: str,
     into: Path | None = None,
-    most_bytes: int | None = None,
+    max_bytes: int | None = None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Manifest:
     """Read every byte of an archive and return its manifest; with `into`, an empty folder, extract it there.
 
     Nothing is trusted: members that are no regular files with valid names, files that differ from the manifest, and
-    more than `most_bytes` are refused. Raises ArchiveCorrupted, which calls it `name`; BackupError if it is newer;
+    more than `max_bytes` are refused. Raises ArchiveCorrupted, which calls it `name`; BackupError if it is newer;
     OSError if a file cannot be written; SnapshotStopped.
     """
     tally = _Tally()
@@ -308,7 +308,7 @@ def read_archive(
                     raise SnapshotStopped
                 parts = _check_name(member, seen=tally)
                 size += member.size
-                if most_bytes is not None and size > most_bytes:
+                if max_bytes is not None and size > max_bytes:
                     raise BackupError(_no_room_text(name))
                 if manifest is not None:
                     raise ForeignArchive

@@ -74,7 +74,7 @@ def restore(file: Path, *, notes: Path, private: Path, now: Callable[[], datetim
                     shutil.disk_usage(private).free,
                     finished.manifest.bytes + MAX_MANIFEST_BYTES if finished else 0,
                 )
-                manifest = read_archive(source, name=file.name, most_bytes=most)
+                manifest = read_archive(source, name=file.name, max_bytes=most)
                 if finished and finished.manifest == manifest:
                     return _build_result(finished, private, resumed=True)
                 _check_disk_space(manifest.bytes, file.name, notes=notes, private=private)
@@ -152,7 +152,7 @@ def _stage(
     staging = private / f"{_STAGING}{os.urandom(8).hex()}"
     staging.mkdir(mode=0o700)
     try:
-        again = read_archive(source, name=name, into=staging, most_bytes=manifest.bytes + MAX_MANIFEST_BYTES)
+        again = read_archive(source, name=name, into=staging, max_bytes=manifest.bytes + MAX_MANIFEST_BYTES)
         if again != manifest:
             raise BackupError(f"{name} is still being written: wait until it is complete, then restore")
         if manifest.state:

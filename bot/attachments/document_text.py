@@ -74,7 +74,7 @@ async def read_document(
     file: BinaryIO,
     *,
     name: str = "",
-    most_characters: int = MAX_CHARACTERS,
+    max_characters: int = MAX_CHARACTERS,
     seconds: float = READING_SECONDS,
     process: AbstractAsyncContextManager[float] | None = None,
 ) -> DocumentText:
@@ -85,13 +85,13 @@ async def read_document(
     file.seek(0)
     beginning = file.read(BEGINNING_BYTES)
     if b"%PDF-" not in beginning:
-        return await asyncio.to_thread(_read_text_file, file, name, most_characters, seconds)
+        return await asyncio.to_thread(_read_text_file, file, name, max_characters, seconds)
     async with process or nullcontext(seconds) as limit:
-        document = await _read_pdf(file, most_characters, limit)
+        document = await _read_pdf(file, max_characters, limit)
     if document.problem != phrases.PDF_DAMAGED or beginning.startswith(b"%PDF-"):
         return document
     # A text may mention PDF files without being one.
-    text = await asyncio.to_thread(_read_text_file, file, name, most_characters, seconds)
+    text = await asyncio.to_thread(_read_text_file, file, name, max_characters, seconds)
     return text if text.text else document
 
 
@@ -114,14 +114,14 @@ def _is_bitmap(content: bytes) -> bool:
 # -- text -------------------------------------------------------------------------------------------------------
 
 
-def _read_text_file(file: BinaryIO, name: str, most_characters: int, seconds: float) -> DocumentText:
+def _read_text_file(file: BinaryIO, name: str, max_characters: int, seconds: float) -> DocumentText:
     file.seek(0)
     piece = file.read(PIECE_BYTES)
     if is_picture(piece):
         return DocumentText("picture", problem=phrases.DOCUMENT_IS_PICTURE)
     if piece.startswith((_ZIP, _OLD_OFFICE)):
         return DocumentText("other", problem=phrases.DOCUMENT_IS_PACKED)
-    text = _TextCollector(piece, most_characters)
+    text = _TextCollector(piece, max_characters)
     deadline = Deadline.after(seconds)
     while piece and text.is_text and not (text.is_full and deadline.has_passed):
         text.add(piece)
@@ -138,11 +138,11 @@ def _read_text_file(file: BinaryIO, name: str, most_characters: int, seconds: fl
 class _TextCollector:
     """Collects the beginning of a text that is read piece by piece, and counts its characters."""
 
-    def __init__(self, beginning: bytes, most_characters: int) -> None:
+    def __init__(self, beginning: bytes, max_characters: int) -> None:
         self._decoder = PieceDecoder(beginning[:4])
-        self._most = most_characters
+        self._most = max_characters
         self._kept: list[str] = []
-        self._room = most_characters
+        self._room = max_characters
         self._characters = 0
         self._bytes = 0
         self._controls = 0
@@ -184,19 +184,19 @@ class _TextCollector:
 # -- PDF --------------------------------------------------------------------------------------------------------
 
 
-async def _read_pdf(file: BinaryIO, most_characters: int, seconds: float) -> DocumentText:
-    lines = _PdfOutput(most_characters)
+async def _read_pdf(file: BinaryIO, max_characters: int, seconds: float) -> DocumentText:
+    lines = _PdfOutput(max_characters)
     ended_well = await run_child(
-        "bot.attachments.pdf_worker", str(most_characters), file=file, seconds=seconds, take=lines.take
+        "bot.attachments.pdf_worker", str(max_characters), file=file, seconds=seconds, take=lines.take
     )
-    return _parse_pdf_output(lines.found, most_characters, ended_well=ended_well)
+    return _parse_pdf_output(lines.found, max_characters, ended_well=ended_well)
 
 
 @dataclass(slots=True)
 class _PdfOutput:
     """Collects the output lines of the PDF process."""
 
-    most_characters: int
+    max_characters: int
     found: list[dict[str, Any]] = field(default_factory=list)
     cut: bytes = b""
     """The beginning of an incomplete line."""
@@ -215,22 +215,22 @@ class _PdfOutput:
         return (
             len(self.cut) <= _MAX_LINE_BYTES
             and len(self.found) <= _MAX_LINES
-            and self.characters <= self.most_characters
+            and self.characters <= self.max_characters
         )
 
 
-def _parse_pdf_output(lines: list[dict[str, Any]], most_characters: int, *, ended_well: bool) -> DocumentText:
+def _parse_pdf_output(lines: list[dict[str, Any]], max_characters: int, *, ended_well: bool) -> DocumentText:
     pages = next((line["pages"] for line in lines if "pages" in line), 0)
     read = [line for line in lines if "page" in line]
     texts: dict[int, list[str]] = {}
     for line in read:
         if line.get("text"):
             texts.setdefault(line["page"], []).append(line["text"])
-    text = "\n\n".join("".join(each) for each in texts.values())[:most_characters]
+    text = "\n\n".join("".join(each) for each in texts.values())[:max_characters]
     last = read[-1]["page"] if read else 0
     if text:
         whole = ended_well and last == pages and not any("problem" in line for line in read)
-        enough = len(text) >= most_characters
+        enough = len(text) >= max_characters
         return DocumentText("PDF", text, len(text) if whole and not enough else None, pages, last)
     problems = {line["problem"] for line in lines if "problem" in line}
     if "locked" in problems:

@@ -15,15 +15,15 @@ class IncomingFile:
     """A file without a name, so that the system frees its space even after a crash. A context manager."""
 
     def __init__(
-        self, folder: Path | None, *, most: int, grown: Callable[[int], None] = lambda size: None
+        self, folder: Path | None, *, max_bytes: int, grown: Callable[[int], None] = lambda size: None
     ) -> None:
-        """`folder`: on a real disk, since /tmp may be in memory; None for the system's. `most`: maximum bytes.
+        """`folder`: on a real disk, since /tmp may be in memory; None for the system's. `max_bytes`: maximum bytes.
 
         `grown` gets the new size after each piece. Raises OSError.
         """
         # Unbuffered: a child process gets the same descriptor with its position.
         self.file = cast("BinaryIO", tempfile.TemporaryFile(dir=folder, prefix="fetched-", buffering=0))  # noqa: SIM115
-        self._most = most
+        self._max_bytes = max_bytes
         self._grown = grown
         self.size = 0
 
@@ -38,8 +38,8 @@ class IncomingFile:
     async def write(self, piece: bytes) -> None:
         """Append a piece. Raises AttachmentLost if the file becomes too large, and OSError."""
         self.size += len(piece)
-        if self.size > self._most:
-            raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=self._most >> 20))
+        if self.size > self._max_bytes:
+            raise AttachmentLost(phrases.ATTACHMENT_TOO_LARGE.format(most=self._max_bytes >> 20))
         self._grown(self.size)
         await asyncio.to_thread(_write_all, self.file, piece)
 

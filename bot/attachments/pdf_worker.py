@@ -21,7 +21,7 @@ LINE_CHARACTERS = 1 << 14
 PageLine = dict[str, str | int]
 
 
-def read_pages(file: BinaryIO, most_characters: int) -> Iterator[PageLine]:
+def read_pages(file: BinaryIO, max_characters: int) -> Iterator[PageLine]:
     """Yield `{"pages": 12}`, then `{"page": 1, "text": …}` until there is enough, or `{"problem": …}`.
 
     A page with much text has several lines in a row. Problems: `locked`, `damaged`, `memory`.
@@ -42,7 +42,7 @@ def read_pages(file: BinaryIO, most_characters: int) -> Iterator[PageLine]:
     except Exception:  # noqa: BLE001 - pypdf raises anything for a damaged file
         yield {"problem": "damaged"}
         return
-    left = most_characters
+    left = max_characters
     for number in range(min(count, MAX_PAGES)):
         try:
             text = reader.pages[number].extract_text().strip()

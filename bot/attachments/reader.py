@@ -92,7 +92,7 @@ class AttachmentReader:
         speech: "Transcriber | None" = None,
         *,
         number_of: NumberOf | None = None,
-        measures: Metrics | None = None,
+        metrics: Metrics | None = None,
         waits: Sequence[float] = RETRY_DELAYS,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         folder: Path | None = None,
@@ -101,18 +101,18 @@ class AttachmentReader:
         self.speech = HotSwap(speech)
         """Transcribes voice messages; None without a provider."""
         self._fetch = fetch
-        self.renew(settings)
+        self.set_settings(settings)
         self._number_of = number_of
-        self._measures = measures or Metrics()
+        self._metrics = metrics or Metrics()
         self._waits = waits
         self._sleep = sleep
         self._folder = folder
         self._bytes = FairShare(in_all=MAX_FETCHED_BYTES, per_person=MAX_FETCHED_BYTES_PER_PERSON)
         self._processes = FairShare(in_all=MAX_PROCESSES, per_person=MAX_PROCESSES_PER_PERSON)
 
-    def renew(self, settings: "AttachmentSettings") -> None:
+    def set_settings(self, settings: "AttachmentSettings") -> None:
         """Use these settings from now on."""
-        self._most_bytes = settings.max_megabytes << 20
+        self._max_bytes = settings.max_megabytes << 20
         self._room = settings.document_characters
 
     def direct_reply(self, message: IncomingMessage) -> str:
@@ -136,14 +136,14 @@ class AttachmentReader:
         `allowance`: the time left, shared by messages that are answered together.
         """
         found = _MessageContent(message, self._room, allowance or TimeBudget(READING_SECONDS))
-        began = self._measures.clock()
+        began = self._metrics.clock()
         for attachment in message.attachments[:MAX_ATTACHMENTS]:
             await self._read(attachment, found)
         if (left := len(message.attachments) - MAX_ATTACHMENTS) > 0:
             told = heading("things", facts=[f"{left} more"], remark=phrases.TOO_MANY_ATTACHED)
             found.texts.append(AttachedText(told))
         if message.attachments:
-            self._measures.record_stage("attachments", since=began)
+            self._metrics.record_stage("attachments", since=began)
         return user_message(message, images=found.images, documents=found.all_texts())
 
     async def voice_text(self, message: IncomingMessage, attachment: Attachment) -> str:
@@ -160,30 +160,30 @@ class AttachmentReader:
             raise UnreadableAttachment(_format_for_provider(phrases.NO_SPEECH_KEY, speech))
         try:
             async with self.open_attachment(
-                message.chat, message.sender, attachment, most_bytes=MAX_BYTES
+                message.chat, message.sender, attachment, max_bytes=MAX_BYTES
             ) as incoming:
                 if not detect_format(incoming.read_beginning(BEGINNING_BYTES)):
-                    raise UnreadableAttachment(phrases.SOUND_UNKNOWN)
+                    raise UnreadableAttachment(phrases.AUDIO_UNKNOWN)
                 words = await speech.transcribe(incoming.file)
         except ContextTooLong as error:
-            raise UnreadableAttachment(phrases.SOUND_TOO_LONG.format(provider=speech.name)) from error
+            raise UnreadableAttachment(phrases.AUDIO_TOO_LONG.format(provider=speech.name)) from error
         except ModelError as error:
             log.warning("%s could not transcribe a voice message: %s", speech.name, error.detail)
-            why = phrases.NOT_WRITTEN_DOWN.format(provider=speech.name, reason=reason_text(error.kind))
+            why = phrases.NOT_TRANSCRIBED.format(provider=speech.name, reason=reason_text(error.kind))
             raise UnreadableAttachment(why) from error
         if not words:
-            raise UnreadableAttachment(phrases.NOTHING_IS_HEARD)
+            raise UnreadableAttachment(phrases.NO_SPEECH)
         return words
 
     @asynccontextmanager
     async def open_attachment(
-        self, chat: ChatId, person: PersonId, attachment: Attachment, *, most_bytes: int = 0
+        self, chat: ChatId, person: PersonId, attachment: Attachment, *, max_bytes: int = 0
     ) -> AsyncIterator[IncomingFile]:
         """Fetch an attachment with retries; waits while too much is being read already. A context manager.
 
         Raises UnreadableAttachment with a sentence for people.
         """
-        most = min(self._most_bytes, most_bytes or self._most_bytes)
+        most = min(self._max_bytes, max_bytes or self._max_bytes)
         if attachment.size > most:
             raise UnreadableAttachment(phrases.ATTACHMENT_TOO_LARGE.format(most=most >> 20))
         expected = max(attachment.size or most, MIN_FILE_BYTES)
@@ -193,7 +193,7 @@ class AttachmentReader:
                 self._bytes.grow(share, max(0, size - share.amount))
 
             try:
-                incoming = IncomingFile(self._folder, most=most, grown=grown)
+                incoming = IncomingFile(self._folder, max_bytes=most, grown=grown)
             except OSError as error:
                 log.error("could not create a temporary file for an attachment: %s", one_line(str(error)))
                 raise UnreadableAttachment(phrases.NOT_FETCHED) from error
@@ -226,7 +226,7 @@ class AttachmentReader:
         attachment: Attachment,
         person: PersonId,
         *,
-        most_characters: int = MAX_CHARACTERS,
+        max_characters: int = MAX_CHARACTERS,
         allowance: TimeBudget | None = None,
     ) -> DocumentText:
         """Read a fetched document. Raises OSError; UnreadableAttachment if there is no time left for it."""
@@ -234,7 +234,7 @@ class AttachmentReader:
         return await read_document(
             incoming.file,
             name=attachment.name,
-            most_characters=most_characters,
+            max_characters=max_characters,
             seconds=max(allowance.left, TEXT_SECONDS),
             process=self._process(person, allowance),
         )
@@ -296,7 +296,7 @@ class AttachmentReader:
             if is_picture(incoming.read_beginning(BEGINNING_BYTES)):
                 return await self._prepare_picture(incoming, found)
             document = await self.extract_text(
-                incoming, attachment, person, most_characters=self._room + 1, allowance=found.allowance
+                incoming, attachment, person, max_characters=self._room + 1, allowance=found.allowance
             )
             size = incoming.size
         number = (
@@ -381,8 +381,8 @@ def _count_bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-def _truncate_bytes(text: str, most_bytes: int) -> str:
-    """Return the beginning of a text in at most `most_bytes` of UTF-8, since tokens grow with bytes."""
-    if _count_bytes(text) <= most_bytes:
+def _truncate_bytes(text: str, max_bytes: int) -> str:
+    """Return the beginning of a text in at most `max_bytes` of UTF-8, since tokens grow with bytes."""
+    if _count_bytes(text) <= max_bytes:
         return text
-    return text.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore")
+    return text.encode("utf-8", "replace")[:max_bytes].decode("utf-8", "ignore")

@@ -60,11 +60,11 @@ class DocumentSaver:
     """Saves documents as Markdown below `documents/` in the memory."""
 
     def __init__(
-        self, state: State, journal: OnceWriter, reader: AttachmentReader, *, now: Callable[[], datetime]
+        self, state: State, note_writer: OnceWriter, reader: AttachmentReader, *, now: Callable[[], datetime]
     ) -> None:
         """`now` is in the owner's time zone, which decides the day in a note's name."""
         self._state = state
-        self._journal = journal
+        self._note_writer = note_writer
         self._reader = reader
         self._now = now
         self._at_once = FairShare(in_all=MAX_SAVES_AT_ONCE, per_person=MAX_SAVES_AT_ONCE_PER_PERSON)
@@ -86,7 +86,7 @@ class DocumentSaver:
         title = title.strip()
         asked = hashlib.sha256(json.dumps([number, title]).encode()).hexdigest()[:16]
         key = f"{key}/document-{asked}"
-        if known := await self._journal.find_document(key):
+        if known := await self._note_writer.find_document(key):
             return SavedDocument(known.path, known.line_start, known.line_end, "")
         document = await self._state.read(lambda db: documents.find_document(db, str(chat), number))
         if document is None:
@@ -116,10 +116,10 @@ class DocumentSaver:
         )
         same = hashlib.sha256(read.text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         same = f"{document.chat}/text-{same}"
-        if known := await self._journal.find_unchanged_document(same, note.text):
+        if known := await self._note_writer.find_unchanged_document(same, note.text):
             return SavedDocument(known.path, known.line_start, known.line_end, "", before=True)
-        written = await self._journal.write_document(note.path, note.block, key=key, title=note.title)
-        await self._journal.record_document(same, written)
+        written = await self._note_writer.write_document(note.path, note.block, key=key, title=note.title)
+        await self._note_writer.record_document(same, written)
         remark = ""
         if not note.is_whole:
             cut = phrases.FILED_CUT if read.characters else phrases.FILED_CUT_SOMEWHERE

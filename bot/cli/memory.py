@@ -135,9 +135,9 @@ async def _fill_vectors(memory: Memory, embedding: Embedding) -> str:
 
 
 async def fill_until_failing(
-    memory: Memory, embedding: Embedding, *, patience: float = FAILING_SECONDS
+    memory: Memory, embedding: Embedding, *, timeout_seconds: float = FAILING_SECONDS
 ) -> None:
-    """Embed every text, until all providers have failed for `patience` seconds.
+    """Embed every text, until all providers have failed for `timeout_seconds` seconds.
 
     The searches that follow report errors.
     """
@@ -149,7 +149,7 @@ async def fill_until_failing(
             await asyncio.wait([filling], timeout=0.1)
             state = embedding.embedder.state
             since = [lane.since for lane in (state.primary, state.fallback) if lane]
-            if all(each and (datetime.now(UTC) - each).total_seconds() > patience for each in since):
+            if all(each and (datetime.now(UTC) - each).total_seconds() > timeout_seconds for each in since):
                 break
     finally:
         filling.cancel()

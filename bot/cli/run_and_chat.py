@@ -49,7 +49,7 @@ def _warn_about_company(settings: Settings, session: str) -> Iterator[str]:
             locks = settings.private_folder / "locks"
             others = stack.enter_context(occupy_chat(locks, ChatId(TERMINAL, session)))
             if others and sys.stdin.isatty() and sys.stdout.isatty():
-                print(phrases.IN_COMPANY.format(session=session))
+                print(phrases.OTHER_TERMINAL.format(session=session))
         yield session
 
 

@@ -40,7 +40,9 @@ async def open_leases(settings: "Settings", supervisor: "Supervisor") -> AsyncIt
             f"{private} cannot be used ({reason(error)}): fix that, or set workspace to another folder"
         ) from error
     async with AsyncExitStack() as stack:
-        server = Server(settings.index.url.get_secret_value(), name="commonplace leases", most=CONNECTIONS)
+        server = Server(
+            settings.index.url.get_secret_value(), name="commonplace leases", max_connections=CONNECTIONS
+        )
         stack.callback(server.close)
         leases = await stack.enter_async_context(
             Leases(server, instance=instance, private=private, supervisor=supervisor)

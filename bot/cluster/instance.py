@@ -98,30 +98,30 @@ def _read(private: Path) -> _InstanceFile | None:
     return None
 
 
-def _write_first(private: Path, kept: _InstanceFile) -> _InstanceFile:
+def _write_first(private: Path, record: _InstanceFile) -> _InstanceFile:
     """Write the file unless another process was faster; return what it holds now."""
-    with open_private_folder(private) as folder, _write_draft(kept, folder) as draft:
+    with open_private_folder(private) as folder, _write_draft(record, folder) as draft:
         try:
             os.link(draft, INSTANCE_FILE, src_dir_fd=folder, dst_dir_fd=folder)
         except FileExistsError:
-            return _read(private) or kept
+            return _read(private) or record
         except PermissionError:  # a file system without hard links
             os.rename(draft, INSTANCE_FILE, src_dir_fd=folder, dst_dir_fd=folder)
         sync_folder(folder)
-    return kept
+    return record
 
 
-def _write(private: Path, kept: _InstanceFile) -> None:
-    with open_private_folder(private) as folder, _write_draft(kept, folder) as draft:
+def _write(private: Path, record: _InstanceFile) -> None:
+    with open_private_folder(private) as folder, _write_draft(record, folder) as draft:
         os.rename(draft, INSTANCE_FILE, src_dir_fd=folder, dst_dir_fd=folder)
         sync_folder(folder)
 
 
 @contextmanager
-def _write_draft(kept: _InstanceFile, folder: int) -> Iterator[str]:
+def _write_draft(record: _InstanceFile, folder: int) -> Iterator[str]:
     """Write to a temporary name in the open folder; it is removed at the end unless the caller renamed it."""
     name = f"{INSTANCE_FILE}.{token_hex(4)}.new"
-    text = json.dumps({"id": kept.workspace, "company": kept.company})
+    text = json.dumps({"id": record.workspace, "company": record.company})
     write_new(name, f"{text}\n".encode(), folder=folder)
     try:
         yield name

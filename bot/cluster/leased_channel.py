@@ -52,11 +52,11 @@ class LeasedChannel:
         *,
         opens: OpenAdapter,
         before: PreviousHolder,
-        take_up: Callable[[], Awaitable[None]],
+        resume: Callable[[], Awaitable[None]],
         problem: Callable[[], str] = lambda: "",
         stood_in_for: Callable[[], str] = lambda: "",
     ) -> None:
-        """`take_up` resumes unfinished work before the first new message.
+        """`resume` resumes unfinished work before the first new message.
 
         `problem`: why the holder of the lease is unknown, or "". `stood_in_for`: the workspace for which a takeover
         process of ours holds the lease, or "".
@@ -65,7 +65,7 @@ class LeasedChannel:
         self._lease = lease
         self._opens = opens
         self._before = before
-        self._take_up = take_up
+        self._take_up = resume
         self._problem = problem
         self._stood_in_for = stood_in_for
         self._adapter: Adapter | None = None

@@ -86,14 +86,14 @@ class Leases:
         has as strict, which others could take; so a lease leaves this set before anything else is sent."""
         self._rows: Sequence[LeaseRow] = ()
         self._beat = 0
-        self._company: bool | None = None
+        self._has_peers: bool | None = None
         self._connection: LeaseConnection | None = None
         self._wake = asyncio.Event()
         self._leaving = False
         self._heartbeat: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        self._company = known_peers(self._private)
+        self._has_peers = known_peers(self._private)
         self._heartbeat = self._supervisor.start("leases", self._run)
         return self
 
@@ -265,13 +265,13 @@ class Leases:
             and (not lease.is_held or not lease.is_known)
         ]
 
-    def _update(self, told: _ServerAnswer, alone: frozenset[str]) -> list[LeaseRow]:
+    def _update(self, answer: _ServerAnswer, alone: frozenset[str]) -> list[LeaseRow]:
         """Record the answer; return the rows that could be taken."""
-        free = self._watch.find_expired(told.rows, begun=told.begun, ended=told.ended)
-        self._rows = told.rows
-        self._events.log_changes(told.rows, free=free)
+        free = self._watch.find_expired(answer.rows, begun=answer.begun, ended=answer.ended)
+        self._rows = answer.rows
+        self._events.log_changes(answer.rows, free=free)
         candidates = []
-        for row in told.rows:
+        for row in answer.rows:
             lease = self._leases.get(row.name)
             if row.name in self._releasing:  # given up while the query ran
                 continue
@@ -282,12 +282,12 @@ class Leases:
                 continue
             lease.update(row, free=row.name in free)
             if row.renewed:
-                self._extend(lease, row, until=told.begun + self._times.fence, alone=row.name in alone)
+                self._extend(lease, row, until=answer.begun + self._times.fence, alone=row.name in alone)
             elif row.name in free and not self._is_left_to_others(lease):
                 candidates.append(row)
             else:
                 self._drop_lease(lease)
-        for name in self._leases.keys() - {row.name for row in told.rows}:
+        for name in self._leases.keys() - {row.name for row in answer.rows}:
             if self._leases[name].is_known:  # the table was emptied or belongs to another server
                 self._drop_lease(self._leases[name])
                 self._wake.set()
@@ -352,7 +352,7 @@ class Leases:
         for name, lease in self._leases.items():
             if name in self._releasing:
                 continue
-            if not lease.is_known and self._company is False:  # at startup, as if it had been ours before
+            if not lease.is_known and self._has_peers is False:  # at startup, as if it had been ours before
                 self._lasting.add(name)
             if name in self._lasting:
                 lease.hold_until(until=begun + self._times.fence)
@@ -371,10 +371,10 @@ class Leases:
 
     async def _update_peers(self, rows: Sequence[LeaseRow]) -> None:
         """Store whether there are other instances, for a start without the server."""
-        company = bool(self._company) or any(row.company for row in rows)
-        if company == self._company:
+        company = bool(self._has_peers) or any(row.company for row in rows)
+        if company == self._has_peers:
             return
-        self._company = company
+        self._has_peers = company
         try:
             await asyncio.to_thread(remember_peers, self._private, company)
         except OSError as error:

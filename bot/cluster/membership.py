@@ -81,7 +81,7 @@ class Membership:
         token: str,
         *,
         opens: OpenAdapter,
-        take_up: "Callable[[], Awaitable[None]]",
+        resume: "Callable[[], Awaitable[None]]",
     ) -> LeasedChannel:
         """Return a channel that this process serves while it holds the bot's lease; the caller enters it."""
         before = PreviousHolder(
@@ -102,7 +102,7 @@ class Membership:
             lease,
             opens=opens,
             before=before,
-            take_up=take_up,
+            resume=resume,
             problem=lambda: self._leases.problem,
             stood_in_for=lambda: folder.name if (folder := self._takeovers.served_folder(lease)) else "",
         )

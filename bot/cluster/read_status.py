@@ -30,7 +30,7 @@ async def read_status(settings: "Settings") -> InstanceStatus | None:
 def read_held_leases(settings: "Settings") -> Sequence[LeaseState]:
     """Return each held lease; blocks. Raises MemoryFault if the server of `index.url` cannot be queried."""
     check_library()
-    server = Server(settings.index.url.get_secret_value(), name="commonplace status", most=1)
+    server = Server(settings.index.url.get_secret_value(), name="commonplace status", max_connections=1)
     try:
         with server.session() as session, cut_after(session, ANSWER_SECONDS):
             return [LeaseState(*row, ours=False) for row in list_held(session)]

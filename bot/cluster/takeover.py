@@ -23,7 +23,7 @@ QUICK_SECONDS = 60.0
 """A takeover process that ends sooner than this has failed."""
 MAX_FAILURES = 3
 """Failures in a row after which the channel is served from this instance's workspace, without the conversations."""
-FORGIVEN_SECONDS = 600.0
+FAILURE_RESET_SECONDS = 600.0
 """Seconds after the last failure until a takeover is tried again."""
 UNNEEDED_SECONDS = 60.0
 """Seconds that a takeover process may have nothing to do, such as when the other instance came back first."""
@@ -139,7 +139,7 @@ class Takeovers:
 
     async def _update_process(self, each: _TakeoverProcess) -> None:
         now = time.monotonic()
-        if each.failures and now - each.failures[-1] > FORGIVEN_SECONDS:
+        if each.failures and now - each.failures[-1] > FAILURE_RESET_SECONDS:
             each.failures.clear()
         if each.process and each.process.returncode is not None:
             code, lasted = each.process.returncode, now - each.begun

@@ -74,7 +74,7 @@ async def _reload(services: Services) -> str:
     from bot.config.reload import format_changes
 
     try:
-        changes = await services.current.reload()
+        changes = await services.live_settings.reload()
     except ConfigError as error:
         log.warning("%s", phrases.CONFIG_UNUSABLE.format(reason=error))
         return phrases.CONFIG_UNUSABLE.format(reason=error)
@@ -98,7 +98,7 @@ def _reload_service(services: Services) -> bool:
 async def _pending_changes(services: Services) -> str:
     """Describe changes in the settings file and the environment that are not active yet."""
     try:
-        changes = await services.current.pending_changes()
+        changes = await services.live_settings.pending_changes()
     except ConfigError as error:
         return phrases.CONFIG_WOULD_FAIL.format(reason=error)
     told = [phrases.CONFIG_CHANGED.format(keys=", ".join(changes.live))] if changes.live else []

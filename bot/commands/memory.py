@@ -50,9 +50,9 @@ async def remember(call: CommandCall, services: Services) -> str:
     if not (text or call.message.attachments):
         return phrases.REMEMBER_CORE_WHAT if core else phrases.REMEMBER_WHAT
     words, told = [text] if text else [], list[str]()
-    words, told = await _save_attachments(call, services.filing, text, may_be_title=not core)
+    words, told = await _save_attachments(call, services.document_saver, text, may_be_title=not core)
     if words:
-        written = await services.journal.write("\n\n".join(words), key=call.key, target=target)
+        written = await services.note_writer.write("\n\n".join(words), key=call.key, target=target)
         place = format_note_ref(written.path, written.line_start, written.line_end)
         warning = await core_warning(services.memory) if core else ""
         told.insert(0, "\n\n".join(filter(None, [phrases.REMEMBERED.format(place=place), warning])))
@@ -60,7 +60,7 @@ async def remember(call: CommandCall, services: Services) -> str:
 
 
 async def _save_attachments(
-    call: CommandCall, filing: "DocumentSaver", text: str, *, may_be_title: bool
+    call: CommandCall, document_saver: "DocumentSaver", text: str, *, may_be_title: bool
 ) -> tuple[list[str], list[str]]:
     """File the attachments; return the text to note and the messages for the person."""
     from bot.attachments.document_note import is_title
@@ -73,10 +73,10 @@ async def _save_attachments(
     for each in call.message.attachments:
         try:
             if each.kind == "voice":
-                words.append(await filing.transcribe(call.message, each))
+                words.append(await document_saver.transcribe(call.message, each))
                 continue
             title = text if may_be_title and is_title(text) else ""
-            filed = await filing.save_sent(call.message, each, key=call.key, title=title)
+            filed = await document_saver.save_sent(call.message, each, key=call.key, title=title)
         except DocumentNotSaved as problem:
             name = display_name(each.name)
             told.append(phrases.NOT_FILED.format(name=name, reason=problem) if name else str(problem))
@@ -145,7 +145,7 @@ async def _open_memory(call: CommandCall, services: Services, *, memory: bool) -
 async def _rebuild(call: CommandCall, services: Services, what: str) -> str:
     """Rebuild the index, or join a rebuild that is already running."""
     del call, what
-    joined, work = services.rebuilding.is_running, services.rebuilding.run()
+    joined, work = services.index_rebuilder.is_running, services.index_rebuilder.run()
     report = await work
     told = phrases.REBUILT.format(notes=report.added, seconds=report.seconds)
     return "\n".join([told, *([phrases.REBUILD_JOINED] if joined else ())]) + _format_problems(
@@ -187,8 +187,8 @@ def describe_search(status: "MemoryStatus", *, why: bool) -> str:
 
 def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[str]":
     """Yield a line each on index problems, vectors, watcher, failed tasks, nightly jobs and running work."""
-    upkeep, now, redact_server_address = (
-        services.upkeep,
+    background, now, redact_server_address = (
+        services.background,
         services.now(),
         services.memory.redact_server_address,
     )
@@ -204,7 +204,7 @@ def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[s
         yield f"{line} ({reason})" if reason else line
     for failure in services.supervisor.failures:
         yield redact_server_address(format_failure(failure, now))
-    if upkeep and (reindex := upkeep.reindex):
+    if background and (reindex := background.reindex):
         yield (
             phrases.REINDEX_ELSEWHERE.format(holder=reindex.elsewhere)
             if reindex.elsewhere
@@ -215,7 +215,7 @@ def describe_indexing(status: "MemoryStatus", services: Services) -> "Iterator[s
                 next=_format_time(reindex.next_run, now),
             )
         )
-    if upkeep and (backup := upkeep.backup):
+    if background and (backup := background.backup):
         if backup.elsewhere:
             yield phrases.BACKUP_ELSEWHERE.format(holder=backup.elsewhere)
         yield (

@@ -19,7 +19,7 @@ from bot.timeparse import moment_in_short
 
 AUTOMATIC = "auto"
 USAGE_DAYS = 30
-MOST_CHOICES = 20
+MAX_CHOICES = 20
 """The most models that are offered as buttons; others can be named."""
 
 
@@ -103,7 +103,7 @@ def choosing_command(name: str, names: Sequence[str]) -> str | None:
 def _choices(offer: Sequence[str], names: Sequence[str], chosen: str = "") -> tuple[Choice, ...]:
     """Return a button for each model in `offer`, a subset of `names`."""
     choices = []
-    for name in offer[:MOST_CHOICES]:
+    for name in offer[:MAX_CHOICES]:
         phrase = phrases.CHOICE_CHOSEN if name == chosen else phrases.CHOICE
         room = MAX_LABEL_CHARS - len(phrase.format(label=""))
         shown = name if len(name) <= room else f"…{name[1 - room :]}"
@@ -159,7 +159,7 @@ def _format_row(status: ModelStatus, now: datetime) -> str:
     state = phrases.MODELS_STATE[status.state].format(time=_format_time(status.paused_until, now))
     told = [phrases.MODELS_ROW.format(model=status.model, key=key, state=state)]
     if not status.calls:
-        told.append(phrases.MODELS_NEVER)
+        told.append(phrases.MODELS_UNUSED)
     else:
         phrase = phrases.MODELS_CALL if status.calls == 1 else phrases.MODELS_CALLS
         told.append(phrase.format(calls=status.calls, failures=status.failures))

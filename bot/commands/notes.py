@@ -99,7 +99,9 @@ async def correct_line(call: CommandCall, services: Services) -> str:
     line = int(wanted["line"])
     if wanted["last"] and int(wanted["last"]) != line:
         return phrases.CORRECT_ONE_LINE
-    done = await services.journal.correct(unescape_path(wanted["path"]), line, wanted["text"], key=call.key)
+    done = await services.note_writer.correct(
+        unescape_path(wanted["path"]), line, wanted["text"], key=call.key
+    )
     place = format_note_ref(done.written.path, done.written.line_start, done.written.line_end)
     if done.correction is None:
         return phrases.CORRECTED_BEFORE.format(place=place)

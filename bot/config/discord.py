@@ -7,7 +7,7 @@ from pydantic import SecretStr, field_validator
 from bot.config.channel import ChannelSettings
 from memory.settings import Texts, check_web_address
 
-SHORTEST_ID = 15
+MIN_ID_LENGTH = 15
 """Digits. Discord's ids have at least 17."""
 
 
@@ -61,4 +61,4 @@ class DiscordSettings(ChannelSettings):
     def explain_no_match(self, person: str, *, key: str) -> str:
         """See `ChannelSettings.explain_no_match`."""
         del key
-        return "which is too short for a Discord id" if len(person) < SHORTEST_ID else ""
+        return "which is too short for a Discord id" if len(person) < MIN_ID_LENGTH else ""

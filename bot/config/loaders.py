@@ -41,9 +41,9 @@ class TomlSource(TomlConfigSettingsSource):
 class EnvironmentSource(EnvSettingsSource):
     """The environment. Unknown variables are errors; `origins` has the variable's name by the key that it sets."""
 
-    def __init__(self, model: type[BaseSettings], given: Mapping[str, Any], **options: Any) -> None:
-        """`given`: the content of the file. Providers that it names match whatever the case of the variable."""
-        self._given = given
+    def __init__(self, model: type[BaseSettings], variables: Mapping[str, Any], **options: Any) -> None:
+        """`variables`: the content of the file. Providers that it names match whatever the case of the variable."""
+        self._given = variables
         self.origins: dict[Keys, str] = {}
         super().__init__(model, **options)
 
@@ -65,8 +65,8 @@ class EnvironmentSource(EnvSettingsSource):
 class SecretFilesSource(EnvironmentSource, NestedSecretsSettingsSource):
     """Files in the secrets folder that are named like our variables; `origins` has the path."""
 
-    def __init__(self, model: type[BaseSettings], given: Mapping[str, Any], folder: Path) -> None:
-        super().__init__(model, given, secrets_dir=folder, secrets_dir_missing="ok")
+    def __init__(self, model: type[BaseSettings], variables: Mapping[str, Any], folder: Path) -> None:
+        super().__init__(model, variables, secrets_dir=folder, secrets_dir_missing="ok")
         self.origins = {keys: str(folder / name) for keys, name in self.origins.items()}
 
     @classmethod
@@ -76,7 +76,7 @@ class SecretFilesSource(EnvironmentSource, NestedSecretsSettingsSource):
 
 
 def find_variables(
-    model: Model, variables: Mapping[str, str | None], given: Mapping[str, Any]
+    model: Model, variables: Mapping[str, str | None], values: Mapping[str, Any]
 ) -> dict[Keys, tuple[str, str]]:
     """Return name and text of each variable by the key that it sets, sections before their keys.
 
@@ -87,7 +87,7 @@ def find_variables(
         if not name.upper().startswith(PREFIX) or name.upper() in RESERVED_VARIABLES:
             continue
         parts = name[len(PREFIX) :].split("__")
-        keys = _find_path(model, parts, given)
+        keys = _find_path(model, parts, values)
         path = list(walk_keys(model, keys))
         if not all(parts) or len(path) < len(keys):
             raise ConfigError(explain_unknown_variable(model, name, [part.lower() for part in parts]))

@@ -148,7 +148,7 @@ class LiveSettings:
 
 
 @asynccontextmanager
-async def reload_on_hangup(current: LiveSettings, supervisor: "Supervisor") -> AsyncIterator[None]:
+async def reload_on_hangup(live_settings: LiveSettings, supervisor: "Supervisor") -> AsyncIterator[None]:
     """Reload the settings on SIGHUP; but if SIGHUP comes because the terminal is gone, end the program."""
     hung_up = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -165,7 +165,7 @@ async def reload_on_hangup(current: LiveSettings, supervisor: "Supervisor") -> A
             await hung_up.wait()
             hung_up.clear()
             try:
-                log.info("%s", format_changes(await current.reload()))
+                log.info("%s", format_changes(await live_settings.reload()))
             except ConfigError as error:
                 log.error("%s", phrases.CONFIG_UNUSABLE.format(reason=error))
 
@@ -181,7 +181,7 @@ async def reload_on_hangup(current: LiveSettings, supervisor: "Supervisor") -> A
 
 def format_changes(changes: SettingsChanges) -> str:
     """Return a text about settings that were reloaded."""
-    parts = [phrases.CONFIG_TAKEN.format(keys=", ".join(changes.live))] if changes.live else []
+    parts = [phrases.CONFIG_RELOADED.format(keys=", ".join(changes.live))] if changes.live else []
     if changes.restart:
         parts.append(phrases.CONFIG_AFTER_RESTART.format(keys=", ".join(changes.restart)))
     return " ".join(parts) or phrases.CONFIG_SAME

@@ -69,7 +69,7 @@ class Compactor:
         self,
         state: State,
         model: "FallbackModel",
-        journal: "OnceWriter",
+        note_writer: "OnceWriter",
         memory: "Memory",
         *,
         settings: "FlushSettings",
@@ -90,7 +90,7 @@ class Compactor:
         self._flusher = Flusher(
             state,
             model,
-            journal,
+            note_writer,
             memory,
             piece_tokens=settings.token_threshold,
             now=now,
@@ -98,10 +98,10 @@ class Compactor:
             seconds=seconds,
         )
 
-    def renew(self, settings: "FlushSettings") -> None:
+    def set_settings(self, settings: "FlushSettings") -> None:
         """Use these settings from now on."""
         self._settings = settings
-        self._flusher.renew(piece_tokens=settings.token_threshold)
+        self._flusher.set_piece_tokens(piece_tokens=settings.token_threshold)
 
     async def save_chat(self, chat: ChatId, *, name: str, flush: bool) -> None:
         """Store a chat's name, and whether what is said there may go into the notes. Raises StateFault.
@@ -211,8 +211,8 @@ class Compactor:
         before = format_timestamp(self._now() - timedelta(minutes=self._settings.idle_minutes))
 
         def work(db: "Connection") -> Sequence[tuple[int, str]]:
-            found = flushes.read_idle_chats(db, before=before, after=after, most=IDLE_AT_ONCE)
-            return found or flushes.read_idle_chats(db, before=before, after=0, most=IDLE_AT_ONCE)
+            found = flushes.read_idle_chats(db, before=before, after=after, limit=IDLE_AT_ONCE)
+            return found or flushes.read_idle_chats(db, before=before, after=0, limit=IDLE_AT_ONCE)
 
         return await self._state.read(work)
 
@@ -223,7 +223,7 @@ class Compactor:
         keep = self._max_tokens(conversation, cause) // (6 if cause == "overflow" else 3)
         most_turns = 1 if cause == "asked" else None
         ratio = self._tokens_ratio(conversation.entries)
-        return find_cut(conversation.entries, keep_tokens=round(keep / ratio), most_turns=most_turns)
+        return find_cut(conversation.entries, keep_tokens=round(keep / ratio), max_turns=most_turns)
 
     def _max_tokens(self, conversation: Conversation, cause: Cause) -> int:
         """Return the maximum size in tokens as the provider counts them; less if it was already too long."""
@@ -269,18 +269,18 @@ class Compactor:
         most = max(MIN_SUMMARY_TOKENS, round(self._max_tokens(conversation, cause) / 4 / ratio))
         prefer = await self._state.read_chosen_model(str(conversation.chat))
         if not (ask and self._flusher.has_model(prefer)):
-            return extract(messages, before=conversation.summary, most_tokens=most)
+            return extract(messages, before=conversation.summary, max_tokens=most)
         return await summarize(
             self._model,
             messages,
             before=conversation.summary,
             prefer=prefer,
-            most_tokens=most,
+            max_tokens=most,
             piece_tokens=self._settings.token_threshold,
         )
 
 
-def find_cut(entries: Sequence[Entry], *, keep_tokens: int, most_turns: int | None = None) -> int | None:
+def find_cut(entries: Sequence[Entry], *, keep_tokens: int, max_turns: int | None = None) -> int | None:
     """Return the seq of the last message to compact; None if there is none.
 
     The latest turns are kept whole as far as they fit; an unfinished turn always is.
@@ -289,7 +289,7 @@ def find_cut(entries: Sequence[Entry], *, keep_tokens: int, most_turns: int | No
     for kept, turn in enumerate(reversed(turns)):
         keep_tokens -= sum(each.tokens for each in turn)
         runs = kept == 0 and not _has_ended(turn)
-        if not runs and (keep_tokens < 0 or kept == most_turns):
+        if not runs and (keep_tokens < 0 or kept == max_turns):
             return turn[-1].seq
     return None
 

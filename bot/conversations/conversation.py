@@ -232,9 +232,9 @@ def parse_entries(rows: Iterable[Row]) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def _without_answer(said: Sequence[Entry]) -> list[Entry]:
+def _without_answer(entries: Sequence[Entry]) -> list[Entry]:
     """Return the messages without a final answer that calls no tools."""
-    kept = list(said)
+    kept = list(entries)
     while kept and isinstance(last := kept[-1].message, AssistantMessage) and not last.calls:
         kept.pop()
     return kept

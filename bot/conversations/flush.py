@@ -57,7 +57,7 @@ class Flusher:
         self,
         state: State,
         model: "FallbackModel",
-        journal: "OnceWriter",
+        note_writer: "OnceWriter",
         memory: Memory,
         *,
         piece_tokens: int,
@@ -68,14 +68,14 @@ class Flusher:
         """`piece_tokens`: tokens shown to a model at once; `wake` is called when there is a notice to deliver."""
         self._state = state
         self._extractor = Extractor(state, model, memory, piece_tokens=piece_tokens, now=now, seconds=seconds)
-        self._journal = journal
+        self._note_writer = note_writer
         self._memory = memory
         self._now = now
         self._wake = wake
         self._at_work: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._adding_facts = asyncio.Lock()
 
-    def renew(self, *, piece_tokens: int) -> None:
+    def set_piece_tokens(self, *, piece_tokens: int) -> None:
         """Show a model this many tokens at once from now on."""
         self._extractor.renew(piece_tokens=piece_tokens)
 
@@ -119,7 +119,7 @@ class Flusher:
     async def resume(self) -> None:
         """Continue a few flushes that a crash or failure interrupted, and improve a few raw ones. Raises StateFault."""
         now = format_timestamp(self._now())
-        for row in await self._state.read(lambda db: flushes.read_pending(db, now=now, most=MAX_AT_ONCE)):
+        for row in await self._state.read(lambda db: flushes.read_pending(db, now=now, limit=MAX_AT_ONCE)):
             if row.id in self._at_work:
                 continue
             try:
@@ -265,7 +265,7 @@ class Flusher:
         places = list(row.places)
         if row.replaces and row.section != row.replaces:
             try:
-                written = await self._journal.edit(
+                written = await self._note_writer.edit(
                     row.note, row.replaces, row.section, key=f"flush-{row.id}-better"
                 )
             except (EditRefused, NoteMissing) as refusal:
@@ -275,7 +275,9 @@ class Flusher:
             places = [format_note_ref(written.path, written.line_start, written.line_end)]
         elif row.section and not row.replaces:
             title = row.note.removesuffix(".md")
-            written = await self._journal.append(row.note, row.section, key=f"flush-{row.id}", title=title)
+            written = await self._note_writer.append(
+                row.note, row.section, key=f"flush-{row.id}", title=title
+            )
             places = [format_note_ref(written.path, written.line_start, written.line_end)]
         await self._update_row(row, stage="written", places=places)
 
@@ -293,7 +295,7 @@ class Flusher:
     async def _write_core(self, row: Flush, *, notice: bool) -> None:
         places = list(row.places)
         if row.core:
-            written = await self._journal.append(
+            written = await self._note_writer.append(
                 CORE_NOTE, row.core, key=f"flush-{row.id}-core", title="Memory"
             )
             places.append(format_note_ref(written.path, written.line_start, written.line_end))
@@ -313,7 +315,7 @@ class Flusher:
         """Improve raw sections of this chat, once models answer again."""
         improved: list[Flush] = []
         for row in await self._state.read(
-            lambda db: flushes.read_raw(db, chat, given_up=given_up, most=MAX_AT_ONCE)
+            lambda db: flushes.read_raw(db, chat, given_up=given_up, limit=MAX_AT_ONCE)
         ):
             better = await self._improve(row)
             if better is None:  # somebody is waiting, and the next one would hardly do better

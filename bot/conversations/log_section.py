@@ -215,10 +215,10 @@ def format_raw(messages: Sequence[Message], *, mark: str = RAW_MARK) -> str:
     return "\n\n".join([mark, *left_out, "\n".join(kept)])
 
 
-def _format_turn(turn: Sequence[Message], most: int) -> Iterator[str]:
+def _format_turn(turn: Sequence[Message], max_chars: int) -> Iterator[str]:
     for message in turn:
         if isinstance(message, UserMessage) and _has_text(message):
-            yield _format_item(_shorten(user_text(message), most))
+            yield _format_item(_shorten(user_text(message), max_chars))
         elif isinstance(message, AssistantMessage) and message.text.strip():
             yield f"  - → {one_line(message.text, limit=ANSWER_CHARS)}"
 
@@ -233,8 +233,8 @@ def _format_item(text: str) -> str:
     return "\n".join([f"- {lines[0]}", *(f"  {line}" for line in lines[1:])])
 
 
-def _shorten(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most].rstrip()} […]"
+def _shorten(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else f"{text[:max_chars].rstrip()} […]"
 
 
 def _drop_noted_turn(turn: Sequence[Message]) -> Sequence[Message]:

@@ -39,31 +39,31 @@ async def summarize(
     *,
     before: str,
     prefer: str,
-    most_tokens: int,
+    max_tokens: int,
     piece_tokens: int,
     seconds: float = SUMMARY_SECONDS,
 ) -> str:
-    """Summarize messages and the summary `before` them in about `most_tokens`; an extract if no model answers."""
+    """Summarize messages and the summary `before` them in about `max_tokens`; an extract if no model answers."""
     try:
         async with asyncio.timeout(seconds):
             text = await _ask_model(
-                model, messages, before=before, prefer=prefer, most=most_tokens, piece_tokens=piece_tokens
+                model, messages, before=before, prefer=prefer, limit=max_tokens, piece_tokens=piece_tokens
             )
     except (ModelError, TimeoutError) as error:
         log.warning("no model summarized the conversation: %s", one_line(str(error) or "too slow"))
-        return extract(messages, before=before, most_tokens=most_tokens)
+        return extract(messages, before=before, max_tokens=max_tokens)
     length = sum(map(estimate_message_tokens, messages))
     if estimate_text_tokens(text) < MIN_SHARE * length:
-        words = _last_lines(_lines(messages, before), most_tokens - estimate_text_tokens(text) - 20)
+        words = _last_lines(_lines(messages, before), max_tokens - estimate_text_tokens(text) - 20)
         text = "\n".join([text, "", ALONGSIDE, *words])
-    return _truncate(text, most_tokens)
+    return _truncate(text, max_tokens)
 
 
-def extract(messages: Iterable[Message], *, before: str, most_tokens: int) -> str:
+def extract(messages: Iterable[Message], *, before: str, max_tokens: int) -> str:
     """Return the latest things that people said, cut short and marked as an extract."""
-    mark = EXTRACT if estimate_text_tokens(EXTRACT) < most_tokens // 2 else "(cut short)"
-    lines = _last_lines(_lines(messages, before), most_tokens - estimate_text_tokens(mark) - 1)
-    return _truncate("\n".join([mark, *lines]), most_tokens)
+    mark = EXTRACT if estimate_text_tokens(EXTRACT) < max_tokens // 2 else "(cut short)"
+    lines = _last_lines(_lines(messages, before), max_tokens - estimate_text_tokens(mark) - 1)
+    return _truncate("\n".join([mark, *lines]), max_tokens)
 
 
 async def _ask_model(
@@ -72,11 +72,11 @@ async def _ask_model(
     *,
     before: str,
     prefer: str,
-    most: int,
+    limit: int,
     piece_tokens: int,
 ) -> str:
     """Ask a model to summarize piece by piece, each time with the summary so far. Raises ModelError."""
-    instruction = INSTRUCTION.format(words=max(20, round(most / 2 / 10) * 10))
+    instruction = INSTRUCTION.format(words=max(20, round(limit / 2 / 10) * 10))
     size = max(piece_tokens, SHORT_TOKENS)
     while True:
         summary = before
@@ -86,7 +86,7 @@ async def _ask_model(
                 answer = await ask(
                     model, piece, instruction, summary=summary, prefer=prefer, may_shorten=may_shorten
                 )
-                summary = _truncate(strip_controls(answer.message.text).strip(), most)
+                summary = _truncate(strip_controls(answer.message.text).strip(), limit)
         except ContextTooLong as error:
             size = halve_limit(size, error)
         else:
@@ -99,23 +99,23 @@ def _lines(messages: Iterable[Message], before: str) -> list[str]:
     return [*earlier, *(f"- {one_line(text, limit=LINE_CHARS)}" for text in said if text.strip())]
 
 
-def _last_lines(lines: Sequence[str], most_tokens: int) -> list[str]:
+def _last_lines(lines: Sequence[str], max_tokens: int) -> list[str]:
     kept: list[str] = []
     for line in reversed(lines):
-        most_tokens -= estimate_text_tokens(line) + 1
-        if most_tokens < 0:
+        max_tokens -= estimate_text_tokens(line) + 1
+        if max_tokens < 0:
             break
         kept.insert(0, line)
     return kept
 
 
-def _truncate(text: str, most_tokens: int) -> str:
+def _truncate(text: str, max_tokens: int) -> str:
     """Return the beginning that fits, cut at a line if possible."""
     tokens = estimate_text_tokens(text)
-    if tokens <= most_tokens:
+    if tokens <= max_tokens:
         return text
-    most = len(text) * most_tokens // (tokens + 1)
-    while estimate_text_tokens(text[:most]) > most_tokens:
+    most = len(text) * max_tokens // (tokens + 1)
+    while estimate_text_tokens(text[:most]) > max_tokens:
         most = most * 9 // 10
     end = text.rfind("\n", most // 2, most)
     return text[: end if end > 0 else most].rstrip()

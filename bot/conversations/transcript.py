@@ -44,7 +44,7 @@ RESULT_LINE = "[{name} returned: {content}]"
 
 
 def add_day_lines(
-    said: Iterable[Entry], at: Sequence[tuple[int, str]], *, zone: tzinfo | None
+    entries: Iterable[Entry], at: Sequence[tuple[int, str]], *, zone: tzinfo | None
 ) -> tuple[Message, ...]:
     """Return messages with the date above each day's first one of a person, since "tomorrow" means nothing later.
 
@@ -53,7 +53,7 @@ def add_day_lines(
     moments = dict(at)
     day: date | None = None
     shown: list[Message] = []
-    for each in said:
+    for each in entries:
         message = each.message
         if isinstance(message, UserMessage) and each.seq in moments:
             moment = datetime.fromisoformat(moments[each.seq]).astimezone(zone)
@@ -64,8 +64,8 @@ def add_day_lines(
     return tuple(shown)
 
 
-def split_pieces(messages: Iterable[Message], most_tokens: int) -> list[tuple[Message, ...]]:
-    """Split into pieces of at most about `most_tokens`, without losing anything that people said.
+def split_pieces(messages: Iterable[Message], max_tokens: int) -> list[tuple[Message, ...]]:
+    """Split into pieces of at most about `max_tokens`, without losing anything that people said.
 
     Pictures are only named. Tool calls become text, so that the request needs no tools and no provider's rules for
     calls; long results are cut.
@@ -73,9 +73,9 @@ def split_pieces(messages: Iterable[Message], most_tokens: int) -> list[tuple[Me
     pieces: list[tuple[Message, ...]] = []
     piece: list[Message] = []
     size = 0
-    for unit in _split_units(_merge_spoken(messages), most_tokens):
+    for unit in _split_units(_merge_spoken(messages), max_tokens):
         tokens = sum(map(estimate_message_tokens, unit))
-        if piece and size + tokens > most_tokens:
+        if piece and size + tokens > max_tokens:
             pieces.append(tuple(piece))
             piece, size = [], 0
         piece += unit
@@ -112,11 +112,11 @@ async def ask(
     raise EmptyAnswer("the stream ended without an answer", model=model.name)
 
 
-def halve_limit(most_tokens: int, error: ContextTooLong) -> int:
+def halve_limit(max_tokens: int, error: ContextTooLong) -> int:
     """Return the next smaller limit for pieces. Raises `error` if it cannot be smaller."""
-    if most_tokens <= MIN_PIECE_TOKENS:
+    if max_tokens <= MIN_PIECE_TOKENS:
         raise error
-    return max(MIN_PIECE_TOKENS, most_tokens // 2)
+    return max(MIN_PIECE_TOKENS, max_tokens // 2)
 
 
 def _merge_spoken(messages: Iterable[Message]) -> Iterator[_Spoken]:
@@ -141,30 +141,30 @@ def _merge_spoken(messages: Iterable[Message]) -> Iterator[_Spoken]:
         yield AssistantMessage("\n".join(answer))
 
 
-def _split_units(messages: Iterable[_Spoken], most_tokens: int) -> Iterator[Sequence[_Spoken]]:
+def _split_units(messages: Iterable[_Spoken], max_tokens: int) -> Iterator[Sequence[_Spoken]]:
     """Yield what has to stay in one piece: a turn, or a part of a message if the turn is too long."""
     for turn in split_turns(tuple(messages)):
-        if sum(map(estimate_message_tokens, turn)) <= most_tokens:
+        if sum(map(estimate_message_tokens, turn)) <= max_tokens:
             yield turn
             continue
         for message in turn:
             if isinstance(message, UserMessage):
-                yield from ([UserMessage(part)] for part in _split_text(user_text(message), most_tokens))
+                yield from ([UserMessage(part)] for part in _split_text(user_text(message), max_tokens))
             else:
-                yield from ([replace(message, text=part)] for part in _split_text(message.text, most_tokens))
+                yield from ([replace(message, text=part)] for part in _split_text(message.text, max_tokens))
 
 
 def _shorten(text: str) -> str:
     return text if len(text) <= TOOL_CHARS else f"{text[:TOOL_CHARS]} […]"
 
 
-def _split_text(text: str, most_tokens: int) -> Iterator[str]:
+def _split_text(text: str, max_tokens: int) -> Iterator[str]:
     """Split a long text at white space if possible."""
     tokens = estimate_text_tokens(text)
-    if tokens <= most_tokens:
+    if tokens <= max_tokens:
         yield text
         return
-    most = max(1, len(text) * most_tokens // (tokens + 1))
+    most = max(1, len(text) * max_tokens // (tokens + 1))
     while len(text) > most:
         space = max(text.rfind(mark, most // 2, most) for mark in "\n ")
         end = space + 1 if space > 0 else most

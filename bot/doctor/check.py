@@ -86,7 +86,7 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'s'[: count != 1]}"
 
 
-def format_list(names: Sequence[str], *, most: int = 5) -> str:
+def format_list(names: Sequence[str], *, limit: int = 5) -> str:
     """Return `a, b and 3 more`."""
-    shown = ", ".join(names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+    shown = ", ".join(names[:limit])
+    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown

@@ -11,7 +11,7 @@ from bot.doctor.http_probe import ServerClock
 from memory.quantities import format_rough_duration
 
 TOPIC = Topic("clock")
-EARLIEST_YEAR = 2026
+MIN_YEAR = 2026
 """The year in which this program was written."""
 MAX_SKEW_SECONDS = 120.0
 
@@ -22,7 +22,7 @@ def check_clock(
     """Compare the time zone with this machine's, and the time with the servers that were asked anyway."""
     now = settings.now()
     yield _check_zone(settings, now, machine)
-    if now.year < EARLIEST_YEAR:
+    if now.year < MIN_YEAR:
         yield TOPIC.fail("time", f"the clock says {now:%Y-%m-%d}", "set the clock, for example by NTP")
         return
     clocks = [clock for clock in clocks if not _is_this_machine(clock.host, settings.server.host)]

@@ -12,7 +12,7 @@ from memory.disk import reason
 from memory.quantities import format_rough_duration, format_size
 
 TOPIC = Topic("conversations")
-STUCK = timedelta(minutes=15)
+STUCK_AFTER = timedelta(minutes=15)
 """A message that has waited longer than this while the service runs is stuck."""
 
 
@@ -81,7 +81,7 @@ def _check_open(settings: Settings, found: StateReport, *, alive: bool, now: dat
         yield TOPIC.warn(
             "waiting", detail, f"set {keys} again to have these delivered on {format_list(homeless)}"
         )
-    elif alive and age > STUCK:
+    elif alive and age > STUCK_AFTER:
         yield TOPIC.warn("waiting", detail, "see /status, /models and the log for the reason")
     elif alive:
         yield TOPIC.ok("waiting", detail)

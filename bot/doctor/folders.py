@@ -26,7 +26,7 @@ LOW_BYTES = 500_000_000
 LOW_INODES = 1000
 ELSEWHERE = FILE_SYSTEMS_WITHOUT_EVENTS | {"glusterfs", "lustre", "beegfs", "ocfs2", "gfs2", "davfs"}
 """File systems that several machines may share. SQLite's journal only works on one machine."""
-PASSING = {"overlay", "tmpfs", "ramfs", "aufs", "rootfs"}
+TEMPORARY_FILE_SYSTEMS = {"overlay", "tmpfs", "ramfs", "aufs", "rootfs"}
 """File systems whose content is lost with the container or at the next boot."""
 LOCAL_DISK = "put .commonplace on a local disk (in a container, a named volume); only memory/ may be a mount"
 
@@ -149,7 +149,7 @@ def _check_disk(private: Path, folder: Path | None) -> Iterator[Check]:
     if kind in ELSEWHERE or kind.startswith("fuse"):
         detail = f".commonplace is on {kind}, where SQLite's WAL is not safe and state.db may get damaged"
         yield TOPIC.warn(name, detail, LOCAL_DISK)
-    elif kind in PASSING:
+    elif kind in TEMPORARY_FILE_SYSTEMS:
         detail = f".commonplace is on {kind} and will be lost with the container or at the next boot"
         yield TOPIC.warn(name, detail, LOCAL_DISK)
     else:

@@ -64,7 +64,7 @@ def named_providers(settings: Settings, environment: Mapping[str, str]) -> list[
 async def check_models(
     settings: Settings,
     environment: Mapping[str, str],
-    asking: HttpProbe,
+    probe: HttpProbe,
     *,
     seconds: float = NETWORK_SECONDS,
 ) -> list[Check]:
@@ -73,7 +73,7 @@ async def check_models(
     named = named_providers(settings, environment)
     found = await asyncio.gather(
         *(
-            run_with_timeout(TOPIC, _check_provider(each, asking), name=each.name, seconds=seconds)
+            run_with_timeout(TOPIC, _check_provider(each, probe), name=each.name, seconds=seconds)
             for each in named
         )
     )
@@ -90,7 +90,7 @@ def check_health(health: Sequence[Health], named: Sequence[str], *, now: float) 
             )
 
 
-async def _check_provider(named: NamedProvider, asking: HttpProbe) -> list[Check]:
+async def _check_provider(named: NamedProvider, probe: HttpProbe) -> list[Check]:
     match named.provider.kind:
         case "builtin":
             return [TOPIC.ok(named.name, "the built-in notebook, which needs no model")]
@@ -106,7 +106,7 @@ async def _check_provider(named: NamedProvider, asking: HttpProbe) -> list[Check
     keys = provider.keys[:KEYS_ASKED] or ("",)
     if checks := [check for key in keys if (check := _check_key_form(named, key))]:
         return checks
-    answers = await asyncio.gather(*(_probe(named, key, asking) for key in keys))
+    answers = await asyncio.gather(*(_probe(named, key, probe) for key in keys))
     checks = []
     well = sum(answer.is_well for answer in answers)
     for number, answer in enumerate(answers, 1):
@@ -150,18 +150,18 @@ class _ProbeResult:
         return not (self.error or self.unreached)
 
 
-async def _probe(named: NamedProvider, key: str, asking: HttpProbe) -> _ProbeResult:
+async def _probe(named: NamedProvider, key: str, probe: HttpProbe) -> _ProbeResult:
     provider = named.provider
     dialect = _dialect(named, key)
     lacks = ""
     try:
         if provider.base_url == OPENROUTER:  # whose list of models needs no key
-            answered = await asking.get(f"{OPENROUTER}/key", dialect.headers)
+            answered = await probe.get(f"{OPENROUTER}/key", dialect.headers)
             if answered.is_success:
-                answered = await asking.get(f"{OPENROUTER}/models", dialect.headers)
+                answered = await probe.get(f"{OPENROUTER}/models", dialect.headers)
         else:
-            answered = await asking.get(_list_of_models(provider), dialect.headers)
-            if answered.status == 404 and (found := await _retry_with_version(provider, dialect, asking)):
+            answered = await probe.get(_list_of_models(provider), dialect.headers)
+            if answered.status == 404 and (found := await _retry_with_version(provider, dialect, probe)):
                 answered, lacks = found, VERSION
     except ProbeFailed as error:
         return _ProbeResult(unreached=str(error))
@@ -178,12 +178,12 @@ async def _probe(named: NamedProvider, key: str, asking: HttpProbe) -> _ProbeRes
 
 
 async def _retry_with_version(
-    provider: Provider, dialect: ChatDialect, asking: HttpProbe
+    provider: Provider, dialect: ChatDialect, probe: HttpProbe
 ) -> ProbeAnswer | None:
     """Return the list of models under `/v1` if an OpenAI-like address has no path; None if there is none either."""
     if provider.kind != "openai" or not BaseUrl(provider.base_url).try_version():
         return None
-    answered = await asking.get(f"{provider.base_url}{VERSION}/models", dialect.headers)
+    answered = await probe.get(f"{provider.base_url}{VERSION}/models", dialect.headers)
     return None if answered.status == 404 else answered
 
 
@@ -215,9 +215,9 @@ def _list_of_models(provider: Provider) -> str:
             return f"{provider.base_url}/models"
 
 
-def _model_names(answered: ProbeAnswer) -> tuple[str, ...]:
+def _model_names(response: ProbeAnswer) -> tuple[str, ...]:
     """Return the names in a list of models: `data[].id`, or Google's `models[].name`."""
-    rows = answered.fields.get("data") or answered.fields.get("models")
+    rows = response.fields.get("data") or response.fields.get("models")
     if not isinstance(rows, list):
         return ()
     names = (row.get("id") or row.get("name") for row in rows if isinstance(row, Mapping))
@@ -260,7 +260,7 @@ def _missing_models(named: NamedProvider, listed: Sequence[str]) -> Iterator[Che
     missing = [model for model in named.models if not is_model_listed(model, listed)]
     for model in missing:
         near = get_close_matches(model, listed, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]}?" if near else f", which has {format_list(sorted(listed), most=3)}"
+        hint = f"; did you mean {near[0]}?" if near else f", which has {format_list(sorted(listed), limit=3)}"
         detail = f"{model} is not in its list of models{hint}"
         fix = "correct models.chain, unless you know that it exists: some lists are incomplete"
         get = how_to_get(f"{named.name}/{model}")

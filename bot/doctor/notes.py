@@ -135,7 +135,7 @@ def check_age(settings: Settings, found: IndexInspection, *, alive: bool, now: d
         fix = "see `watching` above and /status; to update it, run: commonplace memory index"
         yield INDEX.warn(
             "up to date",
-            f"no, although the service is running: {detail}, such as {format_list(late, most=2)}",
+            f"no, although the service is running: {detail}, such as {format_list(late, limit=2)}",
             fix,
         )
     else:

@@ -14,7 +14,7 @@ from bot.doctor.check import Check, Topic, format_list
 from memory.index.vector_search.sqlite_vec import ExtensionMissing, load_extension
 
 TOPIC = Topic("program")
-OLDEST_PYTHON = (3, 11)
+MIN_PYTHON = (3, 11)
 INSTALL_AGAIN = "reinstall Commonplace in its own environment: pip install --upgrade commonplace"
 
 _REQUIREMENT = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*\(?([^;)]*)\)?\s*(;.*)?")
@@ -26,7 +26,7 @@ def check_program() -> Iterator[Check]:
     number = program_version()
     yield TOPIC.ok("commonplace", number or "running from source, not installed")
     python = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < OLDEST_PYTHON:
+    if sys.version_info < MIN_PYTHON:
         yield TOPIC.fail("Python", f"{python} is too old", "install Python 3.11 or newer")
     else:
         yield TOPIC.ok("Python", python)

@@ -44,7 +44,7 @@ DISK_SECONDS = 60.0
 PAGES_SECONDS = 15.0
 """Time limit for reading all pages of a database."""
 
-SILENT = "the disk does not answer"
+DISK_SILENT = "the disk does not answer"
 
 _IndexFindings: TypeAlias = "IndexInspection | ServerInspection | IndexCorrupted | IndexUnavailable | None"
 
@@ -63,7 +63,7 @@ async def run_checks(settings: Settings, environment: Mapping[str, str]) -> list
     now = settings.now()
     embedding = open_embedding_from_settings(settings)
     on_server = bool(settings.index.url.get_secret_value())
-    unread = StateUnusable(f"{settings.private_folder / 'state.db'}: {SILENT}")
+    unread = StateUnusable(f"{settings.private_folder / 'state.db'}: {DISK_SILENT}")
     alive, last_sign, state, index = await asyncio.gather(
         _or_if_silent(lambda: _is_workspace_open(settings), otherwise=False),
         _or_if_silent(lambda: last_sign_of_life(settings), otherwise=None),
@@ -72,7 +72,7 @@ async def run_checks(settings: Settings, environment: Mapping[str, str]) -> list
             lambda: (
                 inspect_server(settings) if on_server else inspect_index_of(settings, seconds=PAGES_SECONDS)
             ),
-            otherwise=IndexUnavailable(SILENT),
+            otherwise=IndexUnavailable(DISK_SILENT),
         ),
     )
     liveness = Liveness(alive, last_sign, now)
@@ -83,7 +83,7 @@ async def run_checks(settings: Settings, environment: Mapping[str, str]) -> list
         yield from check_file(settings.file)
         yield from check_usage(settings, embedding, environment)
 
-    async with HttpProbe(secrets=collect_secrets(settings)) as asking:
+    async with HttpProbe(secrets=collect_secrets(settings)) as probe:
         done = await asyncio.gather(
             _guard_disk(Topic("program"), check_program),
             _guard_disk(Topic("settings"), use),
@@ -96,21 +96,21 @@ async def run_checks(settings: Settings, environment: Mapping[str, str]) -> list
                 Topic("conversations"), lambda: check_conversations(settings, state, alive=alive, now=now)
             ),
             _guard_disk(Topic("backups"), lambda: check_backups(settings, begun=begun, now=now)),
-            check_models(settings, environment, asking),
+            check_models(settings, environment, probe),
             _guard_disk(Topic("models"), lambda: _check_breakers(settings, state, environment)),
             _guard_disk(Topic("speech"), lambda: check_speech(settings, environment)),
             *(
                 run_with_timeout(
-                    Topic(name), import_module(section.doctor_module).check(settings, asking, liveness)
+                    Topic(name), import_module(section.doctor_module).check(settings, probe, liveness)
                 )
                 for name, section in settings.channels.items()
             ),
             _guard_disk(Topic("access"), lambda: check_access(settings, paired)),
-            run_with_timeout(Topic("service"), check_service(settings, asking, alive=alive)),
+            run_with_timeout(Topic("service"), check_service(settings, probe, alive=alive)),
             _guard_disk(Topic("instances"), lambda: check_instances(settings)),
             _close_embedding(embedding),
         )
-        clocks = tuple(asking.clocks)
+        clocks = tuple(probe.clocks)
     clock = await _guard_disk(Topic("clock"), lambda: check_clock(settings, clocks, machine=system_zone()))
     return [check for checks in (*done, clock) for check in checks]
 

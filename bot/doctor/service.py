@@ -46,7 +46,7 @@ def last_sign_of_life(settings: Settings) -> datetime | None:
     return datetime.fromtimestamp(max(times), UTC) if times else None
 
 
-async def check_service(settings: Settings, asking: HttpProbe, *, alive: bool) -> list[Check]:
+async def check_service(settings: Settings, probe: HttpProbe, *, alive: bool) -> list[Check]:
     """Ask the port for its health. `alive`: whether a process has this workspace open."""
     server = settings.server
     running = "Commonplace has this workspace open" if alive else "not running"
@@ -57,9 +57,7 @@ async def check_service(settings: Settings, asking: HttpProbe, *, alive: bool) -
     if server.port == 0:
         return [*checks, TOPIC.ok("port", "any free one (server.port is 0)")]
     try:
-        answered = await asking.get(
-            f"http://{_local_host(server.host)}:{server.port}/healthz", by_proxy=False
-        )
+        answered = await probe.get(f"http://{_local_host(server.host)}:{server.port}/healthz", by_proxy=False)
     except ProbeFailed as error:
         checks.append(await asyncio.to_thread(_try_port, server, str(error)))
     else:
@@ -96,8 +94,8 @@ def _try_port(server: ServerSettings, why: str) -> Check:
     return TOPIC.ok("port", f"{server.port} is free")
 
 
-def _judge(server: ServerSettings, answered: ProbeAnswer, *, alive: bool, now: datetime) -> Check:
-    found = answered.fields
+def _judge(server: ServerSettings, response: ProbeAnswer, *, alive: bool, now: datetime) -> Check:
+    found = response.fields
     if not {"status", "channels", "memory"} <= found.keys():
         detail = f"port {server.port} of {server.host} is in use by another program"
         return TOPIC.fail("port", detail, "set server.port to another port, or stop that program")

@@ -71,11 +71,13 @@ def check_usage(settings: Settings, embedding: Embedding, environment: Mapping[s
         if name.upper().startswith(PREFIX) and name.upper() not in RESERVED_VARIABLES
     )
     if ours:
-        yield TOPIC.ok("environment", f"settings also come from {format_list(ours, most=8)}")
+        yield TOPIC.ok("environment", f"settings also come from {format_list(ours, limit=8)}")
     unused = list(unused_settings(settings, embedding, environment))
     if unused:
         yield TOPIC.warn(
-            "in vain", f"no effect: {format_list(unused, most=8)}", "remove these, or set what they depend on"
+            "in vain",
+            f"no effect: {format_list(unused, limit=8)}",
+            "remove these, or set what they depend on",
         )
 
 

@@ -40,10 +40,10 @@ class SharedFileHandler(logging.Handler):
     the next rotation could delete those lines.
     """
 
-    def __init__(self, path: Path, *, most_bytes: int, kept: int) -> None:
+    def __init__(self, path: Path, *, max_bytes: int, kept: int) -> None:
         super().__init__()
         self._path = path
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._kept = kept
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -53,7 +53,7 @@ class SharedFileHandler(logging.Handler):
             fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
             try:
                 os.write(fd, line)
-                if os.fstat(fd).st_size >= self._most_bytes:
+                if os.fstat(fd).st_size >= self._max_bytes:
                     self._rotate(fd)
             finally:
                 os.close(fd)
@@ -78,11 +78,11 @@ class Log:
     """The log of this process; its level and format can change."""
 
     def __init__(
-        self, handler: logging.Handler, redaction: Redaction, *, troubles: RecentErrors | None = None
+        self, handler: logging.Handler, redaction: Redaction, *, recent_errors: RecentErrors | None = None
     ) -> None:
         self._handler = handler
         self._redaction = redaction
-        self._troubles = troubles
+        self._recent_errors = recent_errors
 
     def redact(self, secrets: Iterable[str]) -> None:
         """Also redact these secrets from now on."""
@@ -94,7 +94,7 @@ class Log:
         self._handler.setFormatter((JsonFormatter if as_json else TextFormatter)(self._redaction))
         least = logging.getLevelNamesMapping()[level.upper()]
         self._handler.setLevel(least)
-        logging.getLogger().setLevel(min(least, logging.WARNING) if self._troubles else least)
+        logging.getLogger().setLevel(min(least, logging.WARNING) if self._recent_errors else least)
 
     @property
     def _is_for_programs(self) -> bool:
@@ -117,13 +117,13 @@ def log_to_stderr(
     *,
     format: LogFormat = "auto",  # noqa: A002
     secrets: Iterable[str] = (),
-    troubles: RecentErrors | None = None,
+    recent_errors: RecentErrors | None = None,
 ) -> Log:
     """Log to standard error from `level` (lower-case name) on, as a service.
 
-    `format` "auto" is text on a terminal, else JSON. `troubles` keeps warnings whatever the level is.
+    `format` "auto" is text on a terminal, else JSON. `recent_errors` keeps warnings whatever the level is.
     """
-    return _install(StderrHandler(), level, format, secrets, troubles)
+    return _install(StderrHandler(), level, format, secrets, recent_errors)
 
 
 def log_to_file(
@@ -132,14 +132,14 @@ def log_to_file(
     level: str = "warning",
     format: LogFormat = "auto",  # noqa: A002
     secrets: Iterable[str] = (),
-    troubles: RecentErrors | None = None,
+    recent_errors: RecentErrors | None = None,
 ) -> Log:
     """Log to a small file, created with the first line, while a person uses the terminal.
 
     `format` "auto" is text here.
     """
-    handler = SharedFileHandler(path, most_bytes=CHAT_LOG_BYTES, kept=MAX_CHAT_LOGS)
-    return _install(handler, level, format, secrets, troubles)
+    handler = SharedFileHandler(path, max_bytes=CHAT_LOG_BYTES, kept=MAX_CHAT_LOGS)
+    return _install(handler, level, format, secrets, recent_errors)
 
 
 def _install(
@@ -147,14 +147,14 @@ def _install(
     level: str,
     format: LogFormat,  # noqa: A002
     secrets: Iterable[str],
-    troubles: RecentErrors | None,
+    recent_errors: RecentErrors | None,
 ) -> Log:
     redaction = redact_logs(secrets)
-    if troubles:
-        troubles.set_redaction(redaction)
-    log = Log(handler, redaction, troubles=troubles)
+    if recent_errors:
+        recent_errors.set_redaction(redaction)
+    log = Log(handler, redaction, recent_errors=recent_errors)
     log.configure(level=level, format=format)
-    logging.getLogger().handlers = [handler, *([troubles] if troubles else [])]
+    logging.getLogger().handlers = [handler, *([recent_errors] if recent_errors else [])]
     for name in VERBOSE_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.raiseExceptions = False  # an unwritable log must not end the program

@@ -73,4 +73,4 @@ class IndexRebuilder:
             self._last = RebuildResult(self._now(), None, str(error))
         else:
             log.error("rebuilding the index failed", exc_info=error)
-            self._last = RebuildResult(self._now(), None, phrases.REBUILD_BROKE)
+            self._last = RebuildResult(self._now(), None, phrases.REBUILD_FAILED)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.models.answer_bounds import MOST_CALLS, tokens
+from bot.models.answer_bounds import MAX_TOOL_CALLS, tokens
 from bot.models.dialect import AnswerStage, ErrorEvent
 from bot.models.errors import ContentRefused, ContextTooLong, CutOff, EmptyAnswer
 from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
@@ -28,7 +28,7 @@ _STATUS: Mapping[str, int] = {
 """HTTP status that an error would have had before the stream began; 500 for any other."""
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-MOST_BLOCKS = 10 * MOST_CALLS
+MAX_BLOCKS = 10 * MAX_TOOL_CALLS
 """Maximum content blocks: each call may come with some thoughts and text."""
 
 _DELTAS: Mapping[object, str] = {
@@ -161,7 +161,7 @@ class AnthropicReader:
     # ----------------------------------------------------------------------------------------------------
 
     def _begin(self, index: int, fields: Mapping[str, Any]) -> str:
-        if len(self._blocks) >= MOST_BLOCKS:
+        if len(self._blocks) >= MAX_BLOCKS:
             raise ValueError("endless blocks")
         block = self._blocks[index] = _ContentBlock(dict(fields))
         match block.kind:

@@ -32,7 +32,7 @@ _WINDOWS = (
     (r"kimi-k2", 262_144),
 )
 
-SMALLEST_WINDOW = min(tokens for _, tokens in _WINDOWS)
+MIN_WINDOW = min(tokens for _, tokens in _WINDOWS)
 """Minimum input limit, in tokens, that is assumed for an unknown model."""
 
 

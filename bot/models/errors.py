@@ -29,12 +29,12 @@ from typing import ClassVar
 class ModelError(Exception):
     """A model did not answer; `kind` is the class's name in `[models.on_error]`.
 
-    `detail` is one line for the owner's log, without secrets. `mend` says what to do about it, in our own
+    `detail` is one line for the owner's log, without secrets. `fix` says what to do about it, in our own
     words that anybody may see; "" if there is no advice.
     """
 
     kind: ClassVar[str] = ""
-    mend: str = ""
+    fix: str = ""
 
     def __init__(self, detail: str, *, model: str = "", retry_after: float | None = None) -> None:
         """`retry_after`: seconds after which the provider asked to be called again; None if it named none."""

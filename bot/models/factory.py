@@ -122,12 +122,12 @@ async def open_model(
     store: HealthStore | None,
     environment: Mapping[str, str],
     *,
-    measures: Metrics | None = None,
+    metrics: Metrics | None = None,
 ) -> AsyncIterator[FallbackModel]:
     """Open all configured models; no request is sent and no file loaded before the first call."""
     opened = AsyncExitStack()
     plan, health = _routing_of(settings, environment, opened), Breakers(store)
-    model = FallbackModel(plan, close=opened.aclose, health=health, measures=measures)
+    model = FallbackModel(plan, close=opened.aclose, health=health, metrics=metrics)
     try:
         yield model
     finally:
@@ -214,8 +214,8 @@ def _image_support_of(name: str, kind: ProviderKind, params: "ModelParams | None
     return ImageSupport(False if kind == "llama_cpp" else known_vision(name))
 
 
-def _with_image_fallback(model: LanguageModel, sight: ImageSupport | None) -> LanguageModel:
-    return ImageFallback(model, sight) if sight else model
+def _with_image_fallback(model: LanguageModel, image_support: ImageSupport | None) -> LanguageModel:
+    return ImageFallback(model, image_support) if image_support else model
 
 
 def timeouts_of(models: "ModelsSettings") -> Timeouts:

@@ -34,7 +34,7 @@ class FallbackModel:
         close: Callable[[], Awaitable[None]] = no_close,
         health: Breakers | None = None,
         hooks: FallbackHooks | None = None,
-        measures: Metrics | None = None,
+        metrics: Metrics | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -42,7 +42,7 @@ class FallbackModel:
         self.plans = HotSwap(plan, close)
         self.health = health or Breakers()
         self._hooks = hooks or FallbackHooks(on_retry=_log_retry, on_fallback=self._fall_back)
-        self._measures = measures or Metrics()
+        self._metrics = metrics or Metrics()
         self._sleep = sleep
         self._chance = chance
 
@@ -78,7 +78,7 @@ class FallbackModel:
                 async for route in routes:
                     shown = False
                     start = time.monotonic()
-                    self._measures.count_request(route.name.model)
+                    self._metrics.count_request(route.name.model)
                     try:
                         async with aclosing(route.model.stream(call.request)) as events:
                             async for event in events:
@@ -104,7 +104,7 @@ class FallbackModel:
                         void = void or shown
                     else:
                         seconds = time.monotonic() - start
-                        self._measures.record_answer(route.name.model, answer, seconds=seconds)
+                        self._metrics.record_answer(route.name.model, answer, seconds=seconds)
                         tries = call.answered(route, answer, seconds=seconds)
                         if void:
                             yield StartedOver()
@@ -118,10 +118,10 @@ class FallbackModel:
 
     def _record_failure(self, call: FallbackRun, route: Route, error: ModelError, *, shown: bool) -> None:
         call.failed(route, error, shown=shown)
-        self._measures.count_failure(route.name.model, call.tries[-1].error.kind)
+        self._metrics.count_failure(route.name.model, call.tries[-1].error.kind)
 
     def _fall_back(self, model: str, then: str, error: ModelError) -> None:
-        self._measures.count_fallback(model, then)
+        self._metrics.count_fallback(model, then)
         log.warning("%s gave no answer (%s: %s): going on with %s", model, error.kind, error.detail, then)
 
 

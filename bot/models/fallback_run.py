@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bot.models.breakers import Breakers
 from bot.models.candidate import FailedAttempt, FallbackHooks, ModelCandidate, Route
-from bot.models.context_windows import SMALLEST_WINDOW
+from bot.models.context_windows import MIN_WINDOW
 from bot.models.errors import (
     BadRequest,
     ContextTooLong,
@@ -16,7 +16,7 @@ from bot.models.errors import (
     TimedOut,
     error_of_kind,
 )
-from bot.models.health import NOT_ITS_FAULT, CallOutcome, Health, RouteName
+from bot.models.health import NOT_MODEL_FAULTS, CallOutcome, Health, RouteName
 from bot.models.image_fallback import has_pictures
 from bot.models.protocol import Answer, ModelRequest
 from bot.models.ranking import rank_by_health
@@ -267,7 +267,7 @@ class FallbackRun:
         for candidate in too_long:
             ratio = self._health.of(candidate.routes[0].name).tokens_ratio
             window = self._window(candidate.name)
-            tokens = round((window or SMALLEST_WINDOW) * NEARLY_FULL * NEARLY_FULL / ratio)
+            tokens = round((window or MIN_WINDOW) * NEARLY_FULL * NEARLY_FULL / ratio)
             if self._is_suspected_too_long(candidate):  # there is only one retry, so it must be short enough
                 fitting.append(min(tokens, self._tokens // 2))
             elif window and tokens < self._tokens:  # else the window is not what we believed
@@ -399,7 +399,7 @@ class FallbackRun:
         window, length = self._window(name.model), self._length_for(name)
         if window and length > window * NEARLY_FULL:
             return True
-        return error.unexplained and length > (window or SMALLEST_WINDOW) * LONG_SHARE
+        return error.unexplained and length > (window or MIN_WINDOW) * LONG_SHARE
 
     def _is_suspected_too_long(self, candidate: ModelCandidate) -> bool:
         """Return whether it rejected the request without a reason and should be asked once with less."""
@@ -426,7 +426,7 @@ class FallbackRun:
 
 
 def _is_model_fault(error: ModelError | None) -> bool:
-    return error is not None and not isinstance(error, NOT_ITS_FAULT)
+    return error is not None and not isinstance(error, NOT_MODEL_FAULTS)
 
 
 def _find_last_resort(order: Sequence[ModelCandidate]) -> int:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bot.models.answer_bounds import MOST_CALLS, tokens
+from bot.models.answer_bounds import MAX_TOOL_CALLS, tokens
 from bot.models.dialect import AnswerStage, ErrorEvent
 from bot.models.errors import BadRequest, ContentRefused, CutOff, EmptyAnswer, ModelError
 from bot.models.protocol import Answer, AssistantMessage, RawStep, ToolCall, Usage
@@ -114,7 +114,7 @@ class GeminiReader:
         return text
 
     def _add_call(self, part: Mapping[str, Any]) -> None:
-        if len(self._calls) == MOST_CALLS:
+        if len(self._calls) == MAX_TOOL_CALLS:
             raise ValueError("endless tool calls")
         call = part["functionCall"]
         arguments = json.dumps(call.get("args") or {}, ensure_ascii=False)

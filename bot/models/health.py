@@ -28,7 +28,7 @@ MIN_WRITING_SECONDS = 0.2
 WEIGHT = 0.2
 """Weight of the newest call in smoothed figures: about the last ten calls count."""
 
-NOT_ITS_FAULT = (BadRequest, BrokenToolCall, ContentRefused, ContextTooLong)
+NOT_MODEL_FAULTS = (BadRequest, BrokenToolCall, ContentRefused, ContextTooLong)
 """Errors that concern the request and not the model's health."""
 
 
@@ -151,7 +151,7 @@ def _apply_failure(health: Health, outcome: CallOutcome, error: ModelError) -> H
     )
     if isinstance(error, ContextTooLong) and error.window:
         failed = replace(failed, window=error.window, window_at=outcome.at)
-    if isinstance(error, NOT_ITS_FAULT):  # it responded, so it is up
+    if isinstance(error, NOT_MODEL_FAULTS):  # it responded, so it is up
         return replace(failed, failed_in_a_row=0, rest_seconds=0.0, rests_until=0.0)
     in_a_row = health.failed_in_a_row + 1
     failed = replace(failed, failed_in_a_row=in_a_row, success=health.success * (1 - WEIGHT))

@@ -44,7 +44,7 @@ from memory.redaction import find_url_password
 
 ANSWER_BYTES = 64 << 20
 ERROR_BYTES = 1 << 16
-MOST_EVENTS = 1_000_000
+MAX_EVENTS = 1_000_000
 """Maximum events of one answer: many times the tokens that any model writes."""
 EVENTS_AT_ONCE = 500
 """Events read before other tasks get their turn."""
@@ -111,7 +111,7 @@ class HttpModel:
             self._check_readable(response)
             async with aclosing(iter_decompressed(response)) as pieces:
                 if _kind(response) == "application/json":  # in one piece, although streaming was requested
-                    body = await self._read_all(pieces, clock, most_bytes=MAX_EVENT_BYTES)
+                    body = await self._read_all(pieces, clock, max_bytes=MAX_EVENT_BYTES)
                     if len(body) > MAX_EVENT_BYTES:
                         raise EmptyAnswer(f"sent more than {MAX_EVENT_BYTES >> 20} MB in one piece")
                     clock.record_progress("answering")
@@ -127,7 +127,7 @@ class HttpModel:
                         for event in stream.end() if piece is None else stream.feed(piece):
                             text = reader.read(event) if piece is not None else _text_of_rest(reader, event)
                             events += 1
-                            if events > MOST_EVENTS:
+                            if events > MAX_EVENTS:
                                 raise EmptyAnswer("sent an endless answer")
                             if events % EVENTS_AT_ONCE == 0:  # compressed events arrive by the thousand
                                 await asyncio.sleep(0)
@@ -194,7 +194,7 @@ class HttpModel:
                     asyncio.timeout(ERROR_SECONDS),
                     aclosing(iter_decompressed(response)) as pieces,
                 ):
-                    body = await self._read_all(pieces, clock, most_bytes=ERROR_BYTES)
+                    body = await self._read_all(pieces, clock, max_bytes=ERROR_BYTES)
         finally:
             clock.stop()
             await response.aclose()
@@ -244,10 +244,10 @@ class HttpModel:
         return piece
 
     async def _read_all(
-        self, pieces: AsyncGenerator[bytes, None], clock: AnswerDeadline, *, most_bytes: int = ANSWER_BYTES
+        self, pieces: AsyncGenerator[bytes, None], clock: AnswerDeadline, *, max_bytes: int = ANSWER_BYTES
     ) -> bytes:
         body = bytearray()
-        while (piece := await self._next(pieces, clock)) is not None and len(body) <= most_bytes:
+        while (piece := await self._next(pieces, clock)) is not None and len(body) <= max_bytes:
             body += piece
         return bytes(body)
 
@@ -292,8 +292,8 @@ class HttpModel:
         else:
             reason = find_error_message(failure.fields)
         words = f"answered {failure.status}" + (f" ({reason})" if reason else "")
-        mend = self._how_to_get if kind is ModelNotFound and failure.fields else ""
-        error = self._error(kind, words, failure.retry_after, mend=mend)
+        fix = self._how_to_get if kind is ModelNotFound and failure.fields else ""
+        error = self._error(kind, words, failure.retry_after, fix=fix)
         if isinstance(error, ContextTooLong):
             error.window = window
         if isinstance(error, BadRequest):
@@ -301,11 +301,11 @@ class HttpModel:
         return error
 
     def _error(
-        self, kind: type[ModelError], words: str, retry_after: float | None = None, *, mend: str = ""
+        self, kind: type[ModelError], words: str, retry_after: float | None = None, *, fix: str = ""
     ) -> ModelError:
-        told = one_line(words, secrets=self._secrets) + (f": {mend}" if mend else "")
+        told = one_line(words, secrets=self._secrets) + (f": {fix}" if fix else "")
         error = kind(told, model=self._name, retry_after=retry_after)
-        error.mend = mend
+        error.fix = fix
         return error
 
 

@@ -45,9 +45,9 @@ class ImageFallback:
     Images stay in a conversation, so a model that rejects them would reject everything said afterwards.
     """
 
-    def __init__(self, model: LanguageModel, sight: ImageSupport) -> None:
+    def __init__(self, model: LanguageModel, image_support: ImageSupport) -> None:
         self._model = model
-        self._sight = sight
+        self._image_support = image_support
 
     @property
     def name(self) -> str:
@@ -56,7 +56,7 @@ class ImageFallback:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Ask with as many images as the model accepts: all, those of this turn only, or none."""
-        forms = _forms(request, sees=self._sight.sees is not False)
+        forms = _forms(request, sees=self._image_support.sees is not False)
         whole = len(forms) == 1
         while True:
             form = forms.pop(0)
@@ -65,7 +65,7 @@ class ImageFallback:
                 async with aclosing(self._model.stream(form)) as events:
                     async for event in events:
                         if isinstance(event, Answer) and not (whole or forms):
-                            self._sight.learn_blind()
+                            self._image_support.learn_blind()
                         shown = True
                         yield event
                 return

@@ -28,12 +28,12 @@ from memory.http_responses import HttpFailure
 
 NEW_LIMIT = "max_completion_tokens"
 OLD_LIMIT = "max_tokens"
-KNOW_NEW_LIMIT = ("api.openai.com", ".openai.azure.com")
+COMPLETION_LIMIT_HOSTS = ("api.openai.com", ".openai.azure.com")
 """Hosts, or their suffixes, whose newer models reject `max_tokens`; most others know nothing else."""
 
-WANT_THOUGHTS = ("api.deepseek.com", "api.moonshot.ai", "api.moonshot.cn")
+REASONING_HOSTS = ("api.deepseek.com", "api.moonshot.ai", "api.moonshot.cn")
 """Hosts that reject a history in which any assistant message lacks `reasoning_content`."""
-NO_THOUGHT = " "
+EMPTY_REASONING = " "
 """DeepSeek treats an empty one as missing."""
 
 
@@ -46,8 +46,10 @@ class OpenAIChatDialect:
         self._address = address or BaseUrl(options.base_url)
         self._headers = {"Authorization": f"Bearer {options.key}"} if options.key else {}
         self._name = options.name
-        self._wants_thoughts = host in WANT_THOUGHTS
-        self._limits = [NEW_LIMIT, OLD_LIMIT] if host.endswith(KNOW_NEW_LIMIT) else [OLD_LIMIT, NEW_LIMIT]
+        self._wants_thoughts = host in REASONING_HOSTS
+        self._limits = (
+            [NEW_LIMIT, OLD_LIMIT] if host.endswith(COMPLETION_LIMIT_HOSTS) else [OLD_LIMIT, NEW_LIMIT]
+        )
         """Names of the length limit that were not rejected, the likeliest first."""
         self._max_tokens = options.max_tokens
         self._fixed: dict[str, Any] = {"model": options.model, "stream": True}
@@ -114,7 +116,7 @@ class OpenAIChatDialect:
             case AssistantMessage():
                 written = self._encode_assistant(message)
         if self._wants_thoughts:
-            written.setdefault("reasoning_content", NO_THOUGHT)
+            written.setdefault("reasoning_content", EMPTY_REASONING)
         return written
 
     def _encode_assistant(self, message: AssistantMessage) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bot.models.answer_bounds import MOST_CALLS
+from bot.models.answer_bounds import MAX_TOOL_CALLS
 from bot.models.answer_bounds import tokens as _count
 from bot.models.dialect import AnswerStage, ErrorEvent
 from bot.models.errors import ContentRefused, CutOff, EmptyAnswer, ModelError, Overloaded, ServerFailed
@@ -28,7 +28,7 @@ _THOUGHTS = ("reasoning_content", "reasoning")
 _DETAIL_TEXTS = ("text", "summary")
 _ENDS = ("}", "]", '"')
 """Characters that end a call's arguments, encoded twice or not."""
-MOST_CHECKED = 1_000_000
+MAX_SCANNED_CHARS = 1_000_000
 """Maximum characters of one call that are scanned to find its end."""
 
 
@@ -60,7 +60,7 @@ class _PartialCall:
 
     def is_whole(self) -> bool:
         """Return whether the arguments are complete JSON, so that a piece with a name begins another call."""
-        if self.last_letter not in _ENDS or self.checked > MOST_CHECKED:
+        if self.last_letter not in _ENDS or self.checked > MAX_SCANNED_CHARS:
             return False
         written = self.written
         self.checked += len(written)
@@ -234,7 +234,7 @@ class OpenAIReader:
         else:
             another = name != last.name and last.is_whole()
         if last is None or another:
-            if len(self._calls) == MOST_CALLS:
+            if len(self._calls) == MAX_TOOL_CALLS:
                 raise ValueError("endless tool calls")
             last = _PartialCall(theirs, index)
             self._calls.append(last)

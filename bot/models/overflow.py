@@ -14,7 +14,7 @@ STATUSES = (400, 413, 422)
 """Statuses with which a phrase counts; an error event in a stream has none."""
 MAX_MESSAGE_CHARS = 4000
 """Maximum characters of a message that are read."""
-SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000
+MIN_WINDOW, LARGEST_WINDOW = 256, 100_000_000
 """Plausible windows in tokens; other numbers in such a sentence are not windows."""
 
 _WINDOW = r"(?P<window>\d[\d,]*)"
@@ -84,7 +84,7 @@ def overflow_window(failure: HttpFailure) -> int | None:
     if not found:
         return None
     numbers = (int(match["window"].replace(",", "")) for match in found if match.groupdict().get("window"))
-    return next((number for number in numbers if SMALLEST_WINDOW <= number <= LARGEST_WINDOW), 0)
+    return next((number for number in numbers if MIN_WINDOW <= number <= LARGEST_WINDOW), 0)
 
 
 def is_unexplained(failure: HttpFailure) -> bool:

@@ -20,14 +20,14 @@ MIN_CHARS = 400
 """Texts are not cut to fewer characters."""
 
 
-def truncate(request: ModelRequest, most_tokens: int) -> ModelRequest | None:
-    """Return the request with at most about `most_tokens`, or as near as possible.
+def truncate(request: ModelRequest, max_tokens: int) -> ModelRequest | None:
+    """Return the request with at most about `max_tokens`, or as near as possible.
 
     Returns None if nothing can be left out. First whole turns go, the oldest first, so that each tool call
     keeps its result. In the last turn long tool results lose their middle, the oldest first, and finally the
     person's message does.
     """
-    excess = estimate_request_tokens(request) - most_tokens
+    excess = estimate_request_tokens(request) - max_tokens
     if excess <= 0:
         return None
     messages = request.messages

@@ -78,11 +78,11 @@ def print_reply(text: str) -> None:
     printing.print_reply(text)
 
 
-def forget_typed_input(private: Path, wanted: WordsToForget) -> int:
+def forget_typed_input(private: Path, words: WordsToForget) -> int:
     """Delete matching inputs from the terminal's history; return how many were deleted."""
     from adapters.terminal import history
 
-    return history.delete_lines(private / INPUT_HISTORY_FILE, wanted)
+    return history.delete_lines(private / INPUT_HISTORY_FILE, words)
 
 
 # -- other channels -----------------------------------------------------------------------------------------

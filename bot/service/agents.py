@@ -24,7 +24,11 @@ def build_agents(services: "Services", tools: Sequence[Tool] = ()) -> Agents:
     """
     settings, memory, reminders = services.settings, services.memory, services.reminders
     limits, timezone, compactor = settings.limits, settings.zone.key, services.compactor
-    for_memory = (*memory_tools(memory, services.journal), *document_tools(services.filing), *tools)
+    for_memory = (
+        *memory_tools(memory, services.note_writer),
+        *document_tools(services.document_saver),
+        *tools,
+    )
     for_all = (*reminder_tools(reminders), *reminder_list_tools(reminders, services.access))
 
     async def make_room(conversation: Conversation) -> None:
@@ -49,7 +53,7 @@ def build_agents(services: "Services", tools: Sequence[Tool] = ()) -> Agents:
             steps_per_turn=limits.steps_per_turn,
             tokens_per_turn=limits.tokens_per_turn,
             make_room=make_room,
-            measures=services.measures,
+            metrics=services.metrics,
             closed=() if with_memory else [each.spec.name for each in for_memory],
         )
 

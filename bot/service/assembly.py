@@ -61,21 +61,21 @@ class AssistantTimes:
 
 
 def services_of(
-    current: LiveSettings,
+    live_settings: LiveSettings,
     *,
-    presence: ProcessLock,
+    process_lock: ProcessLock,
     state: State,
     memory: Memory,
     model: FallbackModel,
-    measures: Metrics,
+    metrics: Metrics,
     now: Callable[[], datetime],
     alone: bool = False,
     membership: "Membership | None" = None,
     forget_typed: Callable[[WordsToForget], int] = lambda wanted: 0,
     supervisor: Supervisor | None = None,
-    pace: AssistantTimes = AssistantTimes(),
+    times: AssistantTimes = AssistantTimes(),
     embedding: Embedding | None = None,
-    troubles: RecentErrors | None = None,
+    recent_errors: RecentErrors | None = None,
 ) -> Services:
     """Make the services from the open parts.
 
@@ -83,26 +83,26 @@ def services_of(
     membership among other instances. `forget_typed` deletes lines from the terminal's input history. `supervisor`:
     an existing one that already runs tasks of this process.
     """
-    settings = current.settings
+    settings = live_settings.settings
     private, locks = settings.private_folder, settings.private_folder / "locks"
     supervisor = supervisor or Supervisor(now=now)
-    woken, channels = asyncio.Event(), Channels(is_stopped=supervisor.is_stopped)
+    wake_event, channels = asyncio.Event(), Channels(is_stopped=supervisor.is_stopped)
     leased = tuple(settings.channels) if membership else ()
     access = Access(settings.access, state)
-    pairing = Pairing(settings.access, state, now=now, wake=woken.set, home_of=channels.home_of)
-    journal = OnceWriter(memory, state)
+    pairing = Pairing(settings.access, state, now=now, wake=wake_event.set, home_of=channels.home_of)
+    note_writer = OnceWriter(memory, state)
     reader = AttachmentReader(
         channels.fetch,
         settings.attachments,
         number_of=partial(number_of, state),
-        measures=measures,
-        waits=pace.fetch_waits,
+        metrics=metrics,
+        waits=times.fetch_waits,
         folder=private,
     )
     backups = Backups(notes=settings.memory_folder, private=private, now=now)
-    core_notice = CoreNotice(memory, state, access, channels, now=now, wake=woken.set)
+    core_notice = CoreNotice(memory, state, access, channels, now=now, wake=wake_event.set)
     return Services(
-        current=current,
+        live_settings=live_settings,
         now=now,
         memory=memory,
         embedding=embedding or Embedding(),
@@ -112,20 +112,20 @@ def services_of(
         access=access,
         pairing=pairing,
         channels=channels,
-        inbox=Inbox(state, presence, leased=leased),
-        journal=journal,
+        inbox=Inbox(state, process_lock, leased=leased),
+        note_writer=note_writer,
         compactor=Compactor(
-            state, model, journal, memory, settings=settings.memory.flush, now=now, wake=woken.set
+            state, model, note_writer, memory, settings=settings.memory.flush, now=now, wake=wake_event.set
         ),
         forgetting=ForgetService(memory, state, forget_typed=forget_typed, now=now),
         reminders=Reminders(state, now=now, zone=settings.zone.key, owners=settings.access.owners),
         reader=reader,
-        filing=DocumentSaver(state, journal, reader, now=now),
+        document_saver=DocumentSaver(state, note_writer, reader, now=now),
         rate=MessageRate(settings.limits.messages_per_minute),
         budget=DailyBudget(state, settings.limits.daily_tokens, now=now, settle=model.health.write),
         backups=backups,
-        rebuilding=IndexRebuilder(memory, now=now),
-        upkeep=_background(
+        index_rebuilder=IndexRebuilder(memory, now=now),
+        background=_background(
             settings,
             memory,
             state,
@@ -137,9 +137,9 @@ def services_of(
             now=now,
         ),
         supervisor=supervisor,
-        measures=measures,
-        troubles=troubles or RecentErrors(),
-        woken=woken,
+        metrics=metrics,
+        recent_errors=recent_errors or RecentErrors(),
+        wake_event=wake_event,
         locks=locks,
         own_locks=dict.fromkeys(leased, membership.lock_folder(locks)) if membership else {},
         instance=membership.status if membership else lambda: None,
@@ -147,7 +147,7 @@ def services_of(
 
 
 def assemble(
-    services: Services, *, tools: Sequence[Tool] = (), pace: AssistantTimes = AssistantTimes()
+    services: Services, *, tools: Sequence[Tool] = (), times: AssistantTimes = AssistantTimes()
 ) -> Assistant:
     """Return the assistant, which follows the settings from now on; channels are added later.
 
@@ -159,10 +159,10 @@ def assemble(
         services,
         agents=answering,
         delivery=Delivery(
-            services.inbox, services.channels, pauses=pace.delivery_pauses, measures=services.measures
+            services.inbox, services.channels, pauses=times.delivery_pauses, metrics=services.metrics
         ),
-        turns_at_once=pace.turns_at_once,
-        disk_pauses=pace.disk_pauses,
+        turns_at_once=times.turns_at_once,
+        disk_pauses=times.disk_pauses,
     )
 
 

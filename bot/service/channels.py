@@ -87,7 +87,7 @@ async def open_leased_channels(
         hooks: list[WebhookRoute] = []
         for name, section in configured(assistant).items():
             opens = partial(open_channel, section, assistant)
-            channel = membership.channel(name, section.token.get_secret_value(), opens=opens, take_up=take_up)
+            channel = membership.channel(name, section.token.get_secret_value(), opens=opens, resume=take_up)
             leased.append(await stack.enter_async_context(channel))
             hooks += relay_hooks(channel, hook_paths(section))
         yield RunningChannels(tuple(leased), tuple(hooks), tuple(leased))

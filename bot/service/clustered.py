@@ -37,8 +37,8 @@ async def serve_clustered(
 
     index_server(settings)  # without I/O; raises if the library is missing
     jobs = (REINDEX, *((BACKUP,) if settings.backup.keep else ()))
-    troubles, supervisor = RecentErrors(), Supervisor(now=settings.now)
-    lines = start_log(settings, troubles, at_terminal=at_terminal)
+    recent_errors, supervisor = RecentErrors(), Supervisor(now=settings.now)
+    lines = start_log(settings, recent_errors, at_terminal=at_terminal)
     async with (
         open_leases(settings, supervisor) as (leases, workspace),
         open_takeovers(settings, leases, supervisor) as takeovers,
@@ -52,7 +52,11 @@ async def serve_clustered(
                 async with (
                     wait_for_any(leaving.wait(), workspace.wait_until_lost()) as over,
                     open_assistant(
-                        settings, alone=True, membership=membership, troubles=troubles, supervisor=supervisor
+                        settings,
+                        alone=True,
+                        membership=membership,
+                        recent_errors=recent_errors,
+                        supervisor=supervisor,
                     ) as assistant,
                 ):
                     try:

@@ -21,10 +21,10 @@ log = logging.getLogger(__name__)
 
 def follow_settings(services: "Services", agents: "Agents") -> None:
     """Make the assistant's parts follow the current settings; running turns finish with the old ones."""
-    current, start, reader = services.current, services.settings, services.reader
+    current, start, reader = services.live_settings, services.settings, services.reader
 
     def rules(new: "Settings") -> None:
-        services.access.renew(new.access)
+        services.access.set_rules(new.access)
         services.pairing.renew(new.access)
         services.reminders.set_owners(new.access.owners)
 
@@ -53,16 +53,18 @@ def follow_settings(services: "Services", agents: "Agents") -> None:
     current.on_change("agent")  # read for each turn
     current.on_change("access", take=rules)
     current.on_change("limits", take=limits)
-    current.on_change("attachments", take=lambda new: reader.renew(new.attachments))
-    current.on_change("memory.search", take=lambda new: services.memory.renew(new.memory.search))
-    current.on_change("memory.flush", take=lambda new: services.compactor.renew(new.memory.flush))
+    current.on_change("attachments", take=lambda new: reader.set_settings(new.attachments))
+    current.on_change(
+        "memory.search", take=lambda new: services.memory.set_search_settings(new.memory.search)
+    )
+    current.on_change("memory.flush", take=lambda new: services.compactor.set_settings(new.memory.flush))
     current.on_restart_check(vectors)
 
 
-def follow_log_settings(current: LiveSettings, lines: Log) -> None:
+def follow_log_settings(live_settings: LiveSettings, lines: Log) -> None:
     """Make the log follow the settings; new secrets are redacted from the moment they are read."""
-    current.on_read(lambda new: lines.redact(collect_secrets(new)))
-    current.on_change(
+    live_settings.on_read(lambda new: lines.redact(collect_secrets(new)))
+    live_settings.on_change(
         "log_level",
         "log_format",
         take=lambda new: lines.configure(level=new.log_level, format=new.log_format),

@@ -34,14 +34,14 @@ async def open_assistant(
     alone: bool = False,
     lasting: bool = True,
     membership: "Membership | None" = None,
-    troubles: RecentErrors | None = None,
+    recent_errors: RecentErrors | None = None,
     supervisor: Supervisor | None = None,
 ) -> AsyncIterator[Assistant]:
     """Open the assistant and all its parts.
 
     `alone`: this process is the service, which watches the notes and re-indexes them regularly; a second watcher
     would pay twice for each note. `lasting`: more than one message will come. `membership`: this process's membership
-    among other instances. `troubles`: recent errors of a log already started. `supervisor`: an existing one that
+    among other instances. `recent_errors`: recent errors of a log already started. `supervisor`: an existing one that
     already runs tasks.
 
     Raises CannotStart if the private folder cannot be used or a restore is unfinished.
@@ -75,24 +75,24 @@ async def open_assistant(
                 instance=settings.instance.name,
             )
         )
-        measures = Metrics()
-        model = await stack.enter_async_context(open_model(settings, state, os.environ, measures=measures))
+        metrics = Metrics()
+        model = await stack.enter_async_context(open_model(settings, state, os.environ, metrics=metrics))
         services = services_of(
             LiveSettings(settings),
-            presence=presence,
+            process_lock=presence,
             state=state,
             memory=memory,
             model=model,
-            measures=measures,
+            metrics=metrics,
             now=now,
             alone=alone,
             membership=membership,
             forget_typed=partial(forget_typed_input, private),
             supervisor=supervisor,
             embedding=embedding,
-            troubles=troubles,
+            recent_errors=recent_errors,
         )
-        stack.push_async_callback(services.rebuilding.close)
+        stack.push_async_callback(services.index_rebuilder.close)
         services.reader.speech.replace(*open_transcriber(settings, os.environ))
         stack.push_async_callback(services.reader.speech.close)
         yield assemble(services)

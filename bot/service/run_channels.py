@@ -21,11 +21,11 @@ async def run_channels(
     assistant: Assistant,
     leaving: asyncio.Event,
     *,
-    patience: Callable[[], float] = lambda: SHUTDOWN_SECONDS,
+    timeout_seconds: Callable[[], float] = lambda: SHUTDOWN_SECONDS,
 ) -> None:
     """Run the channels until all have ended or `leaving` is set; without channels, until `leaving` is set.
 
-    Unfinished work of an earlier run is resumed first. At the end, running turns get `patience()` seconds. A
+    Unfinished work of an earlier run is resumed first. At the end, running turns get `timeout_seconds()` seconds. A
     channel that fails is restarted, except the terminal, whose user may be gone: its error ends the program.
     """
     services, supervisor = assistant.services, assistant.services.supervisor
@@ -33,7 +33,7 @@ async def run_channels(
     leave_requested: asyncio.Task[Any] = asyncio.create_task(leaving.wait())
     background: dict[str, Callable[[], Awaitable[None]]] = {
         **assistant.background_tasks(),
-        "reminders": partial(services.reminders.run, assistant.serves, services.woken.set),
+        "reminders": partial(services.reminders.run, assistant.serves, services.wake_event.set),
     }
     side_tasks = [supervisor.start(name, work) for name, work in background.items()]
     running = {
@@ -53,5 +53,5 @@ async def run_channels(
             task.cancel()
         await asyncio.gather(leave_requested, *running, *side_tasks, return_exceptions=True)
         if not assistant.is_idle:
-            log.info("finishing running turns, within %.0f s", patience())
-        await assistant.close(patience())
+            log.info("finishing running turns, within %.0f s", timeout_seconds())
+        await assistant.close(timeout_seconds())

@@ -35,7 +35,7 @@ async def serve_standalone(
 ) -> None:
     """Serve a workspace that no other instance shares."""
     async with open_assistant(settings, alone=True) as assistant:
-        lines = start_log(settings, assistant.services.troubles, at_terminal=at_terminal)
+        lines = start_log(settings, assistant.services.recent_errors, at_terminal=at_terminal)
         await run_service(assistant, lines, sockets, leaving, at_terminal=at_terminal)
         log.info("leaving")
 
@@ -52,8 +52,8 @@ async def run_service(
     """Serve with an open assistant until `leaving` is set; `membership` if other instances share the channels."""
     services = assistant.services
     async with AsyncExitStack() as stack:
-        follow_log_settings(services.current, lines)
-        await stack.enter_async_context(reload_on_hangup(services.current, services.supervisor))
+        follow_log_settings(services.live_settings, lines)
+        await stack.enter_async_context(reload_on_hangup(services.live_settings, services.supervisor))
         log_providers(services)
         log.info("notes in %s; model: %s", services.settings.memory_folder, services.model.name)
         page = page_address(sockets)
@@ -62,14 +62,14 @@ async def run_service(
         )
         if sockets:
             await stack.enter_async_context(run_http_server(sockets, services, channels.hooks))
-        await stack.enter_async_context(services.upkeep)
+        await stack.enter_async_context(services.background)
         if channels.adapters:
             log.info("channels: %s", ", ".join(adapter.name for adapter in channels.adapters))
         else:
             log.info("no channel is configured; serving only HTTP")
         freeze_garbage_collector()
         await run_channels(
-            channels.adapters, assistant, leaving, patience=partial(shutdown_seconds, membership)
+            channels.adapters, assistant, leaving, timeout_seconds=partial(shutdown_seconds, membership)
         )
         await channels.release()  # first of all: another instance waits for it
 
@@ -79,7 +79,7 @@ def shutdown_seconds(membership: "Membership | None") -> float:
     return SHUTDOWN_SECONDS if membership is None or membership.is_uninterrupted else 0.0
 
 
-def start_log(settings: Settings, troubles: RecentErrors, *, at_terminal: bool) -> Log:
+def start_log(settings: Settings, recent_errors: RecentErrors, *, at_terminal: bool) -> Log:
     """Start logging to standard error, or to a file if a person uses the terminal."""
     if at_terminal and sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty():
         return log_to_file(
@@ -87,10 +87,13 @@ def start_log(settings: Settings, troubles: RecentErrors, *, at_terminal: bool) 
             level=settings.log_level,
             format=settings.log_format,
             secrets=collect_secrets(settings),
-            troubles=troubles,
+            recent_errors=recent_errors,
         )
     return log_to_stderr(
-        settings.log_level, format=settings.log_format, secrets=collect_secrets(settings), troubles=troubles
+        settings.log_level,
+        format=settings.log_format,
+        secrets=collect_secrets(settings),
+        recent_errors=recent_errors,
     )
 
 

@@ -27,7 +27,7 @@ class LatestConversation:
     """Whether a turn is running."""
 
 
-def read_latest_conversations(db: apsw.Connection, *, most: int) -> tuple[LatestConversation, ...]:
+def read_latest_conversations(db: apsw.Connection, *, limit: int) -> tuple[LatestConversation, ...]:
     """Return the latest conversation of each chat, the most recently used first."""
     rows = db.execute(
         """
@@ -42,7 +42,7 @@ def read_latest_conversations(db: apsw.Connection, *, most: int) -> tuple[Latest
             EXISTS (SELECT 1 FROM inbox WHERE inbox.chat = timed.chat AND inbox.state = 'running')
         FROM timed LEFT JOIN known_chats USING (chat) ORDER BY last_at DESC, timed.id DESC
         """,
-        (most,),
+        (limit,),
     )
     return tuple(
         LatestConversation(

@@ -9,7 +9,7 @@ import apsw
 from bot.messages import Attachment, ChatId, PersonId
 from memory.surrogates import replace_surrogates
 
-KEPT_OF_A_CHAT = 1000
+MAX_DOCUMENTS_PER_CHAT = 1000
 """The latest ones."""
 
 
@@ -47,7 +47,7 @@ def m012_documents(db: apsw.Connection) -> None:
 def assign_number(
     db: apsw.Connection, chat: str, sender: str, attachment: Attachment, *, sender_name: str, at: str
 ) -> int:
-    """Return a document's number, assigning one if it is new; deletes a chat's oldest beyond KEPT_OF_A_CHAT."""
+    """Return a document's number, assigning one if it is new; deletes a chat's oldest beyond MAX_DOCUMENTS_PER_CHAT."""
     kept = asdict(replace(attachment, quoted=False))  # the same document, whether sent or replied to
     document = replace_surrogates(
         json.dumps({"attachment": kept, "sender_name": sender_name}, ensure_ascii=False)
@@ -65,7 +65,7 @@ def assign_number(
     db.execute(
         "DELETE FROM documents WHERE chat = ? AND number NOT IN "
         "(SELECT number FROM documents WHERE chat = ? ORDER BY number DESC LIMIT ?)",
-        (chat, chat, KEPT_OF_A_CHAT),
+        (chat, chat, MAX_DOCUMENTS_PER_CHAT),
     )
     return number
 

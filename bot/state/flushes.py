@@ -181,19 +181,19 @@ def find_by_key(db: apsw.Connection, conversation: int, key: str) -> Flush | Non
     return select_first(db, Flush, rest, conversation, key)
 
 
-def read_pending(db: apsw.Connection, *, now: str, most: int) -> tuple[Flush, ...]:
+def read_pending(db: apsw.Connection, *, now: str, limit: int) -> tuple[Flush, ...]:
     """Return flushes that are not done or are raw, and may be tried now; the oldest first."""
     rest = f"{_FROM} WHERE (stage != 'done' OR raw) AND again_at <= ? ORDER BY id LIMIT ?"
-    return tuple(select(db, Flush, rest, now, most))
+    return tuple(select(db, Flush, rest, now, limit))
 
 
-def read_raw(db: apsw.Connection, chat: str, *, given_up: bool, most: int) -> tuple[Flush, ...]:
+def read_raw(db: apsw.Connection, chat: str, *, given_up: bool, limit: int) -> tuple[Flush, ...]:
     """Return raw sections of one chat that may be improved, those with the fewest failures first.
 
     `given_up`: include those that are not tried in the background any more.
     """
     rest = f"{_FROM} WHERE raw AND stage = 'done' AND (? OR again_at < ?) AND chat = ? ORDER BY failures, id LIMIT ?"
-    return tuple(select(db, Flush, rest, given_up, NEVER, chat, most))
+    return tuple(select(db, Flush, rest, given_up, NEVER, chat, limit))
 
 
 NEVER = "9999"
@@ -258,7 +258,7 @@ def read_chat(db: apsw.Connection, chat: str) -> tuple[str, bool]:
 
 
 def read_idle_chats(
-    db: apsw.Connection, *, before: str, after: int, most: int
+    db: apsw.Connection, *, before: str, after: int, limit: int
 ) -> tuple[tuple[int, str], ...]:
     """Return number and chat of open conversations without entries since `before` that have something to flush.
 
@@ -276,4 +276,4 @@ def read_idle_chats(
         if isinstance(number, int)
         and _find_last_message(db, number, after=read_flushed_upto(db, number), upto=None) is not None
     )
-    return tuple(each for each, _ in zip(waiting, range(most), strict=False))
+    return tuple(each for each, _ in zip(waiting, range(limit), strict=False))

@@ -101,10 +101,10 @@ def read_request(db: apsw.Connection, chat: str, person: str) -> ForgetRequest |
     return select_first(db, ForgetRequest, "FROM forgetting WHERE chat = ? AND person = ?", chat, person)
 
 
-def save_request(db: apsw.Connection, asked: ForgetRequest) -> None:
+def save_request(db: apsw.Connection, request: ForgetRequest) -> None:
     """Store a request, replacing this person's earlier one in this chat."""
     _enable_secure_delete(db)
-    insert(db, "forgetting", asked, conflict="REPLACE")
+    insert(db, "forgetting", request, conflict="REPLACE")
 
 
 def delete_old_requests(db: apsw.Connection, *, since: str, until: str) -> None:
@@ -126,20 +126,20 @@ def mark_finished(db: apsw.Connection) -> None:
 
 
 def read_texts(
-    db: apsw.Connection, place: StoredText, *, after: int, most: int, most_length: int = MAX_LENGTH
+    db: apsw.Connection, place: StoredText, *, after: int, limit: int, max_length: int = MAX_LENGTH
 ) -> list[StoredRow]:
     """Return the next texts of a column, with a rowid greater than `after`, in order."""
     rows = db.execute(
         f"SELECT rowid, {place.column}, {place.kind}, {place.conversation} FROM {place.table} "  # noqa: S608
         f"WHERE rowid > ? AND {place.column} IS NOT NULL ORDER BY rowid LIMIT ?",
-        (after, most),
+        (after, limit),
     )
     found = list[StoredRow]()
     length = 0
     for row in rows:
         found.append(kept := StoredRow(*row))
         length += len(kept.text)
-        if length >= most_length:  # some entries contain pictures
+        if length >= max_length:  # some entries contain pictures
             break
     return found
 

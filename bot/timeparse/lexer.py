@@ -12,7 +12,7 @@ _Meaning = TypeVar("_Meaning")
 
 _MAX_PHRASE_TOKENS = 5
 _MAX_DIGITS = 9
-MOST_TOKENS = 400
+MAX_TOKENS = 400
 """Maximum tokens of a line: a time stands early, or at the end of a short line, so longer text is ignored."""
 
 _HAN = "\u3400-\u9fff"
@@ -46,7 +46,7 @@ def tokenize(line: str) -> list[LineToken]:
     """Split the beginning of a line into tokens; Chinese into the longest known words."""
     found: list[LineToken] = []
     place = 0
-    while len(found) < MOST_TOKENS and (match := _TOKEN.search(line, place)):
+    while len(found) < MAX_TOKENS and (match := _TOKEN.search(line, place)):
         kind, start, end = match.lastgroup or "", *match.span()
         if kind == "sign" and "\u3400" <= match[0] <= "\u9fff":
             kind, end = "word", start + _han_length(line, start)

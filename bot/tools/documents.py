@@ -8,7 +8,7 @@ from bot.attachments.save_document import DocumentNotSaved, DocumentSaver
 from bot.tools.toolbox import BadCall, Tool, ToolUse, tool
 
 
-def document_tools(filing: DocumentSaver) -> tuple[Tool, ...]:
+def document_tools(document_saver: DocumentSaver) -> tuple[Tool, ...]:
     """Return the tool that files documents of the chat in which it is called; each call runs once."""
 
     @tool
@@ -32,7 +32,7 @@ def document_tools(filing: DocumentSaver) -> tuple[Tool, ...]:
         Use it only when they ask you to remember, keep or save a document. Tell them the path in the result.
         """
         try:
-            filed = await filing.save_document(document, chat=use.chat, key=use.key, title=title)
+            filed = await document_saver.save_document(document, chat=use.chat, key=use.key, title=title)
         except DocumentNotSaved as error:
             raise BadCall(str(error)) from error
         told = {"path": filed.path, "line_start": filed.line_start, "line_end": filed.line_end}

@@ -18,7 +18,7 @@ GET_CHARS = 20_000
 SEARCH_LIMIT = 50
 
 
-def memory_tools(memory: Memory, journal: OnceWriter) -> tuple[Tool, ...]:
+def memory_tools(memory: Memory, note_writer: OnceWriter) -> tuple[Tool, ...]:
     """Return the tools that search, read, write and correct notes; each call runs once."""
 
     @tool
@@ -74,7 +74,7 @@ def memory_tools(memory: Memory, journal: OnceWriter) -> tuple[Tool, ...]:
         Use it right away when the person asks you to remember something, or mentions a fact, decision, plan or
         preference that will matter later. Don't use it for small talk or for what is already in the notes.
         """
-        return _format_lines(await journal.write(content, key=use.key, target=target))
+        return _format_lines(await note_writer.write(content, key=use.key, target=target))
 
     @tool
     async def memory_edit(
@@ -89,7 +89,7 @@ def memory_tools(memory: Memory, journal: OnceWriter) -> tuple[Tool, ...]:
         use: ToolUse,
     ) -> dict[str, Any]:
         """Correct or remove a passage of a note that is wrong or no longer true; read it first."""
-        return _format_lines(await journal.edit(path, old, new, key=use.key))
+        return _format_lines(await note_writer.edit(path, old, new, key=use.key))
 
     return memory_search, memory_get, memory_write, memory_edit
 

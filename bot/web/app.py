@@ -35,13 +35,13 @@ def build_web_app(
     *,
     channels: Callable[[], Mapping[str, ChannelHealth]],
     memory: Memory,
-    patience: float = 1.0,
+    timeout_seconds: float = 1.0,
     hooks: Iterable[WebhookRoute] = (),
     services: Services | None = None,
 ) -> web.Application:
     """Build the application. `channels` returns the health of each configured channel by name.
 
-    A health check waits `patience` seconds for the memory. `hooks`: webhooks of platforms.
+    A health check waits `timeout_seconds` seconds for the memory. `hooks`: webhooks of platforms.
     `services`: for everything that needs authentication; None to serve only health check and webhooks.
     """
     hooks = tuple(hooks)
@@ -49,9 +49,11 @@ def build_web_app(
     guards = [guard(token_of(services), open_paths=open_paths, refuse=refuse)] if services else []
     app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[track_request, *guards])
     app[health_sources_key] = (
-        HealthSources(channels, memory, patience, services.instance, lambda: services.supervisor.failures)
+        HealthSources(
+            channels, memory, timeout_seconds, services.instance, lambda: services.supervisor.failures
+        )
         if services
-        else HealthSources(channels, memory, patience)
+        else HealthSources(channels, memory, timeout_seconds)
     )
     app.on_response_prepare.append(add_headers)
     app.router.add_get(HEALTH, healthz)

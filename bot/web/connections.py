@@ -166,13 +166,13 @@ class HttpConnections:
         self,
         *,
         proxies: Sequence[Network] = (),
-        most: int = MAX_CONNECTIONS,
+        max_connections: int = MAX_CONNECTIONS,
         send_seconds: float = SEND_SECONDS,
         unsent_bytes: int = MAX_UNSENT_BYTES,
     ) -> None:
         """`proxies`: networks of trusted proxies. The others are limits."""
         self._proxies = proxies
-        self._most = most
+        self._max_connections = max_connections
         self._send_seconds = send_seconds
         self._unsent_bytes = unsent_bytes
         self._open: set[HttpConnection] = set()
@@ -189,7 +189,7 @@ class HttpConnections:
     @property
     def is_full(self) -> bool:
         """Whether the limit is reached."""
-        return len(self._open) >= self._most
+        return len(self._open) >= self._max_connections
 
     def make_room(self, *, address: str = "") -> bool:
         """Close a connection if the limit is reached; return False if all are busy or too new.

@@ -29,7 +29,7 @@ class HealthSources:
 
     channels: Callable[[], Mapping[str, ChannelHealth]]
     memory: Memory
-    patience: float
+    timeout_seconds: float
     """Seconds that a health check waits for the memory."""
     instance: "Callable[[], InstanceStatus | None]" = lambda: None
     """Status among other instances; None without a shared index."""
@@ -101,7 +101,7 @@ def cluster_role(channels: Mapping[str, ChannelHealth]) -> Role:
 
 async def _memory_health(watched: HealthSources) -> dict[str, Any]:
     try:
-        async with asyncio.timeout(watched.patience):
+        async with asyncio.timeout(watched.timeout_seconds):
             status = await watched.memory.status()
     except (
         TimeoutError

@@ -24,9 +24,9 @@ Answer = TypeVar("Answer")
 class BoundedProbe(Generic[Answer]):
     """Asks with a timeout, and does not ask again while an answer is outstanding."""
 
-    def __init__(self, ask: Callable[[], Coroutine[Any, Any, Answer]], *, patience: float) -> None:
+    def __init__(self, ask: Callable[[], Coroutine[Any, Any, Answer]], *, timeout_seconds: float) -> None:
         self._ask = ask
-        self._patience = patience
+        self._timeout_seconds = timeout_seconds
         self._asked: asyncio.Task[Answer] | None = None
 
     async def ask(self) -> Answer | None:
@@ -35,7 +35,7 @@ class BoundedProbe(Generic[Answer]):
             self._asked = asyncio.create_task(self._ask())
             self._asked.add_done_callback(_retrieve_error)
         asked = self._asked
-        await asyncio.wait([asked], timeout=self._patience)
+        await asyncio.wait([asked], timeout=self._timeout_seconds)
         if not asked.done() or asked.cancelled() or isinstance(asked.exception(), MemoryFault | StateFault):
             return None
         return asked.result()
@@ -58,13 +58,13 @@ class MetricSources:
 sources_key = web.AppKey("metrics", MetricSources)
 
 
-def add_metrics(app: web.Application, *, patience: float = TIMEOUT_SECONDS) -> None:
+def add_metrics(app: web.Application, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
     """Add `/metrics` to the application."""
     services = app[services_key]
     app[sources_key] = MetricSources(
         # The watcher keeps the index up to date; a scrape need not scan all notes.
-        BoundedProbe(lambda: services.memory.status(look=False), patience=patience),
-        BoundedProbe(lambda: _queues(services), patience=patience),
+        BoundedProbe(lambda: services.memory.status(look=False), timeout_seconds=timeout_seconds),
+        BoundedProbe(lambda: _queues(services), timeout_seconds=timeout_seconds),
     )
     app.router.add_get(METRICS, metrics)
 

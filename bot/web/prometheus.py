@@ -79,7 +79,7 @@ class ServiceCollector(Collector):
         if self.queues:
             yield from read_metrics(QUEUES, self.queues)
         # `name`, since Prometheus reserves the label `job`
-        yield from read_metrics(JOBS, {job.name: job for job in self.services.upkeep.jobs})
+        yield from read_metrics(JOBS, {job.name: job for job in self.services.background.jobs})
         if instance := self.services.instance():
             yield from instance_metrics(instance, cluster_role(self.services.channels.health()))
         yield from _process.collect()
@@ -115,7 +115,7 @@ def _threads() -> int | None:
 
 
 def _log_messages(services: Services) -> Mapping[str, int]:
-    counts = services.troubles.counts()
+    counts = services.recent_errors.counts()
     return {level: counts.get(level, 0) for level in LEVELS}
 
 
@@ -137,11 +137,11 @@ def _channels(services: Services) -> Iterable[str]:
 
 
 def _models(services: Services) -> Iterable[str]:
-    return {*services.model.plan.candidates, *services.measures.model_tries}
+    return {*services.model.plan.candidates, *services.metrics.model_tries}
 
 
 def _tokens(services: Services, field: str) -> Mapping[str, int]:
-    usage = services.measures.usage
+    usage = services.metrics.usage
     return {model: getattr(usage.get(model, Usage()), field) for model in _models(services)}
 
 
@@ -184,7 +184,7 @@ def _job_outcome(job: JobStatus) -> str:
 # fmt: off
 SERVICE: Sequence[Row[Services]] = (
     Row("commonplace_start_time_seconds", "gauge", "Start time of the service, in seconds since 1970.",
-        lambda services: services.measures.started_at),
+        lambda services: services.metrics.started_at),
     Row("commonplace_asyncio_tasks", "gauge", "Tasks of the event loop, including the one of this scrape.",
         lambda _: len(asyncio.all_tasks())),
     Row("commonplace_log_messages", "counter",
@@ -193,38 +193,38 @@ SERVICE: Sequence[Row[Services]] = (
     Row("process_threads", "gauge", "Threads of the process, including those outside of Python.",
         lambda _: _threads()),
     Row("commonplace_messages", "counter", "Messages accepted, by channel.",
-        lambda services: _counts(services.measures.messages, _channels(services)), ("channel",)),
+        lambda services: _counts(services.metrics.messages, _channels(services)), ("channel",)),
     Row("commonplace_turns", "counter",
         "Messages by outcome: answered by a model, a command, told something without a model, refused, stopped by a "
         "person, failed, or parked to continue later.",
         lambda services: _outcomes(
-            services.measures.turns, {each: each for each in TURN_OUTCOMES}, _channels(services)
+            services.metrics.turns, {each: each for each in TURN_OUTCOMES}, _channels(services)
         ), ("channel", "outcome")),
     Row("commonplace_stage_seconds", "histogram",
         "Duration of the stages of a turn: waiting for the chat, reading attachments, recalling notes, until the "
         "first text, the whole of an answered turn, delivery after its end.",
-        lambda services: services.measures.stages, ("stage",)),
+        lambda services: services.metrics.stages, ("stage",)),
     Row("commonplace_deliveries", "counter",
         "Attempts to deliver replies and notices to a channel; failed ones are repeated.",
         lambda services: _outcomes(
-            services.measures.deliveries, {True: "delivered", False: "failed"}, _channels(services)
+            services.metrics.deliveries, {True: "delivered", False: "failed"}, _channels(services)
         ), ("channel", "outcome")),
     Row("commonplace_tool_calls", "counter", "Tool calls by models.",
-        lambda services: _outcomes(services.measures.tools, {True: "ok", False: "failed"}), ("tool", "outcome")),
+        lambda services: _outcomes(services.metrics.tools, {True: "ok", False: "failed"}), ("tool", "outcome")),
     Row("commonplace_tool_seconds", "histogram", "Duration of tool calls.",
-        lambda services: services.measures.tool_times, ("tool",)),
+        lambda services: services.metrics.tool_times, ("tool",)),
     Row("commonplace_model_tries", "counter", "Requests to a model.",
-        lambda services: _counts(services.measures.model_tries, services.model.plan.candidates), ("model",)),
+        lambda services: _counts(services.metrics.model_tries, services.model.plan.candidates), ("model",)),
     Row("commonplace_model_errors", "counter",
         "Failed requests to a model, by kind of error as in models.on_error.",
-        lambda services: services.measures.model_errors, ("model", "kind")),
+        lambda services: services.metrics.model_errors, ("model", "kind")),
     Row("commonplace_model_fallbacks", "counter", "Fallbacks from one model to the next.",
-        lambda services: services.measures.fallbacks, ("model", "then")),
+        lambda services: services.metrics.fallbacks, ("model", "then")),
     Row("commonplace_model_first_token_seconds", "histogram",
         "Time from a request to the first sign of its answer.",
-        lambda services: services.measures.first_tokens, ("model",)),
+        lambda services: services.metrics.first_tokens, ("model",)),
     Row("commonplace_model_answer_seconds", "histogram", "Time from a request to its whole answer.",
-        lambda services: services.measures.answers, ("model",)),
+        lambda services: services.metrics.answers, ("model",)),
     Row("commonplace_model_input_tokens", "counter", "Input tokens of a model.",
         lambda services: _tokens(services, "input_tokens"), ("model",)),
     Row("commonplace_model_output_tokens", "counter", "Output tokens of a model.",
@@ -236,7 +236,7 @@ SERVICE: Sequence[Row[Services]] = (
         "1 for the state of a model with a key: ready, resting (paused after failures), or on probation after that.",
         _model_states, ("model", "key", "state"), MODEL_STATES),
     Row("commonplace_memory_rebuilding", "gauge", "1 while the index is being rebuilt.",
-        lambda services: services.rebuilding.is_running),
+        lambda services: services.index_rebuilder.is_running),
     Row("commonplace_index_bytes", "gauge", "Size of index.db including its WAL.",
         lambda services: _database_bytes(services.memory.index_file)),
     Row("commonplace_state_bytes", "gauge", "Size of state.db including its WAL.",

@@ -21,15 +21,15 @@ PROTOCOL_ERRORS: Final = (RequestPayloadError, HttpProcessingError)
 """What aiohttp raises for an invalid request."""
 
 
-async def read_body(request: web.Request, *, most: int = MAX_BODY_BYTES) -> bytes:
+async def read_body(request: web.Request, *, max_bytes: int = MAX_BODY_BYTES) -> bytes:
     """Return the body. Raises an HTTPException (400, 408, 413, 415) if it is too large or incomplete.
 
     Compressed bodies are rejected: a few kilobytes could expand to megabytes.
     """
     if request.headers.get(hdrs.CONTENT_ENCODING, "identity").strip().lower() != "identity":
         raise web.HTTPUnsupportedMediaType(text="", headers={hdrs.ACCEPT_ENCODING: "identity"})
-    if (length := request.content_length) is not None and length > most:
-        raise web.HTTPRequestEntityTooLarge(most, length, text="")
+    if (length := request.content_length) is not None and length > max_bytes:
+        raise web.HTTPRequestEntityTooLarge(max_bytes, length, text="")
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -38,8 +38,8 @@ async def read_body(request: web.Request, *, most: int = MAX_BODY_BYTES) -> byte
                 request.writer.output_size = 0  # nothing of the response itself has been sent
             async for piece in request.content.iter_any():
                 body += piece
-                if len(body) > most:
-                    raise web.HTTPRequestEntityTooLarge(most, len(body), text="")
+                if len(body) > max_bytes:
+                    raise web.HTTPRequestEntityTooLarge(max_bytes, len(body), text="")
     except TimeoutError:
         raise web.HTTPRequestTimeout(text="") from None
     except (*PROTOCOL_ERRORS, ConnectionError):
@@ -51,7 +51,7 @@ async def read_form(request: web.Request) -> dict[str, str]:
     """Return the fields of an HTML form, none for any other content. Raises as `read_body`."""
     if content_type(request)[0] != FORM:
         return {}
-    text = (await read_body(request, most=MAX_FORM_BYTES)).decode("utf-8", "replace")
+    text = (await read_body(request, max_bytes=MAX_FORM_BYTES)).decode("utf-8", "replace")
     try:
         return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS))
     except ValueError:

@@ -10,7 +10,7 @@ from memory.dates.lexicon import may_contain_dates
 from memory.dates.tokens import TokenMatcher, tokenize
 from memory.dates.western import DateMatch, read_western
 
-MOST_CHARACTERS = 1_000
+MAX_CHARACTERS = 1_000
 """A query names its date early; the rest of a long one is not read."""
 
 
@@ -31,7 +31,7 @@ def read_dates(query: str, today: date) -> list[DateSpan]:
     A date without a year is the latest that is not in the future, since a memory is asked about the past. Two
     spans of the same words are two readings, or alternatives: "May or June".
     """
-    query = query[:MOST_CHARACTERS]
+    query = query[:MAX_CHARACTERS]
     text, places = fold(query)
     readings = list(read_east_asian(text, today))
     if may_contain_dates(text):

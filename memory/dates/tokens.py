@@ -10,7 +10,7 @@ import memory.dates.vocabulary as words
 from memory.dates.lexicon import load_lexicon, phrases
 from memory.dates.periods import expand_year
 
-_LONGEST_PHRASE = 4
+_MAX_PHRASE_TOKENS = 4
 _Meaning = TypeVar("_Meaning")
 
 
@@ -84,14 +84,14 @@ class TokenMatcher:
 
     def skip(self, phrases: Collection[str], at: int) -> int:
         """Return the position after the longest of `phrases` that begins there, else `at`."""
-        for after in range(at + _LONGEST_PHRASE, at, -1):
+        for after in range(at + _MAX_PHRASE_TOKENS, at, -1):
             if self.phrase(at, after) in phrases:
                 return after
         return at
 
     def before(self, phrases: Collection[str], at: int) -> int | None:
         """Return where the longest of `phrases` that ends just before `at` begins."""
-        for begin in range(at - _LONGEST_PHRASE, at):
+        for begin in range(at - _MAX_PHRASE_TOKENS, at):
             if self.phrase(begin, at) in phrases:
                 return begin
         return None

@@ -22,12 +22,12 @@ TRANSIENT_ERRORS = (LimitReached, ServiceFailed, EmbeddingTimedOut, EmbeddingUnr
 """Errors that may pass by themselves; the others need somebody to fix something."""
 
 FIRST_PAUSE = 1.0
-LONGEST_PAUSE = 300.0
-LONGEST_RETRY_AFTER = 3600.0
+MAX_PAUSE_SECONDS = 300.0
+MAX_RETRY_AFTER_SECONDS = 3600.0
 JITTER = 0.25
 MAX_WAITED_FAILURES = 6
 """Failures in a row after which callers no longer wait; later callers make one try."""
-LONGEST_WAIT = 120.0
+MAX_WAIT_SECONDS = 120.0
 
 
 class CircuitBreaker:
@@ -45,11 +45,11 @@ class CircuitBreaker:
         sleep: Callable[[float], Awaitable[None]],
         now: Callable[[], datetime],
         jitter: Callable[[], float],
-        most_seconds: float = math.inf,
+        max_seconds: float = math.inf,
     ) -> None:
-        """Start closed. No caller waits longer than `most_seconds`, if somebody else can be asked."""
+        """Start closed. No caller waits longer than `max_seconds`, if somebody else can be asked."""
         self._name = name
-        self._most_seconds = most_seconds
+        self._max_seconds = max_seconds
         self._clock = clock
         self._sleep = sleep
         self._now = now
@@ -85,8 +85,8 @@ class CircuitBreaker:
         """Return whether waiting is useless: the pause is too long, or there were too many failures."""
         return self._error is not None and (
             self._failures >= MAX_WAITED_FAILURES
-            or self._next_try - self._clock() > LONGEST_WAIT
-            or self._next_try + self._last_took - self._failing_from > self._most_seconds
+            or self._next_try - self._clock() > MAX_WAIT_SECONDS
+            or self._next_try + self._last_took - self._failing_from > self._max_seconds
         )
 
     @asynccontextmanager
@@ -141,7 +141,7 @@ class CircuitBreaker:
         longer = 1 + JITTER * self._jitter()
         rest = getattr(error, "retry_after", None)
         if rest is not None:
-            rest = min(rest, LONGEST_RETRY_AFTER)
+            rest = min(rest, MAX_RETRY_AFTER_SECONDS)
         if turn != self._turn:  # concurrent requests that fail together count once
             self._next_try = max(self._next_try, self._clock() + (rest or 0.0) * longer)
             return
@@ -150,7 +150,7 @@ class CircuitBreaker:
         if not isinstance(error, TRANSIENT_ERRORS):
             self._failures = max(self._failures, MAX_WAITED_FAILURES)
         if rest is None:
-            rest = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(self._failures - 1, 30))
+            rest = min(MAX_PAUSE_SECONDS, FIRST_PAUSE * 2 ** min(self._failures - 1, 30))
         if self._error is None:
             self._since = self._now()
             self._failing_from = began

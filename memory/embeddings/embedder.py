@@ -29,7 +29,7 @@ PROBE_TEXT = "A note."
 TRIES, SILENT_TRIES = 3, 2
 """How often a batch may get a failure or a timeout before it is suspected of being the cause."""
 BLANK_REASON = "only whitespace"
-STEP_OVER_SECONDS = 8.0
+FALLBACK_AFTER_SECONDS = 8.0
 """After this long, a provider that does not answer is skipped if there is a fallback."""
 
 ProviderSelection = Literal["anyone", "primary", "fallback"]
@@ -101,7 +101,7 @@ class _ProviderSlot:
     def query_seconds(self) -> float:
         """Return how many seconds a search waits for this provider."""
         seconds = self.limits.query_seconds
-        return min(seconds, STEP_OVER_SECONDS) if self.has_fallback else seconds
+        return min(seconds, FALLBACK_AFTER_SECONDS) if self.has_fallback else seconds
 
     @property
     def model(self) -> ModelId:
@@ -157,7 +157,7 @@ class Embedder:
                     sleep=sleep,
                     now=now,
                     jitter=jitter,
-                    most_seconds=STEP_OVER_SECONDS if has_fallback else math.inf,
+                    max_seconds=FALLBACK_AFTER_SECONDS if has_fallback else math.inf,
                 ),
                 allowed.bytes,
                 has_fallback,
@@ -344,7 +344,7 @@ async def _probe_service(slot: _ProviderSlot) -> None:
     downloading a model has its own limit.
     """
     seconds = slot.limits.query_seconds
-    if not slot.has_fallback or slot.has_answered or seconds > STEP_OVER_SECONDS:
+    if not slot.has_fallback or slot.has_answered or seconds > FALLBACK_AFTER_SECONDS:
         return
     innocent = (*_ABOUT_TEXTS, ResponseUnusable)
     while not slot.has_answered:

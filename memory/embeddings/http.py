@@ -130,7 +130,7 @@ class HttpProvider:
         self._now = now
         self._base64: bool | None = None if dialect.offers_base64 else False
         self._closed = False
-        self._asking: set[asyncio.Task[bytes]] = set()
+        self._requests: set[asyncio.Task[bytes]] = set()
         self._client = httpx.AsyncClient(
             verify=ssl_context_for(dialect.url),
             headers={
@@ -185,10 +185,10 @@ class HttpProvider:
         """Close the connections; pending requests raise an error."""
         self._closed = True
         # First, since the client would leave a connection open that is just being made.
-        for asking in self._asking:
-            asking.cancel()
-        if self._asking:
-            await asyncio.wait(self._asking)
+        for request in self._requests:
+            request.cancel()
+        if self._requests:
+            await asyncio.wait(self._requests)
         await self._client.aclose()
 
     async def _request_vectors(self, texts: Sequence[str], purpose: Purpose, *, base64: bool) -> list[Vector]:
@@ -197,7 +197,7 @@ class HttpProvider:
         most_bytes = RESPONSE_BYTES + len(texts) * RESPONSE_BYTES_PER_TEXT
         most_values = (1 + len(texts)) * VALUES_PER_TEXT
         answer = await self._request_json(
-            "POST", self._dialect.url, content, most_bytes=most_bytes, most_values=most_values
+            "POST", self._dialect.url, content, max_bytes=most_bytes, max_values=most_values
         )
         try:
             items = self._dialect.items(answer)
@@ -212,34 +212,34 @@ class HttpProvider:
 
     async def _get_json(self, url: str) -> object:
         """Return the JSON at another URL of the server. Raises `EmbeddingError`."""
-        return await self._request_json("GET", url, b"", most_bytes=RESPONSE_BYTES)
+        return await self._request_json("GET", url, b"", max_bytes=RESPONSE_BYTES)
 
     async def _request_json(
-        self, method: str, url: str, content: bytes, *, most_bytes: int, most_values: int = 1 << 17
+        self, method: str, url: str, content: bytes, *, max_bytes: int, max_values: int = 1 << 17
     ) -> object:
         if self._closed:
             raise self._make_error(EmbeddingUnreachable, "was closed")
-        asking = asyncio.create_task(self._request_bytes(method, url, content, most_bytes))
-        self._asking.add(asking)
+        request = asyncio.create_task(self._request_bytes(method, url, content, max_bytes))
+        self._requests.add(request)
         try:
-            body = await asking
+            body = await request
         except asyncio.CancelledError as error:
             me = asyncio.current_task()
             if not self._closed or (me and me.cancelling()):
                 raise
             raise self._make_error(EmbeddingUnreachable, "was closed") from error
         finally:
-            self._asking.discard(asking)
-        if len(body) > most_bytes:
-            raise self._make_error(ResponseUnusable, f"sent more than {most_bytes >> 20} MB")
-        if sum(map(body.count, (b",", b"[", b"{"))) > most_values:
+            self._requests.discard(request)
+        if len(body) > max_bytes:
+            raise self._make_error(ResponseUnusable, f"sent more than {max_bytes >> 20} MB")
+        if sum(map(body.count, (b",", b"[", b"{"))) > max_values:
             raise self._make_error(ResponseUnusable, "sent more values than the vectors can have")
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
             raise self._make_error(ResponseUnusable, "sent something that is not JSON") from error
 
-    async def _request_bytes(self, method: str, url: str, content: bytes, most_bytes: int) -> bytes:
+    async def _request_bytes(self, method: str, url: str, content: bytes, max_bytes: int) -> bytes:
         try:
             async with (
                 asyncio.timeout(self._seconds),
@@ -247,7 +247,7 @@ class HttpProvider:
             ):
                 if not response.is_success:
                     raise self._make_refusal(response, await read_bounded(response, ERROR_BYTES))
-                return await read_bounded(response, most_bytes)
+                return await read_bounded(response, max_bytes)
         except httpx.DecodingError as error:
             raise self._make_error(
                 ResponseUnusable, "sent an answer with an unsupported compression"

@@ -8,7 +8,7 @@ from memory.embeddings.errors import EmbeddingError, EmbeddingTimedOut, Embeddin
 
 FIRST_PING_SHARE = 0.2
 """Share of the time limit that passes before the first ping."""
-LONGEST_PAUSE = 15.0
+MAX_PAUSE_SECONDS = 15.0
 """Maximum seconds between two pings; the first pauses are shorter."""
 
 Result = TypeVar("Result")
@@ -40,7 +40,7 @@ async def wait_while_alive(
                 raise
             except EmbeddingError:
                 pass
-            pause = min(2 * pause, LONGEST_PAUSE)
+            pause = min(2 * pause, MAX_PAUSE_SECONDS)
         return working.result()
     finally:
         left = [each for each in (working, asking) if each and not each.done()]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from memory.embeddings.errors import EmbeddingError, ModelUnusable
 from memory.embeddings.llama_library import NOT_INSTALLED, StopFlag
-from memory.embeddings.llama_model import MOST_TEXTS, MOST_TOKENS, LlamaModel, prefixes_version
+from memory.embeddings.llama_model import MAX_TEXTS, MAX_TOKENS, LlamaModel, prefixes_version
 from memory.embeddings.model_files import (
     DownloadProgress,
     content_version,
@@ -226,7 +226,7 @@ class _EmbeddingRequest:
         """Embed as many texts as fit in one call; return True when all are done. Raises `EmbeddingError`."""
         if self._batches is None:
             tokens = (model.tokens(text, self.purpose) for text in self.texts)
-            self._batches = make_batches(tokens, most_tokens=MOST_TOKENS, most_texts=MOST_TEXTS)
+            self._batches = make_batches(tokens, max_tokens=MAX_TOKENS, max_texts=MAX_TEXTS)
         self._vectors += model.vectors(next(self._batches))
         if len(self._vectors) < len(self.texts):
             return False
@@ -239,14 +239,12 @@ class _EmbeddingRequest:
             self.answer.set_exception(error)
 
 
-def make_batches(
-    texts: Iterable[list[int]], *, most_tokens: int, most_texts: int
-) -> Iterator[list[list[int]]]:
+def make_batches(texts: Iterable[list[int]], *, max_tokens: int, max_texts: int) -> Iterator[list[list[int]]]:
     """Group texts within both limits; a text that is too long is a batch of its own."""
     batch: list[list[int]] = []
     size = 0
     for text in texts:
-        if batch and (size + len(text) > most_tokens or len(batch) == most_texts):
+        if batch and (size + len(text) > max_tokens or len(batch) == max_texts):
             yield batch
             batch, size = [], 0
         batch.append(text)

@@ -23,12 +23,12 @@ from memory.embeddings.protocol import Purpose, Vector
 if TYPE_CHECKING:
     import numpy as np
 
-LONGEST_TEXT = 2048
+MAX_TEXT_TOKENS = 2048
 """Maximum tokens per text. A model may take more, but its working memory grows with the square."""
 
-MOST_TOKENS = 256
+MAX_TOKENS = 256
 """Maximum tokens of several texts in one call; more are no faster, and queries would wait longer."""
-MOST_TEXTS = 64
+MAX_TEXTS = 64
 """Maximum number of texts in one call."""
 
 _NOTHING = ("", "")
@@ -119,7 +119,7 @@ class LlamaModel:
         return tokens or [max(self._c.llama_vocab_bos(self._vocabulary), 0)]
 
     def vectors(self, texts: Sequence[Sequence[int]]) -> list[Vector]:
-        """Embed tokenized texts: at most `MOST_TEXTS`, together at most `room` tokens.
+        """Embed tokenized texts: at most `MAX_TEXTS`, together at most `room` tokens.
 
         Raises `ResponseUnusable`, `ModelUnusable`, `EmbeddingStopped`.
         """
@@ -159,11 +159,11 @@ class LlamaModel:
         pooling = self._read_metadata(f"{architecture}.pooling_type")
         is_encoder = self._read_metadata(f"{architecture}.attention.causal") == "false"
         trained = c.llama_model_n_ctx_train(self._model)
-        self.limit: int = min(trained, LONGEST_TEXT) if trained > 0 else LONGEST_TEXT
-        self.room: int = max(self.limit, MOST_TOKENS)
+        self.limit: int = min(trained, MAX_TEXT_TOKENS) if trained > 0 else MAX_TEXT_TOKENS
+        self.room: int = max(self.limit, MAX_TOKENS)
         settings = c.llama_context_default_params()
         settings.n_ctx = settings.n_batch = settings.n_ubatch = self.room
-        settings.n_seq_max = MOST_TEXTS
+        settings.n_seq_max = MAX_TEXTS
         settings.kv_unified = True
         settings.n_threads = settings.n_threads_batch = threads
         settings.embeddings = True

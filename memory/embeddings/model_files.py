@@ -42,7 +42,7 @@ SETTING = "memory.embedding.local.model_path"
 
 GGUF = b"GGUF"
 
-_MEND = f" Check the network, or set {SETTING} to a GGUF file that is on this machine."
+_FIX = f" Check the network, or set {SETTING} to a GGUF file that is on this machine."
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-")
@@ -309,14 +309,14 @@ class _Hub:
                     raise self.wrong_file_error(f"{self._host} redirects in circles, or away from https")
         except httpx.TimeoutException:
             raise EmbeddingTimedOut(
-                f"{self._failure_text} no answer from {self._host} in time.{_MEND}"
+                f"{self._failure_text} no answer from {self._host} in time.{_FIX}"
             ) from None
         except (httpx.TransportError, httpx.InvalidURL) as error:
             # The copy's URL may contain a signature, so only the hub's own URL is shown.
             secrets = (self._token, find_url_password(self._endpoint))
             detail = f" ({remove_secrets(str(error), secrets)})" if len(hops) == 0 and str(error) else ""
             raise EmbeddingUnreachable(
-                f"{self._failure_text} no connection to {self._host}{detail}.{_MEND}"
+                f"{self._failure_text} no connection to {self._host}{detail}.{_FIX}"
             ) from None
 
     @property
@@ -328,11 +328,11 @@ class _Hub:
         return f"The embedding model {self._file.path} could not be downloaded:"
 
     def wrong_file_error(self, why: str) -> ResponseUnusable:
-        return ResponseUnusable(f"{self._failure_text} {why}.{_MEND}")
+        return ResponseUnusable(f"{self._failure_text} {why}.{_FIX}")
 
     def cut_off_error(self) -> EmbeddingUnreachable:
         return EmbeddingUnreachable(
-            f"{self._failure_text} the connection to {self._host} keeps breaking.{_MEND}"
+            f"{self._failure_text} the connection to {self._host} keeps breaking.{_FIX}"
         )
 
     def _check_response(self, response: "httpx.Response") -> None:
@@ -359,7 +359,7 @@ class _Hub:
             raise ServiceFailed(
                 f"{self._failure_text} {self._host} answers with {status}; it will be tried again later."
             )
-        raise ResponseUnusable(f"{self._failure_text} {self._host} answers with {status}.{_MEND}")
+        raise ResponseUnusable(f"{self._failure_text} {self._host} answers with {status}.{_FIX}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,25 +371,25 @@ class _DownloadOptions:
     pause: float
 
 
-def _download(hub: _Hub, path: Path, wish: _DownloadOptions) -> None:
+def _download(hub: _Hub, path: Path, options: _DownloadOptions) -> None:
     """Download the file and put it in place, resuming after interruptions. Raises `EmbeddingError`, OSError."""
     tries = 0
     while True:
-        _check_not_stopped(wish.stopped)
+        _check_not_stopped(options.stopped)
         before = _count_part_bytes(path)
         try:
             content = hub.describe()
             part = _part_path(path, content)
             _check_free_space(content, part)
             resumed = _file_size(part) > 0
-            _download_rest(hub, content, part, wish)
+            _download_rest(hub, content, part, options)
             if _verify(hub, content, part, last_chance=not resumed):
                 break
         except (EmbeddingUnreachable, EmbeddingTimedOut, ServiceFailed):
             tries = 1 if _count_part_bytes(path) > before else tries + 1
             if tries == _MAX_TRIES:
                 raise
-            _wait(wish.pause * 2 ** (tries - 1), wish.stopped)
+            _wait(options.pause * 2 ** (tries - 1), options.stopped)
     with open_private_folder(path.parent) as folder:
         part.replace(path)
         sync_folder(folder)
@@ -430,7 +430,7 @@ def _check_free_space(content: _RemoteFile, part: Path) -> None:
         )
 
 
-def _download_rest(hub: _Hub, content: _RemoteFile, part: Path, wish: _DownloadOptions) -> None:
+def _download_rest(hub: _Hub, content: _RemoteFile, part: Path, options: _DownloadOptions) -> None:
     """Download the missing bytes into the partial file. Raises `EmbeddingError`, OSError."""
     here = _file_size(part)
     if here and here == content.size:
@@ -449,13 +449,13 @@ def _download_rest(hub: _Hub, content: _RemoteFile, part: Path, wish: _DownloadO
                 now = time.monotonic()
                 if now - reported >= _REPORT_SECONDS:
                     reported = now
-                    wish.report(_estimate_progress(done, done - start, content.size, now - began))
-                _check_not_stopped(wish.stopped)
+                    options.report(_estimate_progress(done, done - start, content.size, now - began))
+                _check_not_stopped(options.stopped)
                 if content.size is not None and done > content.size:
                     break
             file.flush()
             os.fsync(file.fileno())
-        wish.report(_estimate_progress(done, done - start, content.size, time.monotonic() - began))
+        options.report(_estimate_progress(done, done - start, content.size, time.monotonic() - began))
     if content.size is not None and done < content.size:
         raise hub.cut_off_error()
 

@@ -5,14 +5,14 @@ from hashlib import sha256
 
 from memory.embeddings.protocol import ModelId, Vector
 
-MOST_QUERIES = 1000
+MAX_CACHED_QUERIES = 1000
 
 
 class QueryCache:
-    """The last `most` queries by model and text; only a digest of the text is kept."""
+    """The last `max_queries` queries by model and text; only a digest of the text is kept."""
 
-    def __init__(self, most: int = MOST_QUERIES) -> None:
-        self._most = most
+    def __init__(self, max_queries: int = MAX_CACHED_QUERIES) -> None:
+        self._max_queries = max_queries
         self._vectors: OrderedDict[tuple[ModelId, bytes], Vector] = OrderedDict()
 
     def __len__(self) -> int:
@@ -29,7 +29,7 @@ class QueryCache:
     def put(self, model: ModelId, query: str, vector: Vector) -> None:
         """Store a vector, replacing the least recently used one if the cache is full."""
         self._vectors[model, _digest(query)] = vector
-        if len(self._vectors) > self._most:
+        if len(self._vectors) > self._max_queries:
             self._vectors.popitem(last=False)
 
     def clear(self) -> None:

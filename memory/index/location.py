@@ -90,9 +90,9 @@ class IndexFileLocation:
         from memory.index.sqlite import SqliteIndex
         from memory.index.vector_search.factory import open_vector_searcher
 
-        nearest = open_vector_searcher(lasting=lasting)
-        index = SqliteIndex(self.file, fingerprint=self._fingerprint, nearest=nearest)
-        return index, BackendChoice(nearest.name, nearest.reason or _BACKEND_REASONS[nearest.name])
+        searcher = open_vector_searcher(lasting=lasting)
+        index = SqliteIndex(self.file, fingerprint=self._fingerprint, searcher=searcher)
+        return index, BackendChoice(searcher.name, searcher.reason or _BACKEND_REASONS[searcher.name])
 
     def news(self) -> None:
         """Return None: every process that shares the file also watches the same folder."""
@@ -138,7 +138,7 @@ class IndexServerLocation:
             fingerprint=self._fingerprint,
             user=self._user,
             member=self._member,
-            nearest=open_vector_searcher(lasting=lasting),
+            searcher=open_vector_searcher(lasting=lasting),
         )
         return index, BackendChoice("pgvector", _BACKEND_REASONS["pgvector"])
 

@@ -24,7 +24,7 @@ It would exclude terms that are hardly more common.
 CLOSE_TERMS = 3
 """How many common terms, the rarest ones, must occur close together; few chunks contain more of them."""
 
-_MOST_ROWS = 1 << 31
+_MAX_ROWS = 1 << 31
 
 ScoredChunk = tuple[float, int]
 """A score, higher is better, and a chunk's id."""
@@ -91,7 +91,7 @@ class FullText(Protocol):
         ...
 
     def score_matches(
-        self, terms: Sequence[Term], counts: TermCounts, *, most: int, today: date
+        self, terms: Sequence[Term], counts: TermCounts, *, limit: int, today: date
     ) -> list[ScoredChunk]:
         """Score chunks that contain any of the terms by BM25 with the weights of FTS5."""
         ...
@@ -102,64 +102,64 @@ class FullText(Protocol):
         weights: Mapping[Term, float],
         counts: TermCounts,
         *,
-        most: int,
+        limit: int,
         today: date,
     ) -> list[ScoredChunk]:
         """Score the chunks that contain any of `chosen` by BM25 over all terms of `weights`."""
         ...
 
     def score_closeness(
-        self, weights: Mapping[Term, float], counts: TermCounts, *, most: int, today: date
+        self, weights: Mapping[Term, float], counts: TermCounts, *, limit: int, today: date
     ) -> Iterator[list[ScoredChunk]]:
         """Score chunks that contain all these terms by how close together; yield the closest ones first."""
         ...
 
-    def list_newest(self, chunks: Sequence[int], *, most: int, today: date) -> list[int]:
+    def list_newest(self, chunks: Sequence[int], *, limit: int, today: date) -> list[int]:
         """Return the first of these chunks in the order of `newest_first_sql`."""
         ...
 
 
-def propose(full_text: FullText, terms: Sequence[Term], *, most: int, today: date = date.max) -> Proposal:
-    """Return at most `most` chunks that contain any of the terms; among nearly equal scores, the newest."""
+def propose(full_text: FullText, terms: Sequence[Term], *, limit: int, today: date = date.max) -> Proposal:
+    """Return at most `limit` chunks that contain any of the terms; among nearly equal scores, the newest."""
     counts = full_text.count_terms(terms)
-    most = min(most, _MOST_ROWS)
+    limit = min(limit, _MAX_ROWS)
     # Equally common terms keep the order of the query, since it decides the order in which scores are summed.
     present = sorted(
         (term for term in counts.frequencies if counts.frequencies[term]), key=counts.frequencies.__getitem__
     )
     found: set[int] = set()
-    if present and most > 0:
+    if present and limit > 0:
         hits = counts.sum_hits(present)
-        if hits <= most and hits <= full_text.limits.exact_hits:
+        if hits <= limit and hits <= full_text.limits.exact_hits:
             found.update(full_text.list_matches(present))
         else:
-            for scored in _score_in_order(full_text, present, counts, most, today):
+            for scored in _score_in_order(full_text, present, counts, limit, today):
                 new = [item for item in scored if item[1] not in found] if found else scored
-                found.update(_select_best(full_text, new, most - len(found), today))
-                if len(found) >= most:
+                found.update(_select_best(full_text, new, limit - len(found), today))
+                if len(found) >= limit:
                     break
     return Proposal(tuple(found), counts.frequencies, counts.chunks)
 
 
 def _score_in_order(
-    full_text: FullText, present: Sequence[Term], counts: TermCounts, most: int, today: date
+    full_text: FullText, present: Sequence[Term], counts: TermCounts, limit: int, today: date
 ) -> Iterator[list[ScoredChunk]]:
-    """Yield scored chunks, the best kinds first: at least the `most` best of each kind."""
+    """Yield scored chunks, the best kinds first: at least the `limit` best of each kind."""
     limits = full_text.limits
     if counts.sum_hits(present) <= limits.exact_hits:
-        yield full_text.score_matches(present, counts, most=most, today=today)
+        yield full_text.score_matches(present, counts, limit=limit, today=today)
         return
     rare, common = _split_by_rarity(present, counts, limits)
     weights = weigh_terms([*rare, *common[:CLOSE_TERMS]], counts.frequencies, counts.chunks)
     if rare:
-        yield full_text.score_chosen(rare, weights, counts, most=most, today=today)
+        yield full_text.score_chosen(rare, weights, counts, limit=limit, today=today)
     for size in range(min(CLOSE_TERMS, len(common)), 1, -1):
         for close in combinations(common[:CLOSE_TERMS], size):
             yield from full_text.score_closeness(
-                {term: weights[term] for term in close}, counts, most=most, today=today
+                {term: weights[term] for term in close}, counts, limit=limit, today=today
             )
     if common and (not rare or counts.frequencies[common[0]] <= limits.exact_hits):
-        yield full_text.score_matches(common[:1], counts, most=most, today=today)
+        yield full_text.score_matches(common[:1], counts, limit=limit, today=today)
 
 
 def _split_by_rarity(
@@ -174,14 +174,14 @@ def _split_by_rarity(
     return present, []
 
 
-def _select_best(full_text: FullText, scored: Sequence[ScoredChunk], most: int, today: date) -> list[int]:
+def _select_best(full_text: FullText, scored: Sequence[ScoredChunk], limit: int, today: date) -> list[int]:
     """Return the chunks with the highest scores; among near ties with the last, the newest."""
-    if len(scored) <= most:
+    if len(scored) <= limit:
         return [chunk for _, chunk in scored]
-    last = score_band(heapq.nlargest(most, scored)[-1][0])
+    last = score_band(heapq.nlargest(limit, scored)[-1][0])
     bands = [(score_band(score), chunk) for score, chunk in scored]
     sure = [chunk for band, chunk in bands if band > last]
     tied = [chunk for band, chunk in bands if band == last]
-    if len(sure) + len(tied) > most:
-        tied = full_text.list_newest(tied, most=most - len(sure), today=today)
+    if len(sure) + len(tied) > limit:
+        tied = full_text.list_newest(tied, limit=limit - len(sure), today=today)
     return sure + tied

@@ -149,14 +149,14 @@ class Index(Protocol):
         self,
         notes: Sequence[IndexedNote],
         *,
-        gone: Collection[str] = (),
+        deleted: Collection[str] = (),
         restamped: Mapping[str, Stamp] | None = None,
         version: str = "",
     ) -> None:
-        """Replace `notes`, delete `gone` and update the stamps in `restamped`, in one transaction.
+        """Replace `notes`, delete `deleted` and update the stamps in `restamped`, in one transaction.
 
         Raises `IndexChanged` and writes nothing if `version` is given and is not the index's any more. A
-        shared index silently skips notes whose claim was lost, and notes in `gone` that were indexed since.
+        shared index silently skips notes whose claim was lost, and notes in `deleted` that were indexed since.
         The claims end.
         """
         ...
@@ -172,21 +172,21 @@ class Index(Protocol):
         self,
         terms: Sequence[Term],
         *,
-        most: int,
-        likeness: VectorQuery | None = None,
+        limit: int,
+        vector_query: VectorQuery | None = None,
         days: Sequence[DayRange] = (),
         today: date = date.max,
     ) -> SearchCandidates:
-        """Return the passages of the `most` chunks that match the terms best, with their neighbours.
+        """Return the passages of the `limit` chunks that match the terms best, with their neighbours.
 
         Among equally good chunks or segments the newest are chosen (see `memory.ranking.ties.newest_first`); a date
-        after `today` counts as today. With `likeness`, the most similar segments are added, and each passage,
+        after `today` counts as today. With `vector_query`, the most similar segments are added, and each passage,
         from whatever source, gets the similarity of its segment if that has a vector of this model. With
         `days`, the daily logs of these days are added whole.
         """
         ...
 
-    def list_unembedded(self, model: ModelId, *, most: int) -> list[UnembeddedText]:
+    def list_unembedded(self, model: ModelId, *, limit: int) -> list[UnembeddedText]:
         """Return texts without a vector of `model`, newest notes first, without refused texts."""
         ...
 
@@ -214,8 +214,8 @@ class Index(Protocol):
         """Return other versions of the same model, latest first; empty if `model` has vectors of its own."""
         ...
 
-    def sample_vectors(self, model: ModelId, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
-        """Return up to `most` evenly chosen texts of notes with their vectors of `model`."""
+    def sample_vectors(self, model: ModelId, *, limit: int) -> list[tuple[UnembeddedText, Vector]]:
+        """Return up to `limit` evenly chosen texts of notes with their vectors of `model`."""
         ...
 
     def adopt_vectors(self, other: ModelId, model: ModelId) -> None:
@@ -226,10 +226,10 @@ class Index(Protocol):
         """Return how many texts have a vector of `model`."""
         ...
 
-    def evict_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
-        """Delete the longest unused vectors until `most` are left; return how many were deleted.
+    def evict_unused(self, *, limit: int, wanted_models: Collection[ModelId]) -> int:
+        """Delete the longest unused vectors until `limit` are left; return how many were deleted.
 
-        Vectors of a `wanted` model that belong to a text in a note are always kept.
+        Vectors of a `wanted_models` model that belong to a text in a note are always kept.
         """
         ...
 

@@ -25,32 +25,32 @@ def most_similar_spans(
     search: Callable[[int], Sequence[tuple[int, float]]],
     standing: Callable[[Collection[int]], Iterable[TextLocation]],
     *,
-    most: int,
-    least: float,
+    limit: int,
+    minimum: float,
     today: date,
 ) -> list[PassageSpan]:
-    """Return the ranges of the `most` most similar segments, best first; ties by age, path and position.
+    """Return the ranges of the `limit` most similar segments, best first; ties by age, path and position.
 
     `search` returns that many (text id, cosine) pairs, best first; `standing` returns where texts occur.
     """
-    if most <= 0:
+    if limit <= 0:
         return []
-    asked = most + 1
+    asked = limit + 1
     texts = search(asked)
     # If omitted texts tie with the last one wanted, read more, so that age decides and not their order.
-    while len(texts) >= asked and texts[most - 1][1] <= texts[-1][1]:
+    while len(texts) >= asked and texts[limit - 1][1] <= texts[-1][1]:
         asked *= 2
         texts = search(asked)
-    alike = {text: found for text, found in texts if found >= least}
+    alike = {text: found for text, found in texts if found >= minimum}
     ordered = sorted(
         (-alike[text], newest_first(day, mtime_ns, today=today), path, first, note, last)
         for text, path, (note, first, last), day, mtime_ns in standing(alike)
     )
-    return [(note, first, last) for _, _, _, first, note, last in ordered[:most]]
+    return [(note, first, last) for _, _, _, first, note, last in ordered[:limit]]
 
 
 def compute_similarities(
-    likeness: VectorQuery, common: MeanVector | None, cosines: Mapping[int, Sequence[float]]
+    vector_query: VectorQuery, common: MeanVector | None, cosines: Mapping[int, Sequence[float]]
 ) -> dict[int, Similarity]:
     """Return each text's similarity to the query after subtracting the mean.
 
@@ -59,13 +59,14 @@ def compute_similarities(
     """
     if common is None:
         return {
-            text: Similarity(found, found >= likeness.min_similarity) for text, (found, *_) in cosines.items()
+            text: Similarity(found, found >= vector_query.min_similarity)
+            for text, (found, *_) in cosines.items()
         }
-    of_question = cosine(likeness.vector, common.direction)
+    of_question = cosine(vector_query.vector, common.direction)
     return {
         text: Similarity(
             common.apart(found, of_first=to_common, of_second=of_question),
-            is_enough=found >= likeness.min_similarity,
+            is_enough=found >= vector_query.min_similarity,
         )
         for text, (found, to_common) in cosines.items()
     }

@@ -39,15 +39,15 @@ class SqliteIndex:
     _is_live = True
     """False for a shadow."""
 
-    def __init__(self, file: Path, *, fingerprint: str, nearest: VectorSearcher | None = None) -> None:
-        """Open nothing yet. `nearest` compares vectors and belongs to this index alone.
+    def __init__(self, file: Path, *, fingerprint: str, searcher: VectorSearcher | None = None) -> None:
+        """Open nothing yet. `searcher` compares vectors and belongs to this index alone.
 
         `fingerprint`: the index is created from scratch if it differs from the stored one.
         """
         self._path = file
         self._fingerprint = fingerprint
         self._file = IndexFile(file, fingerprint=fingerprint)
-        self._nearest: VectorSearcher = nearest or BinaryVectorSearcher()
+        self._searcher: VectorSearcher = searcher or BinaryVectorSearcher()
         self._wanted: ModelId | None = None
         self._own_changes = (0, 0)
         self._numbers: tuple[str, ModelId, VectorCounts] | None = None
@@ -89,7 +89,7 @@ class SqliteIndex:
         self,
         notes: Sequence[IndexedNote],
         *,
-        gone: Collection[str] = (),
+        deleted: Collection[str] = (),
         restamped: Mapping[str, Stamp] | None = None,
         version: str = "",
     ) -> None:
@@ -101,7 +101,7 @@ class SqliteIndex:
             asked = write_notes(
                 self._tables(tx),
                 notes,
-                gone=gone,
+                deleted=deleted,
                 restamped=restamped or {},
                 clock=tx.clock,
                 wanted=wanted,
@@ -121,41 +121,46 @@ class SqliteIndex:
         self,
         terms: Sequence[Term],
         *,
-        most: int,
-        likeness: VectorQuery | None = None,
+        limit: int,
+        vector_query: VectorQuery | None = None,
         days: Sequence[DayRange] = (),
         today: date = date.max,
     ) -> SearchCandidates:
         """See `Index.candidates`."""
-        if not terms and not likeness and not days:
+        if not terms and not vector_query and not days:
             return SearchCandidates((), {}, 0)
         with self._file.reading() as tx:
             tables = self._tables(tx)
-            proposal = propose(SqliteFullText(tables), terms, most=most, today=today)
+            proposal = propose(SqliteFullText(tables), terms, limit=limit, today=today)
             frequencies, chunks = proposal.frequencies, proposal.total
             found = read_chunk_spans(tables, proposal.chunks) + read_day_spans(tables, days)
-            model = sqlite_vectors.find_model(tx.db, likeness.model) if likeness else None
-            if not likeness or model is None:
+            model = sqlite_vectors.find_model(tx.db, vector_query.model) if vector_query else None
+            if not vector_query or model is None:
                 return SearchCandidates(tuple(read_runs(tables, found)), frequencies, chunks)
             state = self._state(tx)
             found += sqlite_vectors.most_similar_segments(
-                tables, self._nearest, model, likeness, version=state, today=today
+                tables, self._searcher, model, vector_query, version=state, today=today
             )
             if self._mean_vectors[:2] != (state, model):
                 self._mean_vectors = (state, model, sqlite_vectors.read_mean_vector(tx.db, model))
             compare = partial(
-                sqlite_vectors.read_similarities, tx.db, self._nearest, model, likeness, self._mean_vectors[2]
+                sqlite_vectors.read_similarities,
+                tx.db,
+                self._searcher,
+                model,
+                vector_query,
+                self._mean_vectors[2],
             )
             return SearchCandidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
 
-    def list_unembedded(self, model: ModelId, *, most: int) -> list[UnembeddedText]:
+    def list_unembedded(self, model: ModelId, *, limit: int) -> list[UnembeddedText]:
         """See `Index.list_unembedded`."""
         with self._file.reading() as tx:
             state = self._state(tx)
             if self._all_embedded == (state, model):
                 return []
-            found = sqlite_vectors.list_unembedded(self._tables(tx), model, most=most)
-        if not found and most > 0:
+            found = sqlite_vectors.list_unembedded(self._tables(tx), model, limit=limit)
+        if not found and limit > 0:
             self._all_embedded = (state, model)
         return found
 
@@ -185,12 +190,12 @@ class SqliteIndex:
         with self._file.reading() as tx:
             return sqlite_model_versions.other_versions(tx.db, model)
 
-    def sample_vectors(self, model: ModelId, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
+    def sample_vectors(self, model: ModelId, *, limit: int) -> list[tuple[UnembeddedText, Vector]]:
         """See `Index.sample_vectors`."""
         with self._file.reading() as tx:
             model_id = sqlite_vectors.find_model(tx.db, model)
             return (
-                sqlite_model_versions.sample_vectors(self._tables(tx), model_id, most=most)
+                sqlite_model_versions.sample_vectors(self._tables(tx), model_id, limit=limit)
                 if model_id
                 else []
             )
@@ -214,13 +219,13 @@ class SqliteIndex:
         self._numbers = (state, model, numbers)
         return numbers
 
-    def evict_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
+    def evict_unused(self, *, limit: int, wanted_models: Collection[ModelId]) -> int:
         """See `Index.evict_unused`."""
         with self._file.writing() as tx:
             # A shadow holds texts that no note uses yet.
             if self._file.is_rebuilt(tx):
                 return 0
-            return sqlite_vectors.evict_unused(tx.db, most=most, wanted=wanted)
+            return sqlite_vectors.evict_unused(tx.db, limit=limit, wanted_models=wanted_models)
 
     def purge(self) -> None:
         """See `Index.purge`."""

@@ -25,7 +25,7 @@ LIMITS = ProposalLimits(exact_hits=10_000, rare_hits=5_000, surely_rare=1_000)
 READ_AHEAD = 2_000
 """Hits whose scores are read before all of them are known to be needed: 2 ms at most."""
 
-FIRST_LOOK = 64
+FIRST_HITS = 64
 """Hits of each term that are always read; their scores show whether the term is common."""
 
 FAR, NEAR = 50, 20
@@ -40,7 +40,7 @@ WINDOW = 60
 _LEAST_CERTAIN_WEIGHT = 10 * bm25.LEAST_FTS5_WEIGHT
 """The number of chunks can be derived from a weight in bm25() that is higher than this."""
 
-_TIED = 10
+_TIE_ROWS = 10
 """How many rows beyond the wanted ones are read at once, so that ties can be broken."""
 
 _MATCHING = "FROM chunk_words@ WHERE chunk_words@ MATCH ?"
@@ -117,7 +117,7 @@ class SqliteFullText:
         return [row for (row,) in self._tables.run(f"SELECT rowid {_MATCHING}", (_any_of_query(terms),))]
 
     def score_matches(
-        self, terms: Sequence[Term], counts: TermCounts, *, most: int, today: date
+        self, terms: Sequence[Term], counts: TermCounts, *, limit: int, today: date
     ) -> list[ScoredChunk]:
         """See `FullText.score_matches`."""
         if self._read is not None:
@@ -125,9 +125,9 @@ class SqliteFullText:
             return [(-score, row) for row, score in sums.items()]
         expression = _any_of_query(terms)
         # By the function's name, not by `rank`, for which FTS5 would prepare a statement each time.
-        rows = list(self._tables.run(f"{_BY_BM25} ORDER BY score LIMIT ?", (expression, most + _TIED)))
-        if len(rows) == most + _TIED:
-            band = score_band(-rows[most - 1][1])
+        rows = list(self._tables.run(f"{_BY_BM25} ORDER BY score LIMIT ?", (expression, limit + _TIE_ROWS)))
+        if len(rows) == limit + _TIE_ROWS:
+            band = score_band(-rows[limit - 1][1])
             if score_band(-rows[-1][1]) == band:
                 rows = list(self._tables.run(_BY_BM25_UP_TO, (expression, -band_floor(band))))
         return [(-score, row) for row, score in rows]
@@ -138,7 +138,7 @@ class SqliteFullText:
         weights: Mapping[Term, float],
         counts: TermCounts,
         *,
-        most: int,
+        limit: int,
         today: date,
     ) -> list[ScoredChunk]:
         """See `FullText.score_chosen`."""
@@ -146,30 +146,30 @@ class SqliteFullText:
         return _run_scored(self._tables, _BY_RELEVANCE, len(chosen), weights.values(), expression)
 
     def score_closeness(
-        self, weights: Mapping[Term, float], counts: TermCounts, *, most: int, today: date
+        self, weights: Mapping[Term, float], counts: TermCounts, *, limit: int, today: date
     ) -> Iterator[list[ScoredChunk]]:
         """See `FullText.score_closeness`: by the best `WINDOW`; chunks with all terms near each other first."""
         expected = counts.chunks * math.prod(counts.frequencies[term] / counts.chunks for term in weights)
         distance = FAR if expected <= MANY_TOGETHER else NEAR
         near = f"NEAR({' '.join(map(_phrase_query, weights))}, {distance})"
         for expression in (near, " AND ".join(map(_phrase_query, weights))):
-            yield _run_scored(self._tables, _BY_CLOSENESS, most, weights.values(), expression)
+            yield _run_scored(self._tables, _BY_CLOSENESS, limit, weights.values(), expression)
 
-    def list_newest(self, chunks: Sequence[int], *, most: int, today: date) -> list[int]:
+    def list_newest(self, chunks: Sequence[int], *, limit: int, today: date) -> list[int]:
         """See `FullText.list_newest`."""
-        values = (json.dumps(chunks), today.toordinal(), most)
+        values = (json.dumps(chunks), today.toordinal(), limit)
         return [row for (row,) in self._tables.run(_NEWEST, values)]
 
 
-def _read_first_hits(tables: SqliteTables, term: Term, total: int, most: int) -> tuple[_Hits, bool]:
+def _read_first_hits(tables: SqliteTables, term: Term, total: int, limit: int) -> tuple[_Hits, bool]:
     """Return hits of a term, and whether they are all; only a few are read if the term seems to be common."""
     cursor = tables.run(_BY_BM25, (_phrase_query(term),))
-    hits: _Hits = list(islice(cursor, FIRST_LOOK))
-    if len(hits) < FIRST_LOOK:
+    hits: _Hits = list(islice(cursor, FIRST_HITS))
+    if len(hits) < FIRST_HITS:
         return hits, True
     is_whole = False
-    if 2 * bm25.fts5_frequency(-sum(score for _, score in hits) / len(hits), total) <= most:
-        hits += islice(cursor, max(0, most - len(hits)))
+    if 2 * bm25.fts5_frequency(-sum(score for _, score in hits) / len(hits), total) <= limit:
+        hits += islice(cursor, max(0, limit - len(hits)))
         is_whole = next(cursor, None) is None
     cursor.close()
     return hits, is_whole

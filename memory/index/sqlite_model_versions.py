@@ -33,7 +33,7 @@ def last_model(db: apsw.Connection, model: ModelId) -> ModelId:
     return model
 
 
-def sample_vectors(tables: SqliteTables, model_id: int, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
+def sample_vectors(tables: SqliteTables, model_id: int, *, limit: int) -> list[tuple[UnembeddedText, Vector]]:
     """See `Index.sample_vectors`.
 
     Ordered by digest, which is independent of where and when a text was written.
@@ -43,7 +43,7 @@ def sample_vectors(tables: SqliteTables, model_id: int, *, most: int) -> list[tu
         " (SELECT texts.id, embedding FROM texts CROSS JOIN vectors ON vectors.model = ? AND vectors.text = texts.id"
         " WHERE uses > 0 ORDER BY digest LIMIT ?) AS texts"
         " CROSS JOIN segments@ AS s ON s.text = texts.id GROUP BY texts.id",
-        (model_id, most),
+        (model_id, limit),
     ).fetchall()
     return [
         (

@@ -47,7 +47,7 @@ def write_notes(
     tables: SqliteTables,
     notes: Sequence[IndexedNote],
     *,
-    gone: Collection[str],
+    deleted: Collection[str],
     restamped: Mapping[str, Stamp],
     clock: int,
     wanted: int | None,
@@ -58,7 +58,7 @@ def write_notes(
     `wanted` is the row of the model whose vectors are counted as hits.
     """
     left: Counter[int] = Counter()
-    for path in gone:
+    for path in deleted:
         left.update(_remove(tables, path))
     for path, stamp in restamped.items():
         tables.run(

@@ -7,7 +7,7 @@ import apsw
 
 from memory.index.sqlite_schema import VECTOR_TABLES, VECTORS_VERSION
 
-_MISFITS = """
+_COUNT_WRONG_LENGTHS = """
 SELECT count(*) FROM old.vectors
 WHERE typeof(embedding) <> 'blob' OR text NOT IN (SELECT id FROM old.texts) OR length(embedding)
     <> coalesce((SELECT 4 * dimensions FROM old.models WHERE models.id = vectors.model), -1)
@@ -51,4 +51,4 @@ def _is_whole(db: apsw.Connection) -> bool:
     if dict(db.execute("SELECT key, value FROM old.about")).get("vectors") != VECTORS_VERSION:
         return False
     tables = (db.execute(f"PRAGMA old.integrity_check({name})").fetchall() for name in VECTOR_TABLES)
-    return all(found == [("ok",)] for found in tables) and db.execute(_MISFITS).fetchone() == (0,)
+    return all(found == [("ok",)] for found in tables) and db.execute(_COUNT_WRONG_LENGTHS).fetchone() == (0,)

@@ -36,7 +36,7 @@ def last_dimensions(db: apsw.Connection, model: ModelId) -> int:
     return check_integer(row[0]) if row else 0
 
 
-def list_unembedded(tables: SqliteTables, model: ModelId, *, most: int) -> list[UnembeddedText]:
+def list_unembedded(tables: SqliteTables, model: ModelId, *, limit: int) -> list[UnembeddedText]:
     """See `Index.list_unembedded`."""
     model_id = find_model(tables.db, model) or 0
     # The subquery keeps its order because of its LIMIT, and CROSS JOIN follows it. A note with time 0 was too
@@ -51,7 +51,7 @@ def list_unembedded(tables: SqliteTables, model: ModelId, *, most: int) -> list[
     )
     places: dict[int, tuple[int, int, str]] = {}
     for segment, last, text_id, heading in rows:
-        if len(places) >= most:
+        if len(places) >= limit:
             break
         places.setdefault(
             check_integer(text_id), (check_integer(segment), check_integer(last), check_text(heading))
@@ -164,14 +164,14 @@ def retry_refused(db: apsw.Connection, model: ModelId) -> None:
     db.execute("DELETE FROM refusals WHERE model = ?", (find_model(db, model) or 0,))
 
 
-def evict_unused(db: apsw.Connection, *, most: int, wanted: Collection[ModelId]) -> int:
+def evict_unused(db: apsw.Connection, *, limit: int, wanted_models: Collection[ModelId]) -> int:
     """See `Index.evict_unused`; also deletes texts without use and vector."""
     row = db.execute("SELECT count(*) FROM vectors").fetchone()
-    spare = check_integer(row and row[0]) - most
-    unwanted = dict(_find_unwanted(db, wanted))
+    spare = check_integer(row and row[0]) - limit
+    unwanted = dict(_find_unwanted(db, wanted_models))
     gone = 0
     if spare > 0:
-        longest_unused = _longest_unused(db, unwanted, most=spare)
+        longest_unused = _longest_unused(db, unwanted, limit=spare)
         db.executemany("DELETE FROM vectors WHERE id = ?", longest_unused)
         gone = len(longest_unused)
     db.execute(
@@ -190,8 +190,8 @@ def delete_all_unused(db: apsw.Connection) -> None:
     db.execute("DELETE FROM texts WHERE uses = 0")
 
 
-def _find_unwanted(db: apsw.Connection, wanted: Collection[ModelId]) -> Iterable[tuple[int, int]]:
-    stored = {(model.provider, model.stored_name, model.dimensions) for model in wanted}
+def _find_unwanted(db: apsw.Connection, wanted_models: Collection[ModelId]) -> Iterable[tuple[int, int]]:
+    stored = {(model.provider, model.stored_name, model.dimensions) for model in wanted_models}
     for model_id, provider, model, dimensions, seen in db.execute(
         "SELECT id, provider, model, dimensions, seen FROM models"
     ):
@@ -199,7 +199,7 @@ def _find_unwanted(db: apsw.Connection, wanted: Collection[ModelId]) -> Iterable
             yield check_integer(model_id), check_integer(seen)
 
 
-def _longest_unused(db: apsw.Connection, unwanted: Mapping[int, int], *, most: int) -> list[tuple[int]]:
+def _longest_unused(db: apsw.Connection, unwanted: Mapping[int, int], *, limit: int) -> list[tuple[int]]:
     """Return the longest unused vectors: their text is in no note, or their model is not wanted."""
     unused = {
         check_integer(row[0]): check_integer(row[1])
@@ -212,7 +212,7 @@ def _longest_unused(db: apsw.Connection, unwanted: Mapping[int, int], *, most: i
     for model_id, seen in unwanted.items():
         for row in db.execute("SELECT id FROM vectors WHERE model = ?", (model_id,)):
             unused[check_integer(row[0])] = min(seen, unused.get(check_integer(row[0]), seen))
-    return [(vector,) for vector in sorted(unused, key=lambda vector: (unused[vector], vector))[:most]]
+    return [(vector,) for vector in sorted(unused, key=lambda vector: (unused[vector], vector))[:limit]]
 
 
 def read_mean_vector(db: apsw.Connection, model_id: int) -> MeanVector | None:
@@ -228,35 +228,37 @@ def read_mean_vector(db: apsw.Connection, model_id: int) -> MeanVector | None:
 
 def read_similarities(
     db: apsw.Connection,
-    nearest: VectorSearcher,
+    searcher: VectorSearcher,
     model_id: int,
-    likeness: VectorQuery,
+    vector_query: VectorQuery,
     mean_vector: MeanVector | None,
     texts: Sequence[int],
 ) -> dict[int, Similarity]:
     """Return each text's similarity to the query; texts without a vector are left out."""
-    cosines = nearest.similarities(db, model_id, likeness.vector, texts)
+    cosines = searcher.similarities(db, model_id, vector_query.vector, texts)
     if mean_vector is None:
-        return compute_similarities(likeness, None, {text_id: (found,) for text_id, found in cosines.items()})
-    to_mean = nearest.similarities(db, model_id, mean_vector.direction, list(cosines))
+        return compute_similarities(
+            vector_query, None, {text_id: (found,) for text_id, found in cosines.items()}
+        )
+    to_mean = searcher.similarities(db, model_id, mean_vector.direction, list(cosines))
     return compute_similarities(
-        likeness, mean_vector, {text_id: (found, to_mean[text_id]) for text_id, found in cosines.items()}
+        vector_query, mean_vector, {text_id: (found, to_mean[text_id]) for text_id, found in cosines.items()}
     )
 
 
 def most_similar_segments(
     tables: SqliteTables,
-    nearest: VectorSearcher,
+    searcher: VectorSearcher,
     model_id: int,
-    likeness: VectorQuery,
+    vector_query: VectorQuery,
     *,
     version: str,
     today: date,
 ) -> list[PassageSpan]:
     """Return the ranges of the segments most similar to the query, best first; ties by age, path and position."""
 
-    def search(most: int) -> list[tuple[int, float]]:
-        return nearest.search(tables.db, model_id, likeness.vector, most=most, version=version)
+    def search(limit: int) -> list[tuple[int, float]]:
+        return searcher.search(tables.db, model_id, vector_query.vector, limit=limit, version=version)
 
     def standing(texts: Collection[int]) -> Iterable[TextLocation]:
         for text_id in texts:
@@ -269,5 +271,5 @@ def most_similar_segments(
                 place = (note, first, check_integer(last))
                 yield TextLocation(text_id, check_text(path), place, parse_day(day), check_integer(mtime_ns))
 
-    most = min(likeness.limit, tables.count("SELECT count(*) FROM segments@"))
-    return most_similar_spans(search, standing, most=most, least=likeness.min_similarity, today=today)
+    most = min(vector_query.limit, tables.count("SELECT count(*) FROM segments@"))
+    return most_similar_spans(search, standing, limit=most, minimum=vector_query.min_similarity, today=today)

@@ -21,8 +21,8 @@ CHANNEL = "commonplace_news"
 POLL_SECONDS = 2.0
 """Seconds between two polls."""
 
-LONGEST_PAUSE = 30.0
-_SHORTEST_PAUSE = 1.0
+MAX_PAUSE_SECONDS = 30.0
+_MIN_PAUSE_SECONDS = 1.0
 _ANSWER_SECONDS = 5.0
 _STOP_SECONDS = 0.5
 # The server ends the session of a vanished host within half a minute.
@@ -104,7 +104,7 @@ class ChangeNotifications:
 
     def _listen(self, tell: Callable[[], None], stop: threading.Event) -> None:
         """Listen until `stop`, opening new sessions as needed."""
-        rest = _SHORTEST_PAUSE
+        rest = _MIN_PAUSE_SECONDS
         while not stop.is_set():
             try:
                 with self._server.session() as connection:
@@ -112,13 +112,13 @@ class ChangeNotifications:
                         connection.execute(_LISTEN.encode())
                         number = connection.execute(self._number).fetchone()
                         self._sign(connection)
-                    self._state, rest = NotificationState(listening=True, problem=""), _SHORTEST_PAUSE
+                    self._state, rest = NotificationState(listening=True, problem=""), _MIN_PAUSE_SECONDS
                     tell()
                     self._listen_on(connection, number, tell, stop)
             except (IndexUnavailable, IndexCorrupted) as error:
                 self._state = NotificationState(listening=False, problem=str(error))
                 stop.wait(rest)
-                rest = min(2 * rest, LONGEST_PAUSE)
+                rest = min(2 * rest, MAX_PAUSE_SECONDS)
         self._state = NotificationState(listening=False, problem="")
 
     def _listen_on(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg_pool import ConnectionPool
 
-MOST_CONNECTIONS = 6
+MAX_CONNECTIONS = 6
 """Maximum pooled connections, for searching, indexing, rebuilding and leases; separate sessions are extra."""
 CONNECT_SECONDS = 3
 REST_SECONDS = 2.0
@@ -49,17 +49,17 @@ class Server:
         url: str,
         *,
         name: str = "commonplace",
-        most: int = MOST_CONNECTIONS,
+        max_connections: int = MAX_CONNECTIONS,
         silent_seconds: float = SILENT_SECONDS,
     ) -> None:
         """Connect to nothing yet.
 
-        `name` is the application name that the server shows; `most` is the size of the pool.
+        `name` is the application name that the server shows; `max_connections` is the size of the pool.
         """
         self._url = url
         self._silent_seconds = silent_seconds
         self._name = name[:63]
-        self._most = most
+        self._max_connections = max_connections
         self._pool: ConnectionPool[Connection[tuple[Any, ...]]] | None = None
         self._class: type[Connection[tuple[Any, ...]]] | None = None
         self._processes: WeakKeyDictionary[Connection[tuple[Any, ...]], int] = WeakKeyDictionary()
@@ -131,7 +131,7 @@ class Server:
             configure=self._configure,
             check=_check_connection,
             min_size=0,
-            max_size=self._most,
+            max_size=self._max_connections,
             timeout=CONNECT_SECONDS + 2,
             max_idle=300,
             num_workers=1,

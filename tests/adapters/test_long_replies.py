@@ -9,7 +9,7 @@ import pytest
 
 import tests.adapters.discord.life as on_discord
 import tests.adapters.telegram.life as on_telegram
-from adapters.long_reply import LONGEST_IN_CHAT
+from adapters.long_reply import MAX_CHARS_IN_CHAT
 from adapters.telegram.rate_limiter import RateLimiter
 from bot import phrases
 from tests.adapters.markdown.story import story as told
@@ -57,7 +57,7 @@ Open = Callable[..., AbstractAsyncContextManager[Talk]]
 @asynccontextmanager
 async def telegram(folder: Path, *, slow: bool = False) -> AsyncIterator[Talk]:
     pace = RateLimiter(UNHURRIED) if slow else None
-    async with BotApi() as api, on_telegram.life(api, folder, pace=pace) as here:
+    async with BotApi() as api, on_telegram.life(api, folder, rate_limiter=pace) as here:
         anna = api.person(2, "Anna")
         yield Talk(
             here.house,
@@ -108,7 +108,7 @@ async def slow_talk(opened: Open, tmp_path: Path) -> AsyncIterator[Talk]:
 
 
 async def test_a_reply_that_can_be_read_in_a_chat_comes_as_messages(talk: Talk) -> None:
-    story = told(LONGEST_IN_CHAT - 500)
+    story = told(MAX_CHARS_IN_CHAT - 500)
     await talk.tell(story)
     await talk.chat.answer()
     await talk.quiet()
@@ -117,7 +117,7 @@ async def test_a_reply_that_can_be_read_in_a_chat_comes_as_messages(talk: Talk) 
 
 
 async def test_a_longer_one_is_its_beginning_a_note_and_a_file(talk: Talk) -> None:
-    story = told(LONGEST_IN_CHAT * 3)
+    story = told(MAX_CHARS_IN_CHAT * 3)
     await talk.tell(story)
     await talk.chat.answer(containing="All of it is in the file")
     await talk.quiet()
@@ -130,7 +130,7 @@ async def test_a_longer_one_is_its_beginning_a_note_and_a_file(talk: Talk) -> No
 
 @pytest.mark.thorough
 async def test_what_had_grown_of_it_by_then_stays(talk: Talk) -> None:
-    story = told(LONGEST_IN_CHAT * 3)
+    story = told(MAX_CHARS_IN_CHAT * 3)
     await talk.tell(story[:10_000], story[10_000:], delay=1.0)
     await talk.chat.answer(containing="All of it is in the file")
     await talk.quiet()
@@ -142,7 +142,7 @@ async def test_what_had_grown_of_it_by_then_stays(talk: Talk) -> None:
 
 
 async def test_stop_ends_the_sending_of_a_long_reply_and_nothing_of_it_is_lost(slow_talk: Talk) -> None:
-    story = told(LONGEST_IN_CHAT - 500)
+    story = told(MAX_CHARS_IN_CHAT - 500)
     await slow_talk.tell(story)
     await slow_talk.chat.answer()
     await slow_talk.say("/stop")
@@ -160,7 +160,7 @@ async def test_stop_ends_the_sending_of_a_long_reply_and_nothing_of_it_is_lost(s
 
 @pytest.mark.thorough
 async def test_stop_says_that_nothing_runs_where_no_more_of_a_reply_is_to_be_sent(slow_talk: Talk) -> None:
-    story = told(LONGEST_IN_CHAT // 2)
+    story = told(MAX_CHARS_IN_CHAT // 2)
     await slow_talk.tell(story)
     await slow_talk.chat.answer(containing=story[-20:])  # and its sender has not heard yet that it is there
     await slow_talk.say("/stop")
@@ -172,7 +172,7 @@ async def test_stop_says_that_nothing_runs_where_no_more_of_a_reply_is_to_be_sen
 
 @pytest.mark.thorough
 async def test_a_sending_that_was_stopped_is_not_stopped_again(slow_talk: Talk) -> None:
-    await slow_talk.tell(told(LONGEST_IN_CHAT - 500))
+    await slow_talk.tell(told(MAX_CHARS_IN_CHAT - 500))
     await slow_talk.chat.answer()
     await slow_talk.say("/stop")
     await slow_talk.say("/stop")
@@ -183,7 +183,7 @@ async def test_a_sending_that_was_stopped_is_not_stopped_again(slow_talk: Talk) 
 
 @pytest.mark.thorough
 async def test_after_a_stop_the_chat_goes_on(slow_talk: Talk) -> None:
-    await slow_talk.tell(told(LONGEST_IN_CHAT - 500))
+    await slow_talk.tell(told(MAX_CHARS_IN_CHAT - 500))
     slow_talk.house.model.enqueue("Good night.")
     await slow_talk.chat.answer()
     await slow_talk.say("/stop")

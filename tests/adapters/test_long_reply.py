@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from adapters.discord.markdown import messages as discord
-from adapters.long_reply import FILE_BYTES, LONGEST_RENDERED, render_part, render_whole, split_into_files
+from adapters.long_reply import FILE_BYTES, MAX_RENDERED_CHARS, render_part, render_whole, split_into_files
 from adapters.telegram.markdown import messages as telegram
 from tests.adapters.markdown.shapes import SHAPES
 from tests.adapters.markdown.story import story
@@ -23,7 +23,7 @@ async def test_others_go_on_while_a_hard_reply_is_rendered() -> None:
             await asyncio.sleep(0)
 
     going_on = asyncio.create_task(others())
-    text = SHAPES["mixed"](LONGEST_RENDERED)
+    text = SHAPES["mixed"](MAX_RENDERED_CHARS)
     await render_whole(text, discord.FORMAT.render, files=True)
     going_on.cancel()
     assert turns > 20

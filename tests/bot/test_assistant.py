@@ -423,7 +423,7 @@ async def test_commands_ask_no_model(house: Harness) -> None:
 
 
 async def test_an_empty_message_is_said_to_be_empty(house: Harness) -> None:
-    assert await house.say("  \n ") == phrases.NOTHING_SAID
+    assert await house.say("  \n ") == phrases.EMPTY_MESSAGE
 
 
 @pytest.mark.thorough
@@ -1159,7 +1159,7 @@ async def test_a_turn_waits_for_room_on_the_disk_and_then_goes_on(house: Harness
     await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages}"))
     await house.terminal.began.wait()
     await asyncio.sleep(0)
-    assert house.terminal.replies() == {asked.id: phrases.CANNOT_KEEP_YET}
+    assert house.terminal.replies() == {asked.id: phrases.CANNOT_SAVE_YET}
     await house.state.read(lambda db: db.execute("PRAGMA max_page_count = 1000000"))
     await house.wait_until_idle()
     assert house.terminal.replies() == {asked.id: "the answer"}
@@ -1214,7 +1214,7 @@ async def test_a_turn_that_waits_for_room_on_the_disk_is_stopped_by_stop(
         pages = await house.state.read(lambda db: db.execute("PRAGMA page_count").get)
         await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages + 5}"))
         async with asyncio.timeout(10):
-            while phrases.CANNOT_KEEP_YET not in house.terminal.replies().get(asked.id, ""):  # noqa: ASYNC110
+            while phrases.CANNOT_SAVE_YET not in house.terminal.replies().get(asked.id, ""):  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
         assert await house.say("/stop") == phrases.STOPPED
         assert house.terminal.replies()[asked.id] == phrases.STOPPED_HERE
@@ -1234,7 +1234,7 @@ async def test_a_turn_that_waits_for_room_is_stopped_by_an_edit_of_its_message(t
         pages = await house.state.read(lambda db: db.execute("PRAGMA page_count").get)
         await house.state.read(lambda db: db.execute(f"PRAGMA max_page_count = {pages + 5}"))
         async with asyncio.timeout(10):
-            while phrases.CANNOT_KEEP_YET not in house.terminal.replies().get(asked.id, ""):  # noqa: ASYNC110
+            while phrases.CANNOT_SAVE_YET not in house.terminal.replies().get(asked.id, ""):  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
         house.model.enqueue("the answer")
         await house.accept("well, well?", alone=False, edit_of=asked.id)

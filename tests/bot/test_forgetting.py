@@ -306,7 +306,7 @@ async def test_long_texts_are_looked_at_a_few_at_a_time(house: House) -> None:
     await talk.append(*[UserMessage(f"{LINE} {number}") for number in range(5)])
     seen = list[int]()
     while found := await house.state.read(
-        lambda db: read_texts(db, ENTRIES, after=sum(seen), most=500, most_length=100)
+        lambda db: read_texts(db, ENTRIES, after=sum(seen), limit=500, max_length=100)
     ):
         seen.append(len(found))
     assert seen == [2, 2, 1]
@@ -511,7 +511,7 @@ async def test_what_a_crash_before_the_index_is_cleaned_has_left_goes_with_the_n
         await house.memory.sync()
         shown = await house.say(f"/forget {SECRET}")
 
-        def killed(wanted: WordsToForget) -> int:
+        def killed(words: WordsToForget) -> int:
             raise Killed
 
         house.memory._notes.trash.delete_matching = killed  # type: ignore[method-assign]

@@ -57,7 +57,7 @@ def by(server: EmbeddingServer, key: str = KEY) -> dict[str, Any]:
 async def told(
     memory: Memory,
     *,
-    upkeep: Background | None = None,
+    background: Background | None = None,
     failures: Sequence[TaskFailure] = (),
     standing: Standing = Standing.OWNER,
     command: str = "status",
@@ -69,9 +69,9 @@ async def told(
                 commands=COMMANDS,
                 memory=memory,
                 state=state,
-                upkeep=upkeep,
+                background=background,
                 channels=ChannelsAt(dict),
-                current=LiveSettings(Settings()),
+                live_settings=LiveSettings(Settings()),
                 supervisor=SimpleNamespace(failures=failures),
                 now=lambda: datetime.now(OWNERS),
                 model=alone(ScriptedModel()),
@@ -143,7 +143,7 @@ async def test_a_provider_that_fails_is_told_to_the_owner_alone(
 async def test_the_owner_sees_the_watch_and_the_regular_look(tmp_path: Path) -> None:
     memory = memory_in(tmp_path)
     async with memory, Background(memory, reindex_minutes=60, settle=0) as upkeep:
-        (before,) = (line for line in await told(memory, upkeep=upkeep) if line.startswith("Last scan"))
+        (before,) = (line for line in await told(memory, background=upkeep) if line.startswith("Last scan"))
         assert re.fullmatch(rf"Last scan of all notes: (never|{CLOCK}); next: {CLOCK}", before)
     memory = memory_in(tmp_path)
     async with memory, Background(memory, reindex_minutes=0.005, settle=0) as upkeep:
@@ -151,14 +151,14 @@ async def test_the_owner_sees_the_watch_and_the_regular_look(tmp_path: Path) -> 
             while not (upkeep.reindex and upkeep.reindex.last_outcome):
                 await memory.search("anything")
                 await asyncio.sleep(0.02)
-        lines = await told(memory, upkeep=upkeep)
+        lines = await told(memory, background=upkeep)
         assert any(line.startswith("Watching the folder: ") for line in lines)
         assert any(
             re.fullmatch(rf"Last scan of all notes: {CLOCK}, ok; next: {CLOCK}", line)
             or line.startswith("Scanning")
             for line in lines
         )
-        others = await told(memory, upkeep=upkeep, standing=Standing.ALLOWED)
+        others = await told(memory, background=upkeep, standing=Standing.ALLOWED)
         assert not any(line.startswith(("Watching", "Last scan")) for line in others)
 
 

@@ -48,4 +48,4 @@ def test_a_fallback_to_the_notebook_is_one_sentence_and_what_to_do() -> None:
 
 
 def test_every_kind_of_failure_has_its_clause() -> None:
-    assert phrases.MODEL_FAILED.keys() == phrases.MODEL_TROUBLE.keys()
+    assert phrases.MODEL_FAILED.keys() == phrases.MODEL_ERRORS.keys()

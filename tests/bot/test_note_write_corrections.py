@@ -15,10 +15,10 @@ from tests.bot.test_note_writes import Machine, PowerCut, dying, note, opened
 BEFORE = "# Täglich\n\n- first\n- the blue folder\n- the blue folder\n- tea\n"
 
 
-def crashes(most: int) -> list[Any]:
+def crashes(limit: int) -> list[Any]:
     """After how many calls to the file system a machine dies; a few of them always."""
     usual = {2, 8}
-    return [pytest.param(left, marks=() if left in usual else pytest.mark.thorough) for left in range(most)]
+    return [pytest.param(left, marks=() if left in usual else pytest.mark.thorough) for left in range(limit)]
 
 
 def lay(base: Path, text: str = BEFORE, name: str = "n.md") -> Path:
@@ -34,9 +34,9 @@ def trash(base: Path) -> list[str]:
     return [(folder / each.file).read_text() for each in list_trash(folder) if not each.is_restored]
 
 
-async def back(journal: OnceWriter, number: int = 1) -> RestorePlan:
-    found = (await journal._memory.removed())[number - 1]
-    return await _plan_restore(found, journal._memory)
+async def back(note_writer: OnceWriter, number: int = 1) -> RestorePlan:
+    found = (await note_writer._memory.removed())[number - 1]
+    return await _plan_restore(found, note_writer._memory)
 
 
 async def test_one_of_two_equal_lines_is_corrected_and_the_old_one_kept(tmp_path: Path) -> None:

@@ -91,11 +91,11 @@ async def opened(base: Path, now: Callable[[], datetime] = lambda: MORNING) -> A
         yield OnceWriter(memory, state)
 
 
-async def dies(journal: OnceWriter, machine: Machine, *, key: str = "k", text: str = "milk") -> bool:
+async def dies(note_writer: OnceWriter, machine: Machine, *, key: str = "k", text: str = "milk") -> bool:
     """Write on a machine that dies; tell whether it did."""
     with dying(machine):
         try:
-            await journal.write(text, key=key)
+            await note_writer.write(text, key=key)
         except PowerCut:
             return True
     return False
@@ -225,14 +225,14 @@ REPORT = "documents/2026-11-21-report.md"
 
 
 async def files(
-    journal: OnceWriter, text: str, *, key: str, machine: Machine | None = None
+    note_writer: OnceWriter, text: str, *, key: str, machine: Machine | None = None
 ) -> WriteResult | None:
     """File a text; None where the machine died over it."""
     if machine is None:
-        return await journal.write_document(REPORT, text, key=key, title="Report")
+        return await note_writer.write_document(REPORT, text, key=key, title="Report")
     with dying(machine):
         try:
-            return await journal.write_document(REPORT, text, key=key, title="Report")
+            return await note_writer.write_document(REPORT, text, key=key, title="Report")
         except PowerCut:
             return None
 

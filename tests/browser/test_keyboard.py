@@ -8,7 +8,7 @@ from selenium.webdriver.common.keys import Keys
 from tests.browser.pages import ANSWERED_404, PAGES
 from tests.browser.window import PHONE, Window
 
-MOST_STOPS = 120
+MAX_STOPS = 120
 LOOK = "document.dispatchEvent(new Event('visibilitychange'))"
 IS_SEEN = """
     const here = document.activeElement, [box] = here.getClientRects(), style = getComputedStyle(here);
@@ -23,7 +23,7 @@ IS_SEEN = """
 def stops(window: Window) -> list[str]:
     """Go through the page with the Tab key until its end; give the names of what had the focus."""
     names: list[str] = []
-    while len(names) < MOST_STOPS:
+    while len(names) < MAX_STOPS:
         window.press(Keys.TAB)
         if window.run("return document.activeElement === document.body"):
             return names

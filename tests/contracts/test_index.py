@@ -59,7 +59,7 @@ def index(open_index: Open) -> Index:
 
 
 def note(path: str, text: str, *, target: int = 30) -> IndexedNote:
-    passages = split_passages(text, most_tokens=target)
+    passages = split_passages(text, max_tokens=target)
     chunks = split_chunks(passages, target_tokens=target, overlap_tokens=5)
     words = [" ".join(tokenize(p.text)) for p in passages]
     segments = split_segments(passages)
@@ -94,15 +94,15 @@ def apart(query: str, texts: Sequence[str]) -> list[float]:
 def embed(index: Index, model: ModelId = MODEL) -> list[str]:
     """Give every text its vector; gives back which texts that were, in order."""
     texts: list[str] = []
-    while missing := index.list_unembedded(model, most=3):
+    while missing := index.list_unembedded(model, limit=3):
         assert all(hashlib.sha256(item.text.encode()).digest() == item.digest for item in missing)
         index.store_vectors(model, {item.digest: vector(item.text, model) for item in missing})
         texts += [item.text for item in missing]
     return texts
 
 
-def alike(query: str, *, most: int = 3, least: float = 0.0, model: ModelId = MODEL) -> VectorQuery:
-    return VectorQuery(model, vector(query, model), most, least)
+def alike(query: str, *, limit: int = 3, minimum: float = 0.0, model: ModelId = MODEL) -> VectorQuery:
+    return VectorQuery(model, vector(query, model), limit, minimum)
 
 
 def similarities(candidates: SearchCandidates) -> dict[tuple[str, int], float | None]:
@@ -115,8 +115,8 @@ def similarities(candidates: SearchCandidates) -> dict[tuple[str, int], float | 
     }
 
 
-def ask(index: Index, query: str, most: int = 50) -> SearchCandidates:
-    return index.candidates(parse_query(query), most=most)
+def ask(index: Index, query: str, limit: int = 50) -> SearchCandidates:
+    return index.candidates(parse_query(query), limit=limit)
 
 
 def found(index: Index, query: str) -> list[tuple[str, int, str]]:
@@ -211,7 +211,7 @@ def test_a_changed_note_replaces_the_old_one(index: Index) -> None:
 
 def test_a_note_that_is_gone_is_not_found(index: Index) -> None:
     index.write_batch([note("a.md", "- passport"), note("b.md", "- passport")])
-    index.write_batch([], gone=["a.md", "never-there.md"])
+    index.write_batch([], deleted=["a.md", "never-there.md"])
     assert [path for path, _, _ in found(index, "passport")] == ["b.md"]
 
 
@@ -241,7 +241,7 @@ def test_changes_are_refused_where_the_index_was_begun_anew_since(open_index: Op
     before = one.version()
     other.reset()
     with pytest.raises(IndexChanged):
-        one.write_batch([], gone=["b.md"], version=before)
+        one.write_batch([], deleted=["b.md"], version=before)
 
 
 def test_what_somebody_has_indexed_since_is_not_dropped(open_index: Open) -> None:
@@ -251,23 +251,23 @@ def test_what_somebody_has_indexed_since_is_not_dropped(open_index: Open) -> Non
     assert one.stamps()[0].keys() == {"gone.md"}
     other.write_batch([note("a.md", "- suitcase")])
     with contextlib.suppress(IndexChanged):  # one that tells by its version does nothing of it
-        one.write_batch([], gone=["a.md", "gone.md"], version=before)
+        one.write_batch([], deleted=["a.md", "gone.md"], version=before)
     assert [path for path, _, _ in found(one, "suitcase")] == ["a.md"]
     one.stamps()
-    one.write_batch([], gone=["a.md", "gone.md"], version=one.version())
+    one.write_batch([], deleted=["a.md", "gone.md"], version=one.version())
     assert one.known() == {}
 
 
 def test_of_equally_good_chunks_those_come_that_are_first_by_path(index: Index) -> None:
     index.write_batch([note(f"{n:02}.md", "- passport") for n in reversed(range(40))])
-    assert [run.path for run in sorted(ask(index, "passport", most=5).runs, key=lambda run: run.path)] == [
+    assert [run.path for run in sorted(ask(index, "passport", limit=5).runs, key=lambda run: run.path)] == [
         f"{n:02}.md" for n in range(5)
     ]
 
 
 def test_any_number_may_be_asked_for(index: Index) -> None:
     index.write_batch([note("a.md", "- passport")])
-    assert len(ask(index, "passport", most=10**30).runs) == 1
+    assert len(ask(index, "passport", limit=10**30).runs) == 1
 
 
 def test_a_note_s_fault_is_kept(index: Index) -> None:
@@ -296,7 +296,7 @@ def test_any_order_of_changes_ends_in_what_a_rebuild_gives(index: Index, open_in
     for _ in range(60):
         path = f"{rng.randrange(12)}.md"
         if path in notes and rng.random() < 0.3:
-            index.write_batch([], gone=[path])
+            index.write_batch([], deleted=[path])
             del notes[path]
         else:
             text = "\n".join("- " + " ".join(rng.choices(vocabulary, k=6)) for _ in range(rng.randrange(12)))
@@ -332,9 +332,9 @@ def test_an_edit_a_move_a_rename_and_a_return_cost_no_vector(index: Index) -> No
     assert len(embed(index)) == 4
     index.write_batch([note("a.md", "\n".join(["- zulu was here", *reversed(lines)]), target=5)])
     assert embed(index) == ["- zulu was here"]
-    index.write_batch([note("b.md", "\n".join(lines), target=5)], gone=["a.md"])
+    index.write_batch([note("b.md", "\n".join(lines), target=5)], deleted=["a.md"])
     assert embed(index) == []
-    index.write_batch([], gone=["b.md"])
+    index.write_batch([], deleted=["b.md"])
     assert index.count_vectors(MODEL).segments == 0
     index.write_batch([note("c.md", "\n".join(lines), target=5)])
     assert embed(index) == []
@@ -355,30 +355,30 @@ def test_hits_and_misses_count_texts_that_come_and_not_those_that_stay(index: In
 
 def test_vectors_are_kept_as_they_came_first_and_only_for_known_texts(index: Index) -> None:
     index.write_batch([note("a.md", "- alpha")])
-    [missing] = index.list_unembedded(MODEL, most=10)
+    [missing] = index.list_unembedded(MODEL, limit=10)
     with pytest.raises(ValueError, match="13"):
         index.store_vectors(MODEL, {missing.digest: vector("x", OTHER)})
-    assert index.list_unembedded(MODEL, most=10) == [missing]
+    assert index.list_unembedded(MODEL, limit=10) == [missing]
     index.store_vectors(MODEL, {b"unknown": vector("x"), missing.digest: vector("alpha")})
     index.store_vectors(MODEL, {missing.digest: vector("zzz")}, {missing.digest: "too late"})
     assert index.count_vectors(MODEL).kept == 1
-    found = index.candidates([], most=1, likeness=alike("alpha"))
+    found = index.candidates([], limit=1, vector_query=alike("alpha"))
     assert similarities(found)["a.md", 1] == pytest.approx(1)
 
 
 def test_a_refused_text_is_told_and_not_asked_for_until_it_is_retried(index: Index) -> None:
     index.write_batch([note("a.md", "- alpha"), note("b.md", "- bravo"), note("c.md", "- alpha")])
-    texts = {item.text: item.digest for item in index.list_unembedded(MODEL, most=10)}
+    texts = {item.text: item.digest for item in index.list_unembedded(MODEL, limit=10)}
     index.store_vectors(MODEL, {}, {texts["- alpha"]: "unsafe", b"unknown": "x"})
-    assert [item.text for item in index.list_unembedded(MODEL, most=10)] == ["- bravo"]
+    assert [item.text for item in index.list_unembedded(MODEL, limit=10)] == ["- bravo"]
     index.store_vectors(MODEL, {texts["- bravo"]: vector("bravo")})
     numbers = index.count_vectors(MODEL)
     assert (numbers.segments, numbers.missing, numbers.chunks_with_embedding) == (2, 0, 1)
     assert numbers.refused == (("a.md", "unsafe"), ("c.md", "unsafe"))
     index.retry_refused(OTHER)
-    assert index.list_unembedded(MODEL, most=10) == []
+    assert index.list_unembedded(MODEL, limit=10) == []
     index.retry_refused(MODEL)
-    assert [item.text for item in index.list_unembedded(MODEL, most=10)] == ["- alpha"]
+    assert [item.text for item in index.list_unembedded(MODEL, limit=10)] == ["- alpha"]
     assert embed(index) == ["- alpha"]
     assert index.count_vectors(MODEL).refused == ()
 
@@ -389,7 +389,7 @@ def test_models_have_vectors_of_their_own(index: Index) -> None:
     assert index.resolve_dimensions(unknown) == unknown
     embed(index)
     assert index.count_vectors(OTHER).missing == 1
-    assert similarities(index.candidates([], most=1, likeness=alike("alpha", model=OTHER))) == {}
+    assert similarities(index.candidates([], limit=1, vector_query=alike("alpha", model=OTHER))) == {}
     embed(index, OTHER)
     assert index.resolve_dimensions(unknown) == OTHER
     index.write_batch([note("b.md", "- bravo")])
@@ -423,11 +423,11 @@ def test_vectors_of_another_version_can_be_looked_at_and_taken_over(index: Index
     assert index.other_versions(old) == []
     assert index.count_vectors(new).missing == len(embedded)
 
-    few = index.sample_vectors(old, most=3)
+    few = index.sample_vectors(old, limit=3)
     assert len(few) == len({item.digest for item, _ in few}) == 3
     assert all(item.text in embedded and made == vector(item.text) for item, made in few)
-    assert {item.text for item, _ in index.sample_vectors(old, most=100)} == embedded
-    assert index.sample_vectors(new, most=3) == []
+    assert {item.text for item, _ in index.sample_vectors(old, limit=100)} == embedded
+    assert index.sample_vectors(new, limit=3) == []
 
     other = open_index()
     index.adopt_vectors(old, new)
@@ -435,12 +435,12 @@ def test_vectors_of_another_version_can_be_looked_at_and_taken_over(index: Index
     assert index.other_versions(new) == []
     assert index.other_versions(old) == [new]
     assert other.resolve_dimensions(replace(new, dimensions=0)) == new
-    assert index.candidates([], most=1, likeness=alike("line", model=new)).runs
+    assert index.candidates([], limit=1, vector_query=alike("line", model=new)).runs
 
     embed(index, old)
     index.adopt_vectors(old, new)
     assert index.count_vectors(old).missing == 0, "each has its own by now"
-    index.evict_unused(most=len(embedded), wanted=[new])
+    index.evict_unused(limit=len(embedded), wanted_models=[new])
     assert (index.count_vectors(new).missing, index.count_vectors(old).missing) == (0, len(embedded))
 
 
@@ -449,7 +449,7 @@ def test_chunks_are_whole_once_every_segment_in_them_has_its_vector(index: Index
         [note("a.md", "# Title\n" + "\n".join(f"- line number {n} of many" for n in range(40)))]
     )
     whole = [0]
-    while missing := index.list_unembedded(MODEL, most=1):
+    while missing := index.list_unembedded(MODEL, limit=1):
         index.store_vectors(MODEL, {missing[0].digest: vector(missing[0].text)})
         whole.append(index.count_vectors(MODEL).chunks_with_embedding)
     assert whole == sorted(whole)
@@ -462,19 +462,19 @@ def test_unused_vectors_go_when_there_are_too_many_the_longest_unused_first(inde
         index.write_batch([note(f"{word}.md", f"- {word}")])
     embed(index)
     embed(index, OTHER)
-    assert index.evict_unused(most=6, wanted=[MODEL, OTHER]) == 0
-    assert index.evict_unused(most=0, wanted=[MODEL, OTHER]) == 0
-    assert index.evict_unused(most=4, wanted=[OTHER]) == 2
+    assert index.evict_unused(limit=6, wanted_models=[MODEL, OTHER]) == 0
+    assert index.evict_unused(limit=0, wanted_models=[MODEL, OTHER]) == 0
+    assert index.evict_unused(limit=4, wanted_models=[OTHER]) == 2
     embed(index)
-    index.write_batch([], gone=["bravo.md"])
-    index.write_batch([], gone=["alpha.md"])
-    assert index.evict_unused(most=5, wanted=[MODEL, OTHER]) == 1
+    index.write_batch([], deleted=["bravo.md"])
+    index.write_batch([], deleted=["alpha.md"])
+    assert index.evict_unused(limit=5, wanted_models=[MODEL, OTHER]) == 1
     index.write_batch([note("alpha.md", "- alpha")])
     assert embed(index) == embed(index, OTHER) == []
     index.write_batch([note("bravo.md", "- bravo")])
     assert len(embed(index)) + len(embed(index, OTHER)) == 1
-    index.write_batch([], gone=["bravo.md", "alpha.md", "charlie.md"])
-    assert index.evict_unused(most=0, wanted=[MODEL, OTHER]) == 6
+    index.write_batch([], deleted=["bravo.md", "alpha.md", "charlie.md"])
+    assert index.evict_unused(limit=0, wanted_models=[MODEL, OTHER]) == 6
     assert index.count_vectors(MODEL).kept == 0
 
 
@@ -483,7 +483,7 @@ def test_what_is_alike_is_proposed_with_its_neighbours_and_similarities(index: I
     lines = [f"- {word} {word} {word}"[:20] for word in words]
     index.write_batch([note("a.md", "\n".join(lines), target=5), note("b.md", "- some other text", target=5)])
     embed(index)
-    found = index.candidates([], most=5, likeness=alike("alpha", most=1))
+    found = index.candidates([], limit=5, vector_query=alike("alpha", limit=1))
     assert found.frequencies == {}
     other = "- some other text"
     *expected, of_other = apart("alpha", [*lines, other])
@@ -491,11 +491,11 @@ def test_what_is_alike_is_proposed_with_its_neighbours_and_similarities(index: I
         ("a.md", n): pytest.approx(alike, abs=1e-6) for n, alike in enumerate(expected[:4], 1)
     }
     assert max(expected) == expected[1] < 1
-    by_word = index.candidates(parse_query("other"), most=5, likeness=alike("alpha", most=1))
+    by_word = index.candidates(parse_query("other"), limit=5, vector_query=alike("alpha", limit=1))
     assert [run.path for run in by_word.runs] == ["a.md", "b.md"]
     assert similarities(by_word)["b.md", 1] == pytest.approx(of_other, abs=1e-6)
-    assert index.candidates([], most=5, likeness=alike("jumpy", least=0.9)).runs == ()
-    assert len(index.candidates([], most=5, likeness=alike("alpha", most=10**30)).runs) == 2
+    assert index.candidates([], limit=5, vector_query=alike("jumpy", minimum=0.9)).runs == ()
+    assert len(index.candidates([], limit=5, vector_query=alike("alpha", limit=10**30)).runs) == 2
 
 
 def test_passages_share_the_similarity_of_their_segment_and_headings_have_none(index: Index) -> None:
@@ -509,7 +509,7 @@ def test_passages_share_the_similarity_of_their_segment_and_headings_have_none(i
         pairs.append(Segment(first.first, second.last, "Part", hashlib.sha256(body.encode()).digest()))
     index.write_batch([replace(of_one, segments=[*pairs, empty])])
     embed(index)
-    found = similarities(index.candidates(parse_query("title empty"), most=5, likeness=alike("alpha")))
+    found = similarities(index.candidates(parse_query("title empty"), limit=5, vector_query=alike("alpha")))
     assert found["a.md", 1] is None
     assert found["a.md", 3] is None
     assert found["a.md", 16] is not None  # nothing stands below it
@@ -523,7 +523,7 @@ def test_what_is_less_alike_than_asked_for_has_no_similarity(index: Index) -> No
     index.write_batch([note("a.md", "\n".join(lines), target=5)])
     embed(index)
     least = (cosine("alpha", lines[1]) + cosine("alpha", lines[2])) / 2
-    found = similarities(index.candidates([], most=5, likeness=alike("alpha", least=least)))
+    found = similarities(index.candidates([], limit=5, vector_query=alike("alpha", minimum=least)))
     expected = apart("alpha", lines)
     assert found == {
         ("a.md", 1): pytest.approx(expected[0], abs=1e-6),
@@ -544,9 +544,11 @@ def test_the_order_in_which_texts_came_does_not_change_how_alike_they_are(tmp_pa
             for batch in batches:
                 index.write_batch(batch)
             embed(index)
-            index.write_batch([], gone=["gone.md"])
-            index.evict_unused(most=0, wanted=[MODEL])
-            found.append(similarities(index.candidates([], most=5, likeness=alike("bad cafe", most=20))))
+            index.write_batch([], deleted=["gone.md"])
+            index.evict_unused(limit=0, wanted_models=[MODEL])
+            found.append(
+                similarities(index.candidates([], limit=5, vector_query=alike("bad cafe", limit=20)))
+            )
     assert len(found[0]) >= 20
     assert found[0] == found[1]
 
@@ -554,21 +556,21 @@ def test_the_order_in_which_texts_came_does_not_change_how_alike_they_are(tmp_pa
 def test_of_equally_alike_segments_those_come_that_are_first_by_path(index: Index) -> None:
     index.write_batch([note(f"{n:02}.md", f"- alpha {n:02}") for n in reversed(range(20))])
     embed(index)
-    found = index.candidates([], most=5, likeness=alike("alpha", most=4))
+    found = index.candidates([], limit=5, vector_query=alike("alpha", limit=4))
     assert [run.path for run in found.runs] == ["00.md", "01.md", "02.md", "03.md"]
 
 
 def test_vectors_are_seen_by_every_opening_at_once(open_index: Open) -> None:
     one, other = open_index(), open_index()
     one.write_batch([note("a.md", "- alpha")])
-    assert similarities(other.candidates([], most=5, likeness=alike("alpha"))) == {}
+    assert similarities(other.candidates([], limit=5, vector_query=alike("alpha"))) == {}
     assert other.count_vectors(MODEL).missing == 1
     version = other.version()
     embed(one)
     assert other.version() == version
     assert other.count_vectors(MODEL).missing == 0
-    assert other.list_unembedded(MODEL, most=5) == []
-    assert similarities(other.candidates([], most=5, likeness=alike("alpha"))).keys() == {("a.md", 1)}
+    assert other.list_unembedded(MODEL, limit=5) == []
+    assert similarities(other.candidates([], limit=5, vector_query=alike("alpha"))).keys() == {("a.md", 1)}
 
 
 def test_a_shadow_takes_over_at_once_with_the_vectors_that_are_there(open_index: Open) -> None:
@@ -580,7 +582,7 @@ def test_a_shadow_takes_over_at_once_with_the_vectors_that_are_there(open_index:
         assert shadow.known() == {}
         shadow.write_batch([note("b.md", "- folder")])
         shadow.write_batch([note("c.md", "- shelf"), note("gone.md", "- shelf")])
-        shadow.write_batch([], gone=["gone.md"])
+        shadow.write_batch([], deleted=["gone.md"])
         assert found(shadow, "shelf") == [("c.md", 1, "- shelf")]
         for index in (one, other):
             assert sorted(index.known()) == ["a.md", "b.md"]
@@ -658,26 +660,28 @@ def test_a_rebuilt_index_finds_the_same_by_vectors(index: Index) -> None:
         path = f"{rng.randrange(9)}.md"
         text = "\n".join("- " + "".join(rng.choices("abcdef ", k=30)) for _ in range(rng.randrange(9)))
         notes[path] = note(path, text)
-        index.write_batch([notes[path]], gone=[f"{rng.randrange(9)}.md"])
+        index.write_batch([notes[path]], deleted=[f"{rng.randrange(9)}.md"])
     index.write_batch(list(notes.values()))
     embed(index)
-    asked = [alike(letter * 3 + "b", most=4) for letter in "abcdef"]
-    before = [index.candidates(parse_query("ab"), most=3, likeness=likeness) for likeness in asked]
+    asked = [alike(letter * 3 + "b", limit=4) for letter in "abcdef"]
+    before = [index.candidates(parse_query("ab"), limit=3, vector_query=likeness) for likeness in asked]
     with closing(index.shadow()) as shadow:
         shadow.write_batch([notes[path] for path in sorted(notes)])
         shadow.promote()
     assert embed(index) == []
-    assert [index.candidates(parse_query("ab"), most=3, likeness=likeness) for likeness in asked] == before
+    assert [
+        index.candidates(parse_query("ab"), limit=3, vector_query=likeness) for likeness in asked
+    ] == before
 
 
 def test_nothing_is_forgotten_that_a_shadow_has_use_for(index: Index) -> None:
     index.write_batch([note("a.md", "- alpha")])
     with closing(index.shadow()) as shadow:
         shadow.write_batch([note("b.md", "- bravo")])
-        assert index.evict_unused(most=0, wanted=[]) == 0
+        assert index.evict_unused(limit=0, wanted_models=[]) == 0
         shadow.promote()
     assert embed(index) == ["- bravo"]
-    assert index.evict_unused(most=0, wanted=[MODEL]) == 0
+    assert index.evict_unused(limit=0, wanted_models=[MODEL]) == 0
 
 
 def test_a_purge_leaves_nothing_of_what_no_note_holds(index: Index, tmp_path: Path) -> None:

@@ -27,9 +27,9 @@ PREFIXES = {
 }
 """Path of `base_url` by provider: with the version, or the host alone."""
 
-MOST_TEXTS = {"openai": 2048, "llm": 2048, "voyage": 1000, "zhipu": 64, "gemini": 100}
-MOST_TOKENS = {"openai": 300_000, "voyage": 120_000}
-LONGEST_TEXT = {"openai": 8192, "ollama": 8192}
+MAX_TEXTS = {"openai": 2048, "llm": 2048, "voyage": 1000, "zhipu": 64, "gemini": 100}
+MAX_TOKENS = {"openai": 300_000, "voyage": 120_000}
+MAX_TEXT_TOKENS = {"openai": 8192, "ollama": 8192}
 DIMENSIONS = {"openai": 1536, "llm": 1536, "voyage": 1024, "zhipu": 2048, "gemini": 3072, "ollama": 768}
 
 
@@ -187,11 +187,14 @@ class EmbeddingServer:
             return error(asked, 401)
         if provider == "ollama" and _with_tag(asked.body["model"]) not in self.installed:
             return error(asked, 404)
-        if len(asked.texts) > MOST_TEXTS.get(provider, 10_000):
+        if len(asked.texts) > MAX_TEXTS.get(provider, 10_000):
             return error(asked, 400, "too many texts")
-        if sum(map(_tokens, asked.texts)) > MOST_TOKENS.get(provider, sys.maxsize):
+        if sum(map(_tokens, asked.texts)) > MAX_TOKENS.get(provider, sys.maxsize):
             return error(asked, 400, "too many tokens", code="max_tokens_per_request")
-        if max(map(_tokens, asked.texts)) > LONGEST_TEXT.get(provider, sys.maxsize) and provider != "ollama":
+        if (
+            max(map(_tokens, asked.texts)) > MAX_TEXT_TOKENS.get(provider, sys.maxsize)
+            and provider != "ollama"
+        ):
             return error(asked, 400, "maximum context length")
         if any(not text.strip() for text in asked.texts) or self._has(asked, self.refused_texts):
             return error(asked, 400, "a text that is not taken")

@@ -12,8 +12,8 @@ class Fetcher(Protocol):
     async def fetch(self, attachment: Attachment, write: WriteChunk) -> None: ...
 
 
-async def fetch_bytes(source: Fetcher, attachment: Attachment, *, most: int) -> bytes:
+async def fetch_bytes(source: Fetcher, attachment: Attachment, *, max_bytes: int) -> bytes:
     """Return a file's content; raises what the source raises."""
-    with IncomingFile(None, most=most) as file:
+    with IncomingFile(None, max_bytes=max_bytes) as file:
         await source.fetch(attachment, file.write)
-        return file.read_beginning(most)
+        return file.read_beginning(max_bytes)

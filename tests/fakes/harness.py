@@ -189,19 +189,19 @@ async def open_harness(
         )
         services = services_of(
             LiveSettings(settings),
-            presence=presence,
+            process_lock=presence,
             state=state,
             memory=memory,
             model=chain_of(state) if chain_of else alone(model, Breakers(state), measures),
-            measures=measures,
+            metrics=measures,
             now=now,
             supervisor=supervisor,
-            pace=pace,
+            times=pace,
         )
-        stack.push_async_callback(services.rebuilding.close)
+        stack.push_async_callback(services.index_rebuilder.close)
         services.reader.speech.replace(speech)
         house = Harness(
-            assistant=assemble(services, tools=tools, pace=pace),
+            assistant=assemble(services, tools=tools, times=pace),
             memory=memory,
             state=state,
             inbox=services.inbox,
@@ -209,8 +209,8 @@ async def open_harness(
             model=model,
             compactor=services.compactor,
             reminders=services.reminders,
-            filing=services.filing,
-            woken=services.woken,
+            filing=services.document_saver,
+            woken=services.wake_event,
             measures=measures,
             supervisor=services.supervisor,
         )

@@ -13,8 +13,8 @@ from bot.cluster.times import boot_time
 
 LOOK_SECONDS = 0.004
 WRITE_SECONDS = 0.05
-LONGEST_GAP = 0.02
-LONGEST_LOOK = 0.001
+MAX_GAP_SECONDS = 0.02
+MAX_LOOK_SECONDS = 0.001
 """Maximum seconds between two clock readings of one record: a process stopped between them gives a wrong time."""
 
 
@@ -31,10 +31,10 @@ def _record(leases: dict[str, Lease], us: str, file: Path) -> None:
         for name, lease in list(leases.items()):
             token, before = lease.token, boot_time()
             held, after = lease.is_held, boot_time()
-            if not held or after - before > LONGEST_LOOK or lease.token != token:
+            if not held or after - before > MAX_LOOK_SECONDS or lease.token != token:
                 continue
             span = spans.get(name)
-            if span and span[0] == token and before - span[2] < LONGEST_GAP:
+            if span and span[0] == token and before - span[2] < MAX_GAP_SECONDS:
                 spans[name] = (token, span[1], before)
                 continue
             if span:
@@ -47,7 +47,7 @@ def _record(leases: dict[str, Lease], us: str, file: Path) -> None:
             written = boot_time()
             for name, span in list(spans.items()):
                 _write_span(fd, name, us, span)
-                if written - span[2] > LONGEST_GAP:
+                if written - span[2] > MAX_GAP_SECONDS:
                     del spans[name]
         time.sleep(LOOK_SECONDS)
 

@@ -35,7 +35,7 @@ CYCLE = 8
 _DAYS = 3
 _PATIENCE_SECONDS = 30.0
 LEASE = "channel:everyone"
-MOST_SECONDS_FREE = 30.0
+MAX_SECONDS_FREE = 30.0
 """Maximum seconds until another process holds the lease after its holder was killed, stopped or cut off."""
 _LONG_PAUSE_SECONDS = (16.0, 20.0)
 """Long enough to lose the lease while others wait for a note that the holder may have locked."""
@@ -195,7 +195,7 @@ class WritersOutcome:
         refused = ", ".join(f"{times} × {why}" for why, times in self.refused.most_common()) or "none"
         took = (
             f"{len(self.take_overs)} take-overs from who was killed or paused, median {median(self.take_overs):.1f} s, "
-            f"longest {max(self.take_overs):.1f} s (wanted: {MOST_SECONDS_FREE:.0f})"
+            f"longest {max(self.take_overs):.1f} s (wanted: {MAX_SECONDS_FREE:.0f})"
             if self.take_overs
             else "no take-over"
         )
@@ -373,10 +373,10 @@ class Writers:
 
     def _wait_for_holder(self) -> str:
         """Return the lease holder once one exists after the last disturbance; "" if none does."""
-        deadline = time.monotonic() + MOST_SECONDS_FREE
+        deadline = time.monotonic() + MAX_SECONDS_FREE
         while not (name := self._holder()):
             if time.monotonic() > deadline:
-                self.outcome.problems.append(f"nobody took the lease within {MOST_SECONDS_FREE:.0f} s")
+                self.outcome.problems.append(f"nobody took the lease within {MAX_SECONDS_FREE:.0f} s")
                 break
             time.sleep(0.1)
         return name
@@ -443,7 +443,7 @@ class Writers:
         outcome.take_overs = take_overs(tenures, self._troubles)
         outcome.longest_free = longest_free(spans)
         outcome.problems += find_faults(tenures)
-        if outcome.longest_free > MOST_SECONDS_FREE:
+        if outcome.longest_free > MAX_SECONDS_FREE:
             outcome.problems.append(f"nobody held the lease for {outcome.longest_free:.1f} s")
 
     def _look_at_claims(self) -> None:

@@ -26,7 +26,7 @@ from tests.fakes.chat_platform import LONGEST
 
 log = logging.getLogger(__name__)
 
-AGAIN_SECONDS = 0.05
+REPEATED_PRESS_SECONDS = 0.05
 """Seconds between attempts to connect, or to send a message."""
 
 
@@ -75,7 +75,7 @@ class PlatformAdapter:
                     break
                 except Exception as error:  # noqa: BLE001 - whatever it is, the message must not be lost
                     log.warning("a message was not accepted and is handed over again: %s", error)
-                    await asyncio.sleep(AGAIN_SECONDS)
+                    await asyncio.sleep(REPEATED_PRESS_SECONDS)
             self._tell({"acknowledge": said["number"]})
 
     async def _stay_connected(self) -> None:
@@ -84,7 +84,7 @@ class PlatformAdapter:
                 await self._read()
             except OSError as error:
                 log.info("the platform is not there: %s", error)
-            await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(REPEATED_PRESS_SECONDS)
 
     async def _read(self) -> None:
         reader, writer = await asyncio.open_unix_connection(self._socket, limit=1 << 22)

@@ -129,9 +129,9 @@ class BreakableChain(FallbackModel):
 
 
 def alone(
-    model: LanguageModel, health: Breakers | None = None, measures: Metrics | None = None
+    model: LanguageModel, health: Breakers | None = None, metrics: Metrics | None = None
 ) -> BreakableChain:
     """Return a chain of only this model, without retries."""
     name = RouteName(model.name)
     plan = Routing((ModelCandidate(model.name, (Route(model, name),)),), retry=RetryPolicy(0, 0))
-    return BreakableChain(plan, health=health, measures=measures)
+    return BreakableChain(plan, health=health, metrics=metrics)

@@ -63,7 +63,7 @@ def hook_paths(settings: ParrotSettings) -> Sequence[str]:
     return ()
 
 
-async def check(settings: Settings, asking: HttpProbe, liveness: Liveness) -> list[Check]:
+async def check(settings: Settings, probe: HttpProbe, liveness: Liveness) -> list[Check]:
     """Say whether it is configured."""
-    del asking, liveness
+    del probe, liveness
     return [Topic("parrot").ok("token", "set" if settings.channels["parrot"].is_configured else "none")]

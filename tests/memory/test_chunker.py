@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memory.chunker import (
-    MOST_TITLE_CHARS,
+    MAX_TITLE_CHARS,
     Passage,
     estimate_tokens,
     segment_text,
@@ -39,7 +39,7 @@ def passages(text: str) -> list[tuple[int, int, str]]:
 
 
 def chunk_texts(text: str, *, target: int, overlap: int) -> list[str]:
-    parts = split_passages(text, most_tokens=target)
+    parts = split_passages(text, max_tokens=target)
     chunks = split_chunks(parts, target_tokens=target, overlap_tokens=overlap)
     return ["\n".join(p.text for p in parts[chunk.first : chunk.last + 1]) for chunk in chunks]
 
@@ -111,7 +111,7 @@ def test_a_very_long_heading_is_shortened() -> None:
         below = split_passages(f"{text}\n- fact")[-1]
         assert below.text == "- fact"
         assert below.heading.startswith("title title")
-        assert len(below.heading) <= MOST_TITLE_CHARS
+        assert len(below.heading) <= MAX_TITLE_CHARS
 
 
 @pytest.mark.thorough
@@ -156,7 +156,7 @@ def test_a_long_paragraph_is_split_at_lines_that_end_a_sentence() -> None:
     ],
 )
 def test_a_long_line_is_cut_where_sentences_end(sentence: str, ending: str) -> None:
-    pieces = split_passages(sentence * 60, most_tokens=100)
+    pieces = split_passages(sentence * 60, max_tokens=100)
     assert len(pieces) > 4
     assert all(p.text.endswith(ending) for p in pieces[:-1])
     assert all((p.line_start, p.line_end) == (1, 1) for p in pieces)
@@ -165,7 +165,7 @@ def test_a_long_line_is_cut_where_sentences_end(sentence: str, ending: str) -> N
 
 def test_a_long_line_without_spaces_is_cut_between_characters_with_their_marks() -> None:
     thai = "หนังสือเดินทางของแอนนาอยู่ที่นี่" * 40
-    pieces = [p.text for p in split_passages(thai, most_tokens=50)]
+    pieces = [p.text for p in split_passages(thai, max_tokens=50)]
     assert "".join(pieces) == thai
     assert not any(
         unicodedata.combining(piece[0]) or unicodedata.category(piece[0]) == "Mn" for piece in pieces
@@ -272,7 +272,7 @@ def test_every_passage_is_in_one_segment_but_headings_with_text_below(text: str)
 def test_every_character_is_in_a_passage_at_its_line(text: str) -> None:
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     rebuilt = dict.fromkeys(range(1, len(lines) + 1), "")
-    for part in split_passages(text, most_tokens=20):
+    for part in split_passages(text, max_tokens=20):
         pieces = part.text.split("\n")
         assert len(pieces) == part.line_end - part.line_start + 1
         for number, piece in enumerate(pieces, part.line_start):
@@ -283,7 +283,7 @@ def test_every_character_is_in_a_passage_at_its_line(text: str) -> None:
 
 @given(MARKDOWN, st.integers(5, 60), st.integers(0, 4))
 def test_chunks_cover_all_passages_in_order_within_the_target(text: str, target: int, overlap: int) -> None:
-    parts = split_passages(text, most_tokens=target)
+    parts = split_passages(text, max_tokens=target)
     chunks = split_chunks(parts, target_tokens=target, overlap_tokens=overlap)
     covered = [n for chunk in chunks for n in range(chunk.first, chunk.last + 1)]
     assert sorted(set(covered)) == list(range(len(parts)))

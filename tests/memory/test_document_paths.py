@@ -49,9 +49,9 @@ async def test_documents_with_forgotten_words_in_their_name_are_renamed(
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(f"fish {number}\n")
     wanted = WordsToForget("oslo")
-    assert (await memory.find_lines(wanted, most=5)).in_names == 2
+    assert (await memory.find_lines(wanted, limit=5)).in_names == 2
     assert (await memory.forget_lines((), wanted)).in_names == 2
-    assert (await memory.find_lines(wanted, most=5)).in_names == 0
+    assert (await memory.find_lines(wanted, limit=5)).in_names == 0
     assert {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.md")} == {
         "documents/2026-11-21-document.md": "fish 0\n",
         "documents/2026-11-21-document-2.md": "fish 1\n",

@@ -90,8 +90,8 @@ async def server() -> AsyncIterator[EmbeddingServer]:
 def short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make waiting for a provider take only moments."""
     monkeypatch.setattr(circuit_breaker, "FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(circuit_breaker, "LONGEST_PAUSE", 0.05)
-    monkeypatch.setattr(embedding_backfill, "SHORTEST_PAUSE", 0.02)
+    monkeypatch.setattr(circuit_breaker, "MAX_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(embedding_backfill, "MIN_PAUSE_SECONDS", 0.02)
 
 
 @pytest.fixture
@@ -1157,7 +1157,7 @@ async def test_a_silent_ollama_does_not_block_the_fallback(
     row = PROVIDERS["ollama"]
     limits = dataclasses.replace(row.limits, silent_seconds=0.5)
     monkeypatch.setitem(PROVIDERS, "ollama", dataclasses.replace(row, limits=limits))
-    monkeypatch.setattr(embedder, "STEP_OVER_SECONDS", 0.5)
+    monkeypatch.setattr(embedder, "FALLBACK_AFTER_SECONDS", 0.5)
     put(tmp_path, "a.md", note(1, paragraphs=3))
     async with EmbeddingServer() as silent:
         silent.is_silent = True
@@ -1284,7 +1284,7 @@ async def test_a_wrong_key_is_not_retried_all_the_time(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(circuit_breaker, "FIRST_PAUSE", 0.1)
-    monkeypatch.setattr(embedding_backfill, "SHORTEST_PAUSE", 0.1)
+    monkeypatch.setattr(embedding_backfill, "MIN_PAUSE_SECONDS", 0.1)
     put(tmp_path, "a.md", "The kitten sleeps.\n")
     server.always(fails(401))
     memory = open_memory()

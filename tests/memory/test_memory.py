@@ -15,7 +15,7 @@ from memory.errors import EditRefused, IndexUnavailable, NoteMissing, NothingToW
 from memory.memory import Memory
 from memory.settings import MemorySettings
 from memory.sync import SyncReport
-from memory.tokenizer import LONGEST_QUERY
+from memory.tokenizer import MAX_QUERY_CHARS
 from tests.fakes.loop_lag import measure_loop_lag
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
@@ -548,6 +548,6 @@ async def test_a_query_full_of_months_is_not_parsed_on_the_event_loop(memory: Me
 @pytest.mark.thorough
 async def test_only_the_beginning_of_a_huge_query_is_searched(memory: Memory, tmp_path: Path) -> None:
     put(tmp_path, "a.md", "The passport is in the drawer\n")
-    for query, found in ((f"{'x ' * 100} passport", 1), (f"{'x ' * LONGEST_QUERY} passport", 0)):
+    for query, found in ((f"{'x ' * 100} passport", 1), (f"{'x ' * MAX_QUERY_CHARS} passport", 0)):
         results = await memory.search(query)
         assert (len(results.hits), results.query) == (found, query)

@@ -99,13 +99,13 @@ def test_a_line_goes_back_to_where_it_was_taken_from(form: str, line: int) -> No
     text = ends.get(form, "\n").join(without) + ("" if form == "no end" else ends.get(form, "\n"))
     codecs = {"with a mark": "utf-8-sig", "UTF-16": "utf-16", "old Windows": "cp1252"}
     note = decode(text.encode(codecs.get(form, "utf-8")))
-    edit = insert_lines(note, block=lines[line - 1], stood=make_anchor(lines, line), path="n.md")
+    edit = insert_lines(note, block=lines[line - 1], anchor=make_anchor(lines, line), path="n.md")
     assert decode(edit.data).text == TEXT
     assert (edit.line_start, edit.line_end, edit.removed) == (line, line, b"")
 
 
 def put_back(text: str, stood: LineAnchor | None, block: str = "- back") -> tuple[str, Edit]:
-    edit = insert_lines(decode(text.encode()), block=block, stood=stood, path="n.md")
+    edit = insert_lines(decode(text.encode()), block=block, anchor=stood, path="n.md")
     return decode(edit.data).text, edit
 
 
@@ -126,4 +126,4 @@ def test_an_ambiguous_place_counts_as_unknown() -> None:
 def test_a_damaged_note_in_utf_16_is_left_alone() -> None:
     note = decode(b"\xff\xfea\x00\n\x00\x00\xd8\n\x00")
     with pytest.raises(EditRefused, match="damaged"):
-        insert_lines(note, block="x", stood=None, path="n.md")
+        insert_lines(note, block="x", anchor=None, path="n.md")

@@ -6,7 +6,7 @@ from tests.fakes.table_test import table_test
 
 
 def days(path: str, text: str) -> list[str]:
-    return [str(day) for day in passage_dates(path, split_passages(text, most_tokens=400))]
+    return [str(day) for day in passage_dates(path, split_passages(text, max_tokens=400))]
 
 
 @table_test(

@@ -184,12 +184,12 @@ def test_a_line_without_words_is_no_hit() -> None:
 # With vectors
 
 
-def alike(path: str, *passages: tuple[str, float | None], least: float = 0.3) -> PassageRun:
+def alike(path: str, *passages: tuple[str, float | None], minimum: float = 0.3) -> PassageRun:
     """Return a run of passages, each with its cosine to the query."""
     return PassageRun(
         path,
         tuple(
-            replace(passage, similarity=None if cosine is None else Similarity(cosine, cosine >= least))
+            replace(passage, similarity=None if cosine is None else Similarity(cosine, cosine >= minimum))
             for passage, (_, cosine) in zip(
                 run(path, *(text for text, _ in passages)).passages, passages, strict=True
             )
@@ -198,14 +198,14 @@ def alike(path: str, *passages: tuple[str, float | None], least: float = 0.3) ->
 
 
 def hybrid(
-    query: str, *runs: PassageRun, weights: Weights | None = None, limit: int = 10, most_chars: int = 700
+    query: str, *runs: PassageRun, weights: Weights | None = None, limit: int = 10, max_chars: int = 700
 ) -> list[SearchHit]:
     terms = parse_query(query)
     return rank(
         terms,
         SearchCandidates(runs, count_frequencies(terms, runs), max(len(runs), 1)),
         limit=limit,
-        snippet_max_chars=most_chars,
+        snippet_max_chars=max_chars,
         source="fts",
         looked_up=is_lookup(query, terms),
         weights=weights,
@@ -348,7 +348,7 @@ def test_an_exact_match_ranks_before_many_similar_passages() -> None:
 
 def test_the_snippet_of_a_hybrid_hit_shows_the_words() -> None:
     text = "word " * 100 + "passport " + "word " * 100
-    [hit] = hybrid("passport", alike("a.md", (text, 0.9)), most_chars=60)
+    [hit] = hybrid("passport", alike("a.md", (text, 0.9)), max_chars=60)
     assert "passport" in hit.snippet
     assert len(hit.snippet) <= 60
 
@@ -403,13 +403,12 @@ def test_a_heading_is_not_merged_with_what_stands_below() -> None:
 
 def test_a_merged_hit_has_the_best_score_and_all_sources() -> None:
     query = "Where might the passport be?"
-    apart = hybrid(query, alike("a.md", ("passport", 0.5), ("travel papers", 0.8)), most_chars=15)
+    apart = hybrid(query, alike("a.md", ("passport", 0.5), ("travel papers", 0.8)), max_chars=15)
     assert [(hit.line_start, hit.source) for hit in apart] == [(2, "hybrid"), (1, "hybrid")]
     [hit] = hybrid(query, alike("a.md", ("passport", 0.6), ("passport", 0.58)))
     assert (hit.line_start, hit.line_end, hit.source) == (1, 2, "hybrid")
     assert (
-        hit.score
-        == hybrid(query, alike("a.md", ("passport", 0.6), ("passport", 0.58)), most_chars=9)[0].score
+        hit.score == hybrid(query, alike("a.md", ("passport", 0.6), ("passport", 0.58)), max_chars=9)[0].score
     )
 
 

@@ -1,7 +1,7 @@
 from datetime import date
 
 from memory.search_query import read_query, truncate_query
-from memory.tokenizer import LONGEST_QUERY
+from memory.tokenizer import MAX_QUERY_CHARS
 
 TODAY = date(2026, 11, 21)
 
@@ -15,7 +15,7 @@ def test_a_query_names_terms_and_times() -> None:
 
 
 def test_a_query_is_cut_by_its_normal_form() -> None:
-    assert truncate_query("x" * (LONGEST_QUERY + 5)) == "x" * LONGEST_QUERY
+    assert truncate_query("x" * (MAX_QUERY_CHARS + 5)) == "x" * MAX_QUERY_CHARS
     assert (
-        len(truncate_query("\ufdfa" * LONGEST_QUERY)) == LONGEST_QUERY
+        len(truncate_query("\ufdfa" * MAX_QUERY_CHARS)) == MAX_QUERY_CHARS
     )  # one character that becomes eighteen

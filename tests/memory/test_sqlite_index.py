@@ -48,13 +48,13 @@ def note(path: str, text: str) -> IndexedNote:
 
 def embed(index: SqliteIndex) -> int:
     """Give every text a vector; return how many were missing."""
-    missing = index.list_unembedded(MODEL, most=10_000)
+    missing = index.list_unembedded(MODEL, limit=10_000)
     index.store_vectors(MODEL, {text.digest: array("f", [1, 0, 0, 0]).tobytes() for text in missing})
     return len(missing)
 
 
 def paths(index: SqliteIndex, query: str) -> list[str]:
-    return [run.path for run in index.candidates(parse_query(query), most=10).runs]
+    return [run.path for run in index.candidates(parse_query(query), limit=10).runs]
 
 
 @contextlib.contextmanager
@@ -243,12 +243,12 @@ def test_a_killed_rebuild_does_not_stop_an_open_index_from_purging(file: Path, i
     ):
         with pytest.raises(IndexUnavailable, match="being rebuilt right now"):
             index.purge()
-        assert index.evict_unused(most=0, wanted=[]) == 0
+        assert index.evict_unused(limit=0, wanted_models=[]) == 0
     index.purge()
     with killed("index.shadow(); print('begun', flush=True); time.sleep(60)", file):
         assert embed(index) == 1
-    index.write_batch([], gone=["a.md"])
-    assert index.evict_unused(most=0, wanted=[]) == 1
+    index.write_batch([], deleted=["a.md"])
+    assert index.evict_unused(limit=0, wanted_models=[]) == 1
     index.close()
     assert_sound(file)
 
@@ -389,7 +389,7 @@ def test_after_any_changes_the_index_equals_one_from_scratch(file: Path, tmp_pat
             )
             for _ in range(3)
         ]
-        index.write_batch(changed, gone=gone)
+        index.write_batch(changed, deleted=gone)
         notes = {path: kept for path, kept in notes.items() if path not in gone}
         notes |= {one.path: one for one in changed}
     fresh.write_batch(list(notes.values()))
@@ -481,9 +481,9 @@ def test_an_index_that_cannot_be_created_is_unavailable(tmp_path: Path) -> None:
 def test_the_full_text_table_agrees_with_the_chunks_after_changes(file: Path, index: SqliteIndex) -> None:
     for turn in range(5):
         index.write_batch(
-            [note(f"{n}.md", f"- passport {turn} {n}\n" * (n + 1)) for n in range(10)], gone=["3.md"]
+            [note(f"{n}.md", f"- passport {turn} {n}\n" * (n + 1)) for n in range(10)], deleted=["3.md"]
         )
-    index.write_batch([], gone=["0.md", "9.md"])
+    index.write_batch([], deleted=["0.md", "9.md"])
     assert integrity(file) == "ok"
     db = apsw.Connection(str(file))
     try:
@@ -502,13 +502,13 @@ def test_rare_words_choose_and_common_ones_only_rank(
     index: SqliteIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits = ProposalLimits(exact_hits=10, rare_hits=5_000, surely_rare=3)
-    for name, value in {"READ_AHEAD": 5, "FIRST_LOOK": 5, "LIMITS": limits}.items():
+    for name, value in {"READ_AHEAD": 5, "FIRST_HITS": 5, "LIMITS": limits}.items():
         monkeypatch.setattr(f"memory.index.sqlite_full_text.{name}", value)
     notes = [note(f"{n}.md", "- common words" + (" passport" if n > 27 else "")) for n in range(40)]
     index.write_batch([*notes, note("long.md", f"- passport of {'many others ' * 60}")])
     index.write_batch([note(f"{n}.md", "- common") for n in range(30, 40)])
     terms = parse_query("common passport")
-    candidates = index.candidates(terms, most=3)
+    candidates = index.candidates(terms, limit=3)
     assert {run.path for run in candidates.runs} == {"28.md", "29.md", "long.md"}
     assert ([candidates.frequencies[term] for term in terms], candidates.chunks) == ([40, 3], 41)
     assert len(paths(index, "common")) == 10
@@ -569,7 +569,7 @@ def test_a_reset_that_finds_the_disk_full_loses_no_vectors_and_leaves_nothing(
 def test_a_vector_of_another_length_means_a_damaged_index(
     file: Path, nearest: Callable[[], VectorSearcher], damage: str, which: str
 ) -> None:
-    index = SqliteIndex(file, fingerprint="test", nearest=nearest())
+    index = SqliteIndex(file, fingerprint="test", searcher=nearest())
     index.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(5)])
     embed(index)
     db = apsw.Connection(str(file))
@@ -577,7 +577,7 @@ def test_a_vector_of_another_length_means_a_damaged_index(
     db.close()
     question = VectorQuery(MODEL, array("f", [1, 0, 0, 0]).tobytes(), limit=10, min_similarity=0.3)
     with contextlib.closing(index), pytest.raises(IndexCorrupted):
-        index.candidates(parse_query("passport"), most=10, likeness=question)
+        index.candidates(parse_query("passport"), limit=10, vector_query=question)
 
 
 def integrity(file: Path) -> str:
@@ -598,5 +598,5 @@ def test_changes_are_refused_after_another_process_changed_the_index(file: Path)
         assert one.version() == before
         other.write_batch([note("a.md", "- suitcase")])
         with pytest.raises(IndexChanged):
-            one.write_batch([note("a.md", "- passport")], gone=["a.md"], version=before)
+            one.write_batch([note("a.md", "- passport")], deleted=["a.md"], version=before)
         assert paths(one, "suitcase") == ["a.md"]

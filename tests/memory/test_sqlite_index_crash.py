@@ -46,10 +46,10 @@ for turn in count():
     else:
         sync.sync_index(notes, index, ChunkSettings())
     if work == "vectors":
-        missing = index.unembedded(model, most=20)
-        index.keep_vectors(model, {m.digest: array("f", [1] + [0] * 7).tobytes() for m in missing[1:]},
+        missing = index.list_unembedded(model, limit=20)
+        index.store_vectors(model, {m.digest: array("f", [1] + [0] * 7).tobytes() for m in missing[1:]},
                            {m.digest: "no" for m in missing[:1]})
-        index.forget_unused(most=100, wanted=[model])
+        index.evict_unused(limit=100, wanted_models=[model])
 """
 
 
@@ -70,6 +70,7 @@ def test_a_process_killed_at_any_moment_leaves_a_usable_index(tmp_path: Path, wo
             assert worker.stdout.readline() == b"begun\n"
             time.sleep(0.05 + chance.random() * 0.3)
             worker.send_signal(signal.SIGKILL)
+            assert worker.wait() == -signal.SIGKILL, "it was still at work"
         index = SqliteIndex(tmp_path / "index.db", fingerprint="test")
         index.known()
         assert_sound(tmp_path / "index.db")

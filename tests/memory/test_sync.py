@@ -39,7 +39,7 @@ class Desk:
         return sync_index(self.notes, self.index, ChunkSettings())
 
     def found(self, query: str) -> set[str]:
-        return {run.path for run in self.index.candidates(parse_query(query), most=100).runs}
+        return {run.path for run in self.index.candidates(parse_query(query), limit=100).runs}
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def test_a_stopped_sync_resumes_next_time(desk: Desk) -> None:
 def test_byte_order_marks_and_line_ends_leave_lines_and_words_right(desk: Desk) -> None:
     desk.put("a.md", b"\xef\xbb\xbf# One\r\n\r\n- passport\r\n- folder\r\n")
     desk.sync()
-    run = desk.index.candidates(parse_query("folder"), most=5).runs[0]
+    run = desk.index.candidates(parse_query("folder"), limit=5).runs[0]
     assert [(p.line_start, p.text) for p in run.passages] == [
         (1, "# One"),
         (3, "- passport"),
@@ -228,10 +228,10 @@ def test_a_rebuild_gives_what_many_syncs_gave(desk: Desk) -> None:
         desk.put(f"{n % 7}.md", "\n".join(f"- passport number {k * n}" for k in range(n)))
         desk.sync()
     before = {
-        query: desk.index.candidates(parse_query(query), most=100) for query in ("passport", "number 12")
+        query: desk.index.candidates(parse_query(query), limit=100) for query in ("passport", "number 12")
     }
     rebuild_index(desk.notes, desk.index, ChunkSettings())
-    after = {query: desk.index.candidates(parse_query(query), most=100) for query in before}
+    after = {query: desk.index.candidates(parse_query(query), limit=100) for query in before}
     for query in before:
         assert sorted(before[query].runs, key=str) == sorted(after[query].runs, key=str)
         assert before[query].frequencies == after[query].frequencies
@@ -260,7 +260,7 @@ index = SqliteIndex(root / ".commonplace" / "index.db", fingerprint="test")
 print("begun", flush=True)
 print(rebuild_index(notes, index, ChunkSettings()).added)
 """
-LONGEST_WAIT = 0.5
+MAX_WAIT_SECONDS = 0.5
 """As a share of the rebuild's time: a rebuild that locked others out would have them wait for nearly all of it."""
 
 
@@ -298,7 +298,7 @@ def test_others_search_and_write_while_another_process_rebuilds(desk: Desk) -> N
     desk.sync()
     print(f"{took:.3f} s", {what: f"{max(times):.3f} s of {len(times)}" for what, times in waits.items()})
     assert len(waits["write"]) > 3
-    assert max(waits["search"] + waits["write"]) < LONGEST_WAIT * took
+    assert max(waits["search"] + waits["write"]) < MAX_WAIT_SECONDS * took
     assert desk.found("umbrella") == {"written.md"}
     file = desk.folder.parent / ".commonplace/index.db"
     assert_sound(file)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.tokenizer import MOST_TERMS, Term, parse_query, tokenize, tokenize_with_offsets
+from memory.tokenizer import MAX_TERMS, Term, parse_query, tokenize, tokenize_with_offsets
 from tests.fakes.table_test import table_test
 
 
@@ -97,7 +97,7 @@ def test_query_asks_for_words_and_for_pairs_of_characters(
 @pytest.mark.thorough
 def test_a_query_that_is_a_whole_document_asks_for_its_first_words() -> None:
     terms = parse_query(" ".join(f"word{n}" for n in range(5000)))
-    assert terms == [Term((f"word{n}",)) for n in range(MOST_TERMS)]
+    assert terms == [Term((f"word{n}",)) for n in range(MAX_TERMS)]
 
 
 @given(st.text())

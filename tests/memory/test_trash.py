@@ -41,7 +41,7 @@ def test_a_missing_trash_is_empty(folder: Path) -> None:
 def test_a_trash_item_is_listed_with_its_note_and_lines(
     folder: Path, note: str, stood: LineAnchor | None, new: LinesChecksum | None
 ) -> None:
-    save_removed(folder, note=note, removed=b"- gone\r\n", stood=stood, new_lines=new)
+    save_removed(folder, note=note, removed=b"- gone\r\n", anchor=stood, new_lines=new)
     [found] = list_trash(folder)
     assert (found.note, found.stood, found.is_whole, found.is_exact) == (note, stood, stood is None, True)
     assert found.new_lines == (new if stood else None)
@@ -110,7 +110,7 @@ def test_items_of_an_earlier_version_are_listed(folder: Path) -> None:
 
 def test_a_path_that_is_too_long_is_known_by_its_end(folder: Path) -> None:
     path = f"{'deep/' * 50}the note.md"
-    kept = save_removed(folder, note=path, removed=b"- x\n", stood=LineAnchor(3, "0123abcd"))
+    kept = save_removed(folder, note=path, removed=b"- x\n", anchor=LineAnchor(3, "0123abcd"))
     assert len(kept.name.encode()) < 255
     [found] = list_trash(folder)
     assert not found.is_exact
@@ -118,7 +118,7 @@ def test_a_path_that_is_too_long_is_known_by_its_end(folder: Path) -> None:
 
 
 def test_forgotten_words_leave_the_trash(folder: Path) -> None:
-    save_removed(folder, note="a.md", removed=b"- the blue folder\n", stood=LineAnchor(3, "0123abcd"))
+    save_removed(folder, note="a.md", removed=b"- the blue folder\n", anchor=LineAnchor(3, "0123abcd"))
     save_removed(folder, note="b.md", removed=b"- the blue folder\n- tea\n")
     assert delete_matching(folder, WordsToForget("blue folder")) == 2
     assert [(each.note, read_trash_item(folder, each.file)) for each in list_trash(folder)] == [

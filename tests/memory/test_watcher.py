@@ -74,10 +74,10 @@ class Listener:
 
 @asynccontextmanager
 async def listening(
-    folder: Path, *, debounce: float = 0.05, pace: WatchTimes = QUICK, until: str = "events"
+    folder: Path, *, debounce: float = 0.05, times: WatchTimes = QUICK, until: str = "events"
 ) -> AsyncIterator[Listener]:
     """A listener that has received the first report, and whose watch has settled."""
-    listener = Listener(Watcher(folder, debounce_seconds=debounce, pace=pace), folder)
+    listener = Listener(Watcher(folder, debounce_seconds=debounce, times=times), folder)
     task = asyncio.create_task(listener.listen())
     try:
         await listener.until(lambda: listener.heard and listener.mode == until)
@@ -198,7 +198,7 @@ async def test_a_note_that_is_written_continuously_is_still_reported(folder: Pat
 
 
 async def test_changes_during_processing_are_reported_afterwards(folder: Path) -> None:
-    async with aclosing(Watcher(folder, debounce_seconds=0, pace=QUICK).changes()) as changes:
+    async with aclosing(Watcher(folder, debounce_seconds=0, times=QUICK).changes()) as changes:
         await anext(changes)
         write_plainly(folder / "old.md")
         await asyncio.sleep(0.1)
@@ -237,7 +237,7 @@ async def test_a_link_out_of_the_folder_is_not_followed(folder: Path, tmp_path: 
 
 @pytest.mark.thorough
 async def test_ten_thousand_notes_in_new_folders_at_once(folder: Path) -> None:
-    listener = Listener(Watcher(folder, debounce_seconds=0.1, pace=QUICK), folder)
+    listener = Listener(Watcher(folder, debounce_seconds=0.1, times=QUICK), folder)
     listening = asyncio.create_task(listener.listen())
     await listener.until(lambda: len(listener.notes) == 2)
     for number in range(10_000):
@@ -343,7 +343,7 @@ async def test_a_change_without_an_event_is_found_by_the_next_scan(folder: Path,
     # The system reports a change in the folder of the name that was used, and only there.
     elsewhere = tmp_path / "another-name.md"
     elsewhere.hardlink_to(folder / "old.md")
-    async with listening(folder, pace=replace(QUICK, audit=0.2)) as listener:
+    async with listening(folder, times=replace(QUICK, audit=0.2)) as listener:
         write_more(elsewhere)
         await listener.hears_of("old.md")
         assert listener.mode == "events"
@@ -372,8 +372,8 @@ from memory.watcher import WatchTimes, Watcher
 async def main(limit, folder):
     usual = limit.read_text()
     limit.write_text(sys.argv[3])
-    pace = WatchTimes(events=0.02, root=0.1, settle=0.1, audit=60, poll=0.1, retry=0.3, longest=1)
-    watcher = Watcher(folder, debounce_seconds=0.05, pace=pace)
+    times = WatchTimes(events=0.02, root=0.1, settle=0.1, audit=60, poll=0.1, retry=0.3, longest=1)
+    watcher = Watcher(folder, debounce_seconds=0.05, times=times)
     told = 0
 
     async def listen():
@@ -462,7 +462,7 @@ async def test_cancelling_ends_it_at_once_and_leaves_no_thread(folder: Path) -> 
 
 
 async def test_it_can_be_listened_to_again(folder: Path) -> None:
-    watcher = Watcher(folder, debounce_seconds=0.05, pace=QUICK)
+    watcher = Watcher(folder, debounce_seconds=0.05, times=QUICK)
     for _ in range(2):
         async with aclosing(watcher.changes()) as changes:
             await anext(changes)
@@ -511,7 +511,7 @@ def test_a_program_that_watches_ends_at_once_when_it_is_interrupted(folder: Path
 
 @pytest.mark.thorough
 async def test_watching_costs_hardly_any_cpu(folder: Path) -> None:
-    async with listening(folder, pace=WatchTimes()) as listener:
+    async with listening(folder, times=WatchTimes()) as listener:
         shares: list[float] = []
         while len(shares) < 10 and min(shares, default=1) >= 0.02:  # other threads may have been busy
             began, used = time.monotonic(), time.process_time()

@@ -9,7 +9,7 @@ from adapters.markdown.styled import FIXED_WIDTH, STYLES, Mark, Styled, find_ran
 
 _LONGEST = 500
 """Maximum length of a link's target, which counts toward the message's limit."""
-_LONGEST_FOUND = 2000
+_MAX_ADDRESS_CHARS = 2000
 """Maximum length of a bare address; a longer one would not fit into a message."""
 _SCHEME = re.compile(r"(?:https?|steam)://")
 _BODY = re.compile(r"[^\s<>]*+")
@@ -74,7 +74,7 @@ def find_addresses(text: str, marks: Sequence[Mark]) -> list[Mark]:
             end = behind
             continue
         at = bisect_right(edges, start)
-        most = min(len(text), start + _LONGEST_FOUND, *edges[at : at + 1])
+        most = min(len(text), start + _MAX_ADDRESS_CHARS, *edges[at : at + 1])
         end = _find_address_end(text, start, most)
         if text[end - 1] == ")" and text.count(")", start, end) > text.count("(", start, end):
             end -= 1
@@ -84,11 +84,11 @@ def find_addresses(text: str, marks: Sequence[Mark]) -> list[Mark]:
     return sorted(whole)
 
 
-def _find_address_end(text: str, start: int, most: int) -> int:
-    """Return the end of the address from `start` to at most `most`, without trailing punctuation."""
-    body = _BODY.match(text, start, most)
+def _find_address_end(text: str, start: int, limit: int) -> int:
+    """Return the end of the address from `start` to at most `limit`, without trailing punctuation."""
+    body = _BODY.match(text, start, limit)
     end = body.end() if body else start
-    if end < most or _LAST_SIGNS.match(text, most):
+    if end < limit or _LAST_SIGNS.match(text, limit):
         end = start + len(text[start:end].rstrip(_PUNCTUATION))
     link = text.find("](", start, end + 1)
     return end if link < 0 else min(end, link)

@@ -10,7 +10,7 @@ from adapters.markdown.styled import Mark, Styled, is_blank, normalize_marks
 
 LIMIT = 4096
 """Maximum UTF-16 units of a message."""
-_MOST_ENTITIES = 100
+_MAX_ENTITIES = 100
 """Maximum entities of a message that Telegram applies."""
 _LONG_QUOTE = 300
 """Length in characters from which a quote is collapsed."""
@@ -38,7 +38,7 @@ class TextMessage:
 def _cut(styled: Styled, headings: Mapping[int, int], limit: int) -> list[TextMessage]:
     text, ruler = styled.text, Units(styled.text)
     marks = normalize_marks(styled)
-    parts = split_text(text, marks, headings, limit=limit, ruler=ruler, most_marks=_MOST_ENTITIES)
+    parts = split_text(text, marks, headings, limit=limit, ruler=ruler, max_marks=_MAX_ENTITIES)
     return [_make_message(part) for part in parts]
 
 

@@ -36,7 +36,7 @@ MIN_P = 0.05
 
 _ABORTED = 2
 _RANDOM_SEED = 0xFFFFFFFF
-_SEAM = "\ufdd1"  # a noncharacter, which occurs in no text
+_SEPARATOR = "\ufdd1"  # a noncharacter, which occurs in no text
 _SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
@@ -151,7 +151,7 @@ class LoadedModel:
         """Neutralise control tokens in what people, notes and tools say: they are text, not commands."""
         match value:
             case str():
-                return self._marks.sub(lambda found: f"{found[0][0]}{_SEAM}{found[0][1:]}", value)
+                return self._marks.sub(lambda found: f"{found[0][0]}{_SEPARATOR}{found[0][1:]}", value)
             case dict():
                 return {name: self._neutralize_control_tokens(each) for name, each in value.items()}
             case list():
@@ -161,7 +161,7 @@ class LoadedModel:
     def _tokens(self, prompt: str) -> list[int]:
         bos = self._token_text(self._c.llama_vocab_bos(self._vocabulary))
         tokens: list[int] = []
-        for number, part in enumerate(prompt.split(_SEAM)):
+        for number, part in enumerate(prompt.split(_SEPARATOR)):
             with_bos = number == 0 and not (bos and part.startswith(bos))
             found = tokenize(
                 self._c, self._vocabulary, part.encode("utf-8", "replace"), ends=with_bos, controls=True
@@ -199,20 +199,20 @@ class LoadedModel:
 
     # -- writing -----------------------------------------------------------------------------------------
 
-    def _write(self, most: int, temperature: float | None, stop: StopFlag) -> Iterator[Mapping[str, object]]:
+    def _write(self, limit: int, temperature: float | None, stop: StopFlag) -> Iterator[Mapping[str, object]]:
         sampler = self._sampler(TEMPERATURE if temperature is None else temperature)
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         written = 0
         end = "length"
         try:
-            while written < most:
+            while written < limit:
                 token = self._c.llama_sampler_sample(sampler, self._context, -1)
                 if self._c.llama_vocab_is_eog(self._vocabulary, token):
                     end = "stop"
                     break
                 written += 1
                 yield {"text": decoder.decode(self._piece(token))}
-                if written < most and not self._decode([token], stop):
+                if written < limit and not self._decode([token], stop):
                     end = "stopped"
                     break
         finally:

@@ -182,17 +182,17 @@ class LlamaCppModel:
         return child
 
     def _check_gguf(self) -> None:
-        mend = "correct the provider's model_path"
+        fix = "correct the provider's model_path"
         try:
             with self._path.open("rb") as file:
                 start = file.read(len(GGUF))
         except FileNotFoundError:
-            raise ModelNotFound(f"there is no file {self._path}: {mend}", model=self.name) from None
+            raise ModelNotFound(f"there is no file {self._path}: {fix}", model=self.name) from None
         except OSError as error:
-            words = f"{self._path} cannot be read ({reason(error)}): {mend}"
+            words = f"{self._path} cannot be read ({reason(error)}): {fix}"
             raise ModelNotFound(words, model=self.name) from error
         if start != GGUF:
-            raise ModelNotFound(f"{self._path} is not a GGUF file: {mend}", model=self.name)
+            raise ModelNotFound(f"{self._path} is not a GGUF file: {fix}", model=self.name)
 
     async def _stop(self, child: WorkerProcess) -> None:
         """Have the process stop its answer, or else kill the process."""

@@ -40,12 +40,12 @@ class DayLine(NamedTuple):
     told: date | None
 
 
-def read_day_question(text: str, now: datetime, spoken: Language) -> DayQuestion | None:
+def read_day_question(text: str, now: datetime, spoken_language: Language) -> DayQuestion | None:
     """Read "What's on tomorrow?", "Was steht am Freitag an?"; None for any other message. `now` is aware."""
     if len(text) > _MAX_CHARS or "\n" in text.strip():
         return None
     for language in dict.fromkeys(
-        (spoken, ENGLISH, *LANGUAGES)
+        (spoken_language, ENGLISH, *LANGUAGES)
     ):  # "was", "am" and "an" are English words too
         for said in _frame_contents(text, language):
             if day := _parse_day(said, now, language):
@@ -80,7 +80,7 @@ def _parse_day(said: str, now: datetime, language: Language) -> date | None:
     return None if rest or when.rule else when.due.date()
 
 
-def day_search_words(asked: DayQuestion) -> str:
+def day_search_words(question: DayQuestion) -> str:
     """Return search words for notes that name the day.
 
     They are its date, its weekday in every language, and "tomorrow" and the like in this one.
@@ -89,10 +89,12 @@ def day_search_words(asked: DayQuestion) -> str:
     weekdays = [
         word
         for word, weekday in tables.weekdays.items()
-        if weekday == asked.day.weekday() and len(word) >= _MIN_WEEKDAY_LETTERS and " " not in word
+        if weekday == question.day.weekday() and len(word) >= _MIN_WEEKDAY_LETTERS and " " not in word
     ]
-    near = (*asked.language.today_words, *asked.language.tomorrow_words)
-    return " ".join(dict.fromkeys([asked.day.isoformat(), str(asked.day.day), asked.words, *near, *weekdays]))
+    near = (*question.language.today_words, *question.language.tomorrow_words)
+    return " ".join(
+        dict.fromkeys([question.day.isoformat(), str(question.day.day), question.words, *near, *weekdays])
+    )
 
 
 def read_lines(path: object, first: object, text: object, told: object) -> list[DayLine]:
@@ -107,11 +109,11 @@ def read_lines(path: object, first: object, text: object, told: object) -> list[
     ]
 
 
-def lines_about_day(lines: Sequence[DayLine], asked: DayQuestion, today: date) -> list[DayLine]:
+def lines_about_day(lines: Sequence[DayLine], question: DayQuestion, today: date) -> list[DayLine]:
     """Return the lines about the day, without duplicates; lines merely written on that day do not count."""
     found: dict[str, DayLine] = {}
     for line in lines:
-        if _mentions_day(line, asked.day, today) and not is_reminder_request(line.text):
+        if _mentions_day(line, question.day, today) and not is_reminder_request(line.text):
             found.setdefault(line.text, line)
     return list(found.values())
 

@@ -27,7 +27,7 @@ from bot.models.notebook.whole_sentences import read_whole_sentence
 
 _MAX_CHARS = 300
 """Maximum characters of a correction: a longer message says something new."""
-_MOST_OPENERS = 5
+_MAX_OPENERS = 5
 _MIN_SHARED_WORDS = 0.5
 """Minimum share of words that two statements about the same thing have in common."""
 _MAX_WORDS_AFTER_COPULA = 4
@@ -63,65 +63,65 @@ UNSURE = ""
 """Returned by `apply_correction` if it is unclear which words are replaced."""
 
 
-def read_correction(text: str, spoken: Language) -> SpokenCorrection | None:
+def read_correction(text: str, language: Language) -> SpokenCorrection | None:
     """Read a one-sentence message that begins or ends like a correction; None for any other."""
     text = text.strip()
     if "\n" in text or len(text) > _MAX_CHARS or is_question(text):
         return None
-    at, certain, amends = _read_openers(text, spoken)
-    if found := _split_replacement(text, at, spoken):
+    at, certain, amends = _read_openers(text, language)
+    if found := _split_replacement(text, at, language):
         return SpokenCorrection(text, found[1], certain, found[0])
-    rest, amends_at_end = _strip_ending(text[at:], spoken)
+    rest, amends_at_end = _strip_ending(text[at:], language)
     if not (certain or amends or amends_at_end) or not has_words(rest):
         return None
-    if command := read_command(rest, spoken):
+    if command := read_command(rest, language):
         rest = command.rest
-    pronoun = _match_pronoun(rest, spoken)
+    pronoun = _match_pronoun(rest, language)
     if (
         not has_words(rest)
-        or not has_words(split_greeting(rest, spoken).rest)
-        or (asks(rest, spoken) and not pronoun)
-        or read_request(rest, spoken)
-        or read_whole_sentence(rest, spoken)
-        or len(list(split_sentences(rest, language=spoken, casual=True))) > 1
+        or not has_words(split_greeting(rest, language).rest)
+        or (asks(rest, language) and not pronoun)
+        or read_request(rest, language)
+        or read_whole_sentence(rest, language)
+        or len(list(split_sentences(rest, language=language, casual=True))) > 1
     ):
         return None
     return SpokenCorrection(text, rest, certain)
 
 
-def _split_replacement(text: str, at: int, spoken: Language) -> tuple[str, str] | None:
+def _split_replacement(text: str, at: int, language: Language) -> tuple[str, str] | None:
     """Return the two parts of "not tea, coffee": the wrong one and the right one."""
     whole = text[: body_end(text)]
     for begin in dict.fromkeys((at, 0)):  # Spanish "no" is both opener and denial
-        for pattern in spoken.instead:
+        for pattern in language.instead:
             found = re.fullmatch(pattern, fold(whole[begin:]))
             if found is None:
                 continue
             old, new = (
                 whole[begin:][slice(*found.span(each))].strip(_PUNCTUATION) for each in ("old", "new")
             )
-            if has_words(old) and has_words(new) and not _is_own_statement(new, spoken):
+            if has_words(old) and has_words(new) and not _is_own_statement(new, language):
                 return old, new
     return None
 
 
-def _is_own_statement(text: str, spoken: Language) -> bool:
+def _is_own_statement(text: str, language: Language) -> bool:
     """Return whether a part is more than a name of something: "I am" in "I am not hungry"."""
     last = _strip_marks(text.split()[-1])
-    return bool(phrase_at(fold(text), 0, "subjects", prefer=spoken, only=True)) or (
-        spoken.spacing == "words" and last in {*spoken.copulas, *spoken.verbs, *spoken.pronouns}
+    return bool(phrase_at(fold(text), 0, "subjects", prefer=language, only=True)) or (
+        language.spacing == "words" and last in {*language.copulas, *language.verbs, *language.pronouns}
     )
 
 
-def _read_openers(text: str, spoken: Language) -> tuple[int, bool, bool]:
+def _read_openers(text: str, language: Language) -> tuple[int, bool, bool]:
     """Return where the statement begins after "no, sorry, I meant", and whether these words deny and amend."""
     head = fold(text)
     at, certain, amends = 0, False, False
-    for _ in range(_MOST_OPENERS):
+    for _ in range(_MAX_OPENERS):
         begin = skip(head, at, _PUNCTUATION + "-–—")
-        matches = {kind: phrase_at(head, begin, kind, prefer=spoken, only=True) for kind in _OPENERS}
+        matches = {kind: phrase_at(head, begin, kind, prefer=language, only=True) for kind in _OPENERS}
         kind, match = max(matches.items(), key=lambda each: each[1].end if each[1] else 0)
-        if match is None or not _is_opener(kind, match, head, spoken):
+        if match is None or not _is_opener(kind, match, head, language):
             break
         at = match.end
         certain = certain or kind in ("denials", "wrong", "corrects")
@@ -132,31 +132,31 @@ def _read_openers(text: str, spoken: Language) -> tuple[int, bool, bool]:
 _OPENERS = ("denials", "wrong", "corrects", "amends", "fine", "before")
 
 
-def _is_opener(kind: str, match: Match, head: str, spoken: Language) -> bool:
+def _is_opener(kind: str, match: Match, head: str, language: Language) -> bool:
     if kind in ("corrects", "amends"):
         return True
     if kind == "before":
-        return match.phrase not in spoken.intending
-    if head[match.end : match.end + 1] in tuple(DENIAL_ENDS + ("" if spoken.spacing == "words" else " ")):
+        return match.phrase not in language.intending
+    if head[match.end : match.end + 1] in tuple(DENIAL_ENDS + ("" if language.spacing == "words" else " ")):
         return True
-    return kind == "denials" and _continues_correction(head, match.end, spoken)
+    return kind == "denials" and _continues_correction(head, match.end, language)
 
 
-def _continues_correction(head: str, at: int, spoken: Language) -> bool:
+def _continues_correction(head: str, at: int, language: Language) -> bool:
     """Return whether "no wait" or "no it is" stands there; "no milk today" and Spanish "no es" deny nothing."""
     begin = skip(head, at, " ")
-    if any(phrase_at(head, begin, kind, prefer=spoken, only=True) for kind in ("amends", "corrects")):
+    if any(phrase_at(head, begin, kind, prefer=language, only=True) for kind in ("amends", "corrects")):
         return True
-    pronoun = phrase_at(head, begin, "pronouns", prefer=spoken, only=True)
+    pronoun = phrase_at(head, begin, "pronouns", prefer=language, only=True)
     if pronoun is None:
         return False
     first, *more = pronoun.phrase.split()
-    return "'" in first or (bool(more) and first in spoken.pronouns)
+    return "'" in first or (bool(more) and first in language.pronouns)
 
 
-def _strip_ending(text: str, spoken: Language) -> tuple[str, bool]:
+def _strip_ending(text: str, language: Language) -> tuple[str, bool]:
     end = body_end(text)
-    ending = phrase_ending_at(fold(text), end, "amends", prefer=spoken, only=True)
+    ending = phrase_ending_at(fold(text), end, "amends", prefer=language, only=True)
     if ending is None or not has_words(text[: ending.start]):
         return text, False
     return text[: ending.start].rstrip(SEPARATORS + "-–—"), True

@@ -21,9 +21,9 @@ _MAX_CHARS = 16
 """Maximum characters, in scripts without spaces."""
 
 
-def asks_to_keep(text: str, spoken: Language) -> Language | None:
+def asks_to_keep(text: str, language: Language) -> Language | None:
     """Return the language of "Could you save this file?", "Keep it" and the like; None for other text."""
-    languages = [spoken]
+    languages = [language]
     if len(text.split()) > 1:  # so few words do not always reveal their language
         languages += LANGUAGES
     found = (each for each in languages if _begins_with_keep(text, each) or _ends_with_keep(text, each))

@@ -41,7 +41,7 @@ class LineChange(NamedTuple):
 
 
 def plan_change(
-    wish: ParsedMessage,
+    parsed: ParsedMessage,
     earlier: Sequence[Message],
     *,
     said: Sequence[str],
@@ -56,19 +56,19 @@ def plan_change(
     """
     if len(said) != 1:
         return None
-    language = answer_language(said[0], wish, said_before)
-    if wish.unsupported == ("undo",):
+    language = answer_language(said[0], parsed, said_before)
+    if parsed.unsupported == ("undo",):
         last = last_lines(earlier, changes_only=True)
         return None if is_long_ago(last, today) else _plan_undo(last, language)
     last = last_lines(earlier)
     if not last.lines:
         return None
-    if wish.unsupported == ("forget_that",):
+    if parsed.unsupported == ("forget_that",):
         return LineChange(language, _plan_removal(last.lines)) if last.done in ("wrote", "changed") else None
     if last.done == "removed":
         return None
     if asked := _line_asked_about(last, before):
-        return _apply_answer(asked, wish, said[0], language)
+        return _apply_answer(asked, parsed, said[0], language)
     if asks_for_input(before):
         return None
     correction = read_correction(said[0], language)
@@ -95,7 +95,7 @@ def _plan_correction(
 
 def last_change(earlier: Sequence[Message]) -> NoteLine | None:
     """Return the line that was noted or changed last, at any age, for the reply; None if there is none."""
-    last = last_lines(earlier, changes_only=True, most_turns=_MAX_TURNS_BACK)
+    last = last_lines(earlier, changes_only=True, max_turns=_MAX_TURNS_BACK)
     return last.lines[0] if last.done in ("wrote", "changed") else None
 
 
@@ -129,14 +129,14 @@ def _line_asked_about(last: RecentLines, before: str) -> NoteLine | None:
     )
 
 
-def _apply_answer(line: NoteLine, wish: ParsedMessage, said: str, language: Language) -> LineChange | None:
+def _apply_answer(line: NoteLine, parsed: ParsedMessage, said: str, language: Language) -> LineChange | None:
     """Replace the line with the sentence that was asked for, or apply the words that are named."""
-    if set(wish.unsupported) - {"wrong"} or wish.look or wish.reminders:
+    if set(parsed.unsupported) - {"wrong"} or parsed.look or parsed.reminders:
         return None
     correction = read_correction(said, language) or SpokenCorrection(said, said, certain=False)
     new = apply_correction(line.text, correction, language)
-    if not new and len(wish.facts) == 1 and not wish.queries and not wish.facts[0].block:
-        new = wish.facts[0].text if _share_topic(line.text, wish.facts[0].text, language) else None
+    if not new and len(parsed.facts) == 1 and not parsed.queries and not parsed.facts[0].block:
+        new = parsed.facts[0].text if _share_topic(line.text, parsed.facts[0].text, language) else None
     return LineChange(language, (_replace_line(line, new),)) if new else None
 
 
@@ -148,11 +148,11 @@ def _share_topic(one: str, other: str, language: Language) -> bool:
     return same_beginning or bool(set(parse_query(one)) & set(parse_query(other)))
 
 
-def answer_language(said: str, wish: ParsedMessage, said_before: Sequence[str]) -> Language:
+def answer_language(said: str, parsed: ParsedMessage, said_before: Sequence[str]) -> Language:
     """Return the language to answer in: a whole phrase in a language other than English decides."""
-    if wish.unsupported and wish.language is not ENGLISH:
-        return wish.language
-    return message_language(said, wish.language, said_before)
+    if parsed.unsupported and parsed.language is not ENGLISH:
+        return parsed.language
+    return message_language(said, parsed.language, said_before)
 
 
 def message_language(said: str, read: Language, said_before: Sequence[str]) -> Language:

@@ -130,13 +130,13 @@ class _MessageParser:
     """Collects the results of a message's sentences."""
 
     def __init__(
-        self, spoken: Language, *, casual: bool, noting: bool, several: bool, with_document: bool = False
+        self, language: Language, *, casual: bool, noting: bool, several: bool, with_document: bool = False
     ) -> None:
         """`casual`: sentences begin with small letters. `noting`: note everything except clear questions.
 
         `several`: there are several lines, so it is more likely something to keep than something to do.
         """
-        self.spoken = spoken
+        self.spoken = language
         self.casual = casual
         self.noting = noting
         self.several = several

@@ -203,22 +203,22 @@ def _find_reference(answer: str) -> str:
 
 
 def _find_reminder_change(
-    wish: ParsedMessage, earlier: Sequence[Message], turn: NotebookTurn, now: datetime
+    parsed: ParsedMessage, earlier: Sequence[Message], turn: NotebookTurn, now: datetime
 ) -> ReminderChange | None:
     return plan_reminder_change(
-        wish, earlier, said=turn.said, said_before=previous_messages(turn), before=turn.before, now=now
+        parsed, earlier, said=turn.said, said_before=previous_messages(turn), before=turn.before, now=now
     )
 
 
 def _find_line_change(
-    wish: ParsedMessage, earlier: Sequence[Message], turn: NotebookTurn, now: datetime
+    parsed: ParsedMessage, earlier: Sequence[Message], turn: NotebookTurn, now: datetime
 ) -> tuple[LineChange | None, tuple[NotePassage, ...]]:
     """Return the changes that a message makes to the notes and, once these are read, the passages to replace.
 
     None if the lines are no longer there.
     """
     change = plan_change(
-        wish,
+        parsed,
         earlier,
         said=turn.said,
         said_before=previous_messages(turn),

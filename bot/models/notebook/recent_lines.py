@@ -42,11 +42,11 @@ class RecentLines(NamedTuple):
 
 
 def last_lines(
-    messages: Sequence[Message], *, changes_only: bool = False, most_turns: int = MAX_TURNS
+    messages: Sequence[Message], *, changes_only: bool = False, max_turns: int = MAX_TURNS
 ) -> RecentLines:
     """Search the messages before this turn. `changes_only`: skip lines that were only found."""
     end = len(messages)
-    for turns_ago in range(1, most_turns + 1):
+    for turns_ago in range(1, max_turns + 1):
         start = end
         while start and not isinstance(messages[start - 1], UserMessage):
             start -= 1

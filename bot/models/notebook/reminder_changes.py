@@ -53,7 +53,7 @@ class ReminderChange(NamedTuple):
 
 
 def plan_reminder_change(
-    wish: ParsedMessage,
+    parsed: ParsedMessage,
     earlier: Sequence[Message],
     *,
     said: Sequence[str],
@@ -68,16 +68,16 @@ def plan_reminder_change(
     """
     if len(said) != 1:
         return None
-    language = answer_language(said[0], wish, said_before)
-    if wish.unsupported == ("cancel_reminder",) and wish.cancel:
-        return ReminderChange(language, cancel=wish.cancel)
+    language = answer_language(said[0], parsed, said_before)
+    if parsed.unsupported == ("cancel_reminder",) and parsed.cancel:
+        return ReminderChange(language, cancel=parsed.cancel)
     last = _last_reminder(earlier)
     if last is None:
         return None
     alone = fold(said[0]).strip(ENDS + " ") in _CANCEL
-    if alone or wish.unsupported in (("forget_that",), ("cancel_reminder",)):
+    if alone or parsed.unsupported in (("forget_that",), ("cancel_reminder",)):
         return ReminderChange(language, cancel=last.number) if last.number else None
-    if wish.unsupported == ("undo",):
+    if parsed.unsupported == ("undo",):
         again = _restore(last.earlier) if last.earlier else None
         return ReminderChange(language, again, last.number)
     correction = read_correction(said[0], language)

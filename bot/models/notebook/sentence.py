@@ -39,16 +39,16 @@ class NotebookCommand(NamedTuple):
     """Whether it was "remember when we …": the rest is a question after all."""
 
 
-def read_command(text: str, spoken: Language) -> NotebookCommand | None:
+def read_command(text: str, spoken_language: Language) -> NotebookCommand | None:
     """Read "Could you please remember for ever that …"; None if it is no command to note something."""
     head = fold(text[:400])
     at, asked, core = skip(head, 0, SEPARATORS + "¿¡*" + OPENERS), False, False
-    while (verb := phrase_at(head, at, "remember", prefer=spoken)) is None:
+    while (verb := phrase_at(head, at, "remember", prefer=spoken_language)) is None:
         opening = max(
             (
                 m
                 for kind in ("could_you", "please", "before", "for_ever")
-                if (m := phrase_at(head, at, kind, prefer=spoken))
+                if (m := phrase_at(head, at, kind, prefer=spoken_language))
             ),
             key=lambda m: m.end,
             default=None,
@@ -162,16 +162,16 @@ def _strip_question(rest: str, language: Language) -> str:
     return rest[:end].rstrip(SEPARATORS)
 
 
-def read_command_at_end(text: str, spoken: Language) -> NotebookCommand | None:
+def read_command_at_end(text: str, spoken_language: Language) -> NotebookCommand | None:
     """Read "…, please remember that", and commands at the end of the sentence: 「…と覚えておいて」."""
     end = body_end(text)
     cut = max(0, end - 80)
     tail = fold(text[cut:end])
     at, polite = len(tail), False
-    while (verb := phrase_ending_at(tail, at, "remember_end", prefer=spoken)) is None:
-        ending = phrase_ending_at(tail, at, "please_end", prefer=spoken, only=True) or phrase_ending_at(
-            tail, at, "please", prefer=spoken, only=True
-        )
+    while (verb := phrase_ending_at(tail, at, "remember_end", prefer=spoken_language)) is None:
+        ending = phrase_ending_at(
+            tail, at, "please_end", prefer=spoken_language, only=True
+        ) or phrase_ending_at(tail, at, "please", prefer=spoken_language, only=True)
         if ending is None:
             return None
         polite = True
@@ -203,14 +203,19 @@ def read_command_at_end(text: str, spoken: Language) -> NotebookCommand | None:
     return NotebookCommand(rest, language, core)
 
 
-def read_search(text: str, spoken: Language) -> str | None:
+def read_search(text: str, spoken_language: Language) -> str | None:
     """Return the query of "search for …" and the like; None if it is no such command."""
     head = fold(text[:200])
-    if is_idiom(head, spoken):
+    if is_idiom(head, spoken_language):
         return None
     at = skip(head, 0, SEPARATORS + "¡" + OPENERS)
-    for language in dict.fromkeys((spoken, ENGLISH)):
-        if language is ENGLISH and spoken.spacing == "words" and not spoken.script and spoken is not ENGLISH:
+    for language in dict.fromkeys((spoken_language, ENGLISH)):
+        if (
+            language is ENGLISH
+            and spoken_language.spacing == "words"
+            and not spoken_language.script
+            and spoken_language is not ENGLISH
+        ):
             break
         begin = at
         while True:
@@ -235,8 +240,8 @@ def read_search(text: str, spoken: Language) -> str | None:
     cut = max(0, end - 60)
     tail = fold(text[cut:end])
     at = len(tail)
-    while not (match := phrase_ending_at(tail, at, "search_end", prefer=spoken, only=True)):
-        ending = phrase_ending_at(tail, at, "please_end", prefer=spoken, only=True)
+    while not (match := phrase_ending_at(tail, at, "search_end", prefer=spoken_language, only=True)):
+        ending = phrase_ending_at(tail, at, "please_end", prefer=spoken_language, only=True)
         if ending is None:
             return None
         at = len(tail[: ending.start].rstrip(SEPARATORS))
@@ -403,7 +408,7 @@ def _small_talk(match: Match) -> SmallTalk:
     return "fine" if match.phrase in language.fine else "hello"
 
 
-def split_greeting(text: str, spoken: Language) -> Greeting:
+def split_greeting(text: str, language: Language) -> Greeting:
     if not has_words(text):
         return Greeting("")
     folded = fold(text)
@@ -417,7 +422,7 @@ def split_greeting(text: str, spoken: Language) -> Greeting:
             begin += 1
         if begin == len(folded):
             return Greeting("", greeted, max(kinds, key=SMALL_TALK.index, default="hello"))
-        match = phrase_at(folded, begin, "chat", prefer=spoken)
+        match = phrase_at(folded, begin, "chat", prefer=language)
         if match is None:
             break
         if before_denial is None and match.phrase in match.language.denials:

@@ -49,19 +49,19 @@ def keep_calls(documents: Sequence[int]) -> Iterator[ToolCall]:
     return (make_call(KEEP, document=number) for number in documents)
 
 
-def search_calls(wish: ParsedMessage, today: date) -> Iterator[ToolCall]:
+def search_calls(parsed: ParsedMessage, today: date) -> Iterator[ToolCall]:
     """Yield the searches for what was asked, and for other words for it."""
-    for query in wish.queries:
-        yield make_call(SEARCH, query=strip_function_words(query, wish.language, today))
-        if group := find_phrases(query, wish.language):
+    for query in parsed.queries:
+        yield make_call(SEARCH, query=strip_function_words(query, parsed.language, today))
+        if group := find_phrases(query, parsed.language):
             yield make_call(SEARCH, query=paraphrases.topic_search_words(group), limit=_MAX_PASSAGES)
 
 
-def day_calls(asked: DayQuestion, tools: Collection[str]) -> Iterator[ToolCall]:
+def day_calls(question: DayQuestion, tools: Collection[str]) -> Iterator[ToolCall]:
     """Yield the calls that read what there is about a day, with the tools that are offered."""
-    day = asked.day.isoformat()
+    day = question.day.isoformat()
     if SEARCH in tools:
-        yield make_call(SEARCH, query=day_search_words(asked), limit=_MAX_PASSAGES)
+        yield make_call(SEARCH, query=day_search_words(question), limit=_MAX_PASSAGES)
     if GET in tools:
         yield make_call(GET, path=f"{day}.md")
     if LIST in tools:

@@ -60,16 +60,16 @@ def write_report(result: ToolResult) -> WriteReport:
     return WriteReport(path, first, last if isinstance(last, int) else first)
 
 
-def search_report(result: ToolResult, turn: NotebookTurn, wish: ParsedMessage, today: date) -> SearchReport:
+def search_report(result: ToolResult, turn: NotebookTurn, parsed: ParsedMessage, today: date) -> SearchReport:
     """Return what a search found, and the question that it was for."""
     content = parse_object(result.content)
     hits = content.get("results")
     query, asked = turn.queries.get(result.call_id) or " ".join(turn.said[-1:]), ""
     group: tuple[str, ...] = ()
-    for each in wish.queries:
+    for each in parsed.queries:
         searched, phrases = (
-            strip_function_words(each, wish.language, today),
-            find_phrases(each, wish.language),
+            strip_function_words(each, parsed.language, today),
+            find_phrases(each, parsed.language),
         )
         if phrases and query == paraphrases.topic_search_words(phrases):
             query, asked, group = searched, each, phrases
@@ -108,20 +108,20 @@ def reminder_list(result: ToolResult) -> ReminderList:
     return ReminderList([each for each in reminders if isinstance(each, dict)])
 
 
-def day_report(asked: DayQuestion, turn: NotebookTurn, now: datetime) -> DayReport:
+def day_report(question: DayQuestion, turn: NotebookTurn, now: datetime) -> DayReport:
     """Return the lines about a day from all that was read."""
     lines: list[DayLine] = []
     for result in turn.results:
         content = {} if result.failed else parse_object(result.content)
         if result.name == GET:
-            lines += read_lines(content.get("path"), 1, content.get("text"), asked.day.isoformat())
+            lines += read_lines(content.get("path"), 1, content.get("text"), question.day.isoformat())
         elif result.name == SEARCH:
             for hit in content.get("results", ()):
                 lines += read_lines(
                     hit.get("path"), hit.get("line_start"), hit.get("snippet"), hit.get("told")
                 )
     return DayReport(
-        asked.words, [(each.text, each.place) for each in lines_about_day(lines, asked, now.date())]
+        question.words, [(each.text, each.place) for each in lines_about_day(lines, question, now.date())]
     )
 
 

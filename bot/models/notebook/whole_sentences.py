@@ -23,14 +23,14 @@ KINDS: tuple[SentenceKind, ...] = get_args(SentenceKind)
 _MAX_CHARS = 120
 
 
-def read_whole_sentence(text: str, spoken: Language) -> tuple[SentenceKind, Language] | None:
+def read_whole_sentence(text: str, spoken_language: Language) -> tuple[SentenceKind, Language] | None:
     """Return the kind of a whole sentence and its language; None if it is none of `KINDS`."""
     if len(text) > _MAX_CHARS:
         return None
-    for language in dict.fromkeys((spoken, ENGLISH, *LANGUAGES)):
+    for language in dict.fromkeys((spoken_language, ENGLISH, *LANGUAGES)):
         for bare in _bare_forms(text, language):
             # A single word may mean something else in the conversation's language.
-            if language not in (spoken, ENGLISH) and language.spacing == "words" and " " not in bare:
+            if language not in (spoken_language, ENGLISH) and language.spacing == "words" and " " not in bare:
                 continue
             for kind in KINDS:
                 if bare in getattr(language, kind):

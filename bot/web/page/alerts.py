@@ -82,8 +82,8 @@ def model_alerts(models: Sequence[ModelView], clock: PageClock) -> Iterator[str]
             yield phrases.WEB_MODEL_RESTS.format(model=model.name, time=until.words if until else "")
 
 
-def error_alerts(troubles: Sequence[RecentError], now: datetime) -> Iterator[str]:
+def error_alerts(errors: Sequence[RecentError], now: datetime) -> Iterator[str]:
     """Yield the number of recent errors, without warnings."""
-    count = sum(each.times for each in troubles if each.level != "warning" and now - each.at < RECENT)
+    count = sum(each.times for each in errors if each.level != "warning" and now - each.at < RECENT)
     if count:
         yield phrases.WEB_ERRORS.format(count=count)

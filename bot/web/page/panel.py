@@ -29,12 +29,12 @@ class Panel(Generic[Shown]):
 
 
 async def load_panel(
-    work: Awaitable[Shown], *, patience: float = TIMEOUT_SECONDS, late: str = phrases.WEB_BUSY
+    work: Awaitable[Shown], *, timeout_seconds: float = TIMEOUT_SECONDS, late: str = phrases.WEB_BUSY
 ) -> Panel[Shown]:
-    """Wait up to `patience` seconds for a panel's content; after that, its fault is `late`."""
+    """Wait up to `timeout_seconds` seconds for a panel's content; after that, its fault is `late`."""
     task = asyncio.ensure_future(work)
     try:
-        await asyncio.wait([task], timeout=patience)
+        await asyncio.wait([task], timeout=timeout_seconds)
     except asyncio.CancelledError:
         task.cancel()
         raise
@@ -48,7 +48,7 @@ async def load_panel(
         return Panel(None, str(error))
     except Exception:
         log.exception("a panel of the status page failed")
-        return Panel(None, phrases.WEB_PART_BROKEN)
+        return Panel(None, phrases.WEB_PANEL_FAILED)
 
 
 def _ignore_result(task: "asyncio.Future[Shown]") -> None:

@@ -56,9 +56,9 @@ class ProgressView:
 
 def progress_view(services: Services) -> ProgressView:
     """Return all progress; cheap, since the page asks twice a second."""
-    fetching, last = services.memory.fetching(), services.rebuilding.last
+    fetching, last = services.memory.fetching(), services.index_rebuilder.last
     return ProgressView(
-        rebuilds=services.rebuilding.is_running,
+        rebuilds=services.index_rebuilder.is_running,
         jobs=tuple(map(_job_view, services.memory.jobs())),
         fetching=_download_view(fetching) if fetching else None,
         last=last,

@@ -58,7 +58,7 @@ def page_response(
         signs_in=bool(token_of(services)),
         nonce=nonce_of(request),
         version=_version(),
-        up_for=format_rough_duration(max(0.0, time.time() - services.measures.started_at)),
+        up_for=format_rough_duration(max(0.0, time.time() - services.metrics.started_at)),
         phrases=phrases,
         **values,
     )

@@ -35,7 +35,7 @@ async def _status(request: web.Request) -> web.Response:
 
 async def _search(request: web.Request) -> web.Response:
     searched = await load_panel(
-        run_search(request), patience=SEARCH_SECONDS, late=phrases.WEB_SEARCH_TOOK_LONG
+        run_search(request), timeout_seconds=SEARCH_SECONDS, late=phrases.WEB_SEARCH_TOOK_LONG
     )
     query, limit = read_query(request), parse_limit(request)
     return page_response(request, "search.html", here=SEARCH, query=query, limit=limit, searched=searched)
@@ -46,5 +46,5 @@ async def _progress(request: web.Request) -> web.Response:
 
 
 async def _rebuild(request: web.Request) -> web.Response:
-    request.app[services_key].rebuilding.start()
+    request.app[services_key].index_rebuilder.start()
     return web.Response(status=303, headers={"Location": f"{STATUS}#memory"})

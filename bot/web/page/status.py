@@ -66,7 +66,7 @@ async def status_view(services: Services) -> StatusView:
     now = services.now()
     clock, channels = PageClock(now), services.channels.health()
     instance = services.instance()
-    jobs, troubles = services.upkeep.jobs, services.troubles.recent()
+    jobs, errors = services.background.jobs, services.recent_errors.recent()
     return StatusView(
         alerts=(
             *alerts.channel_alerts(channels),
@@ -76,7 +76,7 @@ async def status_view(services: Services) -> StatusView:
             *alerts.model_alerts(models.shown or (), clock),
             *alerts.task_alerts(services.supervisor.failures, now),
             *alerts.job_alerts(jobs),
-            *alerts.error_alerts(troubles, now),
+            *alerts.error_alerts(errors, now),
         ),
         memory=memory,
         progress=progress_view(services),
@@ -86,7 +86,7 @@ async def status_view(services: Services) -> StatusView:
         jobs=jobs,
         instance=instance,
         leases=_lease_views(instance, clock) if instance else (),
-        troubles=troubles[:MAX_ERRORS],
+        troubles=errors[:MAX_ERRORS],
         clock=clock,
     )
 

@@ -61,7 +61,7 @@ def make_runner(methods: Methods) -> Run:
 
 def rpc_methods(services: Services) -> Methods:
     """Return every method by its name."""
-    memory, state, rebuilding = services.memory, services.state, services.rebuilding
+    memory, state, rebuilding = services.memory, services.state, services.index_rebuilder
     note_writes = OnceWriter(memory, state)
     search_tool, get_tool, write_tool, _ = memory_tools(memory, note_writes)
 
@@ -121,7 +121,7 @@ def rpc_methods(services: Services) -> Methods:
         ] = 100,
     ) -> dict[str, Any]:
         """List the latest conversation of each chat: where, when and how long, not what was said."""
-        listed = await state.read(lambda db: read_latest_conversations(db, most=limit))
+        listed = await state.read(lambda db: read_latest_conversations(db, limit=limit))
         return {"sessions": [asdict(each) for each in listed]}
 
     @tool

@@ -26,7 +26,7 @@ Of 200,000 synthetic vectors of 384 dimensions, 900 candidates (1/3) contain .97
 (2/3) .987, and 3,800 are taken here. Of a million it finds .992, in 60 ms of processor time, two thirds of
 them the server's.
 """
-MOST_VECTORS = 5_000_000
+MAX_VECTORS = 5_000_000
 """With more vectors, whose bits would take over 325 MB in each process (384 dimensions), the server compares all."""
 
 
@@ -38,24 +38,24 @@ class BinaryServerSearcher(ExactServerSearcher):
         self._signs = BinaryVectorCache()
 
     def search(
-        self, db: "Db", model: int, query: Vector, *, most: int, state: str
+        self, db: "Db", model: int, query: Vector, *, limit: int, state: str
     ) -> list[tuple[int, float]]:
         """See `ServerSearcher.search`."""
         import numpy as np
 
         rows = _ServerVectorRows(db)
         count = rows.count(model)
-        if count > MOST_VECTORS:
-            return super().search(db, model, query, most=most, state=state)
-        if most <= 0 or not count:
+        if count > MAX_VECTORS:
+            return super().search(db, model, query, limit=limit, state=state)
+        if limit <= 0 or not count:
             return []
         asked = np.frombuffer(query, "<f4")
         signs = self._signs.of(rows, model, state, dimensions=len(asked))
-        ids = signs.ids[signs.candidates(asked, results=most, crowding=CANDIDATE_GROWTH_EXPONENT)]
+        ids = signs.ids[signs.candidates(asked, results=limit, crowding=CANDIDATE_GROWTH_EXPONENT)]
         return db.execute(
             "SELECT text, -(embedding <#> %s::vector) AS alike FROM commonplace.embeddings WHERE id = ANY(%s)"
             " ORDER BY alike DESC, text LIMIT %s",
-            (format_vector(query), ids.tolist(), most),
+            (format_vector(query), ids.tolist(), limit),
         ).fetchall()
 
     def memory_bytes(self) -> int:

@@ -87,11 +87,11 @@ class PostgresFullText:
         return [row[0] for row in rows]
 
     def score_matches(
-        self, terms: Sequence[Term], counts: TermCounts, *, most: int, today: date
+        self, terms: Sequence[Term], counts: TermCounts, *, limit: int, today: date
     ) -> list[ScoredChunk]:
         """See `FullText.score_matches`. Of many matches, only `MAX_COMMON_HITS` are scored."""
         weights = {term: bm25.fts5_weight(counts.frequencies[term], counts.chunks) for term in terms}
-        return self.score_chosen(terms, weights, counts, most=most, today=today)
+        return self.score_chosen(terms, weights, counts, limit=limit, today=today)
 
     def score_chosen(
         self,
@@ -99,7 +99,7 @@ class PostgresFullText:
         weights: Mapping[Term, float],
         counts: TermCounts,
         *,
-        most: int,
+        limit: int,
         today: date,
     ) -> list[ScoredChunk]:
         """See `FullText.score_chosen`."""
@@ -110,23 +110,25 @@ class PostgresFullText:
             "weights": list(weights.values()),
             "average": counts.average_length,
         }
-        return self._list_best(_SOME_BY_BM25 if is_common else _BY_BM25, values, most=most, today=today)
+        return self._list_best(_SOME_BY_BM25 if is_common else _BY_BM25, values, limit=limit, today=today)
 
     def score_closeness(
-        self, weights: Mapping[Term, float], counts: TermCounts, *, most: int, today: date
+        self, weights: Mapping[Term, float], counts: TermCounts, *, limit: int, today: date
     ) -> Iterator[list[ScoredChunk]]:
         """See `FullText.score_closeness`. Of many matches, only `MAX_COMMON_HITS` are scored."""
         wanted = format_all_query(_to_lexemes(weights))
-        yield self._list_best(_SOME_BY_CLOSENESS, {"wanted": wanted}, most=most, today=today)
+        yield self._list_best(_SOME_BY_CLOSENESS, {"wanted": wanted}, limit=limit, today=today)
 
-    def _list_best(self, sql: str, values: dict[str, object], *, most: int, today: date) -> list[ScoredChunk]:
+    def _list_best(
+        self, sql: str, values: dict[str, object], *, limit: int, today: date
+    ) -> list[ScoredChunk]:
         """Return the best chunks; near ties are broken here, which saves a round trip."""
-        values |= {"most": most, "looked_at": max(most, MAX_COMMON_HITS), "today": today.toordinal()}
+        values |= {"most": limit, "looked_at": max(limit, MAX_COMMON_HITS), "today": today.toordinal()}
         return self._tables.run(sql, values).fetchall()
 
-    def list_newest(self, chunks: Sequence[int], *, most: int, today: date) -> list[int]:
+    def list_newest(self, chunks: Sequence[int], *, limit: int, today: date) -> list[int]:
         """See `FullText.list_newest`."""
-        values = {"chunks": list(chunks), "today": today.toordinal(), "most": most}
+        values = {"chunks": list(chunks), "today": today.toordinal(), "most": limit}
         return [row[0] for row in self._tables.run(_NEWEST_OF, values)]
 
 

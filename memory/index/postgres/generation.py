@@ -83,9 +83,9 @@ class GenerationIndex:
         fingerprint: str,
         user: str = "",
         member: str = "",
-        nearest: ServerSearcher | None = None,
+        searcher: ServerSearcher | None = None,
     ) -> None:
-        """Connect to nothing yet. `nearest` compares vectors and belongs to this index alone.
+        """Connect to nothing yet. `searcher` compares vectors and belongs to this index alone.
 
         `fingerprint`: the index is recreated if it differs from the stored one. `user` is the name that other
         instances see, `member` the id in our notifications.
@@ -94,7 +94,7 @@ class GenerationIndex:
         self._fingerprint = fingerprint
         self._user = active_instances.instance_name(user)
         self._is_nameless = not user
-        self._nearest: ServerSearcher = nearest or ExactServerSearcher()
+        self._searcher: ServerSearcher = searcher or ExactServerSearcher()
         self._liveness = LivenessLock(server)
         self._holder = self._liveness.name
         self._member = member or self._holder
@@ -149,7 +149,7 @@ class GenerationIndex:
         self,
         notes: Sequence[IndexedNote],
         *,
-        gone: Collection[str] = (),
+        deleted: Collection[str] = (),
         restamped: Mapping[str, Stamp] | None = None,
         version: str = "",
     ) -> None:
@@ -165,7 +165,7 @@ class GenerationIndex:
             changed = write_notes(
                 tx.tables,
                 list({note.path: note for note in notes if note.path in ours}.values()),
-                gone=gone,
+                deleted=deleted,
                 restamped={path: stamp for path, stamp in (restamped or {}).items() if path in ours},
                 newest=self._newest_seen,
                 wanted=wanted,
@@ -186,45 +186,45 @@ class GenerationIndex:
         self,
         terms: Sequence[Term],
         *,
-        most: int,
-        likeness: VectorQuery | None = None,
+        limit: int,
+        vector_query: VectorQuery | None = None,
         days: Sequence[DayRange] = (),
         today: date = date.max,
     ) -> SearchCandidates:
         """See `Index.candidates`."""
-        if not terms and not likeness and not days:
+        if not terms and not vector_query and not days:
             return SearchCandidates((), {}, 0)
 
         def look(tx: ServerTransaction) -> SearchCandidates:
             tables = tx.tables
-            proposal = propose(PostgresFullText(tables), terms, most=most, today=today)
+            proposal = propose(PostgresFullText(tables), terms, limit=limit, today=today)
             frequencies, chunks = proposal.frequencies, proposal.total
             found = read_chunk_spans(tables, proposal.chunks) + read_day_spans(tables, days)
-            model = stored.find_model(tx.db, likeness.model) if likeness else None
-            if not likeness or model is None:
+            model = stored.find_model(tx.db, vector_query.model) if vector_query else None
+            if not vector_query or model is None:
                 return SearchCandidates(tuple(read_runs(tables, found)), frequencies, chunks)
             found += stored.most_similar_segments(
-                tables, self._nearest, model, likeness, state=tx.version, today=today
+                tables, self._searcher, model, vector_query, state=tx.version, today=today
             )
             if self._mean_vectors[:2] != (tx.version, model):
-                common = stored.read_mean_vector(tx.db, model, size=len(likeness.vector))
+                common = stored.read_mean_vector(tx.db, model, size=len(vector_query.vector))
                 self._mean_vectors = (tx.version, model, common)
             compare = partial(
-                stored.read_similarities, tx.db, self._nearest, model, likeness, self._mean_vectors[2]
+                stored.read_similarities, tx.db, self._searcher, model, vector_query, self._mean_vectors[2]
             )
             return SearchCandidates(tuple(read_runs(tables, found, compare)), frequencies, chunks)
 
         return self._run_read(look)
 
-    def list_unembedded(self, model: ModelId, *, most: int) -> list[UnembeddedText]:
+    def list_unembedded(self, model: ModelId, *, limit: int) -> list[UnembeddedText]:
         """See `Index.list_unembedded`. Leaves out texts that other instances are embedding now."""
 
         def look(tx: ServerTransaction) -> tuple[list[UnembeddedText], bool]:
             if self._all_embedded == (tx.version, model):
                 return [], False
             others = claims.texts_claimed_by_others(tx.db, model, self._holder)
-            found = stored.list_unembedded(tx.tables, model, most=most, without=others)
-            if not found and most > 0 and not others:
+            found = stored.list_unembedded(tx.tables, model, limit=limit, without=others)
+            if not found and limit > 0 and not others:
                 self._all_embedded = (tx.version, model)
             return found, bool(others)
 
@@ -272,13 +272,15 @@ class GenerationIndex:
         """See `Index.other_versions`."""
         return self._run_read(lambda tx: model_versions.other_versions(tx.db, model))
 
-    def sample_vectors(self, model: ModelId, *, most: int) -> list[tuple[UnembeddedText, Vector]]:
+    def sample_vectors(self, model: ModelId, *, limit: int) -> list[tuple[UnembeddedText, Vector]]:
         """See `Index.sample_vectors`."""
 
         def look(tx: ServerTransaction) -> list[tuple[UnembeddedText, Vector]]:
             model_id = stored.find_model(tx.db, model)
             return (
-                model_versions.sample_vectors(tx.tables, model_id, most=most) if model_id is not None else []
+                model_versions.sample_vectors(tx.tables, model_id, limit=limit)
+                if model_id is not None
+                else []
             )
 
         return self._run_read(look)
@@ -300,14 +302,14 @@ class GenerationIndex:
 
         return self._run_read(look)
 
-    def evict_unused(self, *, most: int, wanted: Collection[ModelId]) -> int:
+    def evict_unused(self, *, limit: int, wanted_models: Collection[ModelId]) -> int:
         """See `Index.evict_unused`."""
 
         def forget(tx: ServerTransaction) -> int:
             # A shadow holds texts that no note uses yet.
             if not _is_without_shadow(tx.db):
                 return 0
-            return stored.evict_unused(tx.db, most=most, wanted=wanted)
+            return stored.evict_unused(tx.db, limit=limit, wanted_models=wanted_models)
 
         return self._run_write(forget)
 

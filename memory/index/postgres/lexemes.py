@@ -7,9 +7,9 @@ from memory.tokenizer import Term, is_unspaced_character
 
 LONGEST = 2_000
 """Maximum bytes of a lexeme; PostgreSQL takes 2,046. A longer one is cut, and found by its beginning."""
-MOST_BYTES = 900_000
+MAX_BYTES = 900_000
 """Maximum bytes of a tsvector as text; PostgreSQL takes 1 MB. Only chunks of over 100,000 words are cut."""
-_MOST_PLACES = 256
+_MAX_POSITIONS = 256
 """PostgreSQL stores no more positions of a lexeme."""
 
 
@@ -33,9 +33,9 @@ def format_tsvector(tokens: Iterable[str]) -> tuple[str, int, list[str]]:
     size = 0
     for token, where in places.items():
         lexeme = _shorten(token)
-        part = f"'{_escape(lexeme)}':{','.join(map(str, where[:_MOST_PLACES]))}"
+        part = f"'{_escape(lexeme)}':{','.join(map(str, where[:_MAX_POSITIONS]))}"
         size += len(part.encode()) + 1
-        if size > MOST_BYTES:
+        if size > MAX_BYTES:
             break
         parts.append(part)
         lexemes.append(lexeme)

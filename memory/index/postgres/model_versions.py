@@ -40,7 +40,7 @@ def last_model(db: "Db", model: ModelId) -> ModelId:
 
 
 def sample_vectors(
-    tables: PostgresTables, model_id: int, *, most: int
+    tables: PostgresTables, model_id: int, *, limit: int
 ) -> list[tuple[UnembeddedText, Vector]]:
     """See `Index.sample_vectors`.
 
@@ -52,7 +52,7 @@ def sample_vectors(
         " JOIN commonplace.embeddings AS e ON e.model = %s AND e.text = t.id"
         " WHERE t.uses > 0 ORDER BY t.digest LIMIT %s) AS t"
         " JOIN commonplace.segments@ AS s ON s.text = t.id ORDER BY t.digest, s.note, s.first",
-        [model_id, most],
+        [model_id, limit],
     ).fetchall()
     places = {row[0]: (row[2], row[3], row[4], row[5]) for row in rows}
     found = read_texts(tables, places) if places else {}

@@ -13,7 +13,7 @@ from memory.index.protocol import IndexedNote, KnownNote, Stamp
 from memory.postgres.lock_keys import lock_key
 from memory.tokenizer import tokenize
 
-MOST_UNMERGED = 300_000
+MAX_UNMERGED = 300_000
 """Changes of word counts before they are merged; up to this number, a query finds its words quickly."""
 
 _KNOWN = "SELECT path, size, mtime_ns, ctime_ns, digest, fault FROM commonplace.notes@"
@@ -64,7 +64,7 @@ def write_notes(
     tables: PostgresTables,
     notes: Sequence[IndexedNote],
     *,
-    gone: Collection[str],
+    deleted: Collection[str],
     restamped: Mapping[str, Stamp],
     newest: int | None,
     wanted: int | None,
@@ -72,18 +72,18 @@ def write_notes(
 ) -> IndexDelta:
     """Replace, delete and restamp notes; with `counts_uses`, update the use counts of their texts.
 
-    `gone` and `restamped` apply only to notes whose id is at most `newest`: others were indexed by somebody
+    `deleted` and `restamped` apply only to notes whose id is at most `newest`: others were indexed by somebody
     who read them later. `wanted` is the row of the model whose vectors are counted as hits.
     """
     change = IndexDelta()
     # All at once, in path order, so that two writers of the same notes cannot deadlock.
     tables.run(
         "SELECT FROM commonplace.notes@ WHERE path = ANY(%s) ORDER BY path FOR UPDATE",
-        [[*(note.path for note in notes), *gone, *restamped]],
+        [[*(note.path for note in notes), *deleted, *restamped]],
     )
     if restamped:
         _restamp(tables, restamped, newest)
-    before = _remove(tables, [note.path for note in notes], gone, newest, change)
+    before = _remove(tables, [note.path for note in notes], deleted, newest, change)
     if notes:
         _insert(tables, notes, before, change, wanted=wanted, counts_uses=counts_uses)
     elif counts_uses and change.left:
@@ -93,7 +93,7 @@ def write_notes(
     unmerged = tables.add_to_totals(
         notes=change.notes, chunks=change.chunks, words=change.words, unmerged=len(lexemes)
     )
-    if unmerged > MOST_UNMERGED:
+    if unmerged > MAX_UNMERGED:
         merge_lexemes(tables)
     return change
 
@@ -119,12 +119,12 @@ def _restamp(tables: PostgresTables, restamped: Mapping[str, Stamp], newest: int
 def _remove(
     tables: PostgresTables,
     replaced: Sequence[str],
-    gone: Collection[str],
+    deleted: Collection[str],
     newest: int | None,
     change: IndexDelta,
 ) -> dict[str, Counter[int]]:
     """Delete notes in the path order that everybody uses; return the texts of each."""
-    paths = sorted({*replaced, *gone})
+    paths = sorted({*replaced, *deleted})
     if not paths:
         return {}
     rows = tables.run(

@@ -16,9 +16,9 @@ class ServerSearcher(Protocol):
     """Compares vectors with those on the server; it belongs to one thread, and is called within a transaction."""
 
     def search(
-        self, db: "Db", model: int, query: Vector, *, most: int, state: str
+        self, db: "Db", model: int, query: Vector, *, limit: int, state: str
     ) -> list[tuple[int, float]]:
-        """Return the `most` most similar texts in use: (text id, cosine), best first, ties by id.
+        """Return the `limit` most similar texts in use: (text id, cosine), best first, ties by id.
 
         `state` is an id of the index's state; a cache of the same state is still valid.
         """
@@ -35,14 +35,14 @@ class ExactServerSearcher:
     """`ServerSearcher` that has the server compare all vectors."""
 
     def search(
-        self, db: "Db", model: int, query: Vector, *, most: int, state: str
+        self, db: "Db", model: int, query: Vector, *, limit: int, state: str
     ) -> list[tuple[int, float]]:
         """See `ServerSearcher.search`."""
         return db.execute(
             "SELECT text, -(embedding <#> %s::vector) AS alike FROM commonplace.embeddings AS e WHERE model = %s"
             " AND NOT EXISTS (SELECT FROM commonplace.texts AS t WHERE t.id = e.text AND t.uses = 0)"
             " ORDER BY alike DESC, text LIMIT %s",
-            (format_vector(query), model, min(most, 1 << 62)),
+            (format_vector(query), model, min(limit, 1 << 62)),
         ).fetchall()
 
     def similarities(

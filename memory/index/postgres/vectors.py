@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     Db = Connection[tuple[Any, ...]]
 
-MOST_DIMENSIONS = 16_000
+MAX_DIMENSIONS = 16_000
 """The maximum number of dimensions that pgvector stores."""
-_MOST_ROWS = 1 << 30
+_MAX_ROWS = 1 << 30
 
 
 def find_model(db: "Db", model: ModelId) -> int | None:
@@ -48,12 +48,12 @@ def last_dimensions(db: "Db", model: ModelId) -> int:
 
 
 def list_unembedded(
-    tables: PostgresTables, model: ModelId, *, most: int, without: Sequence[int] = ()
+    tables: PostgresTables, model: ModelId, *, limit: int, without: Sequence[int] = ()
 ) -> list[UnembeddedText]:
     """See `Index.list_unembedded`. Leaves out the text ids in `without`."""
     model_id = find_model(tables.db, model) or 0
-    asked, found = most, dict[int, tuple[int, int, int, str]]()
-    while most > 0:
+    asked, found = limit, dict[int, tuple[int, int, int, str]]()
+    while limit > 0:
         # A note with time 0 was too recent when read for its timestamp to be reliable.
         rows = tables.run(
             "SELECT s.text, s.note, s.first, s.last, s.heading FROM commonplace.segments@ AS s"
@@ -67,10 +67,10 @@ def list_unembedded(
         found.clear()
         for text, *place in rows:
             found.setdefault(text, (place[0], place[1], place[2], place[3]))
-        if len(found) >= most or len(rows) < asked:
+        if len(found) >= limit or len(rows) < asked:
             break
         asked *= 2
-    texts = dict(list(found.items())[:most])
+    texts = dict(list(found.items())[:limit])
     return list(read_texts(tables, texts).values()) if texts else []
 
 
@@ -110,9 +110,9 @@ def store_vectors(
             raise ValueError(
                 f"a vector of {len(vector) / BYTES_PER_NUMBER:g} numbers; {model.model} has {model.dimensions}"
             )
-    if model.dimensions > MOST_DIMENSIONS:
+    if model.dimensions > MAX_DIMENSIONS:
         raise IndexUnavailable(
-            f"vectors of {model.dimensions} numbers are more than pgvector can store ({MOST_DIMENSIONS}); "
+            f"vectors of {model.dimensions} numbers are more than pgvector can store ({MAX_DIMENSIONS}); "
             "set memory.embedding.dimensions to less"
         )
     db.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("index", VECTORS_LOCK)])
@@ -228,14 +228,14 @@ def retry_refused(db: "Db", model: ModelId) -> None:
     db.execute("DELETE FROM commonplace.refusals WHERE model = %s", [find_model(db, model) or 0])
 
 
-def evict_unused(db: "Db", *, most: int, wanted: Collection[ModelId]) -> int:
+def evict_unused(db: "Db", *, limit: int, wanted_models: Collection[ModelId]) -> int:
     """See `Index.evict_unused`; also deletes texts without use and vector."""
     db.execute("SELECT pg_advisory_xact_lock(%s)", [lock_key("index", VECTORS_LOCK)])
     models = db.execute("SELECT id, provider, model, dimensions, vectors FROM commonplace.models").fetchall()
-    spare = sum(row[4] for row in models) - most
+    spare = sum(row[4] for row in models) - limit
     gone = 0
     if spare > 0:
-        stored = {(model.provider, model.stored_name, model.dimensions) for model in wanted}
+        stored = {(model.provider, model.stored_name, model.dimensions) for model in wanted_models}
         unwanted = [row[0] for row in models if (row[1], row[2], row[3]) not in stored]
         gone = _delete_vectors(
             db,
@@ -296,30 +296,30 @@ def read_mean_vector(db: "Db", model_id: int, *, size: int) -> MeanVector | None
 
 def read_similarities(
     db: "Db",
-    nearest: ServerSearcher,
+    searcher: ServerSearcher,
     model_id: int,
-    likeness: VectorQuery,
+    vector_query: VectorQuery,
     common: MeanVector | None,
     texts: Sequence[int],
 ) -> dict[int, Similarity]:
     """Return each text's similarity to the query; texts without a vector are left out."""
-    asked = [likeness.vector, *([common.direction] if common else [])]
-    return compute_similarities(likeness, common, nearest.similarities(db, model_id, asked, texts))
+    asked = [vector_query.vector, *([common.direction] if common else [])]
+    return compute_similarities(vector_query, common, searcher.similarities(db, model_id, asked, texts))
 
 
 def most_similar_segments(
     tables: PostgresTables,
-    nearest: ServerSearcher,
+    searcher: ServerSearcher,
     model_id: int,
-    likeness: VectorQuery,
+    vector_query: VectorQuery,
     *,
     state: str,
     today: date,
 ) -> list[PassageSpan]:
     """Return the ranges of the segments most similar to the query, best first; ties by age, path and position."""
 
-    def search(most: int) -> list[tuple[int, float]]:
-        return nearest.search(tables.db, model_id, likeness.vector, most=most, state=state)
+    def search(limit: int) -> list[tuple[int, float]]:
+        return searcher.search(tables.db, model_id, vector_query.vector, limit=limit, state=state)
 
     def standing(texts: Collection[int]) -> Iterable[TextLocation]:
         for text, path, day, mtime_ns, *place in tables.run(
@@ -330,7 +330,11 @@ def most_similar_segments(
             yield TextLocation(text, path, (place[0], place[1], place[2]), parse_day(day), mtime_ns)
 
     return most_similar_spans(
-        search, standing, most=min(likeness.limit, _MOST_ROWS), least=likeness.min_similarity, today=today
+        search,
+        standing,
+        limit=min(vector_query.limit, _MAX_ROWS),
+        minimum=vector_query.min_similarity,
+        today=today,
     )
 
 

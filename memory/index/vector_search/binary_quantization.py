@@ -146,20 +146,20 @@ class BinaryVectorSearcher:
         self._signs = BinaryVectorCache()
 
     def search(
-        self, db: apsw.Connection, model: int, query: Vector, *, most: int, version: str
+        self, db: apsw.Connection, model: int, query: Vector, *, limit: int, version: str
     ) -> list[tuple[int, float]]:
         """See `VectorSearcher.search`."""
         import numpy as np
 
-        if most <= 0 or not has_vectors(db, model, query):
+        if limit <= 0 or not has_vectors(db, model, query):
             return []
         asked = np.frombuffer(query, "<f4")
         rows = _FileVectorRows(db)
         bits = self._signs.of(rows, model, version, dimensions=len(asked))
-        candidates = bits.candidates(asked, results=most)
+        candidates = bits.candidates(asked, results=limit)
         cosines = np.vecdot(bits.vectors(rows, candidates), asked)
         texts = bits.texts[candidates]
-        best = np.lexsort((texts, -cosines))[:most]
+        best = np.lexsort((texts, -cosines))[:limit]
         return list(zip(texts[best].tolist(), cosines[best].tolist(), strict=True))
 
     def similarities(

@@ -28,9 +28,9 @@ class VectorSearcher(Protocol):
         ...
 
     def search(
-        self, db: apsw.Connection, model: int, query: Vector, *, most: int, version: str
+        self, db: apsw.Connection, model: int, query: Vector, *, limit: int, version: str
     ) -> list[tuple[int, float]]:
-        """Return the `most` most similar texts in use: (text id, cosine), best first, ties by id.
+        """Return the `limit` most similar texts in use: (text id, cosine), best first, ties by id.
 
         `version` is the file's identity, a slash, and an id of its state: a cache of another identity is
         dropped, one of the same version is still valid. Raises `IndexCorrupted` if the model's vectors are

@@ -16,7 +16,7 @@ import apsw
 from memory.embeddings.protocol import Vector
 from memory.index.vector_search.rows import has_vectors
 
-_MOST_ROWS = (1 << 63) - 1
+_MAX_ROWS = (1 << 63) - 1
 
 
 class ExtensionMissing(Exception):
@@ -38,7 +38,7 @@ class SqliteVecSearcher:
         self._loaded: weakref.ref[apsw.Connection] | None = None
 
     def search(
-        self, db: apsw.Connection, model: int, query: Vector, *, most: int, version: str
+        self, db: apsw.Connection, model: int, query: Vector, *, limit: int, version: str
     ) -> list[tuple[int, float]]:
         """See `VectorSearcher.search`."""
         if not has_vectors(db, model, query):
@@ -49,7 +49,7 @@ class SqliteVecSearcher:
             "SELECT text, 1 - vec_distance_cosine(embedding, ?) AS cosine FROM vectors NOT INDEXED"
             " WHERE model = ? AND text NOT IN (SELECT id FROM texts WHERE uses = 0)"
             " ORDER BY cosine DESC, text LIMIT ?",
-            (query, model, min(most, _MOST_ROWS)),
+            (query, model, min(limit, _MAX_ROWS)),
         )
         return list(found)
 

@@ -138,7 +138,7 @@ async def commanding(
     allow: Sequence[str] = (),
     guests: Sequence[str] = (),
     pairing: bool = False,
-    patience: float = 0.1,
+    timeout_seconds: float = 0.1,
     complete_seconds: float = 2.0,
 ) -> AsyncIterator[Commanding]:
     """Have commands registered and answered; people by their ids as in the settings."""
@@ -168,7 +168,7 @@ async def commanding(
             lambda said: bot.accept(said.message),
             commands=COMMANDS,
             completion=completion,
-            patience=patience,
+            timeout_seconds=timeout_seconds,
             complete_seconds=complete_seconds,
             pauses=(0.02, 0.05),
         )

@@ -67,8 +67,8 @@ async def life(
     groups: Sequence[str] = (),
     threads: bool = False,
     servers: Sequence[int] = (),
-    pace: RateLimiter | None = None,
-    patience: DiscordTimes = IMPATIENT,
+    rate_limiter: RateLimiter | None = None,
+    times: DiscordTimes = IMPATIENT,
     model: ScriptedModel | None = None,
     chain_of: Callable[[State], FallbackModel] | None = None,
     turns_at_once: int = 128,
@@ -111,8 +111,8 @@ async def life(
             ),
             threads=threads,
             withdraw=house.assistant.withdraw,
-            pace=pace or RateLimiter(channel_seconds=0.02, per_second=1000),
-            patience=patience,
+            rate_limiter=rate_limiter or RateLimiter(channel_seconds=0.02, per_second=1000),
+            times=times,
         )
         async with running(house, adapter):
             here = Life(api, house, adapter)

@@ -118,7 +118,7 @@ async def listening(
     people: tuple[Person, ...] = (),
     token: str = "",
     api_base: str = "",
-    waits: ReconnectTimes = QUICK,
+    times: ReconnectTimes = QUICK,
     pauses: ReceiveTimes = PAUSES,
     is_up: bool = True,
 ) -> AsyncIterator[Listening]:
@@ -138,9 +138,9 @@ async def listening(
             settings,
             ChannelStore(state, "discord"),
             people=known,
-            told=ConnectionEvents(health=ear.report, ready=is_ready),
+            events=ConnectionEvents(health=ear.report, ready=is_ready),
             withdraw=ear.withdraw,
-            patience=ConnectionTimes(waits=waits, pauses=pauses, client=0.3),
+            times=ConnectionTimes(waits=times, pauses=pauses, client=0.3),
         )
         running = asyncio.create_task(connection.run(ear.accept))
         try:

@@ -199,7 +199,7 @@ async def test_what_was_deleted_while_we_were_away_is_not_answered(
     model.enqueue("One.")
     model.enqueue("Three.")
     patient = replace(IMPATIENT, call=5, receiving=replace(IMPATIENT.receiving, client=5))
-    async with life(api, tmp_path, allow=[anna], model=model, patience=patient) as here:
+    async with life(api, tmp_path, allow=[anna], model=model, times=patient) as here:
         await general.answer(waiting[1], containing="Three.")
         await quiet(here)
         assert here.heard() == "anna: three"
@@ -372,7 +372,7 @@ async def test_a_call_that_is_left_off_while_all_calls_are_held_holds_no_other(
 ) -> None:
     monkeypatch.setattr("adapters.reply_streamer.TYPING_AFTER", 0.0)
     api.fail("typing", Fault.rate_limit(1.5, "global"))
-    async with life(api, tmp_path, allow=[anna], patience=replace(IMPATIENT, call=5, settle=10)) as here:
+    async with life(api, tmp_path, allow=[anna], times=replace(IMPATIENT, call=5, settle=10)) as here:
         here.model.enqueue("Blue.", delay=0.1)
         await anna.say("which colour?")
         await anna.dm.answer(containing="Blue.")
@@ -459,7 +459,7 @@ async def test_a_chat_that_is_closed_to_the_bot_is_told_once(
 async def test_an_answer_opens_a_thread_where_that_is_wanted(
     api: DiscordApi, tmp_path: Path, anna: Person, general: Channel
 ) -> None:
-    async with life(api, tmp_path, allow=[anna], threads=True, patience=replace(IMPATIENT, call=20)) as here:
+    async with life(api, tmp_path, allow=[anna], threads=True, times=replace(IMPATIENT, call=20)) as here:
         here.model.enqueue(["It is ", "blue."], delay=SLOWLY)
         here.model.enqueue("And warm.")
         asked = await anna.ask("which colour?", general)

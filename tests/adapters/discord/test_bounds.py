@@ -18,8 +18,8 @@ from discord import GatewayNotFound, RateLimited
 from adapters.backoff import BackoffTimes
 from adapters.discord.client import GatewayListener, open_client
 from adapters.discord.connection_health import ConnectionHealth, ReconnectTimes, TooManySessions
-from adapters.discord.gateway import MOST_SHARDS, fetch_gateway
-from adapters.discord.private_api import MOST_BYTES, Receive, guard_events, receive_bounded
+from adapters.discord.gateway import MAX_SHARDS, fetch_gateway
+from adapters.discord.private_api import MAX_BYTES, Receive, guard_events, receive_bounded
 from adapters.discord.response_timeouts import install_response_limits
 from tests.fakes.table_test import table_test
 
@@ -73,7 +73,7 @@ async def received(*frames: bytes, is_packed: bool = True) -> AsyncIterator[Rece
     async with (
         server(send) as base,
         aiohttp.ClientSession() as session,
-        session.ws_connect(base, autoclose=False, max_msg_size=MOST_BYTES) as socket,
+        session.ws_connect(base, autoclose=False, max_msg_size=MAX_BYTES) as socket,
     ):
         yield receive_bounded(socket, is_packed=is_packed)
 
@@ -92,18 +92,18 @@ async def test_packed_payloads_are_read_one_by_one_though_they_come_in_parts() -
 
 @pytest.mark.thorough
 async def test_a_payload_packed_like_a_bomb_ends_the_connection() -> None:
-    async with received(*packed(bytes(16 * MOST_BYTES))) as receive:
+    async with received(*packed(bytes(16 * MAX_BYTES))) as receive:
         tracemalloc.start()
         try:
             assert (await receive(5.0)).type is WSMsgType.CLOSED
-            assert tracemalloc.get_traced_memory()[1] < 4 * MOST_BYTES
+            assert tracemalloc.get_traced_memory()[1] < 4 * MAX_BYTES
         finally:
             tracemalloc.stop()
 
 
 @table_test(
     "frames",
-    [[b"no zlib\x00\x00\xff\xff"], [b"x" * (1 << 20)] * (2 + (MOST_BYTES >> 20)), [*packed(b"\xff\xff")]],
+    [[b"no zlib\x00\x00\xff\xff"], [b"x" * (1 << 20)] * (2 + (MAX_BYTES >> 20)), [*packed(b"\xff\xff")]],
 )
 async def test_what_is_no_payload_ends_the_connection(frames: list[bytes]) -> None:
     async with received(*frames) as receive:
@@ -234,7 +234,7 @@ async def test_a_number_of_connections_beyond_all_measure_is_none(shards: object
     async with server(answers(json.dumps(told))) as base:
         gateway = await fetch_gateway(base, "token")
     assert (gateway.shards, gateway.sessions, gateway.reset_after) == (1, 1000, 0.0)
-    assert MOST_SHARDS > 1
+    assert MAX_SHARDS > 1
 
 
 @table_test("body", ["[" * 30_000, "{", "[]", "5"])

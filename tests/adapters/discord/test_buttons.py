@@ -1,6 +1,6 @@
 from discord.ui import Button
 
-from adapters.discord.buttons import LABEL_CHARS, MOST_BUTTONS, make_buttons
+from adapters.discord.buttons import LABEL_CHARS, MAX_BUTTONS, make_buttons
 from bot.messages import Choice
 
 
@@ -22,6 +22,6 @@ async def test_more_than_fit_or_twice_the_same_would_have_the_message_refused() 
     view = make_buttons(choices)
     assert view is not None
     buttons = [button for button in view.children if isinstance(button, Button)]
-    assert len({button.custom_id for button in buttons}) == len(buttons) == MOST_BUTTONS
+    assert len({button.custom_id for button in buttons}) == len(buttons) == MAX_BUTTONS
     assert {len(button.label or "") for button in buttons} == {LABEL_CHARS}
     assert [len(row["components"]) for row in view.to_components()] == [5] * 5

@@ -57,7 +57,7 @@ async def test_a_connection_that_is_closed_is_taken_up_again_and_nothing_is_miss
     code: int, api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
 ) -> None:
     ear = Ear()
-    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, told=10.0)):
+    async with listening(api, tmp_path, ear, times=dataclasses.replace(QUICK, told=10.0)):
         await anna.ask("one", general)
         await anna.say("one")
         await ear.until(lambda: len(ear.messages) == 2)
@@ -145,7 +145,7 @@ async def test_a_connection_that_has_died_silently_is_taken_up_again(
 ) -> None:
     ear = Ear()
     api.gateway.heartbeat_interval = 0.1
-    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, heartbeat=0.3)):
+    async with listening(api, tmp_path, ear, times=dataclasses.replace(QUICK, heartbeat=0.3)):
         api.gateway.silent = True
         await anna.ask("one", general)
         await asyncio.sleep(0.6)  # longer than it takes to notice, also on a busy machine
@@ -159,7 +159,7 @@ async def test_an_outage_is_told_once_and_what_was_said_meanwhile_is_taken_in(
     api: DiscordApi, anna: Person, general: Channel, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     ear = Ear()
-    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, told=0.6, given_up=0.2)):
+    async with listening(api, tmp_path, ear, times=dataclasses.replace(QUICK, told=0.6, given_up=0.2)):
         await anna.ask("one", general)
         await anna.say("one")
         await ear.until(lambda: len(ear.messages) == 2)
@@ -214,7 +214,7 @@ async def test_a_start_that_fails_is_tried_again(
 ) -> None:  # fmt: skip
     ear = Ear()
     api.fail(call, fault, times=1)
-    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, call=0.4, given_up=5.0)):
+    async with listening(api, tmp_path, ear, times=dataclasses.replace(QUICK, call=0.4, given_up=5.0)):
         await anna.ask("one", general)
         await ear.until(lambda: ear.messages)
     assert not [record for record in caplog.records if record.exc_info and record.name.startswith("adapters")]
@@ -238,7 +238,7 @@ async def test_who_writes_after_five_failures_in_a_row_is_heard_within_15_second
 ) -> None:
     ear = Ear()
     loop = asyncio.get_running_loop()
-    async with listening(api, tmp_path, ear, waits=ReconnectTimes()):
+    async with listening(api, tmp_path, ear, times=ReconnectTimes()):
         await api.gateway.close(1006)
         for failure in failures:
             await fail(api, failure)
@@ -257,7 +257,7 @@ async def test_a_start_that_fails_five_times_is_heard_within_15_seconds_of_the_e
         api.fail("gateway_bot", fault)
     api.fail("me", Fault.hang())
     await api.stop()
-    async with listening(api, tmp_path, ear, waits=ReconnectTimes(), is_up=False):
+    async with listening(api, tmp_path, ear, times=ReconnectTimes(), is_up=False):
         await ear.until(lambda: ear.state == "down")  # refused twice
         await api.start()
         await api.wait_until(lambda: sum(call.faulty for call in api.calls) == 5, within=60)
@@ -288,7 +288,7 @@ async def test_a_gateway_that_takes_connections_and_says_nothing_is_left_alone_s
     api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
 ) -> None:
     ear = Ear()
-    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, answer=0.2, told=10.0)):
+    async with listening(api, tmp_path, ear, times=dataclasses.replace(QUICK, answer=0.2, told=10.0)):
         api.gateway.silent = True
         opened = len(api.gateway.connections)
         await api.gateway.close(1006)
@@ -303,7 +303,7 @@ async def test_a_gateway_that_hangs_up_at_once_is_not_called_without_end(
     api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
 ) -> None:
     ear = Ear()
-    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, first=0.2, longest=0.2)):
+    async with listening(api, tmp_path, ear, times=dataclasses.replace(QUICK, first=0.2, longest=0.2)):
         api.gateway.hangs_up = True
         opened = len(api.gateway.connections)
         await api.gateway.close(1006)
@@ -318,7 +318,7 @@ async def test_a_gateway_that_greets_and_hangs_up_is_not_called_without_end(
     api: DiscordApi, anna: Person, general: Channel, tmp_path: Path
 ) -> None:
     ear = Ear()
-    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, first=0.2, longest=0.2)):
+    async with listening(api, tmp_path, ear, times=dataclasses.replace(QUICK, first=0.2, longest=0.2)):
         api.gateway.begins_none = True
         opened = len(api.gateway.connections)
         await api.gateway.close(1006)
@@ -337,7 +337,7 @@ async def test_a_login_that_is_not_answered_is_given_up_and_a_rate_limit_is_not(
     api.fail("me", Fault.hang())
     api.fail("me", Fault.rate_limit(1.0))
     begun = loop.time()
-    async with listening(api, tmp_path, ear, waits=dataclasses.replace(QUICK, answer=0.2, call=60.0)):
+    async with listening(api, tmp_path, ear, times=dataclasses.replace(QUICK, answer=0.2, call=60.0)):
         assert 1.2 <= loop.time() - begun < 15
         assert [call.status for call in api.calls_of("me")] == [0, 429, 200]
 
@@ -347,7 +347,7 @@ async def test_a_wrong_token_is_explained_and_not_tried_over_and_over(
 ) -> None:
     ear = Ear()
     waits = dataclasses.replace(QUICK, refused=60.0)
-    async with listening(api, tmp_path, ear, token="wrong-token", waits=waits, is_up=False):
+    async with listening(api, tmp_path, ear, token="wrong-token", times=waits, is_up=False):
         await ear.until(lambda: ear.state == "down")
         await asyncio.sleep(0.2)
     assert "discord.token" in ear.health[-1].detail
@@ -423,7 +423,7 @@ async def test_sessions_that_end_at_once_do_not_use_up_what_a_day_allows(
 ) -> None:
     ear = Ear()
     waits = dataclasses.replace(QUICK, identify=0.0)
-    async with listening(api, tmp_path, ear, waits=waits):
+    async with listening(api, tmp_path, ear, times=waits):
 
         async def end_each() -> None:
             while True:
@@ -552,18 +552,18 @@ async def test_a_file_is_fetched_also_when_its_address_has_died(
         await ear.until(lambda: ear.messages)
         (picture,) = ear.messages[0].attachments
         assert (picture.kind, picture.name, picture.size) == ("picture", "cat.png", 5)
-        assert await fetch_bytes(life.connection, picture, most=5) == b"a cat"
+        assert await fetch_bytes(life.connection, picture, max_bytes=5) == b"a cat"
         now[0] += 3 * 24 * 3600
-        assert await fetch_bytes(life.connection, picture, most=5) == b"a cat"
+        assert await fetch_bytes(life.connection, picture, max_bytes=5) == b"a cat"
         with pytest.raises(AttachmentLost, match="larger"):
-            await fetch_bytes(life.connection, picture, most=4)
+            await fetch_bytes(life.connection, picture, max_bytes=4)
         api.fail("attachment", Fault.status(503))
         with pytest.raises(ChannelFault) as fault:
-            await fetch_bytes(life.connection, picture, most=5)
+            await fetch_bytes(life.connection, picture, max_bytes=5)
         assert "cat.png" not in str(fault.value), "whoever has the address has the file"
         await anna.delete(general.messages[-1])
         with pytest.raises(AttachmentLost, match="no longer available"):
-            await fetch_bytes(life.connection, picture, most=5)
+            await fetch_bytes(life.connection, picture, max_bytes=5)
 
 
 async def test_it_ends_quickly_while_discord_does_not_answer(

@@ -390,7 +390,7 @@ async def test_a_command_that_takes_long_is_taken_in_though_the_session_is_close
     ("outcome", "expected"),
     [
         (False, phrases.NO_ANSWER_HERE),
-        (NotAccepted("the disk is full: make room"), phrases.NOT_TAKEN_IN),
+        (NotAccepted("the disk is full: make room"), phrases.NOT_SAVED),
         (ZeroDivisionError("a bug of ours"), phrases.OUR_FAULT),
     ],
 )
@@ -410,7 +410,7 @@ async def test_who_gets_no_reply_is_told_so_quickly_or_late(
         return outcome
 
     patience = seconds / 2 or 20
-    async with commanding(api, tmp_path, owners=[f"discord:{olga.id}"], patience=patience) as bot:
+    async with commanding(api, tmp_path, owners=[f"discord:{olga.id}"], timeout_seconds=patience) as bot:
         bot.accept = accept
         asked = await olga.use("new", general)
         answer = await asked.answer()
@@ -424,7 +424,7 @@ async def test_a_stranger_in_a_guild_is_told_the_same_whatever_it_is(
     api: DiscordApi, olga: Person, anna: Person, general: Channel, tmp_path: Path
 ) -> None:
     api.acknowledge_seconds = 60
-    async with commanding(api, tmp_path, owners=[f"discord:{olga.id}"], patience=20) as bot:
+    async with commanding(api, tmp_path, owners=[f"discord:{olga.id}"], timeout_seconds=20) as bot:
         asked = [use(anna, name, general, options) for name, options, _ in FILLED_IN]
         for each in asked:
             answer = await each.answer(within=20)
@@ -699,7 +699,7 @@ async def test_a_button_can_be_pressed_again_after_it_could_not_be_taken_in(
 
     bot.accept = accept
     question = await shown_by_bot(bot, olga.dm, "/models reset")
-    await (await olga.press(question, "/models reset")).answer(containing=phrases.NOT_TAKEN_IN)
+    await (await olga.press(question, "/models reset")).answer(containing=phrases.NOT_SAVED)
     await olga.press(question, "/models reset")
     await bot.api.wait_until(lambda: question.edits)
     assert question.content == phrases.MODELS_RESET
@@ -775,7 +775,7 @@ async def test_a_late_refusal_of_a_press_leaves_the_buttons_where_they_are(
     bot.accept = accept
     question = await shown_by_bot(bot, olga.dm, "/help")
     pressed = await olga.press(question, "/help")
-    answer = await pressed.answer(containing=phrases.NOT_TAKEN_IN)
+    answer = await pressed.answer(containing=phrases.NOT_SAVED)
     assert answer is not question
     assert answer.ephemeral
     assert question.labels == ["/help"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.long_reply import LONGEST_IN_CHAT
+from adapters.long_reply import MAX_CHARS_IN_CHAT
 from tests.adapters.discord.life import Life, life
 from tests.adapters.markdown.story import story as told
 from tests.fakes.discord_api.chats import Channel
@@ -22,7 +22,7 @@ async def here(api: DiscordApi, tmp_path: Path, anna: Person, general: Channel) 
 async def test_where_files_are_refused_it_says_that_there_is_more(
     here: Life, anna: Person, general: Channel
 ) -> None:
-    story = told(LONGEST_IN_CHAT * 3)
+    story = told(MAX_CHARS_IN_CHAT * 3)
     here.model.enqueue(story)
     general.deny(here.api.bot, "attach_files")
     await anna.ask("Tell me", general)
@@ -30,4 +30,4 @@ async def test_where_files_are_refused_it_says_that_there_is_more(
     await here.house.wait_until_idle()
     *texts, _ = general.texts
     assert story.replace("\n", "").startswith("".join(texts).replace("\n", ""))
-    assert LONGEST_IN_CHAT * 0.9 < sum(map(len, texts)) <= LONGEST_IN_CHAT
+    assert MAX_CHARS_IN_CHAT * 0.9 < sum(map(len, texts)) <= MAX_CHARS_IN_CHAT

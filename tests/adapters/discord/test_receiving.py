@@ -9,7 +9,7 @@ import pytest
 
 from adapters.discord.access_groups import access_groups
 from adapters.discord.incoming import ReceivedMessage
-from adapters.discord.receiving import MOST_WAITING
+from adapters.discord.receiving import MAX_WAITING_MESSAGES
 from bot.channel_store import ChannelStore
 from bot.messages import NotAccepted
 from bot.state.database import State
@@ -363,13 +363,13 @@ async def test_of_edits_that_cannot_be_accepted_the_latest_are_held(
         message = await anna.ask("tea", general)
         await ear.until(lambda: ear.messages)
         ear.refuses = refuses_all
-        for number in range(MOST_WAITING + 20):
+        for number in range(MAX_WAITING_MESSAGES + 20):
             await anna.edit(message, f"{api.bot.mention} tea {number}")
             await asyncio.sleep(0.001)  # else several were made in the same moment
         await asyncio.sleep(0.1)
         ear.refuses = lambda _: None
-        await ear.until(lambda: ear.texts[-1] == f"tea {MOST_WAITING + 19}")
-    assert len(ear.messages) <= MOST_WAITING + 2
+        await ear.until(lambda: ear.texts[-1] == f"tea {MAX_WAITING_MESSAGES + 19}")
+    assert len(ear.messages) <= MAX_WAITING_MESSAGES + 2
 
 
 async def test_a_reply_with_nothing_that_can_be_read_is_not_taken_for_one_that_discord_hides(

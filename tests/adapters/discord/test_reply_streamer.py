@@ -563,7 +563,7 @@ async def test_what_a_server_holds_back_is_told_in_other_words(stage: Stage, gen
     held = Fault("answer", 400, '{"code": 200000, "message": "Message was blocked by automatic moderation"}')
     stage.api.fail("create_message", held)
     await stage.show(general, at_once("A bad word."))
-    assert general.texts == [phrases.HELD_BACK]
+    assert general.texts == [phrases.REPLY_BLOCKED]
 
 
 async def test_what_discord_does_not_take_at_all_is_told_in_other_words(stage: Stage, anna: Person) -> None:
@@ -597,7 +597,7 @@ async def test_who_is_refused_too_much_asks_nothing_for_a_while(
     stage: Stage, anna: Person, general: Channel
 ) -> None:
     now = 0.0
-    budget = InvalidRequestLimit(most=5, within=600, clock=lambda: now)
+    budget = InvalidRequestLimit(limit=5, within=600, clock=lambda: now)
 
     async def logged_in() -> discord.Client:
         return stage.client

@@ -9,7 +9,7 @@ from adapters.discord.autocomplete import COMPLETED_OPTIONS
 from adapters.discord.slash_commands import (
     DESCRIPTION_CHARS,
     FILES,
-    MOST_COMMANDS,
+    MAX_COMMANDS,
     ONLY_CHOICES,
     make_payload,
     shorten,
@@ -93,7 +93,7 @@ def test_what_must_be_given_comes_first() -> None:
 def test_of_too_long_a_table_the_first_are_taken() -> None:
     table = [replace(BY_NAME["new"], name=f"new{number}") for number in range(120)]
     assert [each["name"] for each in make_payload(table)] == [
-        f"new{number}" for number in range(MOST_COMMANDS)
+        f"new{number}" for number in range(MAX_COMMANDS)
     ]
 
 

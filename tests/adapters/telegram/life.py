@@ -68,8 +68,8 @@ async def life(
     folder: Path,
     *,
     settings: TelegramSettings | None = None,
-    pace: RateLimiter | None = None,
-    patience: TelegramTimes = IMPATIENT,
+    rate_limiter: RateLimiter | None = None,
+    times: TelegramTimes = IMPATIENT,
     model: ScriptedModel | None = None,
     chain_of: Callable[[State], FallbackModel] | None = None,
     now: Callable[[], datetime] = lambda: NOW,
@@ -92,8 +92,8 @@ async def life(
             owners=ACCESS.owners,
             commands=COMMANDS,
             moved=house.assistant.rename_chat,
-            pace=pace or RateLimiter(QUICK),
-            patience=patience,
+            rate_limiter=rate_limiter or RateLimiter(QUICK),
+            times=times,
         )
         async with running(house, adapter, receives=receives):
             yield Life(api, house, adapter)

@@ -685,7 +685,7 @@ async def test_a_reminder_comes_by_itself(api: BotApi, anna: Person, tmp_path: P
 async def test_twenty_messages_in_a_burst_are_all_answered_once_and_within_the_limits(
     tmp_path: Path,
 ) -> None:
-    async with BotApi(limits=Limits()) as api, life(api, tmp_path, pace=RateLimiter()) as here:
+    async with BotApi(limits=Limits()) as api, life(api, tmp_path, rate_limiter=RateLimiter()) as here:
         anna = api.person(2, "Anna")
         here.model.enqueue(["Let", " me see."], delay=0.1)
         here.model.enqueue("That was all of them.")
@@ -703,7 +703,10 @@ async def test_twenty_messages_in_a_burst_are_all_answered_once_and_within_the_l
 @pytest.mark.thorough
 async def test_twenty_people_at_once_are_each_answered_once_and_in_order(tmp_path: Path) -> None:
     model = Echo()
-    async with BotApi(limits=Limits()) as api, life(api, tmp_path, pace=RateLimiter(), model=model) as here:
+    async with (
+        BotApi(limits=Limits()) as api,
+        life(api, tmp_path, rate_limiter=RateLimiter(), model=model) as here,
+    ):
         await let_in(here, range(20, 40))
         people = [api.person(number) for number in range(20, 40)]
         for turn in ("first", "second"):

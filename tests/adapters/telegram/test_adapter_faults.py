@@ -238,7 +238,7 @@ async def test_an_answer_whose_receipt_was_lost_is_there_at_least_once_and_twice
 async def test_it_is_up_as_soon_as_it_listens_though_nobody_says_anything(
     api: BotApi, tmp_path: Path
 ) -> None:
-    async with life(api, tmp_path, patience=TelegramTimes()) as here:
+    async with life(api, tmp_path, times=TelegramTimes()) as here:
         await api.wait_until_polling()
         await api.wait_until(lambda: here.adapter.health == ChannelHealth("up"), within=10)
 
@@ -249,7 +249,7 @@ async def test_a_telegram_that_cannot_be_reached_at_start_is_found_when_it_is_th
     await api.stop()
     anna = api.person(2, "Anna")
     await anna.say("while nobody was there")
-    async with life(api, tmp_path, patience=TelegramTimes(waits=IMPATIENT.waits)) as here:
+    async with life(api, tmp_path, times=TelegramTimes(waits=IMPATIENT.waits)) as here:
         await api.wait_until(lambda: here.adapter.health.state == "down")
         assert "cannot be reached" in here.adapter.health.detail
         here.model.enqueue("There you are.")
@@ -305,8 +305,8 @@ async def test_a_wrong_token_is_told_with_the_mend_and_ends_nothing(
 async def test_two_with_one_token_say_so_and_the_one_that_stays_recovers(api: BotApi, tmp_path: Path) -> None:
     patience = replace(IMPATIENT, waits=ReconnectTimes(first=0.02, longest=0.05, conflict=0.2, token=0.2))
     anna = api.person(2, "Anna")
-    async with life(api, tmp_path / "first", patience=patience) as first:
-        async with life(api, tmp_path / "second", patience=patience) as second:
+    async with life(api, tmp_path / "first", times=patience) as first:
+        async with life(api, tmp_path / "second", times=patience) as second:
             both = (first.adapter, second.adapter)
             await api.wait_until(lambda: any(OTHER_PROGRAM in each.health.detail for each in both))
         first.model.enqueue("I am still here.")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from adapters.telegram import button_presses
-from adapters.telegram.button_presses import AGAIN_SECONDS, ButtonPresses
+from adapters.telegram.button_presses import REPEATED_PRESS_SECONDS, ButtonPresses
 from bot.messages import ChatId, IncomingMessage, PersonId
 
 ROOM = ChatId("telegram", "-100/4")
@@ -47,12 +47,12 @@ def test_the_same_button_within_seconds_is_the_same_press() -> None:
     assert not known.is_repeated(PRESS), "Telegram brings it once more"
     assert not known.is_repeated(replace(second, sender=GUS))
     assert not known.is_repeated(replace(second, text="/reminders cancel 2"))
-    clock[0] = AGAIN_SECONDS
+    clock[0] = REPEATED_PRESS_SECONDS
     assert not known.is_repeated(second)
 
 
 def test_only_the_latest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(button_presses, "MESSAGES_KEPT", 2)
+    monkeypatch.setattr(button_presses, "MAX_MESSAGES", 2)
     known = ButtonPresses()
     known.record_answer(-100, ASKED, ["8", "9", "10"])
     assert known.find_owner(PRESS) is None

@@ -42,7 +42,7 @@ async def shown(
     *,
     owners: Sequence[str] = ("telegram:1", "discord:2"),
     commands: Sequence[Command] = COMMANDS,
-    most_people: int = 10,
+    max_people: int = 10,
     token: str = "",
     clock: FakeClock | None = None,
 ) -> AsyncIterator[CommandMenus]:
@@ -55,7 +55,7 @@ async def shown(
             ChannelStore(state, "telegram"),
             commands=commands,
             owners=owners,
-            most_people=most_people,
+            max_people=max_people,
             between=0,
             sleep=(clock or FakeClock()).sleep,
         )
@@ -167,7 +167,7 @@ async def test_who_is_let_in_further_or_kept_out_has_another_menu_or_none(
 
 
 async def test_a_bot_that_is_open_to_all_keeps_menus_of_so_many_only(api: BotApi, tmp_path: Path) -> None:
-    async with shown(api, tmp_path, most_people=3) as menus:
+    async with shown(api, tmp_path, max_people=3) as menus:
         for number in range(10, 20):
             api.person(number, started=True)
             await menus.register_for(PersonId("telegram", str(number)), Standing.GUEST)

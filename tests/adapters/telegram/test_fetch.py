@@ -29,24 +29,24 @@ def sent(here: Life, data: bytes = b"alpha", *, size: int | None = None) -> tupl
 
 async def test_a_file_is_got_as_it_was_sent(here: Life) -> None:
     _, attachment = sent(here)
-    assert await fetch_bytes(here.adapter, attachment, most=5) == b"alpha"
+    assert await fetch_bytes(here.adapter, attachment, max_bytes=5) == b"alpha"
 
 
 async def test_more_than_telegram_gives_bots_is_told(here: Life) -> None:
     _, attachment = sent(here, size=21 << 20)
     with pytest.raises(AttachmentLost, match="larger than 20 MB"):
-        await fetch_bytes(here.adapter, attachment, most=50 << 20)
+        await fetch_bytes(here.adapter, attachment, max_bytes=50 << 20)
 
 
 async def test_what_turns_out_larger_than_told_is_not_taken(here: Life) -> None:
     _, attachment = sent(here, b"alpha" * 10, size=5)
     with pytest.raises(AttachmentLost, match="larger than"):
-        await fetch_bytes(here.adapter, attachment, most=10)
+        await fetch_bytes(here.adapter, attachment, max_bytes=10)
 
 
 async def test_what_telegram_does_not_know_any_more_is_lost(here: Life) -> None:
     with pytest.raises(AttachmentLost) as lost:
-        await fetch_bytes(here.adapter, Attachment("document", "no-file-of-this-server"), most=100)
+        await fetch_bytes(here.adapter, Attachment("document", "no-file-of-this-server"), max_bytes=100)
     assert str(lost.value) == phrases.ATTACHMENT_GONE
 
 
@@ -57,7 +57,7 @@ async def test_a_file_of_this_computer_is_never_taken_for_one_that_was_sent(
     (tmp_path / file.path).parent.mkdir()
     (tmp_path / file.path).write_bytes(b"mine!")
     monkeypatch.chdir(tmp_path)
-    assert await fetch_bytes(here.adapter, attachment, most=100) == b"alpha"
+    assert await fetch_bytes(here.adapter, attachment, max_bytes=100) == b"alpha"
 
 
 async def test_a_server_on_this_computer_tells_where_it_has_put_it(here: Life, tmp_path: Path) -> None:
@@ -67,11 +67,11 @@ async def test_a_server_on_this_computer_tells_where_it_has_put_it(here: Life, t
     there.write_bytes(b"alpha")
     here.api.files.by_id[file.id] = replace(file, path=str(there))
     here.api.calls.clear()
-    assert await fetch_bytes(here.adapter, attachment, most=5) == b"alpha"
+    assert await fetch_bytes(here.adapter, attachment, max_bytes=5) == b"alpha"
     assert [call.method for call in here.api.calls] == ["getFile"]
     there.write_bytes(b"alpha" * 10)
     with pytest.raises(AttachmentLost, match="larger than"):
-        await fetch_bytes(here.adapter, attachment, most=5)
+        await fetch_bytes(here.adapter, attachment, max_bytes=5)
 
 
 @pytest.mark.parametrize("way", ["elsewhere", "back out", "a link", "a pipe"])
@@ -90,7 +90,7 @@ async def test_no_server_has_us_read_what_it_has_not_put_there(here: Life, tmp_p
     os.mkfifo(folder / "pipe")
     here.api.files.by_id[file.id] = replace(file, path=str(named))
     with pytest.raises(AttachmentLost) as lost:
-        await fetch_bytes(here.adapter, attachment, most=100)
+        await fetch_bytes(here.adapter, attachment, max_bytes=100)
     assert str(lost.value) == phrases.ATTACHMENT_GONE
 
 
@@ -100,5 +100,5 @@ async def test_what_fails_on_its_way_is_told_without_the_token(here: Life, metho
     _, attachment = sent(here)
     here.api.fail(method, fault, times=None)
     with pytest.raises(ChannelFault) as failed:
-        await fetch_bytes(here.adapter, attachment, most=100)
+        await fetch_bytes(here.adapter, attachment, max_bytes=100)
     assert here.api.token not in str(failed.value)

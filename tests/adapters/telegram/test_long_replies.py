@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.long_reply import LONGEST_IN_CHAT
+from adapters.long_reply import MAX_CHARS_IN_CHAT
 from tests.adapters.markdown.story import story as told
 from tests.adapters.telegram.life import Life, life
 from tests.fakes.bot_api.chats import Message
@@ -38,7 +38,7 @@ async def quiet(here: Life) -> None:
 async def test_a_file_that_could_not_be_sent_at_first_adds_nothing_to_its_beginning(
     api: BotApi, here: Life, anna: Person
 ) -> None:
-    story = told(LONGEST_IN_CHAT * 3)
+    story = told(MAX_CHARS_IN_CHAT * 3)
     here.model.enqueue(story)
     api.fail("sendDocument", Fault.refuse(502, "Bad Gateway"), times=10)
     await anna.say("Tell me")
@@ -51,7 +51,7 @@ async def test_a_file_that_could_not_be_sent_at_first_adds_nothing_to_its_beginn
 async def test_where_files_are_refused_it_says_that_there_is_more(
     api: BotApi, here: Life, anna: Person
 ) -> None:
-    story = told(LONGEST_IN_CHAT * 3)
+    story = told(MAX_CHARS_IN_CHAT * 3)
     here.model.enqueue(story)
     api.fail("sendDocument", Fault.refuse(400, "Bad Request: CHAT_SEND_DOCS_FORBIDDEN"), times=None)
     await anna.say("Tell me")
@@ -59,5 +59,5 @@ async def test_where_files_are_refused_it_says_that_there_is_more(
     await quiet(here)
     *texts, _ = anna.chat.texts
     assert story.replace("\n", "").startswith("".join(texts).replace("\n", ""))
-    assert LONGEST_IN_CHAT * 0.9 < sum(map(len, texts)) <= LONGEST_IN_CHAT
+    assert MAX_CHARS_IN_CHAT * 0.9 < sum(map(len, texts)) <= MAX_CHARS_IN_CHAT
     assert await here.house.history(f"telegram:{anna.id}") == ["Tell me", story]

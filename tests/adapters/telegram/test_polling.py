@@ -61,7 +61,7 @@ class Poller:
 
     @contextlib.asynccontextmanager
     async def polling(
-        self, *, seconds: int = 50, grace: float = 15.0, waits: ReconnectTimes = QUICK, quiet: float = 60.0
+        self, *, seconds: int = 50, grace: float = 15.0, times: ReconnectTimes = QUICK, quiet: float = 60.0
     ) -> AsyncIterator[None]:
         task = asyncio.create_task(
             poll(
@@ -70,7 +70,7 @@ class Poller:
                 report=self.report,
                 seconds=seconds,
                 grace=grace,
-                waits=waits,
+                times=times,
                 quiet=quiet,
             )
         )
@@ -309,7 +309,7 @@ async def test_a_server_that_tells_the_same_for_ever_is_not_asked_without_a_paus
     answer = json.dumps({"ok": True, "result": [{"update_id": 5}]})
     api.fail("getUpdates", Fault.status(200, answer, "application/json"), times=None)
     waits = ReconnectTimes(first=0.1, longest=0.2)
-    async with poller.polling(waits=waits):
+    async with poller.polling(times=waits):
         await until(api, lambda: poller.health.state == "down")
         await asyncio.sleep(0.5)
         assert len(offsets(api)) < 12
@@ -391,7 +391,7 @@ DEEP = Fault.status(200, "[" * 100_000, "application/json")
 async def test_who_writes_after_five_failures_in_a_row_is_heard_within_15_seconds(
     faults: list[Fault | None], api: BotApi, anna: Person, poller: Poller
 ) -> None:
-    async with poller.polling(waits=ReconnectTimes()):
+    async with poller.polling(times=ReconnectTimes()):
         await api.wait_until_polling()
         await anna.say("before")  # the poll that Telegram holds open has ended, and so will the next one
         await api.wait_until_confirmed()
@@ -416,7 +416,7 @@ async def test_an_answer_that_is_due_at_once_is_waited_for_shortly_while_an_outa
     api.fail("getUpdates", Fault.hang(), times=3)
     await anna.say("hello")
     begun = time.monotonic()
-    async with poller.polling(waits=dataclasses.replace(QUICK, answer=0.1)):
+    async with poller.polling(times=dataclasses.replace(QUICK, answer=0.1)):
         await until(api, lambda: "hello" in poller.texts)
     assert time.monotonic() - begun < 15  # of silence, before the first of them would be given up
 
@@ -436,7 +436,7 @@ async def test_a_wrong_token_is_told_with_the_mend_and_tried_again_later(
 ) -> None:
     async with open_bot(token, api.url) as bot:
         poller = Poller(bot)
-        async with poller.polling(waits=ReconnectTimes(first=0.001, token=0.1)):
+        async with poller.polling(times=ReconnectTimes(first=0.001, token=0.1)):
             await until(api, lambda: len(api.calls) >= 3)
     assert poller.reports == [ChannelHealth("down", UNKNOWN_BOT)]
     told = [record for record in caplog.records if record.name.startswith("adapters")]
@@ -472,10 +472,10 @@ async def test_another_program_with_the_token_is_told_of_in_plain_words(
     api: BotApi, anna: Person, poller: Poller, caplog: pytest.LogCaptureFixture
 ) -> None:
     waits = ReconnectTimes(first=0.01, longest=0.02, conflict=0.1)
-    async with open_bot(api.token, api.url) as bot, poller.polling(waits=waits):
+    async with open_bot(api.token, api.url) as bot, poller.polling(times=waits):
         other = Poller(bot)
         await api.wait_until_polling()
-        async with other.polling(waits=waits):
+        async with other.polling(times=waits):
             await until(api, lambda: ChannelHealth("down", OTHER_PROGRAM) in poller.reports + other.reports)
             await anna.say("hello")
             await until(api, lambda: "hello" in poller.texts + other.texts)
@@ -551,7 +551,7 @@ async def test_a_connection_that_was_given_up_is_not_used_again() -> None:
     async with server:
         async with open_bot("123:abc", f"http://127.0.0.1:{port}") as bot:
             polling = asyncio.create_task(
-                poll(bot, take_in, report=lambda _: None, seconds=0, grace=0.2, waits=QUICK)
+                poll(bot, take_in, report=lambda _: None, seconds=0, grace=0.2, times=QUICK)
             )
             await asyncio.wait_for(heard.wait(), 20)
             polling.cancel()

@@ -21,18 +21,18 @@ def most_within(times: list[float], seconds: float) -> int:
     return max(bisect_left(times, begin + seconds) - place for place, begin in enumerate(times))
 
 
-async def show(pace: RateLimiter, chat: int, *, urgent: bool, takes: float = 0.0) -> float:
+async def show(rate_limiter: RateLimiter, chat: int, *, urgent: bool, takes: float = 0.0) -> float:
     """Show something; when it began."""
-    turn = await pace.wait_for_slot(chat, urgent=urgent)
+    turn = await rate_limiter.wait_for_slot(chat, urgent=urgent)
     began = now()
     await asyncio.sleep(takes)
     turn.finish()
     return began
 
 
-async def grow(pace: RateLimiter, chat: int, times: list[float], *, until: float) -> None:
+async def grow(rate_limiter: RateLimiter, chat: int, times: list[float], *, until: float) -> None:
     while now() < until:
-        times.append(await show(pace, chat, urgent=False))
+        times.append(await show(rate_limiter, chat, urgent=False))
 
 
 def test_the_first_goes_at_once() -> None:

@@ -72,7 +72,7 @@ class House:
             webhook_secret=SecretStr(secret),
         )
         self.webhook = Webhook(
-            self.bot, settings, report=self.reports.append, waits=QUICK, check_seconds=check_seconds
+            self.bot, settings, report=self.reports.append, times=QUICK, check_seconds=check_seconds
         )
         add_webhooks(app, self.webhook.hooks)
         await runner.setup()
@@ -325,7 +325,7 @@ async def test_polling_takes_a_webhook_away_and_loses_nothing(
         await anna.say("one")
         await api.wait_until_confirmed()
     await anna.say("two")
-    polling = asyncio.create_task(poll(house.bot, house.take_in, report=house.reports.append, waits=QUICK))
+    polling = asyncio.create_task(poll(house.bot, house.take_in, report=house.reports.append, times=QUICK))
     await api.wait_until_confirmed()
     polling.cancel()
     await asyncio.gather(polling, return_exceptions=True)

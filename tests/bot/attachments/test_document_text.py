@@ -82,7 +82,7 @@ async def test_text_that_tells_of_pdf_files_is_text() -> None:
 
 
 async def test_long_text_is_cut_and_its_length_told() -> None:
-    document = await read(b"x" * 1000, most_characters=10)
+    document = await read(b"x" * 1000, max_characters=10)
     assert (document.text, document.characters, document.is_whole) == ("x" * 10, 1000, False)
 
 
@@ -105,7 +105,7 @@ def test_no_step_of_a_large_text_keeps_the_others_waiting_for_long(unit: bytes) 
 
 async def test_a_text_that_takes_too_long_is_cut_and_its_length_not_told() -> None:
     content = b"word " * (1 << 20)
-    document = await read(content, most_characters=100, seconds=0.0)
+    document = await read(content, max_characters=100, seconds=0.0)
     assert (document.text, document.characters) == ("word " * 20, None)
 
 
@@ -129,16 +129,16 @@ async def test_a_pdf_gives_its_text_page_by_page() -> None:
 
 @pytest.mark.thorough
 async def test_a_long_pdf_is_read_no_further_than_wanted() -> None:
-    document = await read(text_pdf(*["word " * 20] * 50), most_characters=250)
+    document = await read(text_pdf(*["word " * 20] * 50), max_characters=250)
     assert len(document.text) == 250
     assert (document.pages, document.pages_read) == (50, 3)
     assert document.characters is None
     assert not document.is_whole
 
 
-def lines(content: bytes, most: int = 10_000) -> list[dict[str, str | int]]:
+def lines(content: bytes, limit: int = 10_000) -> list[dict[str, str | int]]:
     """What the process would write, without one."""
-    return list(pdf_worker.read_pages(io.BytesIO(content), most))
+    return list(pdf_worker.read_pages(io.BytesIO(content), limit))
 
 
 def test_a_scan_without_text_gives_none() -> None:
@@ -313,7 +313,7 @@ async def test_the_process_is_told_no_secret(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_lines_are_read_as_they_come_and_what_is_cut_counts_for_nothing() -> None:
-    lines = document_text._PdfOutput(most_characters=10)
+    lines = document_text._PdfOutput(max_characters=10)
     whole = json.dumps({"page": 1, "text": "x"}).encode() + b"\n"
     assert lines.take(whole[:4])
     assert lines.take(whole[4:] + whole[:5])
@@ -325,4 +325,4 @@ def test_lines_are_read_as_they_come_and_what_is_cut_counts_for_nothing() -> Non
     [b'{"page": 1, "text": "0123456789+"}\n', b"x" * (2 << 20), b"no json\n", b'{"page": 1}\n' * 20_000],
 )
 def test_a_process_that_writes_what_it_should_not_is_not_listened_to(written: bytes) -> None:
-    assert not document_text._PdfOutput(most_characters=10).take(written)
+    assert not document_text._PdfOutput(max_characters=10).take(written)

@@ -21,7 +21,7 @@ from tests.fakes.pdf_file import slow_pdf
 
 TOPICS = 40
 LARGE = b"All work and no play makes Jack a dull boy.\n" * (19 * (1 << 20) // 44)
-MOST_MEGABYTES = 300
+MAX_MEGABYTES = 300
 """In a container of 512 MB that leaves room for the processes that read files."""
 SECONDS = 45.0
 CONFIG = """
@@ -163,7 +163,7 @@ async def test_a_guest_with_large_files_in_forty_topics(service: Service, api: B
         print(f"peak {peak:.0f} MB, /healthz {longest:.2f} s, answers {max(took):.1f} s of {len(took)}")
         assert process.poll() is None
     assert len(took) > 5
-    assert peak < MOST_MEGABYTES
+    assert peak < MAX_MEGABYTES
     assert longest < 2.0
 
 

@@ -253,8 +253,8 @@ async def test_silence_and_odd_sounds_are_told(server: TranscriptionServer, spee
     server.words = " "
     shelf = Shelf({"v": VOICE, "odd": b"#!AMR"})
     read = await shelf.reader(speech=speech).read(sent(Attachment("voice", "v"), Attachment("voice", "odd")))
-    assert phrases.NOTHING_IS_HEARD in user_text(read)
-    assert phrases.SOUND_UNKNOWN in user_text(read)
+    assert phrases.NO_SPEECH in user_text(read)
+    assert phrases.AUDIO_UNKNOWN in user_text(read)
 
 
 async def test_without_a_provider_a_voice_message_with_words_says_what_is_missing() -> None:

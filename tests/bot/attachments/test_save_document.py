@@ -349,7 +349,7 @@ async def test_a_document_has_one_number_for_ever(tmp_path: Path) -> None:
 async def test_only_the_latest_of_a_chat_are_kept_and_not_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(documents, "KEPT_OF_A_CHAT", 3)
+    monkeypatch.setattr(documents, "MAX_DOCUMENTS_PER_CHAT", 3)
     async with State(tmp_path / "state.db") as state:
         said = message("")
         for number in range(6):

@@ -151,8 +151,8 @@ def test_what_others_say_drives_no_terminal_and_holds_no_secret() -> None:
 
 
 def test_lists_are_told_in_short() -> None:
-    assert format_list(["a", "b", "c"], most=2) == "a, b and 1 more"
-    assert format_list(["a", "b"], most=2) == "a, b"
+    assert format_list(["a", "b", "c"], limit=2) == "a, b and 1 more"
+    assert format_list(["a", "b"], limit=2) == "a, b"
 
 
 @pytest.mark.thorough

@@ -197,7 +197,7 @@ async def test_a_batch_gives_up_the_vectors_that_nobody_gives(
     ) as memory:
         await memory.write("One note")
         async with asyncio.timeout(10):
-            await fill_until_failing(memory, embedding, patience=0.3)
+            await fill_until_failing(memory, embedding, timeout_seconds=0.3)
         assert (await memory.status()).missing_vectors == 1
         server.always(None)
 

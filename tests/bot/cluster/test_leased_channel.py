@@ -76,7 +76,7 @@ class Host:
                 states=lambda: tuple(leases.snapshot()),
                 times=TIMES,
             ),
-            take_up=self._take_up,
+            resume=self._take_up,
             problem=lambda: leases.problem,
         )
         self.heard: list[str] = []
@@ -183,7 +183,7 @@ async def test_one_has_the_channel_and_the_other_has_it_as_soon_as_that_one_clos
     with pytest.raises(ChannelFault, match="another instance has this channel"):
         await second.channel.render(reply(at_once()))
     with pytest.raises(ChannelFault, match="another instance has this channel"):
-        await fetch_bytes(second.channel, Attachment("picture", "a"), most=10)
+        await fetch_bytes(second.channel, Attachment("picture", "a"), max_bytes=10)
     with pytest.raises(ChannelFault, match="another instance has this channel"):
         await second.channel.is_withdrawn(said("deleted"))
     assert await first.channel.is_withdrawn(said("deleted"))
@@ -304,7 +304,7 @@ async def test_what_breaks_because_the_lease_ran_out_does_not_end_the_channel_th
         yield adapter
 
     before = PreviousHolder(NAME, workspace="w", states=tuple)
-    async with LeasedChannel("terminal", lease, opens=opens, before=before, take_up=nothing) as channel:
+    async with LeasedChannel("terminal", lease, opens=opens, before=before, resume=nothing) as channel:
         running = asyncio.create_task(channel.run(accept))
         await until(lambda: adapter.runs == 2 or running.done())
         assert not running.done()

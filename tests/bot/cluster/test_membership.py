@@ -111,7 +111,7 @@ async def test_it_tells_for_whom_a_second_process_of_ours_serves_a_channel(
             Takeovers([theirs], name="first", command=serves, want=lambda _: None)
         )
         post = Membership(ours, stand_ins, ours.want("workspace:1"), jobs=[])
-        channel = post.channel("telegram", "1:a", opens=never_opened, take_up=nothing)
+        channel = post.channel("telegram", "1:a", opens=never_opened, resume=nothing)
         await until_found(lambda: stand_ins.is_left_to_takeover(ours.want(name)))
         again = await stack.enter_async_context(
             Leases(server, instance=dead, private=theirs / ".commonplace", times=TIMES)

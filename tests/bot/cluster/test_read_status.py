@@ -42,7 +42,7 @@ async def status(house: Harness, settings: Settings) -> list[str]:
     """What the owner is told beyond what a chat alone tells."""
     call, services = CommandCall(message("/status"), Standing.OWNER, {}, "k"), house.assistant.services
     usual = (await show_status(call, services)).splitlines()
-    beside = replace(services, current=LiveSettings(settings), now=settings.now)
+    beside = replace(services, live_settings=LiveSettings(settings), now=settings.now)
     told = (await show_status(call, beside)).splitlines()
     return [line for line in told if line not in usual]
 

@@ -22,7 +22,7 @@ CALL = CommandCall(MESSAGE, Standing.OWNER, {}, "message-1")
 
 def context(settings: Settings) -> Services:
     backups = Backups(notes=settings.memory_folder, private=settings.private_folder, now=lambda: NOW)
-    return services(current=LiveSettings(settings), backups=backups)
+    return services(live_settings=LiveSettings(settings), backups=backups)
 
 
 @pytest.fixture

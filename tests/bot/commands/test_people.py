@@ -101,9 +101,9 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
             state=state,
             access=Access(settings.access, state),
             pairing=Pairing(settings.access, state, now=clock.now),
-            journal=journal,
+            note_writer=journal,
             compactor=compactor,
-            current=LiveSettings(settings),
+            live_settings=LiveSettings(settings),
             now=clock.now,
         )
         yield House(given, clock)

@@ -69,7 +69,7 @@ async def test_what_has_changed_is_put_in_force_and_only_who_follows_it_is_told(
     assert [section for section, _ in taken] == ["agent", "memory.search", "models"]
     assert all(new is current.settings for _, new in taken)
     assert current.settings.agent.name == "Muninn"
-    assert format_changes(changes) == phrases.CONFIG_TAKEN.format(
+    assert format_changes(changes) == phrases.CONFIG_RELOADED.format(
         keys="agent.name, models.timeout, memory.search.final_top_k"
     )
     assert await current.reload() == SettingsChanges()
@@ -242,7 +242,7 @@ class House:
 
     async def reload(self, more: Mapping[str, Any], *, key: str = KEY) -> SettingsChanges:
         self.write(more, key=key)
-        return await self.services.current.reload()
+        return await self.services.live_settings.reload()
 
     async def say(self, text: str, *, person: str = "telegram:1") -> None:
         await self.assistant.accept(message(text, chat=person, sender=person, alone=False))
@@ -390,10 +390,10 @@ async def test_vectors_keep_the_key_of_the_start_and_that_is_said(tmp_path: Path
     write(file, {"memory.embedding.provider": "openai", "providers.openai.api_key": KEY})
     async with open_assistant(load_settings(file)) as assistant:
         write(file, {"memory.embedding.provider": "openai", "providers.openai.api_key": OTHER_KEY})
-        assert await assistant.services.current.reload() == SettingsChanges(
+        assert await assistant.services.live_settings.reload() == SettingsChanges(
             ("providers.openai.api_key",), ("memory.embedding",)
         )
-        assert await assistant.services.current.reload() == SettingsChanges((), ("memory.embedding",))
+        assert await assistant.services.live_settings.reload() == SettingsChanges((), ("memory.embedding",))
 
 
 async def test_a_new_secret_is_kept_out_of_the_log_from_the_moment_it_is_read(

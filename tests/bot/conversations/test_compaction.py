@@ -308,7 +308,7 @@ def test_the_cut_is_between_turns(
     messages: list[Message], keep: int, turns: int | None, cut: int | None
 ) -> None:
     said = [Entry(seq, message) for seq, message in enumerate(messages, 1)]
-    assert find_cut(said, keep_tokens=keep, most_turns=turns) == cut
+    assert find_cut(said, keep_tokens=keep, max_turns=turns) == cut
 
 
 # -- each cause with each way to fail, on a real server -----------------------------------------------------
@@ -435,5 +435,5 @@ async def test_chats_compact_at_the_same_time(tmp_path: Path) -> None:
 def test_an_extract_shows_who_spoke_and_what_was_said_aloud() -> None:
     voice = AttachedText("voice message", "Buy milk.", spoken=True)
     hi, spoken = UserMessage("Hi", speaker="Ann"), UserMessage("", documents=(voice,))
-    lines = extract([hi, AssistantMessage("Yes?"), spoken], before="", most_tokens=1000).splitlines()
+    lines = extract([hi, AssistantMessage("Yes?"), spoken], before="", max_tokens=1000).splitlines()
     assert lines[1:] == ["- Ann: Hi", "- [In a voice message:] Buy milk."]

@@ -444,7 +444,7 @@ class World(RuleBasedStateMachine):
     def _kill(self, process: Process) -> None:
         self.log.disabled = True  # what a task says while it is taken apart, no process would have said
         process.loop.kill()
-        presence = process.house.inbox._presence
+        presence = process.house.inbox._process_lock
         os.close(presence._fd)
         presence._folder = self.folder / "nowhere"  # who is killed does not take the file away
         process.house.state._connection.close()

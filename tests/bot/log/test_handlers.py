@@ -9,14 +9,14 @@ from bot.log.setup import MAX_CHAT_LOGS, SharedFileHandler
 from tests.fakes.commonplace import ROOT
 
 
-def log_of_talks(path: Path, *, most_bytes: int) -> logging.Logger:
+def log_of_talks(path: Path, *, max_bytes: int) -> logging.Logger:
     log = logging.Logger("talk")
-    log.addHandler(SharedFileHandler(path, most_bytes=most_bytes, kept=MAX_CHAT_LOGS))
+    log.addHandler(SharedFileHandler(path, max_bytes=max_bytes, kept=MAX_CHAT_LOGS))
     return log
 
 
 def test_a_log_that_has_grown_is_put_aside_and_three_are_kept(tmp_path: Path) -> None:
-    log = log_of_talks(tmp_path / "chat.log", most_bytes=100)
+    log = log_of_talks(tmp_path / "chat.log", max_bytes=100)
     for number in range(60):
         log.error("line %02d", number)
     files = sorted(path.name for path in tmp_path.iterdir())
@@ -34,7 +34,7 @@ def test_a_log_that_has_grown_is_put_aside_and_three_are_kept(tmp_path: Path) ->
 def test_a_file_that_another_process_has_put_aside_is_not_put_aside_twice(tmp_path: Path) -> None:
     file = tmp_path / "chat.log"
     file.write_text("full\n")
-    handler = SharedFileHandler(file, most_bytes=1, kept=3)
+    handler = SharedFileHandler(file, max_bytes=1, kept=3)
     with file.open("ab") as ours:  # opened, and written to, just before the other one renames it
         file.rename(tmp_path / "chat.log.1")
         file.write_text("new\n")
@@ -50,7 +50,7 @@ import logging, sys
 from pathlib import Path
 from bot.log.setup import SharedFileHandler
 log = logging.Logger("talk")
-log.addHandler(SharedFileHandler(Path(sys.argv[1]), most_bytes=20_000, kept=40))
+log.addHandler(SharedFileHandler(Path(sys.argv[1]), max_bytes=20_000, kept=40))
 for number in range(2000):
     log.error("%s %04d", sys.argv[2], number)
 """

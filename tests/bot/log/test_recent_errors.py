@@ -10,7 +10,7 @@ from bot.log.recent_errors import MAX_ERRORS
 @pytest.fixture
 def troubles() -> RecentErrors:
     troubles = RecentErrors()
-    log_to_stderr("critical", secrets=["hunter2-longer"], troubles=troubles)
+    log_to_stderr("critical", secrets=["hunter2-longer"], recent_errors=troubles)
     return troubles
 
 

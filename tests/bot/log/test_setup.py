@@ -85,7 +85,7 @@ def test_a_line_cannot_drive_the_terminal_nor_pass_for_another(capsys: pytest.Ca
 
 
 def test_the_level_is_kept_and_can_be_changed(capsys: pytest.CaptureFixture[str]) -> None:
-    log = log_to_stderr("error", troubles=RecentErrors())
+    log = log_to_stderr("error", recent_errors=RecentErrors())
     logging.getLogger("x").warning("small talk")
     assert capsys.readouterr().err == ""
     log.configure(level="debug", format="text")

@@ -302,14 +302,14 @@ async def test_it_leaves_in_the_middle_of_a_request(tmp_path: Path, server: Embe
 # -- at night -----------------------------------------------------------------------------------------------
 
 
-async def done(upkeep: Background, name: str) -> JobStatus:
+async def done(background: Background, name: str) -> JobStatus:
     """Have a job run now, and give how it ended."""
-    assert upkeep._schedule
-    await until(lambda: bool(upkeep._schedule and upkeep._schedule._scheduler))
-    assert upkeep._schedule._scheduler
-    upkeep._schedule._scheduler.modify_job(name, next_run_time=datetime.now(UTC))
-    await until(lambda: bool((job := upkeep._find_job(name)) and job.last_outcome))
-    job = upkeep._find_job(name)
+    assert background._schedule
+    await until(lambda: bool(background._schedule and background._schedule._scheduler))
+    assert background._schedule._scheduler
+    background._schedule._scheduler.modify_job(name, next_run_time=datetime.now(UTC))
+    await until(lambda: bool((job := background._find_job(name)) and job.last_outcome))
+    job = background._find_job(name)
     assert job
     return job
 
@@ -375,13 +375,13 @@ async def test_what_another_instance_does_for_all_is_not_done_here_and_says_who_
         assert [name for name in tar.getnames() if name.endswith(".md")] == []
 
 
-async def done_again(upkeep: Background, name: str) -> None:
+async def done_again(background: Background, name: str) -> None:
     """Have a job run that has run already."""
-    assert upkeep._schedule
-    assert upkeep._schedule._scheduler
-    job = upkeep._schedule._jobs[name]
+    assert background._schedule
+    assert background._schedule._scheduler
+    job = background._schedule._jobs[name]
     job.status = replace(job.status, last_outcome="")
-    await done(upkeep, name)
+    await done(background, name)
 
 
 async def test_a_backup_that_fails_is_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

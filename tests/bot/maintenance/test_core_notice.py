@@ -142,10 +142,10 @@ async def test_it_is_sent_by_the_service_at_night(tmp_path: Path) -> None:
     async with open_assistant(settings, alone=True) as assistant:
         services = assistant.services
         assistant.attach(telegram := RecordingAdapter("telegram"))
-        assert services.upkeep._nights
-        for work in services.upkeep._nights.tidy:
+        assert services.background._nights
+        for work in services.background._nights.tidy:
             await work()
-        assert services.woken.is_set()
+        assert services.wake_event.is_set()
         await assistant.resume()
         await assistant.wait_until_idle()
     [text] = telegram.replies().values()

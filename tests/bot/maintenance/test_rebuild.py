@@ -66,5 +66,5 @@ async def test_a_bug_of_ours_is_in_the_log_with_all_that_there_is_to_know(
     with pytest.raises(ZeroDivisionError):
         await rebuilding.run()
     assert rebuilding.last
-    assert rebuilding.last.problem == phrases.REBUILD_BROKE
+    assert rebuilding.last.problem == phrases.REBUILD_FAILED
     assert any(record.exc_info for record in caplog.records)

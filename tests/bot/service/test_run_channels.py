@@ -108,7 +108,9 @@ async def serving(
         if first:
             service.change(first)
         assistant.services.reminders._check_seconds = 0.05
-        running = asyncio.create_task(run_channels(channels.adapters, assistant, leaving, patience=lambda: 0))
+        running = asyncio.create_task(
+            run_channels(channels.adapters, assistant, leaving, timeout_seconds=lambda: 0)
+        )
         try:
             yield service
             assert not running.done()

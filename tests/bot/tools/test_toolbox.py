@@ -81,14 +81,14 @@ def test_a_parameter_that_needs_a_reference_or_has_several_types_is_refused_when
 
 
 async def test_tools_of_one_declaration_run_each_its_own_function() -> None:
-    def named(place: str, most: int = 1) -> Tool:
+    def named(place: str, limit: int = 1) -> Tool:
         @tool
-        async def where(count: Annotated[int, Field(le=most)] = most) -> dict[str, Any]:
+        async def where(count: Annotated[int, Field(le=limit)] = limit) -> dict[str, Any]:
             return {"place": place, "count": count}
 
         return where
 
-    here, there, more = named("here"), named("there"), named("there", most=2)
+    here, there, more = named("here"), named("there"), named("there", limit=2)
     assert here.spec is there.spec, "declared once"
     assert [(await each.run("{}", SOMEWHERE))["place"] for each in (here, there)] == ["here", "there"]
     assert more.spec.parameters["properties"]["count"]["maximum"] == 2, "another declaration"

@@ -60,7 +60,7 @@ async def test_healthz_tells_how_the_vectors_fare_and_no_more(tmp_path: Path) ->
         memory = Memory(
             settings, workspace=tmp_path, now=lambda: datetime.now(UTC), embedding=embedding, lasting=True
         )
-        app = build_web_app(channels=dict, memory=memory, patience=5)
+        app = build_web_app(channels=dict, memory=memory, timeout_seconds=5)
         async with memory, TestClient(TestServer(app)) as client:
 
             async def vectors() -> object:
@@ -92,7 +92,7 @@ async def test_healthz_does_not_call_it_failing_while_a_fallback_gives_vectors(t
             first.choice, second.choice, first.primary, Embedder(first.primary, second.primary)
         )
         memory = Memory(settings, workspace=tmp_path, now=lambda: datetime.now(UTC), embedding=embedding)
-        app = build_web_app(channels=dict, memory=memory, patience=5)
+        app = build_web_app(channels=dict, memory=memory, timeout_seconds=5)
         async with memory, TestClient(TestServer(app)) as client:
 
             async def vectors() -> object:
@@ -136,10 +136,10 @@ async def test_healthz_is_ok_while_a_channel_is_up_but_hampered(
 
 
 async def test_healthz_answers_while_the_memory_is_busy(memory: Memory) -> None:
-    app = build_web_app(channels=dict, memory=memory, patience=0.02)
+    app = build_web_app(channels=dict, memory=memory, timeout_seconds=0.02)
     done = threading.Event()
     async with TestClient(TestServer(app)) as client:
-        busy = asyncio.get_running_loop().run_in_executor(memory._index._indexing, done.wait, 30)
+        busy = asyncio.get_running_loop().run_in_executor(memory._index._index_thread, done.wait, 30)
         answer = await client.get("/healthz")
         assert answer.status == 200
         assert (await answer.json())["memory"] == {"status": "busy"}

@@ -128,7 +128,7 @@ async def test_an_ipv6_network_counts_as_one_address() -> None:
 
 
 async def test_room_is_made_by_the_address_that_has_most() -> None:
-    connections = HttpConnections(most=4)
+    connections = HttpConnections(max_connections=4)
     async with opened(
         connections, "198.51.100.1", "203.0.113.9", "203.0.113.9", "198.51.100.2"
     ) as by_address:
@@ -154,7 +154,7 @@ async def test_what_is_being_answered_is_never_closed_for_others() -> None:
     app = web.Application(middlewares=[track_request])
     app.router.add_get("/work", work)
     app.router.add_get("/healthz", answer)
-    async with _listening(app, HttpConnections(most=3)) as served:
+    async with _listening(app, HttpConnections(max_connections=3)) as served:
         working = [
             asyncio.create_task(
                 served.say(b"GET /work HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", ends=False)
@@ -182,7 +182,7 @@ async def test_a_connection_that_brings_its_request_is_never_closed_for_others_b
 
     app = web.Application(middlewares=[track_request])
     app.router.add_get("/healthz", answer)
-    async with _listening(app, HttpConnections(most=2)) as served:
+    async with _listening(app, HttpConnections(max_connections=2)) as served:
         with contextlib.ExitStack() as stack:
             clients = [
                 stack.enter_context(socket.create_connection(("127.0.0.1", served.port))) for _ in range(6)

@@ -29,7 +29,7 @@ from tests.fakes.recording_adapter import RecordingAdapter
 from tests.fakes.turns import message
 from tests.fakes.web_client import TOKEN, WebClient, open_web_client
 
-MOST_MILLISECONDS = 10.0
+MAX_MILLISECONDS = 10.0
 """Of processor time for a scrape, with all that the service does for it."""
 NAME = re.compile(r"(?:commonplace|process)_[a-z0-9_]+[a-z0-9]")
 
@@ -187,7 +187,7 @@ async def test_what_waits_is_counted(website: WebClient) -> None:
 
 async def test_watcher_jobs_and_channels_tell_how_they_fare(website: WebClient) -> None:
     website.settings.memory_folder.mkdir()
-    async with website.services.upkeep:
+    async with website.services.background:
         ends = time.monotonic() + 10
         while (found := await scraped(website))("watcher_last_look_timestamp_seconds") is None:
             assert time.monotonic() < ends
@@ -221,7 +221,7 @@ async def test_warnings_and_errors_are_counted_by_level(website: WebClient) -> N
             "levelname": logging.getLevelName(level),
             "msg": "xylophagous",
         }
-        website.services.troubles.handle(logging.makeLogRecord(record))
+        website.services.recent_errors.handle(logging.makeLogRecord(record))
     found = await scraped(website)
     counts = [found("log_messages_total", level=level) for level in ("warning", "error", "critical")]
     assert counts == [2, 1, 0]
@@ -285,10 +285,10 @@ async def test_another_site_cannot_read_it(website: WebClient) -> None:
 async def test_a_busy_memory_does_not_make_it_hang(
     website: WebClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources_of(website).memory, "_patience", 0.02)
+    monkeypatch.setattr(sources_of(website).memory, "_timeout_seconds", 0.02)
     done = threading.Event()
     busy = asyncio.get_running_loop().run_in_executor(
-        website.services.memory._index._searching, done.wait, 30
+        website.services.memory._index._search_thread, done.wait, 30
     )
     for _ in range(3):
         found = await scraped(website)
@@ -307,7 +307,9 @@ async def test_a_rebuild_does_not_keep_it_waiting(website: WebClient) -> None:
     await website.services.memory.write("The boat is red")
     await website.services.memory.sync()
     done = threading.Event()
-    busy = asyncio.get_running_loop().run_in_executor(website.services.memory._index._indexing, done.wait, 30)
+    busy = asyncio.get_running_loop().run_in_executor(
+        website.services.memory._index._index_thread, done.wait, 30
+    )
     found = await scraped(website)
     assert (found("memory_up"), found("memory_files")) == (1, 1)
     done.set()
@@ -317,7 +319,7 @@ async def test_a_rebuild_does_not_keep_it_waiting(website: WebClient) -> None:
 async def test_a_locked_state_db_leaves_out_its_numbers_alone(
     website: WebClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources_of(website).queues, "_patience", 0.02)
+    monkeypatch.setattr(sources_of(website).queues, "_timeout_seconds", 0.02)
     done = threading.Event()
     busy = asyncio.create_task(website.services.state.read(lambda _: done.wait(30)))
     found = await scraped(website)
@@ -337,7 +339,7 @@ async def test_it_is_not_asked_again_while_the_answer_is_outstanding() -> None:
         await answer.wait()
         return asked
 
-    patient = BoundedProbe(ask, patience=0.001)
+    patient = BoundedProbe(ask, timeout_seconds=0.001)
     assert [await patient.ask() for _ in range(3)] == [None] * 3
     assert asked == 1
     answer.set()
@@ -351,7 +353,7 @@ async def test_a_fault_is_no_answer_and_a_bug_is_no_secret() -> None:
     async def ask() -> int:
         raise errors.pop(0)
 
-    patient = BoundedProbe(ask, patience=1)
+    patient = BoundedProbe(ask, timeout_seconds=1)
     assert await patient.ask() is None
     with pytest.raises(ZeroDivisionError):
         await patient.ask()
@@ -379,11 +381,11 @@ async def test_a_scrape_costs_little(website: WebClient, capsys: pytest.CaptureF
     await scraped(website)
     best = float("inf")
     ends = time.monotonic() + 10
-    while time.monotonic() < ends and best > MOST_MILLISECONDS:  # the machine may be busy with others
+    while time.monotonic() < ends and best > MAX_MILLISECONDS:  # the machine may be busy with others
         start = time.process_time()
         answer = await website.client.get(METRICS)
         await answer.read()
         best = min(best, (time.process_time() - start) * 1e3)
     with capsys.disabled():
         print(f"\n  a scrape, with its client: {best:.1f} ms of processor time")
-    assert best <= MOST_MILLISECONDS
+    assert best <= MAX_MILLISECONDS

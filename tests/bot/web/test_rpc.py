@@ -142,7 +142,7 @@ async def test_a_rebuild_gives_its_report_and_the_status_tells_of_it(rpc: Rpc) -
 async def test_a_rebuild_that_is_not_waited_for_goes_on(rpc: Rpc, site: WebClient) -> None:
     await rpc.call("memory.write", content="One note", target="daily")
     assert await rpc.call("memory.rebuild", wait=False) == {"running": True}
-    await site.services.rebuilding.run()  # the same one, or one more
+    await site.services.index_rebuilder.run()  # the same one, or one more
     status = await rpc.call("memory.status")
     assert status["rebuilding"]["last"]["report"]["added"] == 1
 

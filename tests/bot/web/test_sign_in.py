@@ -126,5 +126,5 @@ async def test_a_browser_whose_time_is_over_is_told_that_nothing_was_done(site: 
     assert (answer.status, answer.content_type) == (401, "text/html")
     assert phrases.WEB_SIGNED_OUT in text
     assert 'name="then" value="/"' in text, "what was asked for by POST cannot be had by going there"
-    assert site.services.rebuilding.last is None
-    assert not site.services.rebuilding.is_running
+    assert site.services.index_rebuilder.last is None
+    assert not site.services.index_rebuilder.is_running

@@ -15,9 +15,9 @@ from tests.fakes.bot_api.refusals import bad_request
 Entity = dict[str, Any]
 """A MessageEntity as JSON."""
 
-MOST_UNITS = 4096
-MOST_CAPTION_UNITS = 1024
-MOST_ENTITIES = 100
+MAX_UNITS = 4096
+MAX_CAPTION_UNITS = 1024
+MAX_ENTITIES = 100
 """Telegram ignores further entities; known from practice, not documented."""
 
 SPLITTABLE = ("bold", "italic", "underline", "strikethrough", "spoiler")
@@ -116,8 +116,8 @@ def parse_entities(text: str, given: Sequence[Mapping[str, Any]] | None = None) 
     text, entities = _trim(text, entities)
     entities, lost = _nest(entities)
     dropped += lost
-    dropped += entities[MOST_ENTITIES:]
-    entities = entities[:MOST_ENTITIES]
+    dropped += entities[MAX_ENTITIES:]
+    entities = entities[:MAX_ENTITIES]
     closed = [one for one in entities if one["type"] in CONTINUOUS]
     found = [one for one in find_entities(text) if not any(_overlap(one, other) for other in closed)]
     return MarkedText(text, entities, found, dropped)

@@ -84,7 +84,7 @@ class Meter:
         return ahead - slack if ahead > slack + 1e-9 else 0.0
 
 
-def _window(times: deque[float], now: float, most: int, seconds: float) -> float:
+def _window(times: deque[float], now: float, limit: int, seconds: float) -> float:
     while times and times[0] <= now - seconds:
         times.popleft()
-    return times[-most] + seconds - now if len(times) >= most else 0.0
+    return times[-limit] + seconds - now if len(times) >= limit else 0.0

@@ -6,9 +6,9 @@ from typing import Any
 
 Json = dict[str, Any]
 
-MOST_DOWNLOAD = 20 << 20
+MAX_DOWNLOAD_BYTES = 20 << 20
 """Maximum bytes that getFile serves."""
-MOST_UPLOAD = 50 << 20
+MAX_UPLOAD_BYTES = 50 << 20
 PHOTO_SIZES = ((90, 67), (320, 240), (800, 600), (1280, 960))
 
 

@@ -7,14 +7,14 @@ from typing import Any
 from tests.fakes.bot_api import wire
 from tests.fakes.bot_api.chats import GENERAL_TOPIC, Action, Bot, Button, Chat, Draft, Edit, Message
 from tests.fakes.bot_api.entities import (
-    MOST_CAPTION_UNITS,
-    MOST_UNITS,
+    MAX_CAPTION_UNITS,
+    MAX_UNITS,
     MarkedText,
     check_link,
     parse_entities,
     utf16_length,
 )
-from tests.fakes.bot_api.media import MOST_DOWNLOAD, MOST_UPLOAD, File, Upload
+from tests.fakes.bot_api.media import MAX_DOWNLOAD_BYTES, MAX_UPLOAD_BYTES, File, Upload
 from tests.fakes.bot_api.receiving import Webhook
 from tests.fakes.bot_api.refusals import Refusal, bad_request, forbidden, too_many
 from tests.fakes.bot_api.requests import Parameters
@@ -127,7 +127,7 @@ def send_message(world: World, bot: Bot, given: Parameters) -> Any:
     reply = _reply(chat, given)
     _spend(world, bot, chat, "sendMessage")
     _may_write(bot, chat, thread)
-    if utf16_length(marked.text) > MOST_UNITS:
+    if utf16_length(marked.text) > MAX_UNITS:
         raise bad_request("message is too long")
     _check_data(buttons)
     preview = given.get("link_preview_options")
@@ -154,7 +154,7 @@ def send_document(world: World, bot: Bot, given: Parameters) -> Any:
     reply = _reply(chat, given)
     _spend(world, bot, chat, "sendDocument")
     _may_write(bot, chat, thread)
-    if utf16_length(marked.text) > MOST_CAPTION_UNITS:
+    if utf16_length(marked.text) > MAX_CAPTION_UNITS:
         raise bad_request("message caption is too long")
     _check_data(buttons)
     message = world.post(
@@ -182,7 +182,7 @@ def send_message_draft(world: World, bot: Bot, given: Parameters) -> Any:
         raise bad_request("RANDOM_ID_INVALID")
     _spend(world, bot, chat, "sendMessageDraft")
     _may_write(bot, chat, thread)
-    if utf16_length(marked.text) > MOST_UNITS:
+    if utf16_length(marked.text) > MAX_UNITS:
         raise bad_request("MESSAGE_TOO_LONG")
     draft = Draft(world.clock(), _number(given, "draft_id"), marked.text, marked.entities, thread)
     chat.drafts.append(draft)
@@ -199,7 +199,7 @@ def edit_message_text(world: World, bot: Bot, given: Parameters) -> Any:
         raise bad_request("there is no text in the message to edit")
     _spend(world, bot, message.chat, "editMessageText")
     _reachable(message.chat)
-    if utf16_length(marked.text) > MOST_UNITS:
+    if utf16_length(marked.text) > MAX_UNITS:
         raise bad_request("MESSAGE_TOO_LONG")
     _check_data(buttons)
     if (marked.text, marked.entities, buttons) == (message.text, message.entities, message.buttons):
@@ -314,13 +314,13 @@ def delete_my_commands(world: World, bot: Bot, given: Parameters) -> Any:
     return True
 
 
-def _describes(name: str, kind: str, field: str, most: int, error: str) -> None:
+def _describes(name: str, kind: str, field: str, limit: int, error: str) -> None:
     """Register the two methods for one of the texts in a bot's profile."""
 
     @method(f"setMy{name}")
     def change(world: World, bot: Bot, given: Parameters) -> Any:
         text = str(given.get(field, ""))
-        if len(text) > most:
+        if len(text) > limit:
             raise bad_request(error)
         bot.descriptions[(kind, _language(given))] = text
         return True
@@ -390,7 +390,7 @@ def get_file(world: World, bot: Bot, given: Parameters) -> Any:
         raise bad_request(
             "invalid file_id" if short else "wrong file_id or the file is temporarily unavailable"
         )
-    if file.size > MOST_DOWNLOAD:
+    if file.size > MAX_DOWNLOAD_BYTES:
         raise bad_request("file is too big")
     return file.as_json() | {"file_path": file.path}
 
@@ -614,7 +614,7 @@ def _file(world: World, given: Parameters) -> File:
         raise bad_request("there is no document in the request")
     if not wanted.data:
         raise bad_request("file must be non-empty")
-    if len(wanted.data) > MOST_UPLOAD:
+    if len(wanted.data) > MAX_UPLOAD_BYTES:
         raise Refusal(413, "Request Entity Too Large")
     return world.files.add("documents", wanted.data, name=wanted.name, media_type=wanted.media_type)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.fakes.bot_api import media, wire
 from tests.fakes.bot_api.chats import GENERAL_TOPIC, Bot, Chat, Edit, Message, Press, Topic
-from tests.fakes.bot_api.entities import MOST_UNITS, Entity, MarkedText, find_entities, utf16_length
+from tests.fakes.bot_api.entities import MAX_UNITS, Entity, MarkedText, find_entities, utf16_length
 
 if TYPE_CHECKING:
     from tests.fakes.bot_api.world import World
@@ -64,7 +64,7 @@ class Person:
         forwarded: Json | None = None,
     ) -> Message:
         """Send a text; `entities` in addition to those that Telegram finds by itself, such as bold."""
-        if utf16_length(text) > MOST_UNITS:
+        if utf16_length(text) > MAX_UNITS:
             raise ValueError("a client splits this: use paste()")
         marked = MarkedText(text, list(entities), find_entities(text))
         return self._post(
@@ -407,10 +407,10 @@ def _captioned(caption: str) -> MarkedText:
 
 def _cut(text: str) -> list[str]:
     pieces = []
-    while utf16_length(text) > MOST_UNITS:
-        end = MOST_UNITS
-        while utf16_length(text[:end]) > MOST_UNITS:
-            end -= max(1, (utf16_length(text[:end]) - MOST_UNITS) // 2)
+    while utf16_length(text) > MAX_UNITS:
+        end = MAX_UNITS
+        while utf16_length(text[:end]) > MAX_UNITS:
+            end -= max(1, (utf16_length(text[:end]) - MAX_UNITS) // 2)
         blanks = [match.start() for match in re.finditer(r"\s", text[:end])]
         if blanks and blanks[-1] > end // 2:
             end = blanks[-1]

@@ -19,9 +19,9 @@ KINDS = (
     "chat_boost", "removed_chat_boost", "managed_bot",
 )  # fmt: skip
 DEFAULT_KINDS = frozenset(KINDS) - {"chat_member", "message_reaction", "message_reaction_count"}
-LONGEST_POLL = 50
+MAX_POLL_SECONDS = 50
 """Maximum seconds of a long poll."""
-LONGEST_PAUSE = 1.0
+MAX_PAUSE_SECONDS = 1.0
 """Maximum seconds between two webhook attempts; in Telegram they grow to minutes."""
 FIRST_UPDATE = 700_000_001
 
@@ -100,7 +100,7 @@ class Inbox:
         if self.webhook:
             await self._conflict(WEBHOOK_ACTIVE)
         limit = min(max(limit, 1), 100)
-        timeout = min(max(timeout, 0), LONGEST_POLL)
+        timeout = min(max(timeout, 0), MAX_POLL_SECONDS)
         now = time.monotonic()
         if self.slow and offset == self._last_poll[0] and now < self._last_poll[1] + 3:
             timeout = max(timeout, 3)
@@ -197,7 +197,7 @@ class Inbox:
             if wrong := await _post(session, hook, update):
                 hook.last_error, hook.last_error_time = wrong, self.clock()
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
+                pause = min(2 * pause, MAX_PAUSE_SECONDS)
             elif update in self.pending:
                 self.pending.remove(update)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-MOST_COMMANDS, MOST_OPTIONS, MOST_CHOICES, MOST_CHARACTERS, MOST_A_DAY = 100, 25, 25, 8000, 200
+MAX_COMMANDS, MOST_OPTIONS, MAX_CHOICES, MAX_CHARACTERS, MOST_A_DAY = 100, 25, 25, 8000, 200
 SUB_COMMAND, SUB_COMMAND_GROUP, STRING, INTEGER, NUMBER = 1, 2, 3, 4, 10
 
 
@@ -23,7 +23,7 @@ def put_commands(world: "World", ask: ApiRequest) -> list[Json]:
     """Replace all commands; those that stay keep their id."""
     place = _place(world, ask)
     given = ask.body.given if isinstance(ask.body.given, list) else []
-    if sum(one.get("type", 1) == 1 for one in given) > MOST_COMMANDS:
+    if sum(one.get("type", 1) == 1 for one in given) > MAX_COMMANDS:
         raise make_refusal(30032)
     form = Form()
     seen: set[tuple[str, int]] = set()
@@ -56,7 +56,7 @@ def create_command(world: "World", ask: ApiRequest) -> ApiResponse:
     old = next((one for one in here if one["name"] == given["name"]), None)
     stored = _complete_command(world, ask, place, given, old)
     if old is None:
-        if len(here) >= MOST_COMMANDS:
+        if len(here) >= MAX_COMMANDS:
             raise make_refusal(30032)
         _count_created(ask, 1)
         here.append(stored)
@@ -162,8 +162,8 @@ def _check(form: Form, path: str, command: Json) -> None:
     if kind == 1:
         form.between(f"{at}description", command.get("description") or "", 1, 100)
     _check_options(form, f"{at}options", command.get("options") or [])
-    if _size(command) > MOST_CHARACTERS:
-        told = f"Command exceeds maximum size ({MOST_CHARACTERS})"
+    if _size(command) > MAX_CHARACTERS:
+        told = f"Command exceeds maximum size ({MAX_CHARACTERS})"
         form.wrong(path, "APPLICATION_COMMAND_TOO_LARGE", told)
 
 
@@ -206,7 +206,7 @@ def _check_options(form: Form, path: str, options: list[Json]) -> None:
 
 def _check_choices(form: Form, path: str, option: Json) -> None:
     choices = option.get("choices") or []
-    form.at_most(f"{path}.choices", choices, MOST_CHOICES)
+    form.at_most(f"{path}.choices", choices, MAX_CHOICES)
     names: set[str] = set()
     for at, one in enumerate(choices):
         form.between(f"{path}.choices.{at}.name", str(one.get("name") or ""), 1, 100)

@@ -38,7 +38,7 @@ KNOWN_INTENTS = sum(1 << bit for bit in (*range(17), 20, 21, 24, 25))
 
 FATAL = (4004, 4010, 4011, 4012, 4013, 4014)
 ENDS_SESSION = (*FATAL, 4003, 4007, 4009)
-MOST_BYTES = 4096
+MAX_BYTES = 4096
 
 
 @dataclass(eq=False)
@@ -179,7 +179,7 @@ class Connection:
         except (ValueError, TypeError, KeyError):
             await self.end(4002)
             return
-        if len(text.encode()) > MOST_BYTES:
+        if len(text.encode()) > MAX_BYTES:
             await self.end(4002)
         elif op == HEARTBEAT:
             self._heard = now

@@ -25,7 +25,7 @@ ALLOWED = {
 }
 ONLY_USERS = {"users"}
 """Default mentions in answers: no roles, not everyone."""
-MOST_CHOICES = 25
+MAX_CHOICES = 25
 
 
 def callback(world: "World", ask: ApiRequest) -> Json | None:
@@ -141,7 +141,7 @@ def _choices(data: Json) -> list[Json]:
     form = Form()
     if not isinstance(choices, list):
         raise wrong("data.choices", "BASE_TYPE_REQUIRED", "This field is required")
-    form.at_most("data.choices", choices, MOST_CHOICES)
+    form.at_most("data.choices", choices, MAX_CHOICES)
     for at, one in enumerate(choices):
         form.between(f"data.choices.{at}.name", one.get("name") or "", 1, 100)
         if isinstance(one.get("value"), str):

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-MOST_CHARACTERS = 2000
-MOST_OF_ANYBODY = 4000
+MAX_CHARACTERS = 2000
+MAX_CHARACTERS_OF_ANYBODY = 4000
 """Limit for people with a subscription; longer texts get another error."""
-MOST_FILES = 10
+MAX_FILES = 10
 EMBED_LIMITS = {"title": 256, "description": 4096}
-SETTABLE = chats.SUPPRESS_EMBEDS | chats.SILENT | chats.VOICE_MESSAGE | chats.COMPONENTS_V2
+SETTABLE = chats.SUPPRESS_EMBEDS | chats.DISK_SILENT | chats.VOICE_MESSAGE | chats.COMPONENTS_V2
 
 
 @dataclass(slots=True)
@@ -83,8 +83,12 @@ def _content(form: Form, content: Any) -> str:
         form.wrong("content", "BASE_TYPE_BAD_TYPE", "Could not interpret value as string.")
         return ""
     text = str(content)
-    if len(text) > MOST_CHARACTERS:
-        form.at_most("content", text, MOST_OF_ANYBODY if len(text) > MOST_OF_ANYBODY else MOST_CHARACTERS)
+    if len(text) > MAX_CHARACTERS:
+        form.at_most(
+            "content",
+            text,
+            MAX_CHARACTERS_OF_ANYBODY if len(text) > MAX_CHARACTERS_OF_ANYBODY else MAX_CHARACTERS,
+        )
     return text.strip()
 
 
@@ -188,7 +192,7 @@ def _files(
         else:
             described[number] = one
     for number, upload in sorted(body.files.items()):
-        if len(upload.data) > wire.MOST_BYTES_OF_A_FILE:
+        if len(upload.data) > wire.MAX_FILE_BYTES:
             raise make_refusal(40005)
         about = described.get(number, {})
         kept.append(
@@ -203,7 +207,7 @@ def _files(
                 ephemeral=hidden,
             )
         )
-    if len(kept) > MOST_FILES:
+    if len(kept) > MAX_FILES:
         raise make_refusal(30015)
     return kept
 

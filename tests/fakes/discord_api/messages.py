@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 NONCE_SECONDS = 300.0
 """How long the same nonce returns the same message."""
-MOST_REACTIONS = 20
+MAX_REACTIONS = 20
 EDITABLE = chats.SUPPRESS_EMBEDS | chats.COMPONENTS_V2
 
 
@@ -211,7 +211,7 @@ def react(world: "World", ask: ApiRequest) -> None:
     if emoji not in message.reactions:
         if not may(channel, ask.bot, "add_reactions"):
             raise make_refusal(50013)
-        if len(message.reactions) >= MOST_REACTIONS:
+        if len(message.reactions) >= MAX_REACTIONS:
             raise make_refusal(30010)
     world.react(message, ask.bot, emoji)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-MOST_CHARACTERS = 2000
+MAX_CHARACTERS = 2000
 SUB_COMMAND, SUB_COMMAND_GROUP = 1, 2
 STRING, INTEGER, BOOLEAN, USER, CHANNEL, ROLE, MENTIONABLE, NUMBER, FILE = range(3, 12)
 
@@ -58,7 +58,7 @@ class Person:
         embeds: Sequence[Json] = (),
     ) -> "Message":
         """Send a text; `ping`: whether a reply mentions the author replied to."""
-        if len(text) > MOST_CHARACTERS:
+        if len(text) > MAX_CHARACTERS:
             raise ValueError("a client makes a file of this: use files=")
         channel = channel or (reply_to.channel if reply_to else self.dm)
         attachments = [self._attach(channel, one) for one in files]

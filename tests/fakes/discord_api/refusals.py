@@ -89,13 +89,13 @@ class Form:
             here = here.setdefault(name, {})
         here.setdefault("_errors", []).append({"code": code, "message": message})
 
-    def at_most(self, path: str, value: str | list[Any], most: int) -> None:
-        if len(value) > most:
-            self.wrong(path, "BASE_TYPE_MAX_LENGTH", f"Must be {most} or fewer in length.")
+    def at_most(self, path: str, value: str | list[Any], limit: int) -> None:
+        if len(value) > limit:
+            self.wrong(path, "BASE_TYPE_MAX_LENGTH", f"Must be {limit} or fewer in length.")
 
-    def between(self, path: str, value: str | list[Any], least: int, most: int) -> None:
-        if not least <= len(value) <= most:
-            self.wrong(path, "BASE_TYPE_BAD_LENGTH", f"Must be between {least} and {most} in length.")
+    def between(self, path: str, value: str | list[Any], minimum: int, limit: int) -> None:
+        if not minimum <= len(value) <= limit:
+            self.wrong(path, "BASE_TYPE_BAD_LENGTH", f"Must be between {minimum} and {limit} in length.")
 
     def done(self) -> None:
         """Raise Refusal if there are errors."""

@@ -8,7 +8,7 @@ from aiohttp import BodyPartReader, web
 
 from tests.fakes.discord_api.refusals import Refusal, make_refusal
 
-MOST_BYTES = 25 * 1024 * 1024
+MAX_BYTES = 25 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Body:
 
 
 async def read_body(request: web.BaseRequest) -> Body:
-    if request.content_length is not None and request.content_length > MOST_BYTES:
+    if request.content_length is not None and request.content_length > MAX_BYTES:
         raise make_refusal(40005)
     if request.content_type == "multipart/form-data":
         # By default aiohttp accepts at most a megabyte.
-        return await _parts(request.clone(client_max_size=MOST_BYTES))
+        return await _parts(request.clone(client_max_size=MAX_BYTES))
     raw = await request.content.read()
     if not raw.strip():
         return Body({})

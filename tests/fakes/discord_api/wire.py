@@ -18,7 +18,7 @@ PRESENCE, MEMBERS, CONTENT = 1 << 8, 1 << 1, 1 << 15
 PRIVILEGED = PRESENCE | MEMBERS | CONTENT
 FLAG_OF_INTENT = {PRESENCE: 1 << 13, MEMBERS: 1 << 15, CONTENT: 1 << 19}
 """Application flags for the intents, for an application that needs no verification."""
-MOST_BYTES_OF_A_FILE = 10 * 1024 * 1024
+MAX_FILE_BYTES = 10 * 1024 * 1024
 
 
 def moment(seconds: float) -> str:
@@ -378,7 +378,7 @@ def interaction_json(world: "World", interaction: Interaction) -> Json:
         "entitlement_sku_ids": [],
         "authorizing_integration_owners": _owners(interaction),
         "context": 0 if guild else 1,
-        "attachment_size_limit": MOST_BYTES_OF_A_FILE,
+        "attachment_size_limit": MAX_FILE_BYTES,
         "app_permissions": str(channel_permissions(channel, bot)),
     }
     if guild:

@@ -297,7 +297,7 @@ class World(Watched):
             first_content=content,
             **details,
         )
-        if not message.flags & (chats.SILENT | chats.LOADING):
+        if not message.flags & (chats.DISK_SILENT | chats.LOADING):
             message.pinged = mentions.pinged
         channel.messages.append(message)
         channel.by_id[message.id] = message
@@ -327,7 +327,7 @@ class World(Watched):
             # The first text of a deferred answer counts as sent, not as edited.
             message.flags &= ~chats.LOADING
             message.first_content = message.content
-            message.pinged = [] if message.flags & chats.SILENT else message.mentions.pinged
+            message.pinged = [] if message.flags & chats.DISK_SILENT else message.mentions.pinged
         message.edits.append(
             Edit(self.clock(), message.content, message.components, message.flags, message.mentions)
         )

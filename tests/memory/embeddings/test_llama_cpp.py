@@ -127,9 +127,9 @@ def test_models_that_take_instructions_get_one_before_the_query_alone() -> None:
 
 def test_texts_are_batched_within_both_limits() -> None:
     texts = [[0] * size for size in (3, 3, 4, 20, 1, 1, 1, 1)]
-    found = [[len(text) for text in batch] for batch in make_batches(texts, most_tokens=8, most_texts=3)]
+    found = [[len(text) for text in batch] for batch in make_batches(texts, max_tokens=8, max_texts=3)]
     assert found == [[3, 3], [4], [20], [1, 1, 1], [1]]
-    assert list(make_batches([], most_tokens=8, most_texts=3)) == []
+    assert list(make_batches([], max_tokens=8, max_texts=3)) == []
 
 
 def test_it_is_a_provider_that_knows_its_name_before_it_loads(tmp_path: Path) -> None:

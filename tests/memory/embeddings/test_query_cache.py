@@ -1,5 +1,5 @@
 from memory.embeddings.protocol import ModelId
-from memory.embeddings.query_cache import MOST_QUERIES, QueryCache
+from memory.embeddings.query_cache import MAX_CACHED_QUERIES, QueryCache
 
 SMALL = ModelId("openai", "small", 3)
 LARGE = ModelId("openai", "large", 3)
@@ -17,12 +17,12 @@ def test_a_query_is_cached_only_for_the_model_that_embedded_it() -> None:
 
 def test_a_thousand_queries_are_kept_and_the_least_recently_used_is_evicted() -> None:
     cache = QueryCache()
-    for number in range(MOST_QUERIES):
+    for number in range(MAX_CACHED_QUERIES):
         cache.put(SMALL, f"query {number}", b"v")
     assert cache.get(SMALL, "query 0") == b"v"
     cache.put(SMALL, "one more", b"v")
 
-    assert len(cache) == MOST_QUERIES == 1000
+    assert len(cache) == MAX_CACHED_QUERIES == 1000
     assert cache.get(SMALL, "query 0") == b"v"
     assert cache.get(SMALL, "query 1") is None
 

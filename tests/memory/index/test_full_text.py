@@ -28,7 +28,7 @@ def small_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
         "LIMITS": ProposalLimits(exact_hits=60, rare_hits=30, surely_rare=10),
         "MANY_TOGETHER": 40,
         "READ_AHEAD": 20,
-        "FIRST_LOOK": 5,
+        "FIRST_HITS": 5,
     }.items():
         monkeypatch.setattr(f"memory.index.sqlite_full_text.{name}", value)
 
@@ -76,8 +76,8 @@ def places(tables: SqliteTables, proposal: Proposal) -> set[tuple[str, int]]:
     }
 
 
-def asked(tables: SqliteTables, query: str, most: int = 10) -> set[tuple[str, int]]:
-    return places(tables, propose(SqliteFullText(tables), parse_query(query), most=most))
+def asked(tables: SqliteTables, query: str, limit: int = 10) -> set[tuple[str, int]]:
+    return places(tables, propose(SqliteFullText(tables), parse_query(query), limit=limit))
 
 
 def large_memory() -> dict[str, list[str]]:
@@ -117,9 +117,9 @@ def test_with_few_matches_every_matching_chunk_is_proposed(tables: SqliteTables)
     add(tables, {"a.md": ["the passport", "nothing"], "b.md": ["a boiler", "passport and boiler"]})
     assert asked(tables, "passport boiler") == {("a.md", 0), ("b.md", 0), ("b.md", 1)}
     assert asked(tables, "nowhere") == set()
-    assert propose(SqliteFullText(tables), [], most=10) == Proposal((), {}, 4)
-    assert propose(SqliteFullText(tables), parse_query("passport"), most=0).chunks == ()
-    assert len(propose(SqliteFullText(tables), parse_query("passport"), most=(1 << 63) - 1).chunks) == 2
+    assert propose(SqliteFullText(tables), [], limit=10) == Proposal((), {}, 4)
+    assert propose(SqliteFullText(tables), parse_query("passport"), limit=0).chunks == ()
+    assert len(propose(SqliteFullText(tables), parse_query("passport"), limit=(1 << 63) - 1).chunks) == 2
 
 
 def test_frequencies_and_total_are_exact_after_edits(tables: SqliteTables) -> None:
@@ -127,10 +127,10 @@ def test_frequencies_and_total_are_exact_after_edits(tables: SqliteTables) -> No
     add(tables, {f"{n}.md": ["passport", "boiler"] for n in range(10)})
     remove(tables, [f"{n}.md" for n in range(30, 40)])
     terms = parse_query("passport boiler absent")
-    proposal = propose(SqliteFullText(tables), terms, most=10)
+    proposal = propose(SqliteFullText(tables), terms, limit=10)
     assert proposal.frequencies == dict(zip(terms, (10 + 20 * 3, 10, 0), strict=True))
     assert proposal.total == 10 * 2 + 20 * 3
-    assert propose(SqliteFullText(tables), parse_query("absent"), most=10).total == proposal.total
+    assert propose(SqliteFullText(tables), parse_query("absent"), limit=10).total == proposal.total
 
 
 def test_with_few_matches_the_ranking_is_that_of_fts5(tables: SqliteTables) -> None:
@@ -147,7 +147,7 @@ def test_with_few_matches_the_ranking_is_that_of_fts5(tables: SqliteTables) -> N
         )
         best: dict[int, float] = dict(rows)
         last = score_band(list(best.values())[9])
-        proposed = propose(SqliteFullText(tables), terms, most=10).chunks
+        proposed = propose(SqliteFullText(tables), terms, limit=10).chunks
         assert len(set(proposed)) == 10
         assert all(score_band(best[row]) >= last for row in proposed)
         assert {row for row, score in best.items() if score_band(score) > last} <= set(proposed)
@@ -155,7 +155,7 @@ def test_with_few_matches_the_ranking_is_that_of_fts5(tables: SqliteTables) -> N
 
 def test_ties_are_broken_by_path_and_position_not_by_insertion_order(tables: SqliteTables) -> None:
     add(tables, {f"{n:03}.md": ["passport", "passport"] for n in reversed(range(150))})
-    assert asked(tables, "passport", most=3) == {("000.md", 0), ("000.md", 1), ("001.md", 0)}
+    assert asked(tables, "passport", limit=3) == {("000.md", 0), ("000.md", 1), ("001.md", 0)}
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def test_insertion_order_does_not_change_the_chunks(
         forwards, backwards, edited = (asked(it, query, most) for it in one_memory_in_three_ways)
         assert forwards == backwards == edited
     ours, *others = (
-        propose(SqliteFullText(it), parse_query(query), most=10) for it in one_memory_in_three_ways
+        propose(SqliteFullText(it), parse_query(query), limit=10) for it in one_memory_in_three_ways
     )
     for theirs in others:
         assert (ours.frequencies, ours.total) == (theirs.frequencies, theirs.total)
@@ -198,9 +198,9 @@ def test_common_words_are_found_close_together(tables: SqliteTables) -> None:
     apart = f"garden {filler} kitchen {filler} summer {filler}"
     add(tables, {f"{n}.md": [apart] for n in range(100)})
     add(tables, {"together.md": [f"{filler} garden of kitchen and summer {filler}"]})
-    assert asked(tables, "summer kitchen garden", most=1) == {("together.md", 0)}
+    assert asked(tables, "summer kitchen garden", limit=1) == {("together.md", 0)}
     # Other chunks fill the remaining places.
-    assert len(asked(tables, "summer kitchen garden", most=20)) == 20
+    assert len(asked(tables, "summer kitchen garden", limit=20)) == 20
 
 
 @pytest.mark.usefixtures("small_thresholds")
@@ -208,16 +208,16 @@ def test_more_frequent_common_words_close_together_win(tables: SqliteTables) -> 
     add(tables, {f"{n}.md": ["garden kitchen summer"] for n in range(100)})
     add(tables, {"often.md": ["garden kitchen summer garden kitchen summer"]})
     add(tables, {"far.md": [f"garden kitchen summer {'of ' * 200} garden kitchen summer"]})
-    assert asked(tables, "summer kitchen garden", most=1) == {("often.md", 0)}
+    assert asked(tables, "summer kitchen garden", limit=1) == {("often.md", 0)}
 
 
 @pytest.mark.usefixtures("small_thresholds")
 def test_a_rare_word_chooses_and_common_ones_only_rank(tables: SqliteTables) -> None:
     add(tables, {f"{n:03}.md": ["garden kitchen"] for n in range(200)})
     add(tables, {f"rare{n}.md": ["passport" + " garden" * (n == 3)] for n in range(8)})
-    assert asked(tables, "garden passport", most=8) == {(f"rare{n}.md", 0) for n in range(8)}
-    assert ("rare3.md", 0) in asked(tables, "garden kitchen passport", most=1)
-    wide = asked(tables, "garden kitchen passport", most=20)
+    assert asked(tables, "garden passport", limit=8) == {(f"rare{n}.md", 0) for n in range(8)}
+    assert ("rare3.md", 0) in asked(tables, "garden kitchen passport", limit=1)
+    wide = asked(tables, "garden kitchen passport", limit=20)
     assert {(f"rare{n}.md", 0) for n in range(8)} < wide
     assert len(wide) == 20
 
@@ -243,11 +243,11 @@ def test_pairs_of_characters_are_looked_for_as_neighbours(tables: SqliteTables) 
     add(tables, {f"{n}.md": ["我们在花园里做饭", "园花 饭做"] for n in range(100)})
     add(tables, {"both.md": ["花园做饭花园做饭"]})
     terms = parse_query("花园做饭")
-    proposal = propose(SqliteFullText(tables), terms, most=5)
+    proposal = propose(SqliteFullText(tables), terms, limit=5)
     assert [proposal.frequencies[term] for term in terms] == [101, 1, 101]
     assert ("both.md", 0) in places(tables, proposal)
     assert all(first == 0 for _, first in places(tables, proposal))
-    common = propose(SqliteFullText(tables), [terms[0], terms[2]], most=1)
+    common = propose(SqliteFullText(tables), [terms[0], terms[2]], limit=1)
     assert places(tables, common) == {("both.md", 0)}
 
 
@@ -259,7 +259,7 @@ def test_a_thousand_terms_can_be_asked_for(tables: SqliteTables, common: bool) -
     chunks = [" ".join(words)] * 5 if common else [" ".join(words[n : n + 5]) for n in range(0, 1000, 5)]
     add(tables, {f"{n}.md": [chunk] for n, chunk in enumerate(chunks)})
     terms = [Term((word,)) for word in words]
-    proposal = propose(SqliteFullText(tables), terms, most=5)
+    proposal = propose(SqliteFullText(tables), terms, limit=5)
     assert len(proposal.chunks) == 5
     assert set(proposal.frequencies.values()) == {5 if common else 1}
 
@@ -269,7 +269,7 @@ def test_frequencies_are_exact_however_common_a_word_is(
     tables: SqliteTables, number_of_chunks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.index.sqlite_full_text.READ_AHEAD", 5)
-    monkeypatch.setattr("memory.index.sqlite_full_text.FIRST_LOOK", 2)
+    monkeypatch.setattr("memory.index.sqlite_full_text.FIRST_HITS", 2)
     choose = random.Random(9)
     words = {f"word{n}": n / 20 for n in range(21)}
     chunks = [
@@ -281,7 +281,7 @@ def test_frequencies_are_exact_however_common_a_word_is(
     left = [set(chunk.split()) for n, chunk in enumerate(chunks) if n < 3 or (n - 3) % 5]
     for word in words:
         for terms in ([Term((word,))], [Term((word,)), Term(("word3",))]):
-            proposal = propose(SqliteFullText(tables), terms, most=10)
+            proposal = propose(SqliteFullText(tables), terms, limit=10)
             assert proposal.total == len(left)
             assert proposal.frequencies == {
                 term: sum(term.tokens[0] in chunk for chunk in left) for term in terms
@@ -291,4 +291,4 @@ def test_frequencies_are_exact_however_common_a_word_is(
 def test_fts5_operators_are_searched_as_words(tables: SqliteTables) -> None:
     add(tables, {"a.md": ["and or not near"], "b.md": ["other"]})
     terms = [Term((word,)) for word in ("and", "or", "not", "near")]
-    assert places(tables, propose(SqliteFullText(tables), terms, most=5)) == {("a.md", 0)}
+    assert places(tables, propose(SqliteFullText(tables), terms, limit=5)) == {("a.md", 0)}

@@ -75,12 +75,12 @@ def test_the_file_and_the_server_rank_alike(
 ) -> None:
     for backend in ("sqlite_full_text", "postgres.full_text"):
         monkeypatch.setattr(f"memory.index.{backend}.LIMITS", limits)
-    for name in ("READ_AHEAD", "FIRST_LOOK"):
+    for name in ("READ_AHEAD", "FIRST_HITS"):
         monkeypatch.setattr(f"memory.index.sqlite_full_text.{name}", 5)
     choose = random.Random(kinds)
     for _ in range(20):
         words = [choose.choice(WORDS[:8] if kind == "c" else WORDS[90:]) for kind in kinds]
         terms = [Term((word,)) for word in dict.fromkeys(words)]
-        in_file, on_server = (index.candidates(terms, most=4) for index in both)
+        in_file, on_server = (index.candidates(terms, limit=4) for index in both)
         assert on_server == in_file
         assert hits(terms, on_server) == hits(terms, in_file) != []

@@ -24,16 +24,16 @@ class Texts:
         self._found = sorted(enumerate(cosines), key=lambda each: (-each[1], each[0]))
         self.asked: list[int] = []
 
-    def search(self, most: int) -> list[tuple[int, float]]:
-        self.asked.append(most)
-        return self._found[:most]
+    def search(self, limit: int) -> list[tuple[int, float]]:
+        self.asked.append(limit)
+        return self._found[:limit]
 
     def standing(self, texts: Collection[int]) -> Iterable[TextLocation]:
         """Put each text in a note of its own; the higher the id, the earlier the path."""
         return [TextLocation(text, f"{100 - text:03}.md", (text, 0, 1), None, 0) for text in texts]
 
-    def places(self, most: int, least: float = 0.0) -> list[int]:
-        found = most_similar_spans(self.search, self.standing, most=most, least=least, today=TODAY)
+    def places(self, limit: int, minimum: float = 0.0) -> list[int]:
+        found = most_similar_spans(self.search, self.standing, limit=limit, minimum=minimum, today=TODAY)
         return [note for note, _, _ in found]
 
 
@@ -50,7 +50,7 @@ def test_without_ties_at_the_limit_one_extra_text_is_read() -> None:
 
 
 def test_with_fewer_texts_than_wanted_all_similar_ones_are_returned() -> None:
-    assert Texts(0.2, 0.9).places(10, least=0.3) == [1]
+    assert Texts(0.2, 0.9).places(10, minimum=0.3) == [1]
     assert Texts().places(10) == []
 
 
@@ -69,7 +69,7 @@ def test_every_occurrence_of_a_text_counts() -> None:
             for note, path in ((7, "b.md"), (8, "a.md"))
         ]
 
-    found = most_similar_spans(Texts(0.9, 0.8).search, standing, most=3, least=0.0, today=TODAY)
+    found = most_similar_spans(Texts(0.9, 0.8).search, standing, limit=3, minimum=0.0, today=TODAY)
     assert found == [(8, 3, 4), (7, 3, 4), (8, 3, 4)]
 
 

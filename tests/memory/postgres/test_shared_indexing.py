@@ -116,7 +116,7 @@ class Desk:
         return sync_index(notes or self.notes, self.index, ChunkSettings())
 
     def found(self, query: str) -> set[str]:
-        return {run.path for run in self.index.candidates(parse_query(query), most=100).runs}
+        return {run.path for run in self.index.candidates(parse_query(query), limit=100).runs}
 
     def claims(self) -> int:
         with self.server.transaction() as connection:

@@ -157,12 +157,12 @@ async def test_each_text_is_embedded_by_one_memory_only(
 async def test_texts_claimed_by_a_dead_instance_are_embedded_by_another(
     open_memory: Open, embeddings: EmbeddingServer, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.embedding_backfill.OTHERS_PAUSE", 0.2)
+    monkeypatch.setattr("memory.embedding_backfill.CLAIMED_PAUSE_SECONDS", 0.2)
     here, there = open_memory("here", embeds=True), open_memory("there", embeds=True)
     await there.write("the umbrella is on the shelf")
     await there.sync()
     model = there._vectors.models[0]
-    assert len(await there._index.run(lambda index: index.list_unembedded(model, most=10))) == 1
+    assert len(await there._index.run(lambda index: index.list_unembedded(model, limit=10))) == 1
     running = asyncio.create_task(run_memory_tasks(here))
     try:
         await asyncio.sleep(0.5)

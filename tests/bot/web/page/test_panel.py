@@ -31,7 +31,7 @@ async def test_a_mistake_of_ours_is_logged_and_tells_nothing_of_itself(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.ERROR):
-        assert await load_panel(fail(ZeroDivisionError("s3cret"))) == Panel(None, phrases.WEB_PART_BROKEN)
+        assert await load_panel(fail(ZeroDivisionError("s3cret"))) == Panel(None, phrases.WEB_PANEL_FAILED)
     assert "ZeroDivisionError" in caplog.text
 
 
@@ -46,7 +46,7 @@ async def test_nobody_waits_for_what_takes_long_even_where_it_cannot_be_cancelle
                 continue
         raise StateUnusable("much later")
 
-    assert await load_panel(stubborn(), patience=0.01) == Panel(None, phrases.WEB_BUSY, is_busy=True)
+    assert await load_panel(stubborn(), timeout_seconds=0.01) == Panel(None, phrases.WEB_BUSY, is_busy=True)
     release.set()
     await asyncio.sleep(0.01)
 
@@ -61,7 +61,7 @@ async def test_whoever_asks_no_more_ends_the_asking() -> None:
             ended.set()
         return 0
 
-    asking = asyncio.create_task(load_panel(long(), patience=60))
+    asking = asyncio.create_task(load_panel(long(), timeout_seconds=60))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     asking.cancel()

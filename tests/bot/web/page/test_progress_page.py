@@ -56,7 +56,7 @@ async def test_nothing_is_told_where_nothing_runs(site: WebClient) -> None:
 
 async def test_a_rebuild_is_told_of_from_the_click_to_the_end(site: WebClient) -> None:
     done = threading.Event()
-    held = site.services.memory._index._rebuilding.submit(done.wait, 30)
+    held = site.services.memory._index._rebuild_thread.submit(done.wait, 30)
     await rebuild(site)
     runs, shown = await progress(site)
     assert runs
@@ -75,7 +75,7 @@ async def test_a_rebuild_is_told_of_from_the_click_to_the_end(site: WebClient) -
 
 async def test_a_rebuild_asked_for_twice_runs_once(site: WebClient) -> None:
     done, runs = threading.Event(), 0
-    held = site.services.memory._index._rebuilding.submit(done.wait, 30)
+    held = site.services.memory._index._rebuild_thread.submit(done.wait, 30)
     sync = site.services.memory.sync
 
     async def counted(*, rebuild: bool = False) -> SyncReport:
@@ -109,7 +109,7 @@ async def test_who_asks_in_a_chat_while_the_button_was_pressed_is_told_of_that_o
             return [part.text async for part in answer][-1]
 
     done = threading.Event()
-    held = site.services.memory._index._rebuilding.submit(done.wait, 10)
+    held = site.services.memory._index._rebuild_thread.submit(done.wait, 10)
     await rebuild(site)
     waiting = asyncio.create_task(asked())
     await asyncio.sleep(0.2)
@@ -119,13 +119,13 @@ async def test_who_asks_in_a_chat_while_the_button_was_pressed_is_told_of_that_o
     told = await waiting
     assert "Notes: 1" in told
     assert "already running" in told
-    first = site.services.rebuilding.last
+    first = site.services.index_rebuilder.last
     assert first
     assert first.report
     assert f"{first.report.seconds:.1f} s" in told
 
     done = threading.Event()
-    held = site.services.memory._index._rebuilding.submit(done.wait, 10)
+    held = site.services.memory._index._rebuild_thread.submit(done.wait, 10)
     waiting = asyncio.create_task(asked())
     runs = False
     while not runs:
@@ -135,8 +135,8 @@ async def test_who_asks_in_a_chat_while_the_button_was_pressed_is_told_of_that_o
     done.set()
     held.result()
     assert "already running" not in await waiting
-    assert site.services.rebuilding.last is not first
-    assert not site.services.rebuilding.is_running, "the button has begun no second one"
+    assert site.services.index_rebuilder.last is not first
+    assert not site.services.index_rebuilder.is_running, "the button has begun no second one"
 
 
 async def test_a_rebuild_that_fails_says_why(site: WebClient) -> None:
@@ -166,5 +166,5 @@ async def test_a_rebuild_is_not_begun_from_another_site_or_by_looking(site: WebC
         assert answer.status == 403
     async with site.client.get("/rebuild") as answer:
         assert answer.status == 405
-    assert site.services.rebuilding.last is None
-    assert not site.services.rebuilding.is_running
+    assert site.services.index_rebuilder.last is None
+    assert not site.services.index_rebuilder.is_running

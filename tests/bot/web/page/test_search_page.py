@@ -109,4 +109,4 @@ async def test_a_search_that_fails_says_so_on_the_page(site: WebClient) -> None:
     shown = await search(site, "boiler")
     assert "the memory was closed" in shown.by_id("found").text
     assert shown.by_id("q").attributes["value"] == "boiler"
-    assert phrases.WEB_PART_BROKEN not in shown.by_id("found").text
+    assert phrases.WEB_PANEL_FAILED not in shown.by_id("found").text

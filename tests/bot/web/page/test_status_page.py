@@ -172,7 +172,9 @@ async def test_channels_errors_and_counts_are_shown(site: WebClient) -> None:
     site.services.channels.attach(Channel("discord", state=ChannelHealth("down", "the token was refused")))
     await site.services.state.append(None, "telegram:1", [("user", "{}")], after=0)
     for _ in range(2):
-        site.services.troubles.handle(logging.LogRecord("bot.x", logging.ERROR, "", 1, "it broke", (), None))
+        site.services.recent_errors.handle(
+            logging.LogRecord("bot.x", logging.ERROR, "", 1, "it broke", (), None)
+        )
     shown = await page(site)
     told = facts(shown)
     assert told["Telegram"] == "up"
@@ -197,7 +199,7 @@ async def test_a_core_note_that_is_too_long_needs_a_look(site: WebClient, tmp_pa
 
 async def test_jobs_are_shown_with_their_last_and_next_time(site: WebClient) -> None:
     assert (await page(site)).by_id("jobs").text == "There are no regular jobs."
-    async with site.services.upkeep:
+    async with site.services.background:
         jobs = (await page(site)).by_id("jobs").text
     assert re.search(r"Scan all notes waiting Last run: .* Next run: (\S+ )?\d\d:\d\d, in (60 min|1 h)", jobs)
     assert "Backup waiting Last run: never Next run: " in jobs
@@ -216,7 +218,7 @@ async def test_a_memory_that_cannot_be_read_is_told_of_and_the_rest_is_shown(sit
 @pytest.mark.thorough
 async def test_a_busy_memory_does_not_hold_up_the_page(site: WebClient) -> None:
     done = threading.Event()
-    busy = site.services.memory._index._indexing.submit(done.wait, 60)
+    busy = site.services.memory._index._index_thread.submit(done.wait, 60)
     shown = await page(site)
     assert not busy.done()
     assert shown.by_id("memory-facts").text == phrases.WEB_BUSY
@@ -240,7 +242,9 @@ async def test_what_others_wrote_stays_text(tmp_path: Path) -> None:
         models={"chain": ["openai/<b>gpt", "builtin/notebook"]},
     ) as site:
         site.services.channels.attach(Channel("telegram", state=ChannelHealth("down", HOSTILE)))
-        site.services.troubles.handle(logging.LogRecord(HOSTILE, logging.ERROR, "", 1, HOSTILE, (), None))
+        site.services.recent_errors.handle(
+            logging.LogRecord(HOSTILE, logging.ERROR, "", 1, HOSTILE, (), None)
+        )
         book = site.services.model.health
         (first, _) = site.services.model.plan.chain[0].routes
         book.record([CallOutcome(first.name, book.now(), Overloaded(HOSTILE, model=HOSTILE))])
@@ -278,7 +282,7 @@ async def test_a_page_is_well_made_for_those_who_do_not_see_it(site: WebClient) 
     await site.services.memory.write("The boiler's code is E119")
     outcomes(site, answered=2, failed=1)
     await site.services.model.health.write()
-    async with site.services.upkeep:
+    async with site.services.background:
         pages = [await page(site, path) for path in ("/", "/search?q=boiler", "/search", "/sign-in")]
     for shown in pages:
         ids = [each.attributes["id"] for each in shown.elements if "id" in each.attributes]

@@ -151,12 +151,12 @@ def test_a_dead_process_s_claims_are_free_at_once(
     dead, other = open_index(), open_index()
     dead.write_batch([note("a.md", "- passport\n- suitcase")])
     assert set(dead.claim(["a.md", "b.md"])) == {"a.md", "b.md"}
-    assert len(dead.list_unembedded(MODEL, most=5)) == 2
+    assert len(dead.list_unembedded(MODEL, limit=5)) == 2
     assert set(other.claim(["a.md", "c.md"])) == {"c.md"}
-    assert other.list_unembedded(MODEL, most=5) == []
+    assert other.list_unembedded(MODEL, limit=5) == []
     end_presence(postgres, database, but=other)
     assert set(other.claim(["a.md", "b.md"])) == {"a.md", "b.md"}
-    assert len(other.list_unembedded(MODEL, most=5)) == 2
+    assert len(other.list_unembedded(MODEL, limit=5)) == 2
     # It was not dead but cut off: what others have claimed meanwhile is theirs.
     dead.write_batch([note("a.md", "- umbrella"), note("b.md", "- umbrella")])
     assert digests(dead) == {"a.md": "- passport\n- suitcase"}
@@ -231,7 +231,7 @@ def is_active(postgres: PostgresServer, database: str) -> bool:
 
 def forget_a_line(index: PostgresIndex) -> None:
     index.write_batch([note("a.md", "- xylophagous beetles"), note("b.md", "- bravo")])
-    texts = index.list_unembedded(MODEL, most=5)
+    texts = index.list_unembedded(MODEL, limit=5)
     index.store_vectors(MODEL, {text.digest: ONE for text in texts})
     index.write_batch([note("a.md", "- alpha")])
 
@@ -312,7 +312,7 @@ def test_the_name_of_a_note_that_is_forgotten_is_in_no_file_of_a_table(
     index = open_index()
     index.claim(["xylophagous.md"])
     index.write_batch([note("xylophagous.md", "- beetles")])
-    index.write_batch([], gone=["xylophagous.md"])
+    index.write_batch([], deleted=["xylophagous.md"])
     index.purge()
     assert not holds(postgres, b"xylophag")
 
@@ -345,7 +345,7 @@ def test_a_waiting_purge_does_not_block_others_for_long(
                 IndexUnavailable, match=r"VACUUM \(FULL\) on commonplace\.passages_a, while nobody"
             ):
                 index.purge()
-        assert len(index.candidates([Term(("bravo",))], most=1).runs) == 1
+        assert len(index.candidates([Term(("bravo",))], limit=1).runs) == 1
         index.purge()
     assert not holds(postgres, b"xylophag")
 
@@ -394,7 +394,7 @@ def test_text_with_characters_that_postgresql_rejects_is_indexed(open_index: Ope
     index = open_index()
     index.write_batch([replace(odd, digest="odd", fault="half \ud800 of it")])
     assert index.known()["a.md"].fault == "half ? of it"
-    [run] = index.candidates([Term(("nul",))], most=1).runs
+    [run] = index.candidates([Term(("nul",))], limit=1).runs
     assert run.passages[0].text == "- nul \ufffd here"
     assert read_server_contents(database).keys() == {"a.md"}
 
@@ -402,20 +402,20 @@ def test_text_with_characters_that_postgresql_rejects_is_indexed(open_index: Ope
 def test_too_long_or_too_many_words_are_accepted(open_index: Open) -> None:
     index = open_index()
     long, many = "x" * 5000, " ".join(f"w{n}" for n in range(150_000))
-    passages = split_passages("- one", most_tokens=400)
+    passages = split_passages("- one", max_tokens=400)
     big = IndexedNote(
         "a.md", Stamp(1, 1, 1), "", passages, [f"{long} it's\\ {many}"], split_chunks(passages), ()
     )
     index.write_batch([big])
-    assert len(index.candidates([Term((long,))], most=1).runs) == 1
-    assert len(index.candidates([Term(("w77",))], most=1).runs) == 1
+    assert len(index.candidates([Term((long,))], limit=1).runs) == 1
+    assert len(index.candidates([Term(("w77",))], limit=1).runs) == 1
 
 
 @pytest.mark.thorough
 def test_vectors_too_long_for_pgvector_are_refused_with_the_fix(open_index: Open) -> None:
     index, model = open_index(), ModelId("fake", "long", 16_001)
     index.write_batch([note("a.md", "- passport")])
-    [text] = index.list_unembedded(model, most=1)
+    [text] = index.list_unembedded(model, limit=1)
     with pytest.raises(IndexUnavailable, match=r"memory\.embedding\.dimensions"):
         index.store_vectors(model, {text.digest: bytes(4 * 16_001)})
 
@@ -429,16 +429,16 @@ def test_no_request_is_made_before_it_is_needed(tmp_path: Path) -> None:
 def test_instances_share_the_embedding_of_texts(open_index: Open, database: str) -> None:
     one, other = open_index(), open_index()
     one.write_batch([note("a.md", "\n".join(f"- line {n} of many" for n in range(9)))])
-    mine = one.list_unembedded(MODEL, most=4)
-    theirs = other.list_unembedded(MODEL, most=4)
+    mine = one.list_unembedded(MODEL, limit=4)
+    theirs = other.list_unembedded(MODEL, limit=4)
     assert len(mine) == len(theirs) == 4
     assert not {text.digest for text in mine} & {text.digest for text in theirs}
-    assert one.list_unembedded(MODEL, most=4) == mine
+    assert one.list_unembedded(MODEL, limit=4) == mine
     other.store_vectors(MODEL, {text.digest: ONE for text in theirs[:3]}, {theirs[3].digest: "unsafe"})
-    assert len(one.list_unembedded(MODEL, most=20)) == 5
-    assert other.list_unembedded(MODEL, most=20) == []
+    assert len(one.list_unembedded(MODEL, limit=20)) == 5
+    assert other.list_unembedded(MODEL, limit=20) == []
     one.close()
-    assert len(other.list_unembedded(MODEL, most=20)) == 5
+    assert len(other.list_unembedded(MODEL, limit=20)) == 5
 
 
 def unit(choose: random.Random, size: int) -> Vector:
@@ -452,23 +452,23 @@ def test_binary_search_in_memory_finds_what_the_server_finds(open_index: Open, d
     choose = random.Random(9)
     index = open_index()
     with closing(Server(database)) as server:
-        service = PostgresIndex(server, fingerprint=HERE, nearest=open_vector_searcher(lasting=True))
+        service = PostgresIndex(server, fingerprint=HERE, searcher=open_vector_searcher(lasting=True))
         for turn in range(4):
             index.write_batch(
                 [
                     note(f"{turn} {n}.md", "\n".join(f"- line {turn} {n} {m}" for m in range(40)))
                     for n in range(20)
                 ],
-                gone=[f"{turn - 1} {n}.md" for n in range(5)],
+                deleted=[f"{turn - 1} {n}.md" for n in range(5)],
             )
             if turn == 3:
-                index.evict_unused(most=0, wanted=[MODEL])
-            texts = index.list_unembedded(MODEL, most=5000)
+                index.evict_unused(limit=0, wanted_models=[MODEL])
+            texts = index.list_unembedded(MODEL, limit=5000)
             index.store_vectors(MODEL, {text.digest: unit(choose, 8) for text in texts})
             for _ in range(5):
                 asked = VectorQuery(MODEL, unit(choose, 8), limit=3, min_similarity=-1.0)
-                expected = index.candidates([], most=5, likeness=asked)
-                assert service.candidates([], most=5, likeness=asked) == expected
+                expected = index.candidates([], limit=5, vector_query=asked)
+                assert service.candidates([], limit=5, vector_query=asked) == expected
 
 
 def test_words_propose_the_same_chunks_as_in_a_file(open_index: Open, tmp_path: Path) -> None:
@@ -485,19 +485,19 @@ def test_words_propose_the_same_chunks_as_in_a_file(open_index: Open, tmp_path: 
         in_file.write_batch(notes)
         for _ in range(40):
             terms = [Term((word,)) for word in choose.sample(words, k=choose.randrange(1, 6))]
-            assert index.candidates(terms, most=4) == in_file.candidates(terms, most=4)
+            assert index.candidates(terms, limit=4) == in_file.candidates(terms, limit=4)
 
 
 @pytest.mark.thorough
 def test_many_changes_of_word_counts_are_merged(
     open_index: Open, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.index.postgres.notes.MOST_UNMERGED", 5)
+    monkeypatch.setattr("memory.index.postgres.notes.MAX_UNMERGED", 5)
     index = open_index()
     for turn in range(4):
         index.write_batch([note("a.md", f"- one two turn{turn}"), note(f"{turn}.md", "- one three")])
         assert_sound_on_server(database)
-    found = index.candidates([Term(("one",)), Term(("turn0",)), Term(("turn3",))], most=3).frequencies
+    found = index.candidates([Term(("one",)), Term(("turn0",)), Term(("turn3",))], limit=3).frequencies
     assert list(found.values()) == [5, 0, 1]
 
 
@@ -538,11 +538,11 @@ def test_concurrent_writers_of_the_same_notes_leave_the_result_of_one(
                 index.stamps()
                 lines = [f"- the line {choose.randrange(30)}" for _ in range(6)]
                 notes = [note(path, "\n".join(lines), stamp=turn) for path in some[:3]]
-                index.write_batch(notes, gone=some[3:], restamped={some[3]: Stamp(1, turn, 1)})
-                texts = index.list_unembedded(MODEL, most=5)
+                index.write_batch(notes, deleted=some[3:], restamped={some[3]: Stamp(1, turn, 1)})
+                texts = index.list_unembedded(MODEL, limit=5)
                 index.store_vectors(MODEL, {text.digest: ONE for text in texts})
                 if turn % 10 == 9:
-                    index.evict_unused(most=5, wanted=[MODEL])
+                    index.evict_unused(limit=5, wanted_models=[MODEL])
         except BaseException as error:  # noqa: BLE001 - told below
             faults.append(error)
 
@@ -598,10 +598,12 @@ def test_tables_of_the_first_version_are_filled_again_and_keep_their_vectors(
     index = open_index()
     assert index.known() == {}
     index.write_batch([note("2026-01-01.md", "- alpha"), note("2025-01-01.md", "- alpha")])
-    assert index.list_unembedded(MODEL, most=9) == []
-    runs = index.candidates([Term(("alpha",))], most=1).runs
+    assert index.list_unembedded(MODEL, limit=9) == []
+    runs = index.candidates([Term(("alpha",))], limit=1).runs
     assert [(run.path, str(run.passages[0].day)) for run in runs] == [("2026-01-01.md", "2026-01-01")]
-    alike = index.candidates([], most=1, likeness=VectorQuery(MODEL, ONE, limit=1, min_similarity=0.5)).runs
+    alike = index.candidates(
+        [], limit=1, vector_query=VectorQuery(MODEL, ONE, limit=1, min_similarity=0.5)
+    ).runs
     assert [run.path for run in alike] == ["2026-01-01.md"]
     with closing(Server(database)) as server, server.transaction() as db:
         graphs = db.execute("SELECT indexname FROM pg_indexes WHERE indexdef LIKE '%hnsw%'").fetchall()

@@ -38,25 +38,25 @@ def file(tmp_path: Path) -> Iterator[VectorFile]:
 
 
 def search(
-    nearest: VectorSearcher, file: VectorFile, query: Vectors, *, most: int = 10, model: int = 1
+    searcher: VectorSearcher, file: VectorFile, query: Vectors, *, limit: int = 10, model: int = 1
 ) -> list[tuple[int, float]]:
     with file.db:
-        return nearest.search(file.db, model, query.tobytes(), most=most, version=file.version)
+        return searcher.search(file.db, model, query.tobytes(), limit=limit, version=file.version)
     raise AssertionError
 
 
 def found(
-    nearest: VectorSearcher, file: VectorFile, query: Vectors, *, most: int = 10, model: int = 1
+    searcher: VectorSearcher, file: VectorFile, query: Vectors, *, limit: int = 10, model: int = 1
 ) -> list[int]:
-    return [text for text, _ in search(nearest, file, query, most=most, model=model)]
+    return [text for text, _ in search(searcher, file, query, limit=limit, model=model)]
 
 
 def assert_best(
-    result: list[tuple[int, float]], texts: list[int], vectors: Vectors, query: Vectors, *, most: int
+    result: list[tuple[int, float]], texts: list[int], vectors: Vectors, query: Vectors, *, limit: int
 ) -> None:
     """The best by exact arithmetic, in their order as far as noise allows."""
     cosines = dict(zip(texts, (vectors.astype(np.float64) @ query.astype(np.float64)).tolist(), strict=True))
-    best = sorted(cosines.values(), reverse=True)[:most]
+    best = sorted(cosines.values(), reverse=True)[:limit]
     assert len(result) == len(best)
     assert len({text for text, _ in result}) == len(result)
     for (text, cosine), wanted in zip(result, best, strict=True):
@@ -91,7 +91,7 @@ def test_the_best_come_first(
     near = vectors[:: max(1, count // 8)]
     for query in unit(near + 0.03 * random_vectors(len(near), dimensions, seed=1)):
         result = search(nearest, file, query)
-        assert_best(result, texts, vectors, query, most=10)
+        assert_best(result, texts, vectors, query, limit=10)
 
 
 @MAKERS
@@ -100,15 +100,15 @@ def test_more_than_there_are_gives_all(
 ) -> None:
     vectors = make(30, 64)
     texts = file.add(vectors)
-    assert_best(search(nearest, file, vectors[3], most=1000), texts, vectors, vectors[3], most=30)
-    assert found(nearest, file, vectors[3], most=1) == [texts[3]]
-    assert found(nearest, file, vectors[3], most=0) == []
+    assert_best(search(nearest, file, vectors[3], limit=1000), texts, vectors, vectors[3], limit=30)
+    assert found(nearest, file, vectors[3], limit=1) == [texts[3]]
+    assert found(nearest, file, vectors[3], limit=0) == []
 
 
 def test_equals_come_by_id(nearest: VectorSearcher, file: VectorFile) -> None:
     one, other = random_vectors(2, 384)
     texts = file.add(np.stack([other, *[one] * 500, other]))
-    assert found(nearest, file, other, most=7) == [texts[0], texts[-1], *texts[1:6]]
+    assert found(nearest, file, other, limit=7) == [texts[0], texts[-1], *texts[1:6]]
 
 
 def test_the_same_in_every_order_of_coming(nearest: VectorSearcher, file: VectorFile) -> None:
@@ -118,7 +118,7 @@ def test_the_same_in_every_order_of_coming(nearest: VectorSearcher, file: Vector
     order = list(range(200))
     random.Random(1).shuffle(order)
     file.add_for([texts[place] for place in order], vectors[order], model=1)
-    assert_best(search(nearest, file, vectors[50]), texts, vectors, vectors[50], most=10)
+    assert_best(search(nearest, file, vectors[50]), texts, vectors, vectors[50], limit=10)
 
 
 def test_nothing_is_found_where_there_is_nothing(nearest: VectorSearcher, file: VectorFile) -> None:
@@ -135,7 +135,7 @@ def test_vectors_of_another_length_are_damage(nearest: VectorSearcher, file: Vec
     texts = file.add(random_vectors(3, 8))
     query = random_vectors(1, 16)[0].tobytes()
     with file.db, pytest.raises(IndexCorrupted, match="differ in length"):
-        nearest.search(file.db, 1, query, most=3, version=file.version)
+        nearest.search(file.db, 1, query, limit=3, version=file.version)
     with file.db, pytest.raises(IndexCorrupted, match="differ in length"):
         nearest.similarities(file.db, 1, query, texts)
 
@@ -147,8 +147,8 @@ def test_models_are_kept_apart(nearest: VectorSearcher, file: VectorFile) -> Non
     texts += file.add(small[25:], model=1)
     others += file.add(large[30:], model=2)
     for _ in range(2):
-        assert_best(search(nearest, file, small[30], model=1), texts, small, small[30], most=10)
-        assert_best(search(nearest, file, large[30], model=2), others, large, large[30], most=10)
+        assert_best(search(nearest, file, small[30], model=1), texts, small, small[30], limit=10)
+        assert_best(search(nearest, file, large[30], model=2), others, large, large[30], limit=10)
     assert search(nearest, file, small[0], model=3) == []
 
 
@@ -184,7 +184,7 @@ def test_the_similarity_of_a_text_is_told_whether_used_or_not(
         for text in {*texts[:3], texts[9]}
     }
     assert told[texts[2]] == pytest.approx(
-        dict(search(nearest, file, vectors[9], most=40))[texts[2]], abs=NOISE
+        dict(search(nearest, file, vectors[9], limit=40))[texts[2]], abs=NOISE
     )
 
 
@@ -212,8 +212,8 @@ def test_what_comes_and_goes_is_noticed(nearest: VectorSearcher, file: VectorFil
                 used |= dict.fromkeys(some, change == "use")
         query = pool[rng.randrange(len(pool))]
         texts = [text for text in held if used[text]]
-        result = search(nearest, file, query, most=5)
-        assert_best(result, texts, pool[[held[text] for text in texts]], query, most=5)
+        result = search(nearest, file, query, limit=5)
+        assert_best(result, texts, pool[[held[text] for text in texts]], query, limit=5)
         assert step or held or result == []
 
 
@@ -239,7 +239,7 @@ def test_a_file_begun_anew_is_not_taken_for_the_old_one(nearest: VectorSearcher,
         new = clustered_vectors(500, dimensions, seed=5)
         again = VectorFile(":memory:", version=f"{identity}/0")
         texts = again.add(new)
-        assert_best(search(nearest, again, new[0]), texts, new, new[0], most=10)
+        assert_best(search(nearest, again, new[0]), texts, new, new[0], limit=10)
         again.db.close()
 
 
@@ -248,7 +248,7 @@ def test_a_damaged_vector_is_told_as_damage(nearest: VectorSearcher, file: Vecto
     texts = file.add(vectors)
     file.db.execute("UPDATE vectors SET embedding = x'00' WHERE text = ?", (texts[2],))
     with file.db, pytest.raises((IndexCorrupted, apsw.SQLError)):
-        nearest.search(file.db, 1, vectors[0].tobytes(), most=5, version=file.version)
+        nearest.search(file.db, 1, vectors[0].tobytes(), limit=5, version=file.version)
 
 
 @pytest.mark.parametrize(("make", "count"), [(clustered_vectors, 1500), (random_vectors, 250)])
@@ -260,7 +260,7 @@ def test_all_ways_give_the_same(file: VectorFile, make: Callable[..., Vectors], 
     ways = [make() for make in WAYS.values()]
     near = vectors[:: count // 12]
     for query in unit(near + 0.02 * random_vectors(len(near), 384, seed=8)):
-        results = [search(way, file, query, most=12) for way in ways]
+        results = [search(way, file, query, limit=12) for way in ways]
         for result in results[1:]:
             assert [text for text, _ in result] == [text for text, _ in results[0]]
             assert [cosine for _, cosine in result] == pytest.approx(

@@ -23,22 +23,22 @@ def file(tmp_path: Path) -> Iterator[VectorFile]:
     opened.db.close()
 
 
-def search(nearest: BinaryVectorSearcher, file: VectorFile, query: Vectors, *, most: int = 10) -> list[int]:
+def search(searcher: BinaryVectorSearcher, file: VectorFile, query: Vectors, *, limit: int = 10) -> list[int]:
     with file.db:
-        found = nearest.search(file.db, 1, query.tobytes(), most=most, version=file.version)
+        found = searcher.search(file.db, 1, query.tobytes(), limit=limit, version=file.version)
     return [text for text, _ in found]
 
 
 def recall(
-    nearest: BinaryVectorSearcher, file: VectorFile, vectors: Vectors, queries: Vectors, most: int
+    searcher: BinaryVectorSearcher, file: VectorFile, vectors: Vectors, queries: Vectors, limit: int
 ) -> float:
     """Return the recall; row n of `vectors` has the text n + 1."""
-    exact = np.argsort(-(queries @ vectors.T), axis=1)[:, :most] + 1
+    exact = np.argsort(-(queries @ vectors.T), axis=1)[:, :limit] + 1
     hits = [
-        len({*search(nearest, file, query, most=most)} & {*best.tolist()})
+        len({*search(searcher, file, query, limit=limit)} & {*best.tolist()})
         for query, best in zip(queries, exact, strict=True)
     ]
-    return sum(hits) / (most * len(queries))
+    return sum(hits) / (limit * len(queries))
 
 
 @pytest.mark.thorough
@@ -70,7 +70,7 @@ def test_recall_stays_the_same_with_incremental_updates(file: VectorFile) -> Non
     ]
     for start, end in pairwise(edges):
         file.add(vectors[start:end])
-        assert search(nearest, file, vectors[end - 1], most=1) == [end]
+        assert search(nearest, file, vectors[end - 1], limit=1) == [end]
     assert recall(nearest, file, vectors, vectors[::900], 10) >= 0.99
 
 
@@ -84,7 +84,7 @@ def test_vectors_left_after_many_deletions_are_found(file: VectorFile) -> None:
     file.remove([text for text in texts if text % 20])
     left = [text for text in texts if not text % 20]
     for text in left[::50]:
-        assert search(nearest, file, vectors[text - 1], most=1) == [text]
+        assert search(nearest, file, vectors[text - 1], limit=1) == [text]
     assert nearest.memory_bytes() < held / 1.5
 
 
@@ -97,21 +97,21 @@ def test_unused_vectors_are_dropped_and_return_when_used_again(file: VectorFile)
     left, unused = texts[::20], [text for text in texts if text % 20 != 1]
     file.use(unused, 0)
     for text in left[::50]:
-        assert search(nearest, file, vectors[text - 1], most=1) == [text]
+        assert search(nearest, file, vectors[text - 1], limit=1) == [text]
     assert nearest.memory_bytes() < held / 2
-    assert not {*search(nearest, file, vectors[5], most=100)} & {*unused}
+    assert not {*search(nearest, file, vectors[5], limit=100)} & {*unused}
     back, gone = unused[:300], unused[300:350]
     file.use(back, 1)
     file.remove(gone)
     [new] = file.add(vectors[:1] * -1)
     for text in (*back[::20], *left[::60]):
-        assert search(nearest, file, vectors[text - 1], most=1) == [text]
-    assert search(nearest, file, -vectors[0], most=1) == [new]
+        assert search(nearest, file, vectors[text - 1], limit=1) == [text]
+    assert search(nearest, file, -vectors[0], limit=1) == [new]
     file.use(texts, 0)
     file.use([new], 0)
     assert search(nearest, file, vectors[0]) == []
     file.use(unused[-200:], 1)
-    assert search(nearest, file, vectors[unused[-1] - 1], most=1) == [unused[-1]]
+    assert search(nearest, file, vectors[unused[-1] - 1], limit=1) == [unused[-1]]
 
 
 @pytest.mark.thorough
@@ -123,7 +123,7 @@ def test_a_growing_log_does_not_grow_the_cache(file: VectorFile) -> None:
     for start in range(0, len(vectors), 1000):
         texts = file.add(vectors[start : start + 1000])
         file.use(texts[:-1], 0)
-        assert search(nearest, file, vectors[start + 999], most=1) == texts[-1:]
+        assert search(nearest, file, vectors[start + 999], limit=1) == texts[-1:]
         held.append(nearest.memory_bytes())
     assert max(held[10:]) < 2 * max(held[:4])  # ids of vectors that are only on disk
 
@@ -135,14 +135,14 @@ def test_memory_use_is_as_small_as_documented(file: VectorFile) -> None:
     vectors = clustered_vectors(2 * BLOCK_VECTORS, 384)
     nearest = BinaryVectorSearcher()
     file.add(vectors[:few])
-    assert search(nearest, file, vectors[0], most=1) == [1]
+    assert search(nearest, file, vectors[0], limit=1) == [1]
     assert (
         CACHED_VECTOR_BYTES * 0.9
         < nearest.memory_bytes()
         < CACHED_VECTOR_BYTES + BLOCK_VECTORS * (48 + 16) + 10_000
     )
     file.add(vectors[few:])
-    assert search(nearest, file, vectors[-1], most=1) == [2 * BLOCK_VECTORS]
+    assert search(nearest, file, vectors[-1], limit=1) == [2 * BLOCK_VECTORS]
     assert nearest.memory_bytes() < 2 * BLOCK_VECTORS * (48 + 16) + 10_000
 
 

@@ -178,7 +178,7 @@ async def test_nor_by_what_a_job_or_a_command_failed_of(away: Site) -> None:
                 await asyncio.sleep(0.02)
         assert "127.0.0.1" in reindex.last_outcome, "the page may tell"
         for command in ("status", "memory"):
-            told = "\n".join(await away.told(command, upkeep=upkeep))
+            told = "\n".join(await away.told(command, background=upkeep))
             assert "the index server does not answer" in told
             assert "127.0.0.1" not in told
     with pytest.raises(IndexUnavailable) as raised:
