@@ -1,38 +1,22 @@
 """One request's run through the models: whom to ask next, how long to wait first, and what was tried."""
 
-import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from bot.models.breakers import Breakers
 from bot.models.candidate import FailedAttempt, FallbackHooks, ModelCandidate, Route
-from bot.models.context_windows import MIN_WINDOW
-from bot.models.errors import (
-    BadRequest,
-    ContextTooLong,
-    ModelError,
-    PerhapsTooLong,
-    TimedOut,
-    error_of_kind,
-)
+from bot.models.errors import ContextTooLong, ModelError, PerhapsTooLong, TimedOut, error_of_kind
 from bot.models.health import NOT_MODEL_FAULTS, CallOutcome, Health, RouteName
 from bot.models.image_fallback import has_pictures
 from bot.models.protocol import Answer, ModelRequest
 from bot.models.ranking import rank_by_health
+from bot.models.request_fit import RequestFit
 from bot.models.retry import NextStep
 from bot.models.routing import Routing
-from bot.models.token_estimate import estimate_request_tokens
-from bot.models.truncation import truncate
-
-log = logging.getLogger(__name__)
 
 MAX_SHORTENINGS = 4
 """Maximum times that a request which fits no window is shortened and retried."""
-NEARLY_FULL = 0.9
-"""Share of a window beyond which a request is assumed not to fit, because our token estimate is rough."""
-LONG_SHARE = 0.5
-"""Share of a window beyond which a request rejected without a reason is retried once, shortened."""
 
 
 class FallbackRun:
@@ -48,8 +32,6 @@ class FallbackRun:
         sleep: Callable[[float], Awaitable[None]],
         chance: Callable[[], float],
     ) -> None:
-        self.request = request
-        """The request as currently sent; it may have been shortened."""
         self.tries: list[FailedAttempt] = []
         """Every failed attempt, in order."""
         self._plan = plan
@@ -57,7 +39,7 @@ class FallbackRun:
         self._hooks = hooks
         self._sleep = sleep
         self._chance = chance
-        self._tokens = estimate_request_tokens(request)
+        self._fit = RequestFit(request, plan, health)
         self._outcomes: dict[RouteName, CallOutcome] = {}
         self._probes: list[RouteName] = []
         self._skipped: dict[str, ModelCandidate] = {}
@@ -65,10 +47,13 @@ class FallbackRun:
         self._reported_failed: set[RouteName] = set()  # reported to other calls as failed
         self._unusable_keys: set[RouteName] = set()  # keys that are unusable in this call
         self._paused: list[ModelCandidate] = []  # with paused keys, while others were ready
-        self._length_suspects: dict[str, CallOutcome] = {}  # by model: rejections that may be due to length
-        self._suspected: set[str] = set()
         self._shown = False
         self._ever_shown = False  # by any attempt
+
+    @property
+    def request(self) -> ModelRequest:
+        """The request as currently sent; it may have been shortened."""
+        return self._fit.request
 
     # -- events -----------------------------------------------------------------------------------------
 
@@ -84,11 +69,11 @@ class FallbackRun:
         while True:
             # The last resort answers only if no language model does, even after shortening.
             if too_long and (not waiting or self._pick_next(waiting).last_resort):
-                waiting[:0] = filter(self._is_suspected_too_long, too_long)
-                if sure := [each for each in too_long if not self._is_suspected_too_long(each)]:
+                waiting[:0] = filter(self._fit.is_suspect, too_long)
+                if sure := [each for each in too_long if not self._fit.is_suspect(each)]:
                     self._check_may_shorten(self._latest_too_long())
-                    if shorter < MAX_SHORTENINGS and self._shorten(sure):
-                        waiting[:0] = sorted(sure, key=self._has_no_room)
+                    if shorter < MAX_SHORTENINGS and self._fit.shorten(sure):
+                        waiting[:0] = sorted(sure, key=self._fit.has_no_room)
                         shorter += 1
                 too_long = []
             if not waiting:
@@ -96,18 +81,18 @@ class FallbackRun:
             if not waiting:
                 return
             candidate = self._take(waiting)
-            whole = self.request, self._tokens
-            if self._is_suspected_too_long(candidate):
-                if not self._shorten([candidate]):
+            whole = self._fit.request, self._fit.tokens
+            if self._fit.is_suspect(candidate):
+                if not self._fit.shorten([candidate]):
                     continue
-            elif self._is_sure_to_refuse(candidate):
+            elif self._fit.is_sure_to_refuse(candidate):
                 if roomy := self._find_roomier(candidate, waiting):
                     waiting = [*roomy, candidate, *(each for each in waiting if each not in roomy)]
                     continue
                 self._check_may_shorten(
                     ContextTooLong("its context window is too small", model=candidate.name)
                 )
-                self._shorten([candidate])
+                self._fit.shorten([candidate])
             self._asked.add(candidate.name)
             async for route in self._try_routes(candidate, waiting):
                 yield route
@@ -117,7 +102,7 @@ class FallbackRun:
                 too_long.append(candidate)
                 self._sort_by_window(waiting, candidate, error)
             else:  # shortened for this model alone; the next gets it whole
-                self.request, self._tokens = whole
+                self._fit.request, self._fit.tokens = whole
             waiting[:0] = self._take_configured(error, waiting)
             if waiting:
                 self._hooks.on_fallback(candidate.name, self._pick_next(waiting).name, error)
@@ -125,20 +110,14 @@ class FallbackRun:
     def failed(self, route: Route, error: ModelError, *, shown: bool) -> None:
         """Record that an attempt failed; `shown`: part of its answer was on screen."""
         model = route.name.model
-        if (
-            isinstance(error, BadRequest)
-            and self._is_long(route.name, error)
-            and model not in self._suspected
-        ):
-            error = PerhapsTooLong(error.detail)
+        error = self._fit.classify(route.name, error)
         error.model = model
         number = 1 + sum(earlier.route == route.name for earlier in self.tries)
         self.tries.append(FailedAttempt(route.name, number, error))
-        outcome = CallOutcome(route.name, self._health.now(), error=error, tokens=self._tokens)
-        self._length_suspects.pop(model, None)  # a call counts once
+        outcome = CallOutcome(route.name, self._health.now(), error=error, tokens=self._fit.tokens)
+        self._fit.clear_suspect(model)  # a call counts once
         if isinstance(error, PerhapsTooLong):
-            self._length_suspects[model] = outcome
-            self._suspected.add(model)
+            self._fit.suspect(outcome)
         else:
             self._outcomes[route.name] = outcome
         self._shown = shown
@@ -146,15 +125,15 @@ class FallbackRun:
 
     def answered(self, route: Route, answer: Answer, *, seconds: float) -> tuple[ModelError, ...]:
         """Record the answer; return the failed attempts before it and the models that were skipped."""
-        if guess := self._length_suspects.pop(route.name.model, None):
-            self._health.record([self._confirm_too_long(guess)])
+        if rejection := self._fit.confirm_suspect(route.name.model):
+            self._health.record([rejection])
         self._outcomes[route.name] = CallOutcome(
             route.name,
             self._health.now(),
             usage=answer.usage,
             first_token_seconds=answer.first_token_seconds,
             seconds=seconds,
-            tokens=self._tokens,
+            tokens=self._fit.tokens,
         )
         tried = {each.route.model for each in self.tries}
         skipped = [
@@ -172,7 +151,7 @@ class FallbackRun:
         """Report what was learnt; a cancelled call says nothing about the model it was asking."""
         for name in self._probes:
             self._health.end_probe(name)
-        for guess in self._length_suspects.values():
+        for guess in self._fit.unconfirmed():
             self._outcomes.setdefault(guess.route, guess)
         self._flush_outcomes()
 
@@ -243,10 +222,12 @@ class FallbackRun:
         self, waiting: list[ModelCandidate], refused: ModelCandidate, error: ContextTooLong
     ) -> None:
         """After a window that was too small, move those known not to be larger to the end."""
-        window = error.window or self._window(refused.name)
+        window = error.window or self._fit.window(refused.name)
         if window:
             end = _find_last_resort(waiting)
-            waiting[:end] = sorted(waiting[:end], key=lambda other: 0 < self._window(other.name) <= window)
+            waiting[:end] = sorted(
+                waiting[:end], key=lambda other: 0 < self._fit.window(other.name) <= window
+            )
 
     def _check_may_shorten(self, error: ContextTooLong) -> None:
         """Raise `error` if the request may not be shortened.
@@ -260,27 +241,6 @@ class FallbackRun:
         errors = [each.error for each in self.tries if isinstance(each.error, ContextTooLong)]
         sure = [error for error in errors if not isinstance(error, PerhapsTooLong)]
         return sure[-1] if sure else ContextTooLong("it fits no context window")
-
-    def _shorten(self, too_long: Sequence[ModelCandidate]) -> bool:
-        """Make the request fit the largest window, or halve it; return whether that was possible."""
-        fitting = []
-        for candidate in too_long:
-            ratio = self._health.of(candidate.routes[0].name).tokens_ratio
-            window = self._window(candidate.name)
-            tokens = round((window or MIN_WINDOW) * NEARLY_FULL * NEARLY_FULL / ratio)
-            if self._is_suspected_too_long(candidate):  # there is only one retry, so it must be short enough
-                fitting.append(min(tokens, self._tokens // 2))
-            elif window and tokens < self._tokens:  # else the window is not what we believed
-                fitting.append(tokens)
-        most = max(fitting, default=self._tokens // 2)
-        shorter = truncate(self.request, most)
-        if shorter is None:
-            return False
-        log.info(
-            "the request fits no context window: trying again with about %d of %d tokens", most, self._tokens
-        )
-        self.request, self._tokens = shorter, estimate_request_tokens(shorter)
-        return True
 
     # -- one model, key after key ------------------------------------------------------------------------
 
@@ -351,11 +311,6 @@ class FallbackRun:
         health = self._health.of(route.name)
         return error_of_kind(health.last_error_kind)(health.last_error, model=candidate.name)
 
-    def _is_sure_to_refuse(self, candidate: ModelCandidate) -> bool:
-        """Return whether the owner or the provider has named a window that is too small."""
-        sure = candidate.window_is_set or any(self._reported_windows(candidate))
-        return sure and self._has_no_room(candidate)
-
     def _find_roomier(
         self, candidate: ModelCandidate, waiting: Sequence[ModelCandidate]
     ) -> list[ModelCandidate]:
@@ -371,7 +326,7 @@ class FallbackRun:
         return list(filter(self._is_roomy, [*named, *others]))
 
     def _is_roomy(self, candidate: ModelCandidate) -> bool:
-        return self._is_ready(candidate) and not self._has_no_room(candidate)
+        return self._is_ready(candidate) and not self._fit.has_no_room(candidate)
 
     def _is_chosen(self, candidate: ModelCandidate) -> bool:
         """Return whether a person chose it."""
@@ -384,45 +339,9 @@ class FallbackRun:
         """
         if self._is_chosen(candidate):
             return False, False
-        return self._has_no_room(candidate), candidate.lacks_vision and has_pictures(self.request.messages)
-
-    def _has_no_room(self, candidate: ModelCandidate) -> bool:
-        window = self._window(candidate.name)
-        return 0 < window * NEARLY_FULL < self._length_for(candidate.routes[0].name)
-
-    def _length_for(self, name: RouteName) -> float:
-        """Return the request's length in tokens as this provider counts them."""
-        return self._tokens * self._health.of(name).tokens_ratio
-
-    def _is_long(self, name: RouteName, error: BadRequest) -> bool:
-        """Return whether a rejected request is so long that its length may be the reason."""
-        window, length = self._window(name.model), self._length_for(name)
-        if window and length > window * NEARLY_FULL:
-            return True
-        return error.unexplained and length > (window or MIN_WINDOW) * LONG_SHARE
-
-    def _is_suspected_too_long(self, candidate: ModelCandidate) -> bool:
-        """Return whether it rejected the request without a reason and should be asked once with less."""
-        return candidate.name in self._length_suspects
-
-    def _confirm_too_long(self, guess: CallOutcome) -> CallOutcome:
-        """Return the outcome of a request that succeeded once shortened: its length was the reason."""
-        detail = guess.error.detail if guess.error else ""
-        length = guess.tokens * self._health.of(guess.route).tokens_ratio
-        window = round(length * NEARLY_FULL)  # a request of this length is then sure to be rejected
-        return replace(guess, error=ContextTooLong(detail, model=guess.route.model, window=window))
-
-    def _window(self, name: str) -> int:
-        """Return the window in tokens; 0 if unknown."""
-        candidate = self._plan.candidates[name]
-        windows = [] if candidate.window_is_set else self._reported_windows(candidate)
-        return min(windows, default=candidate.window or 0)
-
-    def _reported_windows(self, candidate: ModelCandidate) -> list[int]:
-        """Return the windows that the provider reported recently, key by key."""
-        now = self._health.now()
-        known = (self._health.of(route.name).known_window(now) for route in candidate.routes)
-        return [window for window in known if window]
+        return self._fit.has_no_room(candidate), candidate.lacks_vision and has_pictures(
+            self.request.messages
+        )
 
 
 def _is_model_fault(error: ModelError | None) -> bool:

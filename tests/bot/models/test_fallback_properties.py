@@ -29,7 +29,6 @@ from bot.models.errors import (
     Unreachable,
 )
 from bot.models.fallback import FallbackModel
-from bot.models.fallback_run import NEARLY_FULL
 from bot.models.health import RouteName
 from bot.models.protocol import (
     Answer,
@@ -40,6 +39,7 @@ from bot.models.protocol import (
     Usage,
     UserMessage,
 )
+from bot.models.request_fit import NEARLY_FULL
 from bot.models.retry import RetryPolicy
 from bot.models.routing import Routing
 from bot.models.token_estimate import estimate_request_tokens
