@@ -9,6 +9,7 @@ from bot.models.candidate import FailedAttempt, FallbackHooks, ModelCandidate, R
 from bot.models.errors import ContextTooLong, ModelError, PerhapsTooLong, TimedOut, error_of_kind
 from bot.models.health import NOT_MODEL_FAULTS, CallOutcome, Health, RouteName
 from bot.models.image_fallback import has_pictures
+from bot.models.key_rotation import KeyRotation
 from bot.models.protocol import Answer, ModelRequest
 from bot.models.ranking import rank_by_health
 from bot.models.request_fit import RequestFit
@@ -248,6 +249,30 @@ class FallbackRun:
         self, candidate: ModelCandidate, waiting: Sequence[ModelCandidate]
     ) -> AsyncGenerator[Route, None]:
         """Yield a model's routes as often as the retry policy allows."""
+        keys = KeyRotation(self._select_keys(candidate, waiting))
+        while not keys.is_exhausted:
+            route, wait = keys.take_next(time.monotonic())
+            if wait > 0:
+                await self._sleep(wait)
+            if self._health.begin(route.name):
+                self._probes.append(route.name)
+            yield route
+            error = self.tries[-1].error
+            decision = self._plan.retry.decide(
+                error,
+                tries=keys.tries(route),
+                shown=self._shown,
+                another_ready=any(map(self._is_ready, [*waiting, *self._find_configured(error)])),
+                chance=self._chance(),
+            )
+            if decision.next_step is NextStep.OTHER_KEY:
+                self._unusable_keys.add(route.name)
+            keys.apply(decision, route, time.monotonic())
+            if not keys.is_exhausted:
+                self._hooks.on_retry(candidate.name, self.tries[-1].number, error)
+
+    def _select_keys(self, candidate: ModelCandidate, waiting: Sequence[ModelCandidate]) -> list[Route]:
+        """Return a model's keys to ask with: paused keys last, or only later if others are ready."""
         alive = [route for route in candidate.routes if route.name not in self._unusable_keys]
         self._paused = [each for each in self._paused if each.name != candidate.name]
         keys = [route for route in alive if self._is_route_ready(route)]
@@ -256,38 +281,7 @@ class FallbackRun:
             keys += resting
         elif resting:
             self._paused.append(replace(candidate, routes=tuple(resting)))
-        ready_at = {route.name: 0.0 for route in keys}
-        tried = {route.name: 0 for route in keys}
-        while keys:
-            now = time.monotonic()
-            route = min(keys, key=lambda each: max(now, ready_at[each.name]))
-            if (wait := ready_at[route.name] - now) > 0:
-                await self._sleep(wait)
-            if self._health.begin(route.name):
-                self._probes.append(route.name)
-            tried[route.name] += 1
-            yield route
-            error = self.tries[-1].error
-            decision = self._plan.retry.decide(
-                error,
-                tries=tried[route.name],
-                shown=self._shown,
-                another_ready=any(map(self._is_ready, [*waiting, *self._find_configured(error)])),
-                chance=self._chance(),
-            )
-            ready_at[route.name] = time.monotonic() + decision.wait
-            match decision.next_step:
-                case NextStep.OTHER_MODEL:
-                    return
-                case NextStep.OTHER_KEY:
-                    keys.remove(route)
-                    self._unusable_keys.add(route.name)
-                case NextStep.SAME_KEY:
-                    keys = [route]
-                case NextStep.ANY_KEY:
-                    keys.append(keys.pop(keys.index(route)))
-            if keys:
-                self._hooks.on_retry(candidate.name, self.tries[-1].number, error)
+        return keys
 
     # -- state of candidates ----------------------------------------------------------------------------
 
