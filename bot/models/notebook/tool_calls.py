@@ -16,10 +16,29 @@ from bot.models.notebook.reminder_changes import ReminderChange
 from bot.models.notebook.reminder_plans import PlannedReminder
 from bot.models.notebook.tool_names import CANCEL, EDIT, GET, KEEP, LIST, REMIND, SEARCH, WRITE
 from bot.models.notebook.turn import NotebookTurn
+from bot.models.notebook.turn_plan import TurnPlan
 from bot.models.protocol import ToolCall
 
 _MAX_PASSAGES = 50
 """Maximum passages that are searched for matching lines."""
+
+
+def planned_calls(plan: TurnPlan) -> tuple[ToolCall, ...]:
+    """Return the calls to make next; none once everything has been done that can be done."""
+    pending, parsed, turn = plan.pending, plan.parsed, plan.turn
+    change, moved, question = plan.line_change, plan.reminder_change, plan.day_question
+    return (
+        *(read_calls(change) if change and GET in pending else ()),
+        *(edit_calls(change, plan.passages) if change and EDIT in pending else ()),
+        *(write_calls(plan.facts) if WRITE in pending else ()),
+        *(remind_calls(plan.reminders.clear) if REMIND in pending else ()),
+        *(cancel_calls(moved, turn) if moved and CANCEL in pending else ()),
+        *(keep_calls(turn.documents) if parsed.keep and KEEP in pending else ()),
+        *(search_calls(parsed, plan.now.date()) if SEARCH in pending else ()),
+        *(day_calls(question, pending) if question else ()),
+        *((make_call(LIST),) if "list_reminders" in parsed.unsupported and LIST in pending else ()),
+        *((make_call(GET, path=path) for path in plan.paths) if GET in pending else ()),
+    )
 
 
 def write_calls(facts: Sequence[Fact]) -> Iterator[ToolCall]:

@@ -1,5 +1,6 @@
 """What the results of tools say, as the parts of a reply."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
@@ -7,10 +8,11 @@ from typing import Any
 from bot.models.notebook import paraphrases
 from bot.models.notebook.agenda import DayLine, DayQuestion, lines_about_day, read_lines
 from bot.models.notebook.function_words import strip_function_words
+from bot.models.notebook.line_changes import last_change
 from bot.models.notebook.line_edits import changed_lines, strip_mark
 from bot.models.notebook.message_parser import LookupKind, ParsedMessage
 from bot.models.notebook.paraphrases import find_phrases
-from bot.models.notebook.recent_lines import parse_object
+from bot.models.notebook.recent_lines import last_lines, parse_object
 from bot.models.notebook.replies import (
     Cancelled,
     ChangeReport,
@@ -19,11 +21,67 @@ from bot.models.notebook.replies import (
     ReminderList,
     ReminderReport,
     SearchReport,
+    TurnReport,
     WriteReport,
 )
-from bot.models.notebook.tool_names import GET, SEARCH
+from bot.models.notebook.tool_names import CANCEL, EDIT, GET, KEEP, LIST, REMIND, SEARCH, WRITE
 from bot.models.notebook.turn import NotebookTurn
+from bot.models.notebook.turn_plan import TurnPlan
 from bot.models.protocol import ToolResult
+
+
+def turn_report(plan: TurnPlan) -> TurnReport:
+    """Return everything to report once no call is left to make."""
+    turn, parsed, now, done = plan.turn, plan.parsed, plan.now, plan.done
+    question, change, paths = plan.day_question, plan.line_change, plan.paths
+    last = last_lines(plan.earlier)
+    return TurnReport(
+        writes=[write_report(result) for result in turn.results if result.name in {WRITE, KEEP}],
+        changes=[
+            change_report(result, turn)
+            for result in turn.results
+            if result.name == EDIT and not result.failed
+        ],
+        unsure=change.unsure.text if change and change.unsure else "",
+        cancellations=[cancel_report(result) for result in turn.results if result.name == CANCEL],
+        searches=[
+            search_report(result, turn, parsed, now.date())
+            for result in turn.results
+            if result.name == SEARCH and not question
+        ],
+        reminder_lists=[reminder_list(result) for result in turn.results if result.name == LIST],
+        on_day=day_report(question, turn, now) if question else None,
+        reminders=[reminder_report(result, turn) for result in turn.results if result.name == REMIND],
+        asks_when=plan.reminders.asks_when or bool(plan.reminders.clear and REMIND not in done),
+        asks_what=plan.reminders.asks_what,
+        refused=plan.reminders.refused,
+        notes=[
+            note_report(result, turn, paths)
+            for result in turn.results
+            if result.name == GET and turn.arguments.get(result.call_id, {}).get("path") in paths
+        ],
+        may_not_note=bool(parsed.facts and WRITE not in done) or (parsed.keep and KEEP not in done),
+        may_not_find=(bool(parsed.queries) and SEARCH not in done) or (bool(paths) and GET not in done),
+        in_room=turn.in_room,
+        unfinished=parsed.unfinished,
+        unsupported=parsed.unsupported,
+        forget=parsed.forget,
+        cancel=parsed.cancel,
+        last_change=last_change(plan.earlier) if "undo" in parsed.unsupported else None,
+        reads_differently=not change and {GET, EDIT} & done != set() and "undo" in parsed.unsupported,
+        place=_find_reference(turn.before) or (last.lines[0].place if last.lines else ""),
+        line=last.lines[0].text if last.lines else "",
+        cannot_read=turn.cannot_read or (turn.documents_here and not parsed.keep),
+        may_keep=turn.documents_here and not parsed.keep and KEEP in plan.offered,
+        chat=parsed.chat,
+        now=now,
+    )
+
+
+def _find_reference(answer: str) -> str:
+    """Return the first note reference in an answer, as `path:line`; "" if there is none."""
+    found = re.search(r"`([^`\s]{1,300}\.md)(?::(\d+)[^`]{0,40}`|`\D{0,16}?(\d+))", answer)
+    return f"{found[1]}:{found[2] or found[3]}" if found else ""
 
 
 def cancel_report(result: ToolResult) -> Cancelled:
