@@ -1,47 +1,32 @@
 """The leases of this process, kept by one heartbeat.
 
-Only the heartbeat talks to the server. It writes what it learns into each `Lease`, which ends by the clock if
-nothing more is heard. docs/architecture.md explains why this is safe; `lease_table` has the SQL.
+Only the heartbeat talks to the server, through `LeaseClient`. It writes what it learns into each `Lease`, which ends
+by the clock if nothing more is heard. docs/architecture.md explains why this is safe; `lease_table` has the SQL.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self
 
 from bot.cluster.expiry import ExpiryWatch
 from bot.cluster.instance import Instance, known_peers, remember_peers
 from bot.cluster.lease import Lease, LeaseState, LeaveToOthers
-from bot.cluster.lease_connection import LeaseConnection
+from bot.cluster.lease_client import LeaseClient, RoundAnswer
 from bot.cluster.lease_events import LeaseEvents
-from bot.cluster.lease_table import LeaseRow, release, renew, take, want
+from bot.cluster.lease_table import LeaseRow
 from bot.cluster.status import InstanceStatus
 from bot.cluster.times import LeaseTimes, boot_time
+from bot.cluster.uncontested import UncontestedLeases
 from bot.supervisor import Supervisor
 from memory.errors import MemoryFault
 from memory.postgres.server import Server
 
-if TYPE_CHECKING:
-    from bot.cluster.lease_table import Session
-
 REST_SECONDS = 0.02
 """Minimum seconds between two rounds, however many changes are announced."""
 
-Answer = TypeVar("Answer")
-
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _ServerAnswer:
-    """The server's answer to a query, and our clock before and after it."""
-
-    begun: float
-    ended: float
-    rows: list[LeaseRow]
 
 
 class Leases:
@@ -65,7 +50,6 @@ class Leases:
         self.instance = instance
         self.problem = ""
         """Why the server cannot be reached; "" while it can."""
-        self._server = server
         self._private = private
         self._times = times or LeaseTimes()
         self._clock = clock
@@ -79,16 +63,13 @@ class Leases:
         """Set and replaced when the server has been told."""
         self._wanted_at: dict[str, float] = {}
         """When each wait was last recorded on the server."""
-        self._quiet: set[str] = set()
-        """Ours, with nobody waiting: the server is told that we may keep them past the fence."""
-        self._lasting: set[str] = set()
-        """The part of `_quiet` that we do keep, since the server knows. It must never contain a lease that the server
-        has as strict, which others could take; so a lease leaves this set before anything else is sent."""
+        self._uncontested = UncontestedLeases()
         self._rows: Sequence[LeaseRow] = ()
-        self._beat = 0
         self._has_peers: bool | None = None
-        self._connection: LeaseConnection | None = None
         self._wake = asyncio.Event()
+        self._client = LeaseClient(
+            server, instance=instance, times=self._times, clock=clock, on_news=self._wake.set
+        )
         self._leaving = False
         self._heartbeat: asyncio.Task[None] | None = None
 
@@ -107,10 +88,7 @@ class Leases:
         if not done:
             self._heartbeat.cancel()
             await asyncio.wait([self._heartbeat])
-        connection, self._connection = self._connection, None
-        if connection:
-            connection.close()
-            await _wait_for_end(connection, self._times.leaving)
+        await self._client.close()
 
     def want(self, name: str, *, leave: LeaveToOthers | None = None) -> Lease:
         """Try to hold a lease until it is given up; return the existing `Lease` if it is already wanted.
@@ -169,8 +147,7 @@ class Leases:
         self._releasing.add(name)
 
     def _release(self, name: str) -> None:
-        self._quiet.discard(name)
-        self._lasting.discard(name)
+        self._uncontested.discard(name)
         self._wanted_at.pop(name, None)
 
     # -- the heartbeat --------------------------------------------------------------------------------------
@@ -206,26 +183,16 @@ class Leases:
 
     async def _run_round(self, *, leaving: bool) -> bool:
         """Release, renew, read and take leases in one round; return whether the server was queried."""
-        if leaving and not (self._releasing and self._connection):
+        if leaving and not (self._releasing and self._client.has_connection):
             return False
         for name in self._releasing & self._leases.keys():  # given up and wanted again
             self._leases[name].drop()
             self._release(name)
-        self._beat += 2  # one for the release, one for the renewal
-        releasing, unwritten, alone = (
-            frozenset(self._releasing),
-            self._names_to_write(),
-            frozenset(self._quiet),
+        releasing, unwritten = frozenset(self._releasing), self._names_to_write()
+        alone = self._uncontested.offered
+        told = await self._client.run_round(
+            releasing=releasing, unwritten=unwritten, names=frozenset(self._leases), alone=alone
         )
-        ask = partial(
-            self._query_all,
-            beat=self._beat,
-            releasing=releasing,
-            names=frozenset(self._leases),
-            unwritten=unwritten,
-            alone=alone,
-        )
-        told = await self._query(ask)
         self._releasing -= releasing
         self._wanted_at |= dict.fromkeys(unwritten, told.begun)
         if leaving:
@@ -235,25 +202,6 @@ class Leases:
         if candidates:
             await self._take_leases(candidates)
         return True
-
-    def _query_all(
-        self,
-        session: "Session",
-        *,
-        beat: int,
-        releasing: frozenset[str],
-        names: frozenset[str],
-        unwritten: list[str],
-        alone: frozenset[str],
-    ) -> _ServerAnswer:
-        """Run the round's statements; runs in the connection's thread."""
-        if releasing:
-            release(session, self.instance, releasing, beat=beat - 1)
-        if unwritten:
-            want(session, self.instance, unwritten, seconds=self._times.want)
-        begun = self._clock()
-        rows = renew(session, self.instance, names, beat=beat, alone=alone, seconds=self._times.life)
-        return _ServerAnswer(begun, self._clock(), rows)
 
     def _names_to_write(self) -> list[str]:
         """Return the leases we wait for that the server does not know about or would forget soon."""
@@ -265,7 +213,7 @@ class Leases:
             and (not lease.is_held or not lease.is_known)
         ]
 
-    def _update(self, answer: _ServerAnswer, alone: frozenset[str]) -> list[LeaseRow]:
+    def _update(self, answer: RoundAnswer, alone: frozenset[str]) -> list[LeaseRow]:
         """Record the answer; return the rows that could be taken."""
         free = self._watch.find_expired(answer.rows, begun=answer.begun, ended=answer.ended)
         self._rows = answer.rows
@@ -282,7 +230,9 @@ class Leases:
                 continue
             lease.update(row, free=row.name in free)
             if row.renewed:
-                self._extend(lease, row, until=answer.begun + self._times.fence, alone=row.name in alone)
+                lease.hold_until(until=answer.begun + self._times.fence, token=row.token)
+                if self._uncontested.record_renewal(row.name, wanted=row.wanted, offered=row.name in alone):
+                    self._wake.set()
             elif row.name in free and not self._is_left_to_others(lease):
                 candidates.append(row)
             else:
@@ -292,20 +242,6 @@ class Leases:
                 self._drop_lease(self._leases[name])
                 self._wake.set()
         return candidates
-
-    def _extend(self, lease: Lease, row: LeaseRow, *, until: float, alone: bool) -> None:
-        lease.hold_until(until=until, token=row.token)
-        if row.wanted:
-            if row.name in self._quiet:
-                self._wake.set()  # others may rely on the fence as soon as they see that we know of them
-            self._quiet.discard(row.name)
-            self._lasting.discard(row.name)
-            return
-        if alone:
-            self._lasting.add(row.name)
-        elif row.name not in self._quiet:
-            self._quiet.add(row.name)
-            self._wake.set()
 
     def _is_left_to_others(self, lease: Lease) -> bool:
         if lease.leave is None:
@@ -320,27 +256,19 @@ class Leases:
         for row in candidates:  # the server has it as strict from here on
             self._release(row.name)
         wanted = {row.name: self._leases[row.name] for row in candidates}
-        self._beat += 1
-        beat = self._beat
-
-        def ask(session: "Session") -> tuple[float, dict[str, int]]:
-            begun = self._clock()
-            return begun, take(session, self.instance, candidates, beat=beat, seconds=self._times.life)
-
-        begun, taken = await self._query(ask)
+        answer = await self._client.take(candidates)
         for name, lease in wanted.items():
             if self._leases.get(name) is not lease or name in self._releasing:
                 continue
-            if name in taken:
-                lease.hold_until(until=begun + self._times.fence, token=taken[name])
+            if name in answer.tokens:
+                lease.hold_until(until=answer.begun + self._times.fence, token=answer.tokens[name])
             else:
                 self._drop_lease(lease)
-        if taken:
+        if answer.tokens:
             self._wake.set()  # to learn whether anybody waits
 
     def _drop_lease(self, lease: Lease) -> None:
-        self._quiet.discard(lease.name)
-        self._lasting.discard(lease.name)
+        self._uncontested.discard(lease.name)
         lease.drop()
 
     def _handle_failure(self, begun: float, problem: str) -> None:
@@ -353,8 +281,8 @@ class Leases:
             if name in self._releasing:
                 continue
             if not lease.is_known and self._has_peers is False:  # at startup, as if it had been ours before
-                self._lasting.add(name)
-            if name in self._lasting:
+                self._uncontested.keep_at_start(name)
+            if name in self._uncontested.kept:
                 lease.hold_until(until=begun + self._times.fence)
 
     def _set_problem(self, problem: str) -> None:
@@ -379,23 +307,3 @@ class Leases:
             await asyncio.to_thread(remember_peers, self._private, company)
         except OSError as error:
             log.warning("could not record in %s whether there are other instances: %s", self._private, error)
-
-    async def _query(self, work: "Callable[[Session], Answer]") -> Answer:
-        """Run `work` on the current connection, or on a new one. Raises MemoryFault."""
-        seconds = self._times.answer
-        if self._connection is None or not self._connection.is_open:
-            seconds = self._times.opening
-            self._connection = LeaseConnection(self._server, on_news=self._wake.set)
-        try:
-            return await self._connection.run(work, seconds=seconds)
-        except BaseException:
-            self._connection.abort()
-            self._connection = None
-            raise
-
-
-async def _wait_for_end(connection: LeaseConnection, seconds: float) -> None:
-    try:
-        await asyncio.wait_for(connection.ended.wait(), seconds)
-    except TimeoutError:
-        log.info("the connection for leases did not close in time")

@@ -289,7 +289,7 @@ async def test_who_is_alone_goes_on_without_the_server(instances: Instances, rel
     first = await instances.open("first", times=QUICK, url=await relay.open())
     mine = first.want("x")
     await within(2, mine.wait_until_held())
-    await until(lambda: first._lasting)
+    await until(lambda: first._uncontested.kept)
     lost = asyncio.create_task(mine.wait_until_lost())
     await cut_off(first, mine, relay)
     until_then = boot_time() + QUICK.life + 1
@@ -310,9 +310,9 @@ async def test_where_another_waits_it_ends_at_the_fence(instances: Instances, re
     second = await instances.open("second", times=QUICK)
     mine = first.want("x")
     await within(2, mine.wait_until_held())
-    await until(lambda: first._lasting)
+    await until(lambda: first._uncontested.kept)
     theirs = second.want("x")
-    await until(lambda: theirs.holder and not first._lasting and not first._quiet)
+    await until(lambda: theirs.holder and not first._uncontested.kept and not first._uncontested.offered)
     await asyncio.sleep(2 * QUICK.beat)
     began = boot_time()
     await cut_off(first, mine, relay)
@@ -334,7 +334,7 @@ async def test_who_came_while_the_holder_was_cut_off_waits_longer(instances: Ins
     first = await instances.open("first", times=QUICK, url=await relay.open())
     mine = first.want("x")
     await within(2, mine.wait_until_held())
-    await until(lambda: first._lasting)
+    await until(lambda: first._uncontested.kept)
     await cut_off(first, mine, relay)
     await asyncio.sleep(QUICK.life)
     second = await instances.open("second", times=QUICK)
@@ -356,9 +356,9 @@ async def test_fifty_leases_cost_no_more_than_one(instances: Instances, relay: R
     mine = [first.want(f"x{n}") for n in range(50)]
     await within(3, asyncio.gather(*(each.wait_until_held() for each in mine)))
     taken = relay.asked - began
-    await until(lambda: len(first._lasting) == 50)
-    before, beat = relay.asked, first._beat
-    await until(lambda: first._beat > beat, seconds=5)
+    await until(lambda: len(first._uncontested.kept) == 50)
+    before, beat = relay.asked, first._client.beat
+    await until(lambda: first._client.beat > beat, seconds=5)
     await asyncio.sleep(0.1)
     print(f"\n50 leases: {relay.asked - before} round trips to renew them, {taken} to connect and take them")
     assert 1 <= relay.asked - before <= 2
@@ -433,9 +433,9 @@ async def test_who_takes_it_while_it_is_being_renewed_has_it(instances: Instance
     first = await instances.open("first", times=LeaseTimes(beat=0.8))
     mine = first.want("x")
     await within(2, mine.wait_until_held())
-    await until(lambda: first._lasting)
-    beat = first._beat
-    await until(lambda: first._beat > beat)
+    await until(lambda: first._uncontested.kept)
+    beat = first._client.beat
+    await until(lambda: first._client.beat > beat)
     server = Server(database)
     with server.transaction() as connection:
         connection.execute(
