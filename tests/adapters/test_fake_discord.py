@@ -1048,7 +1048,8 @@ async def test_interactions_have_deadlines(api: DiscordApi, anna: Person, clock:
     assert await called_back(used, 6) == (400, 50035)
     assert await called_back(used) == (204, 0)
     assert used.original
-    assert (used.original.loading, anna.dm.texts, round(used.seconds, 1)) == (True, [], 2.9)
+    assert (used.original.loading, anna.dm.texts) == (True, [])
+    assert 2.9 <= used.seconds < 3
     assert await called_back(used) == (400, 40060)
     clock.ahead += 20
     assert (await asked(api, "POST", answer, {"content": "first"}))[0] == 200
