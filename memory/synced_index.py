@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from memory.embedding_backfill import EmbeddingBackfill
 from memory.errors import IndexCorrupted, IndexUnavailable
@@ -19,10 +19,6 @@ from memory.notes import Notes
 from memory.progress import JobName, ReportProgress, RunningJobs
 from memory.settings import ChunkSettings
 from memory.sync import SyncReport, rebuild_index, sync_index
-
-if TYPE_CHECKING:
-    pass
-
 
 log = logging.getLogger(__name__)
 
@@ -143,6 +139,8 @@ class SyncedIndex:
 
     async def choose_backend(self) -> BackendChoice:
         """Choose the vector backend once; loads numpy if needed."""
+        if self._backend:  # once it is known, nobody waits for the searches before
+            return self._backend
         return await self._run(self._search_thread, self._choose_backend)
 
     async def run(self, work: Callable[[Index], _Result]) -> _Result:
