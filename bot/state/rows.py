@@ -38,12 +38,17 @@ def insert(
     without: str = "",
     **more: "apsw.SQLiteValue",
 ) -> None:
-    """Insert a dataclass, without one of its fields, and with `more` columns that it has no field for."""
+    """Insert a dataclass, without one of its fields, and with `more` columns that it has no field for.
+
+    `conflict`: what happens if there is a row with the same key; any other fault raises ConstraintError.
+    """
     stored = dict(zip(_columns(type(row)), _encode(type(row), row), strict=True)) | more
     stored.pop(without, None)
     names, marks = ", ".join(stored), ", ".join("?" * len(stored))
-    sql = f"INSERT OR {conflict} INTO {table} ({names}) VALUES ({marks})"  # noqa: S608
-    db.execute(sql, (*stored.values(),))
+    verb = "INSERT OR REPLACE" if conflict == "REPLACE" else "INSERT"
+    # Not OR IGNORE, which would also drop a row that lacks a value or breaks another rule of the table.
+    end = " ON CONFLICT DO NOTHING" if conflict == "IGNORE" else ""
+    db.execute(f"{verb} INTO {table} ({names}) VALUES ({marks}){end}", (*stored.values(),))
 
 
 @cache

@@ -84,3 +84,8 @@ def test_what_happens_to_a_row_that_is_there_already(db: apsw.Connection) -> Non
     sky = Picture(4, "Sea", False, Size(9, 9))
     insert(db, "pictures", sky, conflict="REPLACE")
     assert tuple(select(db, Picture, "FROM pictures")) == (sky,)
+
+
+def test_only_a_row_that_is_there_already_is_ignored(db: apsw.Connection) -> None:
+    with pytest.raises(apsw.ConstraintError):
+        insert(db, "pictures", SEA, conflict="IGNORE", title=None)
