@@ -31,6 +31,12 @@ names, numbers, dates and file names that were mentioned, what tools have done, 
 language of the conversation, in plain Markdown, and nothing but the summary."""
 EXTRACT = "(No model could summarise this. These are the person's own words, cut short; the earliest may be missing.)"
 ALONGSIDE = "(The person's own words, cut short:)"
+_MARKS = (
+    EXTRACT,
+    ALONGSIDE,
+    # As earlier versions stored it.
+    "(No model could sum this up. These are the person's own words, cut short; the earliest may be missing.)",
+)
 
 
 async def summarize(
@@ -94,7 +100,7 @@ async def _ask_model(
 
 
 def _lines(messages: Iterable[Message], before: str) -> list[str]:
-    earlier = [line for line in before.split("\n") if line.strip() and line not in (EXTRACT, ALONGSIDE)]
+    earlier = [line for line in before.split("\n") if line.strip() and line not in _MARKS]
     said = (user_text(message) for message in messages if isinstance(message, UserMessage))
     return [*earlier, *(f"- {one_line(text, limit=LINE_CHARS)}" for text in said if text.strip())]
 

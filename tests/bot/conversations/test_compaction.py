@@ -437,3 +437,12 @@ def test_an_extract_shows_who_spoke_and_what_was_said_aloud() -> None:
     hi, spoken = UserMessage("Hi", speaker="Ann"), UserMessage("", documents=(voice,))
     lines = extract([hi, AssistantMessage("Yes?"), spoken], before="", max_tokens=1000).splitlines()
     assert lines[1:] == ["- Ann: Hi", "- [In a voice message:] Buy milk."]
+
+
+def test_an_extract_of_an_earlier_version_is_carried_on_without_its_mark() -> None:
+    before = (
+        "(No model could sum this up. These are the person's own words, cut short; the earliest may be missing.)\n"
+        "- Buy milk."
+    )
+    lines = extract([UserMessage("And bread.")], before=before, max_tokens=1000).splitlines()
+    assert lines[1:] == ["- Buy milk.", "- And bread."]
