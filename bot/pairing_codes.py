@@ -3,13 +3,8 @@
 import hmac
 import secrets
 import unicodedata
-from typing import TYPE_CHECKING
 
 from bot.state.access import PairingRequest
-
-if TYPE_CHECKING:
-    pass
-
 
 CODE_LETTERS = "CDFHJKMNPRTWXY3479"
 """Of each group that eyes confuse (0OQD, 1IL, 2Z, 5S, 6GC, 8B, UV) one at most, and no vowel, so that no code is a

@@ -2,17 +2,12 @@
 
 import math
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from bot import phrases
 from bot.buttons import buttons_for
 from bot.messages import Choice
 from bot.sanitize import one_line
 from bot.state.access import PairingRequest
-
-if TYPE_CHECKING:
-    pass
-
 
 CODE_LIFETIME = timedelta(hours=1)
 NAME_CHARS = 40

@@ -2,15 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from bot import phrases
 from bot.conversations.log_section import RAW_MARK
 from bot.state.flushes import Cause, Flush
-
-if TYPE_CHECKING:
-    pass
-
 
 FlushOutcome = Literal["noted", "raw", "doubtful", "nothing", "old", "waits", "no model", "off", "fault"]
 
