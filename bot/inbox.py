@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from bot.conversations.conversation import Also
-from bot.messages import ChatId, Choice, IncomingMessage
+from bot.messages import ChatId, IncomingMessage
 from bot.process_lock import ProcessLock
 from bot.state import inbox
 from bot.state.database import State
@@ -86,15 +86,6 @@ class Inbox:
 
     def _is_handled(self, owner: str, chat: ChatId) -> bool:
         return chat.channel not in self._leased and self._process_lock.is_alive(owner)
-
-    async def queue_notice(
-        self, chat: ChatId, text: str, *, key: str, choices: Sequence[Choice] = ()
-    ) -> QueuedNotice | None:
-        """Store a notice to a chat and return it; None if there was one with this key."""
-        owner, at = self._process_lock.token, self._state.at()
-        return await self._state.change(
-            lambda db: inbox.add_notice(db, str(chat), text, key=key, owner=owner, at=at, choices=choices)
-        )
 
     async def record_shown(self, turn: int, shown: Sequence[str]) -> None:
         """Store which messages of the platform show a reply."""

@@ -121,14 +121,8 @@ class GatewayConnection:
         """Start times of sessions."""
         self._sessions_left = 1000
         self._shards = 1
-        self._reads_all = False
         self._is_text_refused = False
         self._receiver: Receiver | None = None
-
-    @property
-    def reads_all_messages(self) -> bool:
-        """Whether the bot gets the text of messages that do not mention it, such as in its own threads."""
-        return self._reads_all
 
     def may_be_deleted(self, message: int) -> bool:
         """Return whether a message may have been deleted without an event reaching us."""
@@ -210,8 +204,7 @@ class GatewayConnection:
         try:
             async with asyncio.timeout(self._waits.call), limit_response_time(answer):
                 await client.login(self._token)
-            self._reads_all = may_read_all(client) and not self._is_text_refused
-            if self._reads_all:
+            if may_read_all(client) and not self._is_text_refused:
                 request_message_text(client)
                 receiver.set_text_hidden(False)
             self._events.opened(client)

@@ -73,7 +73,6 @@ class DownloadProgress:
     """Bytes downloaded."""
     total: int | None
     """Bytes of the whole file, if the server sends it."""
-    bytes_per_second: float
     seconds_left: float | None
 
 
@@ -462,7 +461,7 @@ def _download_rest(hub: _Hub, content: _RemoteFile, part: Path, options: _Downlo
 
 def _estimate_progress(done: int, received: int, total: int | None, seconds: float) -> DownloadProgress:
     rate = received / seconds if seconds else 0.0
-    return DownloadProgress(done, total, rate, (total - done) / rate if total is not None and rate else None)
+    return DownloadProgress(done, total, (total - done) / rate if total is not None and rate else None)
 
 
 def _verify(hub: _Hub, content: _RemoteFile, part: Path, *, last_chance: bool) -> bool:

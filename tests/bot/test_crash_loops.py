@@ -58,8 +58,7 @@ async def test_what_kills_each_process_that_shows_it_is_given_up_and_the_rest_is
         for number, text in enumerate(["one", POISON, "three"]):
             chat = ChatId("terminal", f"chat{number}")
             if kind == "notice":
-                notice = await house.inbox.queue_notice(chat, text, key=f"notice {number}")
-                assert notice
+                notice = await house.queue_notice(chat, text, key=f"notice {number}")
                 if text == POISON:
                     for _ in range(MAX_TURN_ATTEMPTS - 3):  # as often as it has been the death of one before
                         await house.inbox.count_notice_attempt(notice.number)
@@ -89,7 +88,7 @@ async def test_what_a_silent_platform_keeps_waiting_is_not_counted_when_the_prog
         received = await house.inbox.accept(message("hello", chat="terminal:1"))
         assert received
         await house.inbox.record_answer(received.number, "the answer")
-        await house.inbox.queue_notice(ChatId("terminal", "2"), "the notice", key="a notice")
+        await house.queue_notice(ChatId("terminal", "2"), "the notice", key="a notice")
     tried = asyncio.Event()
 
     class Silent(RecordingAdapter):
@@ -119,7 +118,7 @@ async def test_what_a_fault_of_ours_keeps_from_being_shown_is_not_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_harness(tmp_path) as house:
-        await house.inbox.queue_notice(ChatId("terminal", "2"), "the notice", key="a notice")
+        await house.queue_notice(ChatId("terminal", "2"), "the notice", key="a notice")
 
     class Faulty(RecordingAdapter):
         async def render(self, reply: Reply) -> None:

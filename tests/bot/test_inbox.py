@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from apsw import Connection
 
 from bot.conversations.conversation import Conversation
 from bot.inbox import Inbox, mark_answered, mark_begun, mark_progress
@@ -13,7 +14,7 @@ from bot.models.protocol import AssistantMessage, UserMessage
 from bot.process_lock import ProcessLock
 from bot.state import inbox as table
 from bot.state.database import State
-from bot.state.inbox import InboxMessage
+from bot.state.inbox import InboxMessage, QueuedNotice
 from tests.fakes.fresh_state import copy_fresh_state
 from tests.fakes.turns import HERE, message
 
@@ -133,11 +134,22 @@ async def test_delivering_ends_all_that_a_turn_answers_and_keeps_no_words(
 async def test_a_notice_goes_out_once_under_its_key(state: State, tmp_path: Path) -> None:
     with ProcessLock(tmp_path) as dead:
         inbox = Inbox(state, dead)
-        notice = await inbox.queue_notice(
-            HERE, "It is time", key="reminder-1", choices=[Choice("Ann", "/deny a:1")]
-        )
+
+        def queue(db: Connection) -> QueuedNotice | None:
+            choices = [Choice("Ann", "/deny a:1")]
+            return table.add_notice(
+                db,
+                str(HERE),
+                "It is time",
+                key="reminder-1",
+                owner=dead.token,
+                at=state.at(),
+                choices=choices,
+            )
+
+        notice = await state.change(queue)
         assert notice is not None
-        assert await inbox.queue_notice(HERE, "It is time", key="reminder-1") is None
+        assert await state.change(queue) is None
         await inbox.record_notice_shown(notice.number, ["m1"])
     with ProcessLock(tmp_path) as presence:
         _, (found,) = await Inbox(state, presence).claim(everywhere)

@@ -23,8 +23,8 @@ def test_progress_tells_rate_and_time_left() -> None:
 
 
 def test_a_download_tells_what_is_known() -> None:
-    assert format_download(Download(35_000_000, 121_000_000, 7e6, 12.3)) == "35 of 121 MB, 12 s left"
-    assert format_download(Download(35_000_000, None, 7e6, None)) == "35 MB"
+    assert format_download(Download(35_000_000, 121_000_000, 12.3)) == "35 of 121 MB, 12 s left"
+    assert format_download(Download(35_000_000, None, None)) == "35 MB"
 
 
 async def test_the_line_is_renewed_and_cleared_at_the_end() -> None:

@@ -24,6 +24,7 @@ from bot.process_lock import ProcessLock
 from bot.reminders import Reminders
 from bot.service.assembly import AssistantTimes, assemble, services_of
 from bot.state.database import State
+from bot.state.inbox import QueuedNotice, add_notice
 from bot.supervisor import Supervisor
 from bot.tools.toolbox import Tool
 from memory.memory import Memory
@@ -49,6 +50,7 @@ class Harness:
     woken: asyncio.Event
     measures: Metrics
     supervisor: Supervisor
+    process_lock: ProcessLock
     terminal: RecordingAdapter = field(default_factory=lambda: RecordingAdapter("terminal"))
     telegram: RecordingAdapter = field(default_factory=lambda: RecordingAdapter("telegram"))
     sent: list[IncomingMessage] = field(default_factory=list)
@@ -66,6 +68,15 @@ class Harness:
         await self.accept(text, chat=chat, sender=sender, attachments=attachments, quoted=quoted)
         await self.wait_until_idle()
         return self.reply(-1)
+
+    async def queue_notice(self, chat: ChatId, text: str, *, key: str) -> QueuedNotice:
+        """Store a notice that the next process shows, since this one does not know of it."""
+        owner, at = self.process_lock.token, self.state.at()
+        notice = await self.state.change(
+            lambda db: add_notice(db, str(chat), text, key=key, owner=owner, at=at)
+        )
+        assert notice
+        return notice
 
     async def accept(
         self,
@@ -213,6 +224,7 @@ async def open_harness(
             woken=services.wake_event,
             measures=measures,
             supervisor=services.supervisor,
+            process_lock=presence,
         )
         for adapter in channels or (house.terminal, house.telegram):
             house.assistant.attach(adapter)

@@ -205,7 +205,7 @@ async def test_a_batch_gives_up_the_vectors_that_nobody_gives(
 async def test_it_is_told_what_goes_on(tmp_path: Path) -> None:
     class OnItsWay:
         provider, model, dimensions, version = "local", "tiny", 0, ""
-        fetching = Download(35_000_000, 121_000_000, 7e6, 12.3)
+        fetching = Download(35_000_000, 121_000_000, 12.3)
 
         async def embed(self, texts: Sequence[str], *, purpose: Purpose) -> list[bytes]:
             raise ModelUnusable("not yet")

@@ -275,7 +275,7 @@ def test_a_cache_that_cannot_be_written_is_named(hub: ModelHub, tmp_path: Path) 
 
 
 @pytest.mark.thorough
-def test_progress_shows_size_rate_and_time_left(hub: ModelHub, tmp_path: Path) -> None:
+def test_progress_shows_size_and_time_left(hub: ModelHub, tmp_path: Path) -> None:
     hub.seconds_per_piece = 0.02
     seen: list[DownloadProgress] = []
     get(hub, tmp_path, report=seen.append)
@@ -284,7 +284,6 @@ def test_progress_shows_size_rate_and_time_left(hub: ModelHub, tmp_path: Path) -
     assert {one.total for one in seen} == {len(CONTENT)}
     assert seen[-1].done == len(CONTENT)
     assert seen[-1].seconds_left == 0
-    assert seen[0].bytes_per_second > 0
     assert (seen[0].seconds_left or 0) > 0
 
 
