@@ -149,7 +149,10 @@ def _split_units(messages: Iterable[_Spoken], max_tokens: int) -> Iterator[Seque
             continue
         for message in turn:
             if isinstance(message, UserMessage):
-                yield from ([UserMessage(part)] for part in _split_text(user_text(message), max_tokens))
+                text = user_text(replace(message, said_on=None))
+                for number, part in enumerate(_split_text(text, max_tokens)):
+                    # The day stays a field: it is nothing that the person said.
+                    yield [UserMessage(part, said_on=None if number else message.said_on)]
             else:
                 yield from ([replace(message, text=part)] for part in _split_text(message.text, max_tokens))
 

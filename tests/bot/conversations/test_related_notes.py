@@ -1,6 +1,7 @@
 import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
+from datetime import date
 from pathlib import Path
 
 import apsw
@@ -203,3 +204,12 @@ async def test_notes_that_cannot_be_read_do_not_keep_a_flush_from_its_work(
         (tmp_path / "memory" / "MEMORY.md").mkdir()
         model.enqueue(f"- {DENTIST}")
         assert (await talk.compactor.flush(talk.conversation)).result == "noted"
+
+
+def test_the_day_of_a_message_that_fills_several_pieces_is_not_searched_for() -> None:
+    long = UserMessage("I like tea. " * 500, said_on=date(2026, 11, 21))
+    first, *others = split_pieces([long], 500)
+    assert others
+    assert isinstance(first[0], UserMessage)
+    assert user_text(first[0]).startswith("[said on Saturday, 2026-11-21]\nI like tea.")
+    assert not any("said on" in query for query in queries_of(first))
