@@ -13,7 +13,7 @@ from typing import Any, Literal
 from bot.conversations.message_rows import decode_message
 from bot.messages import ChatId, PersonId
 from bot.models.protocol import AssistantMessage, UserMessage
-from bot.models.user_text import own_words
+from bot.models.user_text import own_words, user_text
 from bot.note_refs import format_note_ref
 from bot.state import forgetting
 from bot.state.database import State, StateFault, format_timestamp
@@ -440,19 +440,21 @@ def _excerpt_of(row: StoredRow, to_forget: WordsToForget) -> str:
     fields = _parse_json(row.text)
     if row.kind == "result" or not isinstance(fields, dict):
         return ""
-    words = " ".join(_words_of(row.kind, fields).split())
-    return _excerpt_around(words, to_forget) if to_forget.is_in(words) else ""
+    said = (" ".join(each.split()) for each in _words_of(row.kind, fields))
+    return next((_excerpt_around(each, to_forget) for each in said if to_forget.is_in(each)), "")
 
 
-def _words_of(kind: str, fields: dict[str, Any]) -> str:
-    """Return what was said in a message, and what it replies to."""
+def _words_of(kind: str, fields: dict[str, Any]) -> Iterator[str]:
+    """Yield what was said in a message and what it replies to, then the same with the names of those who said it."""
     try:
         message = decode_message(kind, fields)
     except (ValueError, LookupError, TypeError):
-        return ""
-    if not isinstance(message, UserMessage):
-        return message.text if isinstance(message, AssistantMessage) else ""
-    return "\n".join([message.quoted.text if message.quoted else "", own_words(message)])
+        return
+    if isinstance(message, UserMessage):
+        yield "\n".join([message.quoted.text if message.quoted else "", own_words(message)])
+        yield user_text(replace(message, documents=()))
+    elif isinstance(message, AssistantMessage):
+        yield message.text
 
 
 def _excerpt_around(text: str, words: WordsToForget) -> str:

@@ -637,6 +637,16 @@ async def test_an_example_shows_what_was_quoted(house: House) -> None:
     assert "\n- The wombat is called Ottokar Remember this\n" in shown
 
 
+async def test_an_example_shows_the_names_of_those_who_said_it(house: House) -> None:
+    talk = Conversation(house.state, HERE)
+    await talk.load()
+    await talk.append(UserMessage("It is late", forwarded_from="Ottokar Wombat"))
+    await talk.append(UserMessage("Go home", speaker="Ottokar Wombat"))
+    shown = await house.say("/forget ottokar wombat")
+    assert "- [Forwarded from Ottokar Wombat:] It is late" in shown
+    assert "- Ottokar Wombat: Go home" in shown
+
+
 async def test_a_yes_without_its_code_is_told_kindly(house: House) -> None:
     for line in ("/forget yes", "/forget YES!"):
         assert (await house.say(line)).startswith("Which code?")
