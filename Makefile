@@ -10,7 +10,7 @@ WORKERS ?= -n 4
 # The thorough ones come first, and are handed out a few at a time: else one worker has them all to itself at the end.
 CHECK_WORKERS ?= -n 6 --maxschedchunk 2
 PY := .venv/bin/python
-# There once `make local` or its like was called: a later set-up then brings that again.
+# Extras that were installed once, by `make local` for example, are kept up to date by every later set-up.
 EXTRAS := $(wildcard .venv/local .venv/postgres .venv/postgres-server)
 # PIP_USER: a person's pip may be set to install into the home folder, which no environment allows.
 PIP := PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install --quiet --no-deps
@@ -18,7 +18,7 @@ PIP := PIP_USER=0 PIP_DISABLE_PIP_VERSION_CHECK=1 $(PY) -m pip install --quiet -
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
-install: .venv/project $(EXTRAS)  ## set it up, or bring it up to date with what was asked for before
+install: .venv/project $(EXTRAS)  ## install it, or bring it and its extras up to date
 
 # A clone keeps its notes in itself, unless settings say where.
 SETTINGS = $(wildcard config.toml)$(COMMONPLACE_CONFIG)$(COMMONPLACE_WORKSPACE)$(findstring --config,$(ARGS))
@@ -56,7 +56,7 @@ postgres: .venv/project .venv/postgres  ## the library for an index on PostgreSQ
 
 postgres-server: .venv/dev .venv/postgres-server  ## a PostgreSQL with pgvector for the tests, 75 MB
 
-format: .venv/dev  ## lay the code out and mend what the linter can
+format: .venv/dev  ## format the code and fix what the linter can
 	@.venv/bin/ruff format .
 	@.venv/bin/ruff check --fix .
 

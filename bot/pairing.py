@@ -38,12 +38,12 @@ log = logging.getLogger(__name__)
 MAX_PENDING_CODES = 3
 """How many can wait at a time. Whoever comes then is turned away, and the owners hear of it."""
 REFUSALS_PER_PERIOD = 3
-"""How often a stranger is answered within TOLD_AGAIN: a second message gets an answer, a flood does not."""
+"""How often a stranger is answered within REFUSAL_PERIOD: a second message gets an answer, a flood does not."""
 REFUSAL_PERIOD = timedelta(minutes=10)
 MAX_REFUSED_STRANGERS = 200
-"""How many strangers are told within TOLD_AGAIN that they cannot talk here; the rest of a flood meets silence."""
+"""How many strangers are told within REFUSAL_PERIOD that they cannot talk here; the rest of a flood meets silence."""
 MAX_ANNOUNCEMENTS = 6
-"""How many strangers an owner is told of within ANNOUNCED_TIME. No more than three ask at once, but whoever opens
+"""How many strangers an owner is told of within ANNOUNCEMENT_PERIOD. No more than three ask at once, but whoever opens
 accounts by the dozen fills each place that an owner's no has freed."""
 ANNOUNCEMENT_PERIOD = timedelta(hours=1)
 MAX_WRONG_CODES = 10

@@ -21,7 +21,7 @@ class ChannelSettings(Section):
     adapter_module: ClassVar[str]
     """The module with `open_channel(assistant, ownership)` and `hook_paths(settings)`."""
     doctor_module: ClassVar[str]
-    """The module with `check(settings, asking, liveness)` for `commonplace doctor`."""
+    """The module with `check(settings, probe, liveness)` for `commonplace doctor`."""
 
     token: SecretStr = SecretStr("")
     api_base: str = ""

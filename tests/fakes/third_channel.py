@@ -51,9 +51,9 @@ class SettingsWithParrot(Settings):
 
 
 @asynccontextmanager
-async def open_channel(assistant: Assistant, duty: Ownership) -> AsyncIterator[RecordingAdapter]:
+async def open_channel(assistant: Assistant, ownership: Ownership) -> AsyncIterator[RecordingAdapter]:
     """Open it."""
-    del assistant, duty
+    del assistant, ownership
     yield RecordingAdapter("parrot")
 
 

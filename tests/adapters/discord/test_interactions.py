@@ -460,9 +460,9 @@ async def test_a_guest_is_not_told_of_what_only_others_may_use(
     api: DiscordApi, anna: Person, tmp_path: Path
 ) -> None:
     async with commanding(api, tmp_path, guests=[f"discord:{anna.id}"]):
-        unknown = [await (await anna.use(name)).answer() for name in ("config", "flush")]
+        unknown = [await (await anna.use(name)).answer() for name in ("backup", "flush")]
     assert [answer.content for answer in unknown] == [
-        phrases.UNKNOWN_COMMAND.format(name=name) for name in ("config", "flush")
+        phrases.UNKNOWN_COMMAND.format(name=name) for name in ("backup", "flush")
     ]
 
 

@@ -32,7 +32,7 @@ ENGLISH = Language(
         keep_how="To keep the document in your notes, say “remember this”.",
         reminded="Reminder {number} set for {due}: {text}",
         reminded_again="Reminder {number} set, {when}: {text}. First on {due}.",
-        while_open="I can only remind you while Commonplace is running; otherwise you'll see it next time.",
+        while_open="If Commonplace isn't running then, you'll see it the next time you start it.",
         not_reminded="I couldn't set that reminder: {error}",
         remind_when="When should I remind you? I didn't understand the time. Reply with one, such "
         "as “tomorrow 9:00” or “in 20 minutes”, or send `/remind tomorrow 9:00 call Tom`.",
