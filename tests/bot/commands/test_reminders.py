@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from bot import phrases
 from bot.access import Standing
 from bot.commands.command import CommandReply, run_command, split_command
 from bot.commands.registry import COMMANDS
@@ -220,8 +221,8 @@ async def test_several_are_ended_at_once(say: Say, reminders: Reminders) -> None
 
 
 async def test_at_a_terminal_it_is_told_when_a_reminder_comes_at_all(say: Say) -> None:
-    assert "while Commonplace is running" in await say("/remind 20m tea", chat=ChatId("terminal", "main"))
-    assert "terminal" not in await say("/remind 20m tea")
+    assert phrases.AT_TERMINAL in await say("/remind 20m tea", chat=ChatId("terminal", "main"))
+    assert phrases.AT_TERMINAL not in await say("/remind 20m tea")
 
 
 async def test_working_days_are_told_by_one_word(say: Say) -> None:
