@@ -270,8 +270,6 @@ class Pairing:
             return phrases.PAIR_FORM.format(length=CODE_LENGTH)
 
         def work(db: "Connection") -> str:
-            if (before := access.read_answer(db, key)) is not None:
-                return before
             now = self._now()
             since, until = format_timestamp(now - WRONG_CODES_PERIOD), format_timestamp(now)
             wrong = access.read_wrong_codes(db, str(by), since=since, until=until)
@@ -286,7 +284,7 @@ class Pairing:
                 return phrases.PAIR_WRONG
             return self._let_in(db, stranger, decision, by=by, key=key)
 
-        return await self._run_once(work)
+        return await self._run_once(key, work)
 
     async def has_turned_someone_away(self) -> bool:
         """Return whether somebody who asked in the last hour found no place, in whichever process."""
@@ -304,8 +302,6 @@ class Pairing:
         """Void the codes of all who wait, who get no other for an hour; return the answer to the owner."""
 
         def work(db: "Connection") -> str:
-            if (before := access.read_answer(db, key)) is not None:
-                return before
             waiting = self._list_strangers(db, self._now())
             for each in waiting:
                 text = phrases.PAIR_WAS_CLEARED.format(who=format_stranger(each), person=each.person)
@@ -316,7 +312,7 @@ class Pairing:
             return answer
 
         self._turned_away_at = None
-        return await self._run_once(work)
+        return await self._run_once(key, work)
 
     async def make_owner(self, person: PersonId, *, by: PersonId, key: str) -> str:
         """Make somebody an owner who was let in before, or is waiting to be; only at the terminal."""
@@ -326,14 +322,12 @@ class Pairing:
             return phrases.ALLOW_OWNER.format(person=person)
 
         def work(db: "Connection") -> str:
-            if (before := access.read_answer(db, key)) is not None:
-                return before
             stranger = self._find_stranger(db, person)
             if not stranger.code and access.read_decision(db, str(person)) is None:
                 return phrases.PAIR_OWNER_UNKNOWN.format(person=person)
             return self._let_in(db, stranger, "owner", by=by, key=key)
 
-        return await self._run_once(work)
+        return await self._run_once(key, work)
 
     async def allow(self, person: PersonId, *, by: PersonId, key: str) -> str:
         """Let a person talk, with the memory; give the answer to the owner."""
@@ -341,13 +335,11 @@ class Pairing:
             return phrases.ALLOW_OWNER.format(person=person)
 
         def work(db: "Connection") -> str:
-            if (before := access.read_answer(db, key)) is not None:
-                return before
             if access.read_decision(db, str(person)) == "owner":
                 return phrases.ALLOW_OWNER.format(person=person)
             return self._let_in(db, self._find_stranger(db, person), "allowed", by=by, key=key)
 
-        return await self._run_once(work)
+        return await self._run_once(key, work)
 
     async def deny(self, person: PersonId, *, by: PersonId, key: str) -> str:
         """Keep a person out, whatever `allow` and `guests` say; give the answer to the owner."""
@@ -357,8 +349,6 @@ class Pairing:
             return phrases.DENY_OWNER.format(person=person)
 
         def work(db: "Connection") -> str:
-            if (before := access.read_answer(db, key)) is not None:
-                return before
             if access.read_decision(db, str(person)) == "owner" and by.channel != TERMINAL:
                 return phrases.DENY_PAIRED_OWNER.format(person=person)
             stranger = self._find_stranger(db, person)
@@ -373,10 +363,16 @@ class Pairing:
             self._record_answer(db, stranger, kept_out, by=by)
             return answer
 
-        return await self._run_once(work)
+        return await self._run_once(key, work)
 
-    async def _run_once(self, work: "Callable[[Connection], str]") -> str:
-        answer = await self._state.change(work)
+    async def _run_once(self, key: str, work: "Callable[[Connection], str]") -> str:
+        """Return what was answered to this `key` before, or else the answer of `work`; in one transaction."""
+
+        def answer_once(db: "Connection") -> str:
+            before = access.read_answer(db, key)
+            return work(db) if before is None else before
+
+        answer = await self._state.change(answer_once)
         self._wake()
         return answer
 
