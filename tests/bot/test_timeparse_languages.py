@@ -1,15 +1,10 @@
 """The same thirty times in every language that is understood, and refusals in those that are not."""
 
-from datetime import datetime
-from zoneinfo import ZoneInfo
-
 import pytest
 
 from bot.timeparse import TimeParseError, read_when
+from tests.bot.timeparse_tables import BERLIN, NOW
 from tests.fakes.table_test import table_test
-
-BERLIN = ZoneInfo("Europe/Berlin")
-NOW = datetime(2026, 11, 18, 10, 15, 20, tzinfo=BERLIN)  # a Wednesday
 
 # What a phrase in the same row of every language means: due | rule
 MEANINGS = """\
