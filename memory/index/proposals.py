@@ -73,7 +73,7 @@ class Proposal:
 class FullText(Protocol):
     """The words of an index's chunks, as they are now, for one query.
 
-    The methods that score return the `most` best chunks, in no order. Among near ties (see `score_band`) with
+    The methods that score return the `limit` best chunks, in no order. Among near ties (see `score_band`) with
     the last of them, they return the newest, or all of them.
     """
 
