@@ -80,7 +80,7 @@ def rank(
     query = weigh_query(terms, candidates.frequencies, candidates.chunks, times=times, is_lookup=looked_up)
     word_scores = score_words(query, candidates.runs)
     found = sort_passages(
-        combine_scores(query, candidates.runs, word_scores, weights or Weights()),
+        combine_scores(query, candidates.runs, word_scores, weights or Weights(), today=today),
         today=today,
         as_of=min([today, max((time.last for time in times), default=today)]),
     )

@@ -1,9 +1,9 @@
 """Split text into words, for every script; this alone decides which words a text is found by.
 
-Scripts with spaces between words yield folded, stemmed words. Scripts without (Chinese, Japanese, Thai, Lao,
-Khmer, Burmese) and Korean, whose particles are attached to words, yield one token per character (with its
-marks); queries then look for pairs of adjacent characters. Each emoji is a word, without its skin tone; a
-composed one is split into its parts (a family: its members).
+Scripts with spaces between words yield folded words, stemmed by their script. Scripts without (Chinese,
+Japanese, Thai, Lao, Khmer, Burmese) and Korean, whose particles are attached to words, yield one token per
+character (with its marks); queries then look for pairs of adjacent characters. Each emoji is a word, without
+its skin tone; a composed one is split into its parts (a family: its members).
 """
 
 import re
@@ -17,7 +17,7 @@ from itertools import pairwise
 from memory.normalization import is_normalized, normalize
 from memory.stop_words import detect_stop_words
 
-VERSION = 3
+VERSION = 4
 """Part of the index's fingerprint: increase it when the same text would yield other words."""
 
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -70,6 +70,20 @@ _EQUIVALENT_LETTERS = str.maketrans(
 )
 # Accents; the vowels of Hebrew and Arabic, which most people leave out.
 _ACCENT = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06dc]")
+
+_STEMMERS = (
+    ("\u0370", "\u03ff", "greek"),
+    ("\u0400", "\u052f", "russian"),
+    ("\u0530", "\u058f", "armenian"),
+    ("\u0600", "\u06ff", "arabic"),
+    ("\u0900", "\u097f", "hindi"),
+    ("\u0b80", "\u0bff", "tamil"),
+)
+"""The stemmer of each script, by its first and last letter; English for all others.
+
+A word alone decides, so that it is the same token in every text. Snowball knows fourteen languages in Latin
+letters, but guessing which one a word is from found no more than English stems and beginnings of words.
+"""
 
 MAX_TERMS = 1_000
 """Maximum terms of a query; each costs an index lookup, and a query may be a whole document."""
@@ -215,15 +229,16 @@ def _strip_accents(word: str) -> str:
     return plain
 
 
+def _stem_word(word: str) -> str:
+    language = next((name for first, last, name in _STEMMERS if first <= word[:1] <= last), "english")
+    with _stemming:  # a stemmer stores the word it works on
+        return _load_stemmer(language)(word)
+
+
 @cache
-def _english_stemmer() -> Callable[[str], str]:
+def _load_stemmer(language: str) -> Callable[[str], str]:
     import Stemmer
 
     # Without its own cache of ten thousand words, 3 MB, since we have one.
-    stem: Callable[[str], str] = Stemmer.Stemmer("english", maxCacheSize=0).stemWord
+    stem: Callable[[str], str] = Stemmer.Stemmer(language, maxCacheSize=0).stemWord
     return stem
-
-
-def _stem_word(word: str) -> str:
-    with _stemming:  # a stemmer stores the word it works on
-        return _english_stemmer()(word)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
 from memory.ranking.candidates import Similarity
-from memory.ranking.word_scores import NEIGHBOUR_WEIGHTS
+from memory.ranking.word_scores import NEIGHBOUR_REACH
 
 PassageSpan = tuple[int, int, int]
 """A note, and the first and last of some consecutive passages."""
@@ -15,7 +15,7 @@ MAX_DAILY_LOGS = 31
 
 def merge_spans(found: Iterable[PassageSpan]) -> list[PassageSpan]:
     """Extend each range by its neighbours, sort them and merge those that touch."""
-    margin = len(NEIGHBOUR_WEIGHTS)
+    margin = NEIGHBOUR_REACH
     places: list[PassageSpan] = []
     for note, first, last in sorted(found):
         if places and places[-1][0] == note and first - margin <= places[-1][2] + 1:

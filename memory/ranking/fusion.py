@@ -3,9 +3,10 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
-from memory.dates import note_date
 from memory.ranking.candidates import CandidatePassage, PassageRun, Similarity
+from memory.ranking.day_preference import prefer_days
 from memory.ranking.query import WeightedQuery
 from memory.ranking.word_scores import MAX_WORD_SCORE, WordScore
 
@@ -14,12 +15,6 @@ MEANING_SHARE = 0.5
 
 Similarity is gradual, and within one memory seldom above one half. Measured, the curve is flat from .4 to .6;
 there, words still win if a model does not know the language and finds everything similar.
-"""
-
-TIME_FACTOR = 1.2
-"""Factor for daily logs of the time that the query names, or of days near it.
-
-It is small, since people write about things weeks later and confuse months.
 """
 
 
@@ -43,8 +38,8 @@ class ScoredPassage:
     meaning: float | None
     """Similarity by angle: 1 for the same direction, 0 from a right angle on; None if it was not compared."""
     is_similar: bool
-    is_timely: bool
-    """True if it is from the time that the query names, or the query names none."""
+    timeliness: float
+    """Factor, at most 1, by the day it was told."""
     own: float
     """Weight of the query's words in the passage itself, so that no newer but less exact passage hides it."""
     is_exact: bool
@@ -57,19 +52,22 @@ def combine_scores(
     runs: Sequence[PassageRun],
     scores: Sequence[Sequence[WordScore]],
     weights: Weights,
+    *,
+    today: date,
 ) -> list[ScoredPassage]:
     """Return the passages that may become hits, with the scores of words and meaning combined.
 
     `scores`: the word scores of each run's passages.
     """
-    return _apply_weights(_collect_passages(query, runs, scores), weights)
+    return _apply_weights(_collect_passages(query, runs, scores, today), weights)
 
 
 def _collect_passages(
-    query: WeightedQuery, runs: Sequence[PassageRun], scores: Sequence[Sequence[WordScore]]
+    query: WeightedQuery, runs: Sequence[PassageRun], scores: Sequence[Sequence[WordScore]], today: date
 ) -> list[ScoredPassage]:
     """Return the passages with any word or enough similarity."""
-    timely = [query.is_timely(note_date(run.path) if query.times else None) for run in runs]
+    days = (passage.day for run in runs for passage in run.passages)
+    preference = prefer_days(query.times, days, today=today)
     return [
         ScoredPassage(
             run.path,
@@ -78,11 +76,11 @@ def _collect_passages(
             words=words.score,
             meaning=_angle_similarity(passage.similarity),
             is_similar=_is_similar(passage),
-            is_timely=is_timely,
+            timeliness=preference.factor(passage.day),
             own=words.own,
             is_exact=words.is_exact,
         )
-        for run, is_timely, of_run in zip(runs, timely, scores, strict=True)
+        for run, of_run in zip(runs, scores, strict=True)
         for passage, words in zip(run.passages, of_run, strict=True)
         if words.score > 0 or _is_similar(passage)
     ]
@@ -106,9 +104,7 @@ def _apply_weights(found: Sequence[ScoredPassage], weights: Weights) -> list[Sco
     """Return the passages with their combined scores, leaving out those that score 0."""
     if all(one.meaning is None for one in found):
         return [
-            replace(one, score=_time_factor(one) * one.words / MAX_WORD_SCORE)
-            for one in found
-            if one.words > 0
+            replace(one, score=one.timeliness * one.words / MAX_WORD_SCORE) for one in found if one.words > 0
         ]
     # The geometric mean of two scalings: words at their own value, which is always small for a long query,
     # and the best match as perfect, however poor it is.
@@ -118,12 +114,8 @@ def _apply_weights(found: Sequence[ScoredPassage], weights: Weights) -> list[Sco
     scored = (
         replace(
             one,
-            score=_time_factor(one) * (meaning * (one.meaning or 0.0) + words * one.words / best) / most,
+            score=one.timeliness * (meaning * (one.meaning or 0.0) + words * one.words / best) / most,
         )
         for one in found
     )
     return [one for one in scored if one.score > 0]
-
-
-def _time_factor(one: ScoredPassage) -> float:
-    return 1.0 if one.is_timely else 1 / TIME_FACTOR

@@ -53,10 +53,6 @@ class WeightedQuery:
     is_lookup: bool = False
     """True if a passage found by words must have one of them in itself, its headings or its note's name."""
 
-    def is_timely(self, day: date | None) -> bool:
-        """Return whether a log of that day is from the time that the query names, or it names none."""
-        return not self.times or (day is not None and any(time.is_near(day) for time in self.times))
-
     def terms_of_day(self, day: date | None) -> list[Term]:
         """Return the terms that every passage of that day's log counts as containing."""
         named = {term for time in self.times if day and time.contains(day) for term in time.terms}
@@ -76,12 +72,21 @@ def weigh_query(
     times: Sequence[NamedTime] = (),
     is_lookup: bool = False,
 ) -> WeightedQuery:
-    """Return the query with its terms weighed."""
+    """Return the query with its terms weighed.
+
+    The words that name a time count at most like one average word of the others together: what is asked about
+    decides first, and was often told on another day.
+    """
     weights = weigh_terms(terms, frequencies, chunks)
+    named = {term for time in times for term in time.terms}
+    others = [weight for term, weight in weights.items() if term not in named]
+    if named and others:
+        share = min(1.0, sum(others) / len(others) / sum(weights[term] for term in named))
+        weights |= {term: share * weights[term] for term in named}
     return WeightedQuery(
         weights,
         total=sum(weights.values()) or 1.0,
-        exact=frozenset(weights.keys() - {term for time in times for term in time.terms}),
+        exact=frozenset(weights.keys() - named),
         times=tuple(times),
         is_lookup=is_lookup,
     )

@@ -2,23 +2,36 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from memory.dates import note_date
 from memory.ranking import bm25
-from memory.ranking.candidates import PassageRun
+from memory.ranking.candidates import CandidatePassage, PassageRun
 from memory.ranking.query import WeightedQuery
 from memory.ranking.term_counter import TermCounter
 from memory.tokenizer import Term, tokenize
 
-NEIGHBOUR_WEIGHTS = (0.6, 0.4)
-"""Weight of a word that is one or two passages away.
+NEIGHBOUR_WEIGHTS: Mapping[int, float] = {-2: 0.4, -1: 0.8, 1: 0.5, 2: 0.2}
+"""Weight of a word in a passage so far away, in passages; negative ones stand before.
 
-A line of a log carries half of its meaning, and the lines around it the rest. Measured, the curve is flat
-from .5 to .7.
+A line of a log carries half of its meaning, and the lines around it the rest. Those before it say more: an
+answer follows its question.
 """
+
+NEIGHBOUR_REACH = max(NEIGHBOUR_WEIGHTS)
+"""How many passages before and after are neighbours."""
+
+BLOCK_WEIGHT = 0.5
+"""Weight of the score of a passage's block: the lines around it without a blank line or a heading between.
+
+What stands together answers together. Measured, the curve is flat from .35 to .5.
+"""
+
+BLOCK_LENGTH = 100
+"""Tokens of a block that count like a passage of average length; a log of hours in one block says little."""
 
 HEADING_WEIGHT = 0.3
 """Weight of a word in the headings above a passage or in the note's name."""
@@ -34,7 +47,7 @@ _ITEM = re.compile(r"\s*+(?:[-*+]|\d++[.)])\s")
 _LABEL = re.compile(r"\s*+(?:[-*+]|\d++[.)])?+\s*+([^:：\n]{1,40})[:：]")
 
 
-MAX_WORD_SCORE = LABEL_FACTOR * bm25.MAX_SCORE
+MAX_WORD_SCORE = LABEL_FACTOR * (1 + BLOCK_WEIGHT) * bm25.MAX_SCORE
 """The highest possible score: a passage full of the query's words and named by its label."""
 
 
@@ -72,9 +85,10 @@ def _score_run(
     counts = [counter.count(line) for line in words]
     items = [_item_indent(passage.text) for passage in run.passages]
     lengths = [len(line) for line in words]
+    blocks = _score_blocks(query, run.passages, counts, lengths)
     from_path = counter.count(tokenize(run.path.removesuffix(".md")))
     from_day = query.terms_of_day(note_date(run.path)) if query.times else []
-    average = average_line * (1 + 2 * sum(NEIGHBOUR_WEIGHTS))
+    all_shares = 1 + sum(NEIGHBOUR_WEIGHTS.values())
     scores: list[float] = []
     for index, passage in enumerate(run.passages):
         if passage.is_heading:
@@ -86,22 +100,23 @@ def _score_run(
             continue
         found: dict[Term, float] = {term: float(count) for term, count in counts[index].items()}
         length = float(lengths[index])
-        for distance, share in enumerate(NEIGHBOUR_WEIGHTS, 1):
-            for other in (index - distance, index + distance):
-                if not 0 <= other < len(counts):
-                    length += share * average_line  # the first or last lines of a note should not rank higher
-                else:
-                    length += share * lengths[other]
-                    if items[index] is not None and items[index] == items[other]:
-                        continue  # list items do not describe each other
-                    for term, count in counts[other].items():
-                        found[term] = found.get(term, 0.0) + share * count
+        for distance, share in NEIGHBOUR_WEIGHTS.items():
+            other = index + distance
+            if not 0 <= other < len(counts):
+                length += share * average_line  # the first or last lines of a note should not rank higher
+            elif items[index] is not None and items[index] == items[other]:
+                length += share * lengths[index]  # list items do not describe each other
+            else:
+                length += share * lengths[other]
+                for term, count in counts[other].items():
+                    found[term] = found.get(term, 0.0) + share * count
         for context in (above, from_path):
             for term in context:
                 found[term] = found.get(term, 0.0) + HEADING_WEIGHT
         for term in from_day:
             found[term] = max(found.get(term, 0.0), 1.0)
-        score = _bm25(query, found, bm25.length_norm(length, average))
+        score = _bm25(query, found, bm25.length_norm(length, all_shares * average_line))
+        score += BLOCK_WEIGHT * blocks[index]
         scores.append(score * LABEL_FACTOR if score and _has_label(passage.text, counter) else score)
     return [
         WordScore(
@@ -118,6 +133,32 @@ def _score_run(
     ]
 
 
+def _score_blocks(
+    query: WeightedQuery,
+    passages: Sequence[CandidatePassage],
+    counts: Sequence[Mapping[Term, int]],
+    lengths: Sequence[int],
+) -> list[float]:
+    """Return, for each passage, the score of the block that it stands in."""
+    scores: list[float] = []
+    start = 0
+    for end in range(1, len(passages) + 1):
+        if end < len(passages) and _stand_together(passages[end - 1], passages[end]):
+            continue
+        found: Counter[Term] = Counter()
+        for count in counts[start:end]:
+            found.update(count)
+        norm = bm25.K1 * sum(lengths[start:end]) / BLOCK_LENGTH
+        scores += [_bm25(query, found, norm)] * (end - start)
+        start = end
+    return scores
+
+
+def _stand_together(first: CandidatePassage, second: CandidatePassage) -> bool:
+    has_heading = first.is_heading or second.is_heading
+    return not has_heading and second.line_start <= first.line_end + 1
+
+
 def _bm25(query: WeightedQuery, counts: Mapping[Term, float], norm: float) -> float:
     return bm25.score(map(query.weights.__getitem__, counts), counts.values(), norm)
 
@@ -130,9 +171,7 @@ def _item_indent(text: str) -> int | None:
 
 def _neighbour_score(index: int, scores: Sequence[float], counts: Sequence[Mapping[Term, int]]) -> float:
     """Return the score of a passage without any of the words: less than that of the neighbour that has them."""
-    reach = range(
-        max(0, index - len(NEIGHBOUR_WEIGHTS)), min(len(scores), index + len(NEIGHBOUR_WEIGHTS) + 1)
-    )
+    reach = range(max(0, index - NEIGHBOUR_REACH), min(len(scores), index + NEIGHBOUR_REACH + 1))
     lenders = [scores[other] for other in reach if counts[other]]
     return min(scores[index], 0.999 * max(lenders)) if lenders else scores[index]
 

@@ -214,7 +214,7 @@ def test_more_frequent_common_words_close_together_win(tables: SqliteTables) -> 
 @pytest.mark.usefixtures("small_thresholds")
 def test_a_rare_word_chooses_and_common_ones_only_rank(tables: SqliteTables) -> None:
     add(tables, {f"{n:03}.md": ["garden kitchen"] for n in range(200)})
-    add(tables, {f"rare{n}.md": ["passport" + " garden" * (n == 3)] for n in range(8)})
+    add(tables, {f"rare{n}.md": ["passport " + ("garden" if n == 3 else "cellar")] for n in range(8)})
     assert asked(tables, "garden passport", limit=8) == {(f"rare{n}.md", 0) for n in range(8)}
     assert ("rare3.md", 0) in asked(tables, "garden kitchen passport", limit=1)
     wide = asked(tables, "garden kitchen passport", limit=20)

@@ -1,0 +1,55 @@
+"""How much a passage counts by the day it was told: the newest for a question about now, else the last told by then."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from memory.ranking.query import NamedTime
+
+NOW_BONUS = 0.5
+"""How much more the newest passage counts than a very old one, if the query names no time."""
+
+THEN_BONUS = 1.0
+"""The same for what was told last before the time that the query names; it may hold what was true then."""
+
+FADING_DAYS = 365.0
+"""After so many days, a bonus has fallen to 1/e."""
+
+NEAR_FACTOR = 1.3
+"""Factor for passages told at the named time or near it: people write about things days later."""
+
+LATER_FACTOR = 1 / 1.5
+"""Factor for passages told long after the named time. It is mild, since people confuse months."""
+
+
+@dataclass(frozen=True, slots=True)
+class DayPreference:
+    """The times that a query names, if any, and the day from which ages are counted."""
+
+    times: Sequence[NamedTime]
+    until: date
+    """The last named day; the newest passage's if that is earlier, or if the query names no time."""
+
+    def factor(self, day: date | None) -> float:
+        """Return the factor, at most 1, for a passage told on that day; None if it is not known.
+
+        A passage without a day does not age, and may be of any time.
+        """
+        fading = math.exp(-max(0, (self.until - day).days) / FADING_DAYS) if day else 1.0
+        if not self.times:
+            return (1 + NOW_BONUS * fading) / (1 + NOW_BONUS)
+        most = 1 + THEN_BONUS
+        if day is None:
+            return NEAR_FACTOR / most
+        is_near = any(time.is_near(day) for time in self.times)
+        if day <= self.until:
+            before = 1 + THEN_BONUS * fading
+            return max(before, NEAR_FACTOR if is_near else 0.0) / most
+        return (NEAR_FACTOR if is_near else LATER_FACTOR) / most
+
+
+def prefer_days(times: Sequence[NamedTime], days: Iterable[date | None], *, today: date) -> DayPreference:
+    """Return the preference for these named times among passages told on `days`; days to come count as today."""
+    newest = max((min(day, today) for day in days if day), default=min(today, date.max))
+    return DayPreference(times, min([newest, max((time.last for time in times), default=newest)]))

@@ -1,0 +1,84 @@
+"""A question about now prefers the newest, a question about a day what was told last by then."""
+
+from datetime import date, timedelta
+
+from memory.ranking.candidates import CandidatePassage, PassageRun, SearchCandidates
+from memory.ranking.day_preference import prefer_days
+from memory.ranking.query import NamedTime
+from memory.ranking.term_counter import count_frequencies
+from memory.search import rank
+from memory.search_query import read_query
+from memory.tokenizer import tokenize
+
+TODAY = date(2026, 6, 1)
+TOLD = [date(2024, 1, 10), date(2024, 9, 10), date(2025, 6, 10), date(2026, 3, 10)]
+MAY_2025 = NamedTime(date(2025, 5, 1), date(2025, 5, 31), ())
+
+
+def logs(*texts: str) -> tuple[PassageRun, ...]:
+    """Return a daily log of one line for each day of `TOLD`."""
+    return tuple(
+        PassageRun(f"{day}.md", (CandidatePassage(3, 3, "", False, text, " ".join(tokenize(text)), day=day),))
+        for day, text in zip(TOLD, texts, strict=True)
+    )
+
+
+def first_day(query: str, runs: tuple[PassageRun, ...]) -> str:
+    terms, times = read_query(query, TODAY)
+    candidates = SearchCandidates(runs, count_frequencies(terms, runs), len(runs))
+    found = rank(terms, candidates, limit=9, snippet_max_chars=700, source="fts", times=times, today=TODAY)
+    return found[0].path
+
+
+def test_a_fact_told_anew_in_other_words_is_answered_as_of_the_day_that_is_asked_about() -> None:
+    runs = logs(
+        "Alma's favourite cafe is Wacholder",
+        "Alma's favourite cafe is Distel these days",
+        "Alma has a new favourite cafe: Quitte",
+        "Favourite cafe of Alma from now on: Tulpe",
+    )
+    assert first_day("What is Alma's favourite cafe?", runs) == "2026-03-10.md"
+    assert first_day("What was Alma's favourite cafe on 8 May 2025?", runs) == "2024-09-10.md"
+    assert first_day("What was Alma's favourite cafe in August 2025?", runs) == "2025-06-10.md"
+    assert first_day("What was Alma's favourite cafe on 3 February 2024?", runs) == "2024-01-10.md"
+
+
+def test_what_is_asked_about_decides_before_the_day_that_is_named() -> None:
+    runs = logs(
+        "Alma's favourite cafe is Wacholder", "We bought a lamp", "We painted the shed", "We went away"
+    )
+    assert first_day("What was Alma's favourite cafe on 10 September 2024?", runs) == "2024-01-10.md"
+    assert first_day("What happened on 10 September 2024?", runs) == "2024-09-10.md"
+
+
+def test_the_newest_counts_most_if_no_time_is_named_and_notes_without_a_day_do_not_age() -> None:
+    now = prefer_days((), [*TOLD, None], today=TODAY)
+    factors = [now.factor(day) for day in TOLD]
+    assert factors == sorted(factors)
+    assert factors[-1] == 1 == now.factor(None)
+    assert factors[0] > 0.6
+
+
+def test_ages_are_counted_from_the_newest_passage_and_days_to_come_are_today() -> None:
+    long_ago = prefer_days((), TOLD, today=TODAY + timedelta(10_000))
+    assert long_ago.factor(TOLD[-1]) == 1
+    planned = prefer_days((), [*TOLD, date(2030, 1, 1)], today=TODAY)
+    assert planned.factor(TODAY) == planned.factor(date(2030, 1, 1)) == 1
+
+
+def test_what_was_told_last_before_the_named_time_counts_most_and_what_was_told_later_least() -> None:
+    then = prefer_days([MAY_2025], TOLD, today=TODAY)
+    just_before, long_before, soon_after, long_after = map(
+        then.factor, (date(2025, 4, 20), date(2020, 1, 1), date(2025, 6, 5), date(2025, 12, 1))
+    )
+    assert 1 >= just_before > soon_after > long_before > long_after > 0
+
+
+def test_open_ranges_and_the_ends_of_the_calendar_are_taken() -> None:
+    since = NamedTime(date(2025, 1, 1), date.max, ())
+    until = NamedTime(date.min, date(2024, 12, 31), ())
+    assert prefer_days([since], TOLD, today=TODAY).factor(TOLD[-1]) == 1
+    assert prefer_days([until], TOLD, today=TODAY).factor(TOLD[1]) > prefer_days(
+        [until], TOLD, today=TODAY
+    ).factor(TOLD[2])
+    assert 0 < prefer_days((), [], today=date.max).factor(date.min) <= 1
