@@ -29,7 +29,7 @@ from memory.index.sqlite_full_text import SqliteFullText, register_functions
 from memory.index.sqlite_schema import GENERATIONS, SqliteTables
 from memory.ranking.candidates import CandidatePassage, PassageRun, SearchCandidates
 from memory.search import rank
-from memory.tokenizer import Term
+from memory.tokenizer import Term, find_beginnings
 
 MOST = 50
 CHUNK, PASSAGE = 400, 25
@@ -62,6 +62,24 @@ def bursty_words(random: Any, chunks: int, length: int, vocabulary: int) -> Any:
     return words
 
 
+def spell_words(random: Any) -> list[str]:
+    """Return made-up words; words as common as real ones begin with the same four letters."""
+    letters = "abcdefghiklmnoprstuvwyz"
+    beginnings = random.integers(0, 8_000, VOCABULARY)
+    return [
+        "".join(letters[n // 23**place % 23] for place in range(3)) + "x" + _spell(number, letters)
+        for number, n in enumerate(beginnings.tolist())
+    ]
+
+
+def _spell(number: int, letters: str) -> str:
+    spelled = ""
+    while number:
+        number, digit = divmod(number, len(letters))
+        spelled += letters[digit]
+    return spelled
+
+
 def make_memory(file: Path, chunks: int, *, chinese: bool) -> Memory:
     """Return a memory with this many chunks."""
     import numpy as np
@@ -73,7 +91,7 @@ def make_memory(file: Path, chunks: int, *, chinese: bool) -> Memory:
         pairs = random.integers(0, CHARACTERS, (VOCABULARY, 2))
         spelled = [f"{chr(0x4E00 + a)} {chr(0x4E00 + b)}" for a, b in pairs.tolist()]
     else:
-        spelled = [f"w{number}" for number in range(VOCABULARY)]
+        spelled = spell_words(random)
 
     numbers_of = [
         row[:length] for row, length in zip(numbers, random.integers(size // 2, size, chunks), strict=True)
@@ -178,8 +196,9 @@ def measure(memory: Memory, chunks: int, kind: str, count: int, *, quality: bool
     """Return the figures for one kind of query: medians of costs, means of shares."""
     rows: dict[str, list[float]] = {}
     for terms in make_queries(memory, chunks, kind, count):
-        proposal = propose(SqliteFullText(memory.tables), terms, limit=MOST)
-        ours = cost_of(lambda terms=terms: propose(SqliteFullText(memory.tables), terms, limit=MOST))  # type: ignore[misc]
+        asked = [*terms, *find_beginnings(terms)]
+        proposal = propose(SqliteFullText(memory.tables), asked, limit=MOST)
+        ours = cost_of(lambda asked=asked: propose(SqliteFullText(memory.tables), asked, limit=MOST))  # type: ignore[misc]
         theirs = cost_of(lambda terms=terms: plain_search(memory, terms, MOST))  # type: ignore[misc]
         figures = {"ours": ours, "plain": theirs, "ratio": ours / theirs}
         if quality:

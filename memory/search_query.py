@@ -6,7 +6,7 @@ from datetime import date
 from memory.dates import read_dates
 from memory.normalization import normalize
 from memory.ranking.query import NamedTime
-from memory.tokenizer import MAX_QUERY_CHARS, Term, parse_query
+from memory.tokenizer import MAX_QUERY_CHARS, Term, find_beginnings, parse_query
 
 
 def truncate_query(query: str) -> str:
@@ -17,9 +17,11 @@ def truncate_query(query: str) -> str:
 
 
 def read_query(query: str, today: date) -> tuple[list[Term], list[NamedTime]]:
-    """Return the query's search terms and the times that it names."""
+    """Return the query's search terms, the beginnings of words last, and the times that it names."""
     terms = parse_query(query)
-    return terms, _find_times(query, terms, today)
+    times = _find_times(query, terms, today)
+    named = {term for time in times for term in time.terms}
+    return [*terms, *find_beginnings([term for term in terms if term not in named])], times
 
 
 def _find_times(query: str, terms: Sequence[Term], today: date) -> list[NamedTime]:

@@ -150,16 +150,19 @@ def _score_in_order(
         yield full_text.score_matches(present, counts, limit=limit, today=today)
         return
     rare, common = _split_by_rarity(present, counts, limits)
-    weights = weigh_terms([*rare, *common[:CLOSE_TERMS]], counts.frequencies, counts.chunks)
+    # A beginning is common wherever its word is, and always close to it.
+    words = [term for term in common if not term.is_beginning]
+    weights = weigh_terms([*rare, *words[:CLOSE_TERMS]], counts.frequencies, counts.chunks)
     if rare:
         yield full_text.score_chosen(rare, weights, counts, limit=limit, today=today)
-    for size in range(min(CLOSE_TERMS, len(common)), 1, -1):
-        for close in combinations(common[:CLOSE_TERMS], size):
+    for size in range(min(CLOSE_TERMS, len(words)), 1, -1):
+        for close in combinations(words[:CLOSE_TERMS], size):
             yield from full_text.score_closeness(
                 {term: weights[term] for term in close}, counts, limit=limit, today=today
             )
-    if common and (not rare or counts.frequencies[common[0]] <= limits.exact_hits):
-        yield full_text.score_matches(common[:1], counts, limit=limit, today=today)
+    left = words or common
+    if left and (not rare or counts.frequencies[left[0]] <= limits.exact_hits):
+        yield full_text.score_matches(left[:1], counts, limit=limit, today=today)
 
 
 def _split_by_rarity(

@@ -277,4 +277,4 @@ def _any_of_query(terms: Iterable[Term]) -> str:
 
 
 def _phrase_query(term: Term) -> str:
-    return f'"{" ".join(term.tokens)}"'
+    return f'"{" ".join(term.tokens)}"{"*" * term.is_beginning}'

@@ -7,6 +7,12 @@ from datetime import date, timedelta
 from memory.ranking.bm25 import term_weight
 from memory.tokenizer import Term
 
+BEGINNING_WEIGHT = 0.5
+"""Weight of a beginning of words relative to a word as rare; the word itself matches both, and so ranks first.
+
+Measured, the curve is flat from .3 to 1.
+"""
+
 TOLD_BEFORE, TOLD_AFTER = timedelta(1), timedelta(7)
 _LATEST = date.max - TOLD_AFTER
 
@@ -48,7 +54,7 @@ class WeightedQuery:
     total: float
     """Sum of the weights; 1 if there are none. Scores are in units of it."""
     exact: frozenset[Term]
-    """Terms that a passage must contain to be exact: all but those that name a time."""
+    """Terms that a passage must contain to be exact: all words but those that name a time."""
     times: tuple[NamedTime, ...] = ()
     is_lookup: bool = False
     """True if a passage found by words must have one of them in itself, its headings or its note's name."""
@@ -61,7 +67,10 @@ class WeightedQuery:
 
 def weigh_terms(terms: Iterable[Term], frequencies: Mapping[Term, int], chunks: int) -> dict[Term, float]:
     """Return the weight of each term, by how many of the chunks contain it."""
-    return {term: term_weight(frequencies.get(term, 0), chunks) for term in terms}
+    return {
+        term: (BEGINNING_WEIGHT if term.is_beginning else 1) * term_weight(frequencies.get(term, 0), chunks)
+        for term in terms
+    }
 
 
 def weigh_query(
@@ -79,14 +88,14 @@ def weigh_query(
     """
     weights = weigh_terms(terms, frequencies, chunks)
     named = {term for time in times for term in time.terms}
-    others = [weight for term, weight in weights.items() if term not in named]
+    others = [weights[term] for term in weights if term not in named and not term.is_beginning]
     if named and others:
         share = min(1.0, sum(others) / len(others) / sum(weights[term] for term in named))
         weights |= {term: share * weights[term] for term in named}
     return WeightedQuery(
         weights,
         total=sum(weights.values()) or 1.0,
-        exact=frozenset(weights.keys() - named),
+        exact=frozenset(term for term in weights if term not in named and not term.is_beginning),
         times=tuple(times),
         is_lookup=is_lookup,
     )

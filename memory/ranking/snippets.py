@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from memory.ranking.term_counter import TermCounter
 from memory.tokenizer import Term, tokenize
 
 
@@ -22,10 +23,15 @@ def cut_snippet(text: str, terms: Sequence[Term], max_chars: int) -> str:
 
 def _first_match(text: str, terms: Sequence[Term]) -> int:
     """Return the offset of the first term in the text, if it can be found; else 0."""
-    words = {term.tokens[0] for term in terms if len(term.tokens) == 1}
+    words = {term.tokens[0] for term in terms if len(term.tokens) == 1 and not term.is_beginning}
     places = [text.find("".join(term.tokens)) for term in terms if len(term.tokens) == 2]
+    forms = TermCounter(term for term in terms if term.is_beginning)
+    first_form = -1
     for match in re.finditer(r"\w+|[^\w\s]+", text) if words else ():
-        if here := words.intersection(tokenize(match[0])):
+        tokens = tokenize(match[0])
+        if here := words.intersection(tokens):
             places.append(match.start() + max(0, min(match[0].find(word) for word in here)))
             break
-    return min((place for place in places if place >= 0), default=0)
+        if first_form < 0 and forms.count(tokens):
+            first_form = match.start()
+    return min((place for place in places if place >= 0), default=max(0, first_form))

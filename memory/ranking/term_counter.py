@@ -5,14 +5,16 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from memory.ranking.candidates import PassageRun
-from memory.tokenizer import Term
+from memory.tokenizer import BEGINNING_LENGTH, Term
 
 
 class TermCounter:
     """Counts the terms of one query in lists of tokens."""
 
     def __init__(self, terms: Iterable[Term]) -> None:
-        by_tokens = {term.tokens: term for term in terms}
+        terms = list(terms)
+        by_tokens = {term.tokens: term for term in terms if not term.is_beginning}
+        self._beginnings = {term.tokens[0]: term for term in terms if term.is_beginning}
         self._singles = {tokens[0]: term for tokens, term in by_tokens.items() if len(tokens) == 1}
         self._pairs = {tokens: term for tokens, term in by_tokens.items() if len(tokens) == 2}
 
@@ -24,6 +26,10 @@ class TermCounter:
             if word in singles:
                 term = singles[word]
                 counts[term] = counts.get(term, 0) + 1
+        if self._beginnings:
+            for word in words:
+                if found := self._beginnings.get(word[:BEGINNING_LENGTH]):
+                    counts[found] = counts.get(found, 0) + 1
         if pairs:
             for pair in pairwise(words):
                 if pair in pairs:

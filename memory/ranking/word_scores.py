@@ -178,7 +178,8 @@ def _neighbour_score(index: int, scores: Sequence[float], counts: Sequence[Mappi
 
 def _has_label(text: str, counter: TermCounter) -> bool:
     label = _LABEL.match(text)
-    return label is not None and bool(counter.count(tokenize(label[1])))
+    named = counter.count(tokenize(label[1])) if label else {}
+    return not all(term.is_beginning for term in named)
 
 
 @lru_cache(maxsize=1024)  # 0.6 MB

@@ -1,6 +1,7 @@
 import random
 import time
 from dataclasses import replace
+from datetime import date
 from itertools import pairwise
 
 from memory.ranking.candidates import CandidatePassage, PassageRun, SearchCandidates, Similarity
@@ -9,6 +10,7 @@ from memory.ranking.snippets import cut_snippet
 from memory.ranking.term_counter import count_frequencies
 from memory.ranking.ties import EXACT_TIE, score_band
 from memory.search import SearchHit, rank
+from memory.search_query import read_query
 from memory.tokenizer import is_lookup, parse_query, tokenize
 from tests.fakes.table_test import table_test
 
@@ -25,7 +27,7 @@ def run(path: str, *texts: str) -> PassageRun:
 
 
 def hits(query: str, *runs: PassageRun, limit: int = 10, chunks: int | None = None) -> list[SearchHit]:
-    terms = parse_query(query)
+    terms, _ = read_query(query, date(2026, 11, 23))
     candidates = SearchCandidates(runs, count_frequencies(terms, runs), chunks or len(runs))
     return rank(
         terms,
@@ -109,6 +111,29 @@ def test_a_passage_ranks_before_its_heading() -> None:
     found = hits("Grand Oslo", PassageRun("a.md", (heading, below)))
     assert lines(found)[0] == ("a.md", 2)
     assert hits("nights", PassageRun("a.md", (heading, below)))[-1].line_start == 2
+
+
+def test_forms_of_a_word_are_found_and_the_word_itself_comes_first() -> None:
+    found = hits(
+        "Wo wohnen die Kinder?",
+        run("a.md", "Sie hat ein Kind"),
+        run("b.md", "Drei Kinder spielten"),
+        run("c.md", "Wir haben ein Auto"),
+    )
+    assert lines(found) == [("b.md", 1), ("a.md", 1)]
+
+
+def test_a_label_is_named_by_the_word_itself_and_not_by_a_form_of_it() -> None:
+    labels = run("a.md", "Annabelle: hiking", "-", "-", "-", "-", "Anna: hiking")
+    found = hits("What did Anna do?", labels)
+    assert lines(found)[0] == ("a.md", 6)
+    assert found[0].score > 2 * found[-1].score
+
+
+def test_the_snippet_shows_the_form_that_was_found() -> None:
+    text = "word " * 100 + "Kindheit " + "word " * 100
+    terms, _ = read_query("Kinder", date(2026, 11, 23))
+    assert "Kindheit" in cut_snippet(text, terms, 60)
 
 
 def test_the_note_s_name_counts() -> None:

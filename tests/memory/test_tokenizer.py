@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.tokenizer import MAX_TERMS, Term, parse_query, tokenize, tokenize_with_offsets
+from memory.tokenizer import MAX_TERMS, Term, find_beginnings, parse_query, tokenize, tokenize_with_offsets
 from tests.fakes.table_test import table_test
 
 
@@ -149,6 +149,23 @@ def test_threads_may_tokenize_at_the_same_time() -> None:
     for n, text in enumerate(texts):
         assert results[n] == tokenize(text.replace("runn", f"runn{n}"))
         assert len(results[n]) == len(alone[n])
+
+
+@table_test(
+    ("query", "expected"),
+    [
+        ("Kinderwagen Haus", ["kind", "haus"]),
+        ("Häuser Haus Hausboot", ["haus"]),
+        ("red hat", []),
+        ("2025 b1234 KX-4711", []),
+        ("护照 หนังสือเดินทาง 🎂", []),
+        ("паспортов", ["пасп"]),
+    ],
+)
+def test_words_of_letters_are_also_asked_for_by_their_beginning(query: str, expected: list[str]) -> None:
+    beginnings = find_beginnings(parse_query(query))
+    assert all(term.is_beginning for term in beginnings)
+    assert [term.tokens[0] for term in beginnings] == expected
 
 
 def test_a_term_is_what_its_tokens_are() -> None:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from memory.tokenizer import Term, is_unspaced_character
+from memory.tokenizer import Term, is_unspaced_character, word_beginning
 
 LONGEST = 2_000
 """Maximum bytes of a lexeme; PostgreSQL takes 2,046. A longer one is cut, and found by its beginning."""
@@ -17,13 +17,19 @@ def format_tsvector(tokens: Iterable[str]) -> tuple[str, int, list[str]]:
     """Return the literal of a tsvector, the number of tokens and the lexemes.
 
     Pairs of adjacent characters, which queries for scripts without spaces consist of, are lexemes too: a
-    lookup is as fast as for a word, while a phrase would be checked in every chunk with both characters.
+    lookup is as fast as for a word, while a phrase would be checked in every chunk with both characters. So
+    are beginnings of words, with a star: only a lexeme of its own has a known number of chunks and of places.
     """
     places: defaultdict[str, list[int]] = defaultdict(list)
     before = ""
     count = 0
+    beginnings: dict[str, str | None] = {}
     for count, token in enumerate(tokens, 1):
         places[token].append(count)
+        if token not in beginnings:
+            beginnings[token] = word_beginning(token)
+        if beginning := beginnings[token]:
+            places[f"{beginning}*"].append(count)
         now = token if not token.isascii() and is_unspaced_character(token) else ""
         if before and now:
             places[f"{before} {now}"].append(count)
@@ -44,7 +50,7 @@ def format_tsvector(tokens: Iterable[str]) -> tuple[str, int, list[str]]:
 
 def format_lexeme(term: Term) -> str:
     """Return the lexeme to look up for a term."""
-    return _shorten(" ".join(term.tokens))
+    return _shorten(" ".join(term.tokens)) + "*" * term.is_beginning
 
 
 def format_tsquery(lexeme: str) -> str:

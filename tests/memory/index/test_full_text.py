@@ -192,6 +192,22 @@ def test_insertion_order_does_not_change_the_chunks(
         assert (ours.frequencies, ours.total) == (theirs.frequencies, theirs.total)
 
 
+def test_a_beginning_finds_every_word_that_begins_so(tables: SqliteTables) -> None:
+    add(tables, {"a.md": ["Kinderwagen", "Kind", "kin"], "b.md": ["das Kind und Kinder"]})
+    proposal = propose(SqliteFullText(tables), [Term(("kind",), is_beginning=True)], limit=10)
+    assert places(tables, proposal) == {("a.md", 0), ("a.md", 1), ("b.md", 0)}
+    assert list(proposal.frequencies.values()) == [3]
+
+
+@pytest.mark.usefixtures("small_thresholds")
+def test_a_common_beginning_proposes_if_there_is_nothing_else(tables: SqliteTables) -> None:
+    add(tables, {f"{n}.md": ["garden kitchens"] for n in range(100)})
+    beginning = Term(("kitc",), is_beginning=True)
+    proposal = propose(SqliteFullText(tables), [Term(("kitchenette",)), beginning], limit=5)
+    assert len(proposal.chunks) == 5
+    assert proposal.frequencies[beginning] == 100
+
+
 @pytest.mark.usefixtures("small_thresholds")
 def test_common_words_are_found_close_together(tables: SqliteTables) -> None:
     filler = " ".join(["and of"] * 40)
