@@ -1,9 +1,11 @@
 """Output of the service benchmarks: figures, their limits, and baselines."""
 
 import asyncio
+import math
+import statistics
 import subprocess
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -43,3 +45,10 @@ def import_seconds(imports: str) -> float:
         [sys.executable, "-W", "ignore", "-c", code], env=ENVIRONMENT, capture_output=True, check=True
     )
     return float(told.stdout)
+
+
+def paired_difference(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the mean of `after - before` over `(after, before)`, and half its 95 % confidence interval."""
+    differences = [after - before for after, before in pairs]
+    spread = statistics.stdev(differences) if len(differences) > 1 else 0.0
+    return statistics.mean(differences), 1.96 * spread / math.sqrt(len(differences))

@@ -1,17 +1,21 @@
 """Share of the answering lines that a search returns: `python benchmarks/retrieval.py FOLDER`.
 
 FOLDER holds `evaluate.py` and data sets (a folder each: `questions.jsonl`, `corpus/CONVERSATION/*.md`). Every
-question goes through `commonplace memory search --batch`, and evaluate.py scores the results. With `--model
+question goes through `commonplace memory search --batch`, and evaluate.py scores the results; updates.py scores
+questions about facts that change (those with `older` lines). *Session* is the share of questions with an answering
+log among the first five and ten distinct logs, as others publish it. `--every 4` asks every fourth question;
+`--save FILE` keeps each question's figure, and `--against FILE` prints the mean difference to such a file with its
+95 % confidence interval. With `--model
 FILE`, an embedding model in GGUF, semantic search is used too; with `--postgres`, an index on PostgreSQL.
 """
 
 import argparse
+import importlib.util
 import json
 import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -20,11 +24,17 @@ from typing import Any
 from workspaces import COMMAND, ENVIRONMENT, ROOT, make_workspace
 
 sys.path.insert(0, str(ROOT))
+from figures import paired_difference
+
 from tests.fakes.postgres_server import PostgresServer
 
 LIMIT = 40
 BUDGET = "recall@4000c"
-COLUMNS = (BUDGET, "recall@2000c", "recall@10", "mrr")
+UNANSWERABLE = 5
+"""Category of questions that the notes do not answer."""
+LANGUAGE = "xq-"
+"""Beginning of the names of conversations that are one language each."""
+COLUMNS = (BUDGET, "recall@2000c", "recall@10", "mrr", "session@5", "session@10")
 
 
 def command_environment(model: Path | None) -> dict[str, str]:
@@ -82,53 +92,93 @@ def layouts(data: Path) -> Iterator[tuple[str, dict[Path, set[str] | None]]]:
         yield "merged, flat", {data / "corpus_flat": None}
 
 
-def score(
-    evaluate: Path, data: Path, results: dict[str, tuple[str, list[dict[str, Any]]]]
-) -> dict[str, float]:
-    """Return evaluate.py's row over all questions for `{question id: (conversation, results)}`."""
-    with tempfile.TemporaryDirectory() as folder:
-        answers, report = Path(folder, "results.jsonl"), Path(folder, "report.json")
-        with answers.open("w", encoding="utf-8") as file:
-            for question, (conversation, hits) in results.items():
-                passages = [
-                    {
-                        "path": hit["path"],
-                        "start_line": hit["line_start"],
-                        "end_line": hit["line_end"],
-                        "score": hit["score"],
-                    }
-                    for hit in hits
-                ]
-                row = {"conversation": conversation, "question_id": question, "results": passages}
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-        subprocess.run(
-            [sys.executable, str(evaluate), str(data), str(answers), "--json", str(report)],
-            check=True,
-            stdout=subprocess.DEVNULL,
+Results = dict[str, tuple[str, list[dict[str, Any]]]]
+"""`{question id: (conversation, results)}`"""
+
+
+def score(folder: Path, data: Path, questions: list[dict[str, Any]], results: Results) -> dict[str, Any]:
+    """Return evaluate.py's report for these questions, and what updates.py prints for facts that change.
+
+    `overall`, each conversation and each question (`questions`) have their figures.
+    """
+    passages = {
+        question: (
+            conversation,
+            [{**hit, "start_line": hit["line_start"], "end_line": hit["line_end"]} for hit in hits],
         )
-        overall: dict[str, float] = json.loads(report.read_text("utf-8"))["overall"]
-        return overall
+        for question, (conversation, hits) in results.items()
+    }
+    report = run_evaluation(folder / "evaluate.py", data, questions, passages)
+    if any("older" in question for question in questions):
+        report["updates"] = run_updates(folder / "updates.py", questions, passages)
+    return report
+
+
+def run_updates(script: Path, questions: list[dict[str, Any]], results: Results) -> str:
+    """Return what updates.py prints for these questions."""
+    with tempfile.TemporaryDirectory() as folder:
+        answers = Path(folder, "results.jsonl")
+        rows = ({"question_id": question, "results": hits} for question, (_, hits) in results.items())
+        for file, lines in ((answers, rows), (Path(folder, "questions.jsonl"), questions)):
+            file.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), "utf-8")
+        command = [sys.executable, str(script), folder, str(answers)]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def run_evaluation(
+    script: Path, data: Path, questions: list[dict[str, Any]], results: Results
+) -> dict[str, Any]:
+    """Return evaluate.py's report by group, and under `questions` the main figure of each question."""
+    spec = importlib.util.spec_from_file_location("evaluate", script)
+    assert spec
+    assert spec.loader
+    evaluate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(evaluate)
+    corpus = evaluate.Corpus(str(data))
+    passages = {question: hits for question, (_, hits) in results.items()}
+    report: dict[str, Any] = evaluate.evaluate(str(data), passages, corpus, questions)
+    counted = [question for question in questions if question["category"] != UNANSWERABLE]
+    report["overall"] |= session_recall(corpus, counted, results)
+    report["questions"] = {
+        question["question_id"]: evaluate.score_one(question, passages[question["question_id"]], corpus)[
+            BUDGET
+        ]
+        for question in counted
+    }
+    return report
+
+
+def session_recall(corpus: Any, questions: list[dict[str, Any]], results: Results) -> dict[str, float]:
+    """Return the share of questions with an answering log among the first five and ten distinct logs."""
+    found = {5: 0, 10: 0}
+    for question in questions:
+        conversation, hits = results.get(question["question_id"], ("", []))
+        logs = list(dict.fromkeys(corpus.canonical(hit["path"], conversation) for hit in hits))
+        for most in found:
+            found[most] += any(line["path"] in logs[:most] for line in question["evidence"])
+    return {f"session@{most}": number / len(questions) for most, number in found.items()}
 
 
 def measure(
-    folder: Path, *, only: str = "", model: Path | None = None, server: PostgresServer | None = None
-) -> dict[str, dict[str, float]]:
-    """Return `{"data set, layout": figures}`; `seconds` is the wall time of all searches, indexing included."""
-    rows = {}
-    for data in sorted(path.parent for path in folder.glob(f"{only or '*'}/questions.jsonl")):
-        asked = defaultdict(list)
-        for line in (data / "questions.jsonl").read_text("utf-8").splitlines():
-            question = json.loads(line)
-            asked[question["conversation"]].append(question)
+    folder: Path,
+    *,
+    only: str = "",
+    model: Path | None = None,
+    server: PostgresServer | None = None,
+    every: int = 1,
+) -> dict[str, dict[str, Any]]:
+    """Return `{"data set, layout": report}`; `seconds` is the wall time of all searches, indexing included."""
+    reports = {}
+    for data in sorted(path.parent for path in folder.rglob("questions.jsonl")):
+        name = data.relative_to(folder).as_posix()
+        if only not in ("", name, name.partition("/")[0]):
+            continue
+        lines = (data / "questions.jsonl").read_text("utf-8").splitlines()[::every]
+        asked = [json.loads(line) for line in lines]
         for layout, memories in layouts(data):
             results, started = {}, time.perf_counter()
             for notes, conversations in memories.items():
-                questions = [
-                    q
-                    for name, some in asked.items()
-                    if conversations is None or name in conversations
-                    for q in some
-                ]
+                questions = [q for q in asked if conversations is None or q["conversation"] in conversations]
                 with ExitStack() as stack:
                     workspace = stack.enter_context(tempfile.TemporaryDirectory())
                     found = run_queries(
@@ -139,11 +189,10 @@ def measure(
                     )
                 for question, hits in zip(questions, found, strict=True):
                     results[question["question_id"]] = (question["conversation"], hits)
-            seconds = time.perf_counter() - started
-            rows[f"{data.name}, {layout}"] = score(folder / "evaluate.py", data, results) | {
-                "seconds": seconds
-            }
-    return rows
+            report = score(folder, data, asked, results)
+            report["overall"]["seconds"] = time.perf_counter() - started
+            reports[f"{name}, {layout}"] = report
+    return reports
 
 
 def main() -> None:
@@ -156,18 +205,40 @@ def main() -> None:
     parser.add_argument(
         "--postgres", action="store_true", help="the index on a server that is started for it"
     )
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="ask every Nth question")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write each question's figure as JSON")
+    parser.add_argument("--against", type=Path, metavar="FILE", help="print differences to figures so saved")
     arguments = parser.parse_args()
     model = arguments.model.resolve() if arguments.model else None
     with ExitStack() as stack:
         server = stack.enter_context(closing(PostgresServer())) if arguments.postgres else None
-        rows = measure(arguments.folder.resolve(), only=arguments.only, model=model, server=server)
+        reports = measure(
+            arguments.folder.resolve(),
+            only=arguments.only,
+            model=model,
+            server=server,
+            every=arguments.every,
+        )
+    by_question = {name: report.pop("questions") for name, report in reports.items()}
+    if arguments.save:
+        arguments.save.write_text(json.dumps(by_question), "utf-8")
     if arguments.json:
-        print(json.dumps(rows, indent=1))
+        print(json.dumps({name: report["overall"] for name, report in reports.items()}, indent=1))
         return
+    before = json.loads(arguments.against.read_text("utf-8")) if arguments.against else {}
     print(f"{'':28}" + "".join(f"{column:>14}" for column in ("questions", *COLUMNS, "seconds")))
-    for name, figures in rows.items():
+    for name, report in reports.items():
+        figures = report["overall"]
         shares = "".join(f"{figures[column]:14.3f}" for column in COLUMNS)
         print(f"{name:28}{figures['n']:14.0f}{shares}{figures['seconds']:14.1f}")
+        if by_language := {group: row for group, row in report.items() if group.startswith(LANGUAGE)}:
+            told = (f"{group.removeprefix(LANGUAGE)} {row[BUDGET]:.3f}" for group, row in by_language.items())
+            print(f"  {BUDGET} by language: {', '.join(told)}")
+        print("".join(f"  {line}\n" for line in report.get("updates", "").splitlines()), end="")
+        if name in before:
+            pairs = [(after, before[name][each]) for each, after in by_question[name].items()]
+            mean, margin = paired_difference(pairs)
+            print(f"  {BUDGET} differs by {mean:+.3f} ± {margin:.3f}")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,10 @@ from dataclasses import asdict
 from typing import Any
 
 from memory.notes import NoteText
+from memory.ranking.explanation import MatchedWords, explain_match
 from memory.search import SearchHit, SearchResults
 from memory.status import MemoryStatus
+from memory.tokenizer import find_beginnings, parse_query
 from memory.write_result import WriteResult
 
 
@@ -17,13 +19,22 @@ def encode_status(status: MemoryStatus) -> dict[str, Any]:
     return {**asdict(status), "jobs": jobs}
 
 
-def encode_search(results: SearchResults) -> dict[str, Any]:
-    """Return the query, the passages, and a notice if there is one."""
+def encode_search(results: SearchResults, *, explain: bool = False) -> dict[str, Any]:
+    """Return the query, the passages, and a notice if there is one; `explain` adds the words that matched."""
     document: dict[str, Any] = {
         "query": results.query,
         "results": [_encode_hit(hit) for hit in results.hits],
     }
+    if explain:
+        for told, hit in zip(document["results"], results.hits, strict=True):
+            told["matched"] = asdict(explain_hit(results, hit))
     return {**document, "notice": results.notice} if results.notice else document
+
+
+def explain_hit(results: SearchResults, hit: SearchHit) -> MatchedWords:
+    """Return the words of the hit's snippet that matched the query."""
+    terms = parse_query(results.query)
+    return explain_match([*terms, *find_beginnings(terms)], hit.snippet)
 
 
 def encode_note(note: NoteText) -> dict[str, Any]:

@@ -236,6 +236,9 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
         metavar="FILE",
         help="file with one query per line (- for standard input); prints one JSON document per line",
     )
+    search.add_argument(
+        "--explain", action="store_true", help="also name the words of each passage that matched, and how"
+    )
     get = action("get", "Print a note, or some of its lines")
     get.add_argument(
         "path",

@@ -17,7 +17,7 @@ from bot.cli.outcome import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
 from bot.embedding import open_embedding_from_settings
 from bot.index_server import index_server
-from bot.memory_json import encode_note, encode_search, encode_status, encode_write
+from bot.memory_json import encode_note, encode_search, encode_status, encode_write, explain_hit
 from bot.note_refs import format_note_ref, parse_note_ref
 from bot.progress import format_download, format_progress, show_progress
 from bot.sanitize import escape_json_controls, strip_controls
@@ -27,6 +27,7 @@ from memory.embeddings.factory import Embedding
 from memory.errors import MemoryFault
 from memory.listing import Problem
 from memory.memory import Memory
+from memory.ranking.explanation import MatchedWords
 from memory.search import SearchResults
 
 MAX_FILL_SECONDS = 3.0
@@ -100,16 +101,17 @@ async def _search(memory: Memory, options: argparse.Namespace, embedding: Embedd
                 async with show_progress(lambda: format_running_work(memory, embedding)):
                     await fill_until_failing(memory, embedding)
             for line in lines:
-                _print_json(encode_search(await memory.search(line.strip(), limit=options.limit)))
+                found = await memory.search(line.strip(), limit=options.limit)
+                _print_json(encode_search(found, explain=options.explain))
                 sys.stdout.flush()
         return
     async with show_progress(lambda: format_running_work(memory, embedding)):
         await _fill_vectors_briefly(memory, embedding)
         results = await memory.search(query, limit=options.limit)
     if options.json:
-        _print_json(encode_search(results))
+        _print_json(encode_search(results, explain=options.explain))
     else:
-        _print_hits(results)
+        _print_hits(results, explain=options.explain)
 
 
 async def _fill_vectors_briefly(memory: Memory, embedding: Embedding) -> None:
@@ -177,7 +179,7 @@ def _open_input(name: str) -> Iterator[TextIO]:
         yield stream
 
 
-def _print_hits(results: SearchResults) -> None:
+def _print_hits(results: SearchResults, *, explain: bool) -> None:
     place, dim, plain = ("\x1b[36m", "\x1b[2m", "\x1b[0m") if _use_colours() else ("", "", "")
     for hit in results.hits:
         where = format_note_ref(hit.path, hit.line_start, hit.line_end)
@@ -186,11 +188,24 @@ def _print_hits(results: SearchResults) -> None:
         sys.stdout.write(f"  {dim}{hit.score:.2f}{plain}\n")
         for line in hit.snippet.strip("\n").splitlines():
             sys.stdout.write(f"    {strip_controls(line)}\n".rstrip(" "))
+        if explain:
+            sys.stdout.write(
+                f"    {dim}{strip_controls(_format_matched(explain_hit(results, hit)))}{plain}\n"
+            )
         sys.stdout.write("\n")
     if not results.hits:
         _print(NOTHING_FOUND)
     if results.notice:
         _print(results.notice)
+
+
+def _format_matched(matched: MatchedWords) -> str:
+    told = [
+        f"{name}: {', '.join(words)}"
+        for name, words in (("matched", matched.words), ("similar words", matched.forms))
+        if words
+    ]
+    return "; ".join(told) or "matched by its surroundings or meaning"
 
 
 def _use_colours() -> bool:

@@ -160,6 +160,17 @@ def test_search_as_json(with_notes: Commonplace) -> None:
     assert 0 < hit["score"] <= 1
 
 
+def test_a_search_explains_which_words_matched(with_notes: Commonplace) -> None:
+    note = with_notes.folder / "workspace" / "memory" / "kinder.md"
+    note.write_text("Die Kinder und ihr Kindergarten\n", "utf-8")
+    asked = ("memory", "search", "Kinder")
+    shown = with_notes.output_of(*asked, "--explain")
+    assert "    matched: Kinder; similar words: Kindergarten\n" in shown
+    first = json.loads(with_notes.output_of(*asked, "--explain", "--json"))["results"][0]
+    assert first["matched"] == {"words": ["Kinder"], "forms": ["Kindergarten"]}
+    assert "matched" not in with_notes.output_of(*asked, "--json")
+
+
 def test_search_that_finds_nothing_is_no_failure(with_notes: Commonplace) -> None:
     assert with_notes.output_of("memory", "search", "giraffes") == "Nothing found.\n"
     assert json.loads(with_notes.output_of("memory", "search", "giraffes", "--json"))["results"] == []
