@@ -4,22 +4,32 @@ If every word of a query is common, chunks differ less by how often the words oc
 they are. The same for every database: it only counts, matches and scores.
 """
 
-import heapq
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import combinations
+from operator import itemgetter
 from typing import Protocol
 
 from memory.ranking.query import weigh_terms
 from memory.ranking.ties import score_band
-from memory.tokenizer import Term
+from memory.tokenizer import Term, find_beginnings, word_beginning
 
 RARE_SHARE = 0.05
 """A term in a larger share of the chunks never chooses alone, unless it has few hits.
 
 It would exclude terms that are hardly more common.
 """
+
+SCARCE = 10
+"""A word in fewer chunks is also looked for by how it begins; its forms may be what the notes contain.
+
+Beginnings are common even where words are rare: reading those of all words would cost ten times what the words
+cost, and measured, finds no more. Those of other words still count in the chunks that are found.
+"""
+
+ASSUMED_SHARE = 0.05
+"""Share of the chunks that a beginning is assumed to be in if it is not counted, which is slow too."""
 
 CLOSE_TERMS = 3
 """How many common terms, the rarest ones, must occur close together; few chunks contain more of them."""
@@ -65,7 +75,7 @@ class Proposal:
     chunks: tuple[int, ...]
     """Their ids, distinct, in no order."""
     frequencies: Mapping[Term, int]
-    """Number of chunks that contain each term."""
+    """Number of chunks that contain each term; assumed for the beginnings that chose none of them."""
     total: int
     """Number of all chunks."""
 
@@ -83,7 +93,7 @@ class FullText(Protocol):
         ...
 
     def count_terms(self, terms: Sequence[Term]) -> TermCounts:
-        """Count the chunks and those that contain each term. Call it first."""
+        """Count the chunks and those that contain each term. Call it first; it may be called for more terms."""
         ...
 
     def list_matches(self, terms: Sequence[Term]) -> list[int]:
@@ -121,8 +131,8 @@ class FullText(Protocol):
 
 def propose(full_text: FullText, terms: Sequence[Term], *, limit: int, today: date = date.max) -> Proposal:
     """Return at most `limit` chunks that contain any of the terms; among nearly equal scores, the newest."""
-    counts = full_text.count_terms(terms)
     limit = min(limit, _MAX_ROWS)
+    counts = _count_terms(full_text, terms, limit)
     # Equally common terms keep the order of the query, since it decides the order in which scores are summed.
     present = sorted(
         (term for term in counts.frequencies if counts.frequencies[term]), key=counts.frequencies.__getitem__
@@ -138,7 +148,37 @@ def propose(full_text: FullText, terms: Sequence[Term], *, limit: int, today: da
                 found.update(_select_best(full_text, new, limit - len(found), today))
                 if len(found) >= limit:
                     break
-    return Proposal(tuple(found), counts.frequencies, counts.chunks)
+    return Proposal(tuple(found), _assume_frequencies(terms, counts), counts.chunks)
+
+
+def _count_terms(full_text: FullText, terms: Sequence[Term], limit: int) -> TermCounts:
+    """Count the terms that choose chunks: all words, and the beginnings of those that need other forms."""
+    words = [term for term in terms if not term.is_beginning]
+    beginnings = [term for term in terms if term.is_beginning]
+    counts = full_text.count_terms(words)
+    if counts.sum_hits(words) >= limit:
+        needed = set(find_beginnings([word for word in words if counts.frequencies[word] < SCARCE]))
+        beginnings = [term for term in beginnings if term in needed]
+    if not beginnings:
+        return counts
+    more = full_text.count_terms(beginnings)
+    return replace(counts, frequencies={**counts.frequencies, **more.frequencies})
+
+
+def _assume_frequencies(terms: Sequence[Term], counts: TermCounts) -> dict[Term, int]:
+    """Return the frequencies of all terms: a beginning that was not counted is at least as common as its words."""
+    frequencies = dict(counts.frequencies)
+    if len(frequencies) == len(terms):
+        return frequencies
+    least: dict[str | None, int] = {}
+    for term, frequency in counts.frequencies.items():
+        beginning = word_beginning(term.tokens[0])
+        least[beginning] = max(frequency, least.get(beginning, 0))
+    assumed = round(ASSUMED_SHARE * counts.chunks)
+    for term in terms:
+        if term not in frequencies:
+            frequencies[term] = max(assumed, least.get(term.tokens[0], 0))
+    return frequencies
 
 
 def _score_in_order(
@@ -181,10 +221,14 @@ def _select_best(full_text: FullText, scored: Sequence[ScoredChunk], limit: int,
     """Return the chunks with the highest scores; among near ties with the last, the newest."""
     if len(scored) <= limit:
         return [chunk for _, chunk in scored]
-    last = score_band(heapq.nlargest(limit, scored)[-1][0])
-    bands = [(score_band(score), chunk) for score, chunk in scored]
-    sure = [chunk for band, chunk in bands if band > last]
-    tied = [chunk for band, chunk in bands if band == last]
-    if len(sure) + len(tied) > limit:
-        tied = full_text.list_newest(tied, limit=limit - len(sure), today=today)
-    return sure + tied
+    ranked = sorted(scored, key=itemgetter(0), reverse=True)
+    last = score_band(ranked[limit - 1][0])
+    first, end = limit - 1, limit
+    while first and score_band(ranked[first - 1][0]) == last:
+        first -= 1
+    while end < len(ranked) and score_band(ranked[end][0]) == last:
+        end += 1
+    chunks = [chunk for _, chunk in ranked[:end]]
+    if end == limit:
+        return chunks
+    return chunks[:first] + full_text.list_newest(chunks[first:], limit=limit - first, today=today)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import islice
+from operator import neg
 
 import apsw
 
@@ -79,8 +80,9 @@ class SqliteFullText:
     def __init__(self, tables: SqliteTables) -> None:
         """Read nothing yet."""
         self._tables = tables
-        self._read: dict[Term, _Hits] | None = None
-        """The scored hits of all terms, if all are rare."""
+        self._read: dict[Term, _Hits] | None = {}
+        """The scored hits of all terms that were counted, if all are rare."""
+        self._left = READ_AHEAD
 
     @property
     def limits(self) -> ProposalLimits:
@@ -95,19 +97,17 @@ class SqliteFullText:
         """
         chunks = _count_chunks(self._tables)
         frequencies: dict[Term, int] = {}
-        read: dict[Term, _Hits] | None = {}
-        left = READ_AHEAD
         for term in terms:
-            if read is None:
+            if self._read is None:
                 frequencies[term] = _count_matches(self._tables, term)
                 continue
-            hits, is_whole = _read_first_hits(self._tables, term, chunks, left)
+            hits, is_whole = _read_first_hits(self._tables, term, chunks, self._left)
             if is_whole:
-                frequencies[term], read[term] = len(hits), hits
-                left -= len(hits)
+                frequencies[term], self._read[term] = len(hits), hits
+                self._left -= len(hits)
             else:
-                frequencies[term], read = _frequency_from_score(self._tables, term, *hits[0], chunks), None
-        self._read = read
+                frequencies[term] = _frequency_from_score(self._tables, term, *hits[0], chunks)
+                self._read = None
         return TermCounts(frequencies, chunks)
 
     def list_matches(self, terms: Sequence[Term]) -> list[int]:
@@ -122,7 +122,7 @@ class SqliteFullText:
         """See `FullText.score_matches`."""
         if self._read is not None:
             sums = _sum_scores([self._read[term] for term in terms])
-            return [(-score, row) for row, score in sums.items()]
+            return list(zip(map(neg, sums.values()), sums, strict=True))
         expression = _any_of_query(terms)
         # By the function's name, not by `rank`, for which FTS5 would prepare a statement each time.
         rows = list(self._tables.run(f"{_BY_BM25} ORDER BY score LIMIT ?", (expression, limit + _TIE_ROWS)))

@@ -5,11 +5,11 @@ from typing import Any
 import apsw
 import pytest
 
-from memory.index.proposals import Proposal, ProposalLimits, propose
+from memory.index.proposals import ASSUMED_SHARE, SCARCE, Proposal, ProposalLimits, propose
 from memory.index.sqlite_full_text import SqliteFullText, register_functions
 from memory.index.sqlite_schema import SqliteTables, check_integer
 from memory.ranking.ties import score_band
-from memory.tokenizer import Term, parse_query, tokenize
+from memory.tokenizer import Term, find_beginnings, parse_query, tokenize
 
 Notes = Mapping[str, Sequence[str]]
 
