@@ -199,6 +199,31 @@ def test_a_beginning_finds_every_word_that_begins_so(tables: SqliteTables) -> No
     assert list(proposal.frequencies.values()) == [3]
 
 
+def test_only_words_in_few_chunks_are_looked_for_by_how_they_begin(tables: SqliteTables) -> None:
+    add(tables, {f"word{n}.md": ["garden"] for n in range(SCARCE)})
+    add(tables, {f"form{n}.md": ["gardenia", "kitchen kitchenware"] for n in range(300)})
+    garden, kitchen, scarce = (Term((word,)) for word in ("garden", "kitchen", "kitchenet"))
+    gard, kitc = find_beginnings([garden, kitchen])
+    often = propose(SqliteFullText(tables), [garden, gard], limit=SCARCE)
+    assert places(tables, often) == {(f"word{n}.md", 0) for n in range(SCARCE)}
+    assert often.frequencies[gard] == round(ASSUMED_SHARE * often.total) > SCARCE
+    everywhere = propose(SqliteFullText(tables), [kitchen, kitc], limit=SCARCE)
+    assert everywhere.frequencies == {kitchen: 300, kitc: 300}
+    seldom = propose(SqliteFullText(tables), [kitchen, garden, scarce, gard, kitc], limit=SCARCE)
+    assert seldom.frequencies[kitc] == 300
+    assert seldom.frequencies[gard] == often.frequencies[gard]
+
+
+def test_with_too_few_hits_forms_fill_what_is_left(tables: SqliteTables) -> None:
+    add(tables, {f"word{n}.md": ["garden"] for n in range(SCARCE)})
+    add(tables, {f"form{n}.md": ["gardenia and more"] for n in range(300)})
+    terms = [Term(("garden",)), Term(("gard",), is_beginning=True)]
+    filled = propose(SqliteFullText(tables), terms, limit=SCARCE + 20)
+    assert {(f"word{n}.md", 0) for n in range(SCARCE)} < places(tables, filled)
+    assert len(filled.chunks) == SCARCE + 20
+    assert filled.frequencies == dict(zip(terms, (SCARCE, SCARCE + 300), strict=True))
+
+
 @pytest.mark.usefixtures("small_thresholds")
 def test_a_common_beginning_proposes_if_there_is_nothing_else(tables: SqliteTables) -> None:
     add(tables, {f"{n}.md": ["garden kitchens"] for n in range(100)})
