@@ -15,7 +15,7 @@ from memory.tokenizer import Term
 
 Source = Literal["vector", "fts", "hybrid", "scan"]
 
-MERGE_RATIO = 0.95
+MERGE_RATIO = 0.9
 """Minimum share of a hit's score that an adjacent passage needs to be merged into the hit.
 
 A much worse neighbour would only make the answer longer.
@@ -81,8 +81,8 @@ def rank(
     word_scores = score_words(query, candidates.runs)
     found = sort_passages(
         combine_scores(query, candidates.runs, word_scores, weights or Weights(), today=today),
+        times,
         today=today,
-        as_of=min([today, max((time.last for time in times), default=today)]),
     )
     return [
         _make_hit(

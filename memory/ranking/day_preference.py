@@ -7,11 +7,15 @@ from datetime import date
 
 from memory.ranking.query import NamedTime
 
-NOW_BONUS = 0.5
-"""How much more the newest passage counts than a very old one, if the query names no time."""
+NOW_BONUS = 2.0
+"""How much more the newest passage counts than a very old one, if the query names no time and it matches best.
 
-THEN_BONUS = 1.0
-"""The same for what was told last before the time that the query names; it may hold what was true then."""
+Newer passages come first among those about the same thing, so what matches less gains less by its age.
+Measured, the same bonus for every passage loses answers that consist of several old ones.
+"""
+
+THEN_BONUS = 1.5
+"""The same, however well it matches, for what was told last before the time that the query names; it may hold what was true then."""
 
 FADING_DAYS = 365.0
 """After so many days, a bonus has fallen to 1/e."""
@@ -31,14 +35,15 @@ class DayPreference:
     until: date
     """The last named day; the newest passage's if that is earlier, or if the query names no time."""
 
-    def factor(self, day: date | None) -> float:
+    def factor(self, day: date | None, match: float) -> float:
         """Return the factor, at most 1, for a passage told on that day; None if it is not known.
 
-        A passage without a day does not age, and may be of any time.
+        `match`: how well it matches, relative to the best, 0 to 1. A passage without a day does not age, and
+        may be of any time.
         """
         fading = math.exp(-max(0, (self.until - day).days) / FADING_DAYS) if day else 1.0
         if not self.times:
-            return (1 + NOW_BONUS * fading) / (1 + NOW_BONUS)
+            return (1 + NOW_BONUS * match * fading) / (1 + NOW_BONUS)
         most = 1 + THEN_BONUS
         if day is None:
             return NEAR_FACTOR / most

@@ -38,13 +38,14 @@ class ScoredPassage:
     meaning: float | None
     """Similarity by angle: 1 for the same direction, 0 from a right angle on; None if it was not compared."""
     is_similar: bool
-    timeliness: float
-    """Factor, at most 1, by the day it was told."""
     own: float
     """Weight of the query's words in the passage itself, so that no newer but less exact passage hides it."""
     is_exact: bool
     """True if it contains all of them, except those that name a time."""
+    match: float = 0.0
+    """0 to 1: words and meaning combined, whenever it was told."""
     score: float = 0.0
+    """0 to 1: `match`, times a factor by the day it was told."""
 
 
 def combine_scores(
@@ -59,15 +60,18 @@ def combine_scores(
 
     `scores`: the word scores of each run's passages.
     """
-    return _apply_weights(_collect_passages(query, runs, scores, today), weights)
+    found = _apply_weights(_collect_passages(runs, scores), weights)
+    best = max((one.match for one in found), default=0.0)
+    preference = prefer_days(query.times, (one.passage.day for one in found), today=today)
+    return [
+        replace(one, score=one.match * preference.factor(one.passage.day, one.match / best)) for one in found
+    ]
 
 
 def _collect_passages(
-    query: WeightedQuery, runs: Sequence[PassageRun], scores: Sequence[Sequence[WordScore]], today: date
+    runs: Sequence[PassageRun], scores: Sequence[Sequence[WordScore]]
 ) -> list[ScoredPassage]:
     """Return the passages with any word or enough similarity."""
-    days = (passage.day for run in runs for passage in run.passages)
-    preference = prefer_days(query.times, days, today=today)
     return [
         ScoredPassage(
             run.path,
@@ -76,7 +80,6 @@ def _collect_passages(
             words=words.score,
             meaning=_angle_similarity(passage.similarity),
             is_similar=_is_similar(passage),
-            timeliness=preference.factor(passage.day),
             own=words.own,
             is_exact=words.is_exact,
         )
@@ -101,21 +104,16 @@ def _angle_similarity(similarity: Similarity | None) -> float | None:
 
 
 def _apply_weights(found: Sequence[ScoredPassage], weights: Weights) -> list[ScoredPassage]:
-    """Return the passages with their combined scores, leaving out those that score 0."""
+    """Return the passages with their `match`, leaving out those where it is 0."""
     if all(one.meaning is None for one in found):
-        return [
-            replace(one, score=one.timeliness * one.words / MAX_WORD_SCORE) for one in found if one.words > 0
-        ]
+        return [replace(one, match=one.words / MAX_WORD_SCORE) for one in found if one.words > 0]
     # The geometric mean of two scalings: words at their own value, which is always small for a long query,
     # and the best match as perfect, however poor it is.
     best = math.sqrt(max(one.words for one in found)) or 1.0
     meaning, words = MEANING_SHARE * weights.vector, weights.text
     most = meaning + words * math.sqrt(MAX_WORD_SCORE)
     scored = (
-        replace(
-            one,
-            score=one.timeliness * (meaning * (one.meaning or 0.0) + words * one.words / best) / most,
-        )
+        replace(one, match=(meaning * (one.meaning or 0.0) + words * one.words / best) / most)
         for one in found
     )
-    return [one for one in scored if one.score > 0]
+    return [one for one in scored if one.match > 0]

@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from datetime import date
 
 from memory.ranking.fusion import ScoredPassage
+from memory.ranking.query import NamedTime
 from memory.ranking.ties import EXACT_TIE, newest_first, score_band
 
 
-def sort_passages(found: Sequence[ScoredPassage], *, today: date, as_of: date) -> list[ScoredPassage]:
-    """Return the passages best first, and the newest first among nearly equal scores."""
+def sort_passages(
+    found: Sequence[ScoredPassage], times: Sequence[NamedTime], *, today: date
+) -> list[ScoredPassage]:
+    """Return the passages best first, and the newest as of the named times first among nearly equal scores."""
+    as_of = min([today, max((time.last for time in times), default=today)])
 
     def age_order(one: ScoredPassage) -> tuple[object, ...]:
         age = newest_first(one.passage.day, one.mtime_ns, today=today, as_of=as_of)
@@ -30,12 +34,12 @@ def sort_passages(found: Sequence[ScoredPassage], *, today: date, as_of: date) -
     )
     for place, one in zip(places, settled, strict=True):
         ordered[place] = one
-    return _promote_best(ordered)
+    return ordered if times else _promote_best(ordered)
 
 
 def _promote_best(ordered: list[ScoredPassage]) -> list[ScoredPassage]:
-    """Move the best score to the second place if newer passages precede it, so that age cannot hide it."""
-    best = max(range(len(ordered)), key=lambda place: ordered[place].score, default=0)
-    if best > 1 and score_band(ordered[best].score) > score_band(ordered[0].score):
+    """Move the best match to the second place if newer passages precede it, so that age cannot hide it."""
+    best = max(range(len(ordered)), key=lambda place: ordered[place].match, default=0)
+    if best > 1 and score_band(ordered[best].match) > score_band(ordered[0].match):
         ordered.insert(1, ordered.pop(best))
     return ordered

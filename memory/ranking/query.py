@@ -14,7 +14,6 @@ Measured, the curve is flat from .3 to 1.
 """
 
 TOLD_BEFORE, TOLD_AFTER = timedelta(1), timedelta(7)
-_LATEST = date.max - TOLD_AFTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,8 @@ class NamedTime:
         """Return whether a log of that day may describe what happened within the range."""
         if self.is_open:
             return self.contains(day)
-        return self.first - TOLD_BEFORE <= day <= min(self.last, _LATEST) + TOLD_AFTER
+        after = max(TOLD_AFTER, self.last - self.first)  # "last month" is told within a month
+        return self.first - TOLD_BEFORE <= day <= self.last + min(after, date.max - self.last)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,15 +39,28 @@ HEADING_WEIGHT = 0.3
 HEADING_LINE_FACTOR = 0.5
 """Factor for a heading's own score: the passages below it answer better than a heading alone."""
 
-LABEL_FACTOR = 1.4
-"""Factor for a passage whose label the query names, such as the speaker in a log or the field in a list."""
+LABEL_FACTOR = 1.6
+"""Factor for a passage whose label the query names, such as the speaker in a log or the field in a list.
+
+Of a label with other words too, "Shoes for Dora:", the query names only a share, and so much of it counts.
+"""
+
+QUESTION_FACTOR = 0.9
+"""Factor for a passage that ends in a question mark: it asks, and the answer is likely to follow."""
+
+WHOLE_QUERY_BONUS = 0.5
+"""How much more a passage counts that itself contains every word asked for; a part of them adds as much less.
+
+Otherwise one rare word outweighs the others: asked for Ada's shoe size, any shoe would come before Ada.
+"""
 
 _ITEM = re.compile(r"\s*+(?:[-*+]|\d++[.)])\s")
 # Possessive, since a line may begin with a thousand spaces.
 _LABEL = re.compile(r"\s*+(?:[-*+]|\d++[.)])?+\s*+([^:：\n]{1,40})[:：]")
+_QUESTION_MARKS = ("?", "？", "؟")
 
 
-MAX_WORD_SCORE = LABEL_FACTOR * (1 + BLOCK_WEIGHT) * bm25.MAX_SCORE
+MAX_WORD_SCORE = LABEL_FACTOR * (1 + WHOLE_QUERY_BONUS) * (1 + BLOCK_WEIGHT) * bm25.MAX_SCORE
 """The highest possible score: a passage full of the query's words and named by its label."""
 
 
@@ -117,7 +130,7 @@ def _score_run(
             found[term] = max(found.get(term, 0.0), 1.0)
         score = _bm25(query, found, bm25.length_norm(length, all_shares * average_line))
         score += BLOCK_WEIGHT * blocks[index]
-        scores.append(score * LABEL_FACTOR if score and _has_label(passage.text, counter) else score)
+        scores.append(score * _passage_factor(query, passage.text, counts[index], counter) if score else 0.0)
     return [
         WordScore(
             score=(
@@ -176,10 +189,23 @@ def _neighbour_score(index: int, scores: Sequence[float], counts: Sequence[Mappi
     return min(scores[index], 0.999 * max(lenders)) if lenders else scores[index]
 
 
-def _has_label(text: str, counter: TermCounter) -> bool:
+def _passage_factor(
+    query: WeightedQuery, text: str, counts: Mapping[Term, int], counter: TermCounter
+) -> float:
+    """Return how much more or less a passage counts by what kind of passage it is."""
+    own = query.exact.intersection(counts)
+    whole = 1 + WHOLE_QUERY_BONUS * (len(own) / len(query.exact) if query.exact else 0.0)
+    label = 1 + (LABEL_FACTOR - 1) * _named_label_share(text, counter)
+    return whole * label * (QUESTION_FACTOR if text.rstrip().endswith(_QUESTION_MARKS) else 1.0)
+
+
+def _named_label_share(text: str, counter: TermCounter) -> float:
+    """Return the share of a label's words that the query contains; 0 without a label."""
     label = _LABEL.match(text)
-    named = counter.count(tokenize(label[1])) if label else {}
-    return not all(term.is_beginning for term in named)
+    words = tokenize(label[1]) if label else []
+    counts = counter.count(words).items()
+    named = sum(count * len(term.tokens) for term, count in counts if not term.is_beginning)
+    return min(1.0, named / len(words)) if words else 0.0
 
 
 @lru_cache(maxsize=1024)  # 0.6 MB
