@@ -17,6 +17,21 @@ Similarity is gradual, and within one memory seldom above one half. Measured, th
 there, words still win if a model does not know the language and finds everything similar.
 """
 
+FULL_AGREEMENT = 0.3
+"""Correlation of words and similarity from which on meaning counts in full.
+
+Where a model knows the language, passages with more of the query's words are on average more similar to it.
+With an English model, English questions have .27 to .61 on average, Russian .13, Arabic and Thai .01; Chinese .29,
+but a tenth of them .02 or less. Unlike a least similarity, it does not depend on the model. The curve is flat from
+.2 to .4.
+"""
+
+ASSUMED_PASSAGES = 40
+"""Number of agreeing passages that are added when the correlation is computed, since few passages show little."""
+
+LEAST_TRUST = 0.3
+"""How much meaning still counts if it does not agree with the words at all; the words may be the wrong ones."""
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:
@@ -111,6 +126,8 @@ def _apply_weights(found: Sequence[ScoredPassage], weights: Weights) -> list[Sco
     best = math.sqrt(max(one.words for one in found)) or 1.0
     meaning, words = MEANING_SHARE * weights.vector, weights.text
     most = meaning + words * math.sqrt(MAX_WORD_SCORE)
+    if words:
+        meaning *= _trust_meaning(found)
     scored = (
         replace(
             one,
@@ -119,3 +136,27 @@ def _apply_weights(found: Sequence[ScoredPassage], weights: Weights) -> list[Sco
         for one in found
     )
     return [one for one in scored if one.score > 0]
+
+
+def _trust_meaning(found: Sequence[ScoredPassage]) -> float:
+    """Return how much meaning counts, `LEAST_TRUST` to 1: how far it agrees with the words about what fits.
+
+    A model that does not know a language gives its texts similarities that have nothing to do with their words.
+    """
+    both = [
+        (one.words, one.passage.similarity.cosine)
+        for one in found
+        if one.words > 0 and one.passage.similarity is not None
+    ]
+    agreement = len(both) * _correlation(both) + ASSUMED_PASSAGES * FULL_AGREEMENT
+    return min(1.0, max(LEAST_TRUST, agreement / (len(both) + ASSUMED_PASSAGES) / FULL_AGREEMENT))
+
+
+def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return Pearson's correlation; 0 if either number is the same in all pairs."""
+    if not pairs:
+        return 0.0
+    mean_x, mean_y = (math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True))
+    apart = [(x - mean_x, y - mean_y) for x, y in pairs]
+    spread = math.sqrt(math.fsum(x * x for x, _ in apart) * math.fsum(y * y for _, y in apart))
+    return math.fsum(x * y for x, y in apart) / spread if spread > 1e-12 else 0.0
