@@ -343,6 +343,37 @@ def test_higher_similarity_never_lowers_a_score() -> None:
     assert len(set(of_a)) == len(of_a)
 
 
+def score_by_meaning(*words: tuple[str, float]) -> float:
+    """Return the score of a similar passage beside others with words of the query."""
+    similar = alike("travel.md", ("papers for the journey", 0.9))
+    others = [alike(f"{number}.md", passage) for number, passage in enumerate(words)]
+    found = hybrid("blue passport", similar, *others, limit=len(others) + 1)
+    return next(hit.score for hit in found if hit.path == "travel.md")
+
+
+def test_meaning_counts_less_where_similarity_has_nothing_to_do_with_the_words() -> None:
+    more, less, one = "blue passport", "my passport is lost", "the sky over the sea is blue"
+    known = score_by_meaning(*[(more, 0.8), (less, 0.5), (one, 0.2)] * 40)
+    unknown = score_by_meaning(
+        *[(more, 0.5), (less, 0.8), (one, 0.5), (more, 0.5), (less, 0.2), (one, 0.5)] * 20
+    )
+    assert 0 < unknown < known / 2
+
+
+def test_few_passages_do_not_show_that_a_model_does_not_know_the_language() -> None:
+    agreeing = score_by_meaning(("blue passport", 0.8), ("the sky over the sea is blue", 0.2))
+    disagreeing = score_by_meaning(("blue passport", 0.2), ("the sky over the sea is blue", 0.8))
+    assert disagreeing > 0.7 * agreeing
+
+
+def test_where_words_do_not_count_meaning_counts_in_full() -> None:
+    turned = [("blue passport", 0.2), ("the sky over the sea is blue", 0.8)] * 60
+    others = [alike(f"{number}.md", passage) for number, passage in enumerate(turned)]
+    similar = alike("travel.md", ("papers for the journey", 1.0))
+    found = hybrid("blue passport", similar, *others, weights=Weights(1, 0), limit=1)
+    assert (found[0].path, found[0].score) == ("travel.md", 1.0)
+
+
 @table_test("weights", [Weights(), Weights(0.7, 0), Weights(0.05, 1), Weights(1, 1)])
 def test_scores_fall_from_band_to_band_and_no_line_is_in_two_hits(weights: Weights) -> None:
     dice = random.Random(5)
