@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from statistics import StatisticsError, correlation
 
 from memory.ranking.candidates import CandidatePassage, PassageRun, Similarity
 from memory.ranking.day_preference import prefer_days
@@ -142,14 +141,23 @@ def _trust_meaning(found: Sequence[ScoredPassage]) -> float:
 
     A model that does not know a language gives its texts similarities that have nothing to do with their words.
     """
-    words, cosines = [], []
-    for one in found:
-        if one.words > 0 and one.passage.similarity is not None:
-            words.append(one.words)
-            cosines.append(one.passage.similarity.cosine)
-    try:
-        agreement = correlation(words, cosines)
-    except StatisticsError:  # fewer than two passages, or all alike
-        agreement = 0.0
-    smoothed = (len(words) * agreement + ASSUMED_PASSAGES * FULL_AGREEMENT) / (len(words) + ASSUMED_PASSAGES)
-    return min(1.0, max(LEAST_TRUST, smoothed / FULL_AGREEMENT))
+    both = [
+        (one.words, one.passage.similarity.cosine)
+        for one in found
+        if one.words > 0 and one.passage.similarity is not None
+    ]
+    agreement = len(both) * _correlation(both) + ASSUMED_PASSAGES * FULL_AGREEMENT
+    return min(1.0, max(LEAST_TRUST, agreement / (len(both) + ASSUMED_PASSAGES) / FULL_AGREEMENT))
+
+
+def _correlation(pairs: Sequence[tuple[float, float]]) -> float:
+    """Return Pearson's correlation; 0 if either number is the same in all pairs.
+
+    `statistics.correlation` does the same, but importing it takes 18 ms.
+    """
+    if not pairs:
+        return 0.0
+    mean_x, mean_y = (math.fsum(column) / len(pairs) for column in zip(*pairs, strict=True))
+    apart = [(x - mean_x, y - mean_y) for x, y in pairs]
+    spread = math.sqrt(math.fsum(x * x for x, _ in apart) * math.fsum(y * y for _, y in apart))
+    return math.fsum(x * y for x, y in apart) / spread if spread > 1e-12 else 0.0
