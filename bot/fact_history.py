@@ -23,7 +23,7 @@ _MARKERS = " -*+•>"
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPassage:
+class ToldPassage:
     """What a search result says about its place, its day and whether the fact was told anew."""
 
     path: str
@@ -54,7 +54,7 @@ class FactHistory:
     """False if a better result was told later: it may tell the fact anew in other words."""
 
 
-def find_histories(results: Sequence[FoundPassage | None]) -> list[FactHistory]:
+def find_histories(results: Sequence[ToldPassage | None]) -> list[FactHistory]:
     """Return the facts that changed, if their latest version is among the results.
 
     `results`: the best first; None stands for one without a day.
@@ -98,15 +98,13 @@ def _describe_earlier(hit: "SearchHit") -> str:
     return phrases.FACT_CHANGED.format(date=format_day(hit.told), place=place)
 
 
-def _read_hit(hit: "SearchHit") -> FoundPassage | None:
+def _read_hit(hit: "SearchHit") -> ToldPassage | None:
     if hit.told is None:
         return None
-    return FoundPassage(
-        hit.path, hit.line_start, hit.line_end, hit.snippet, hit.told, hit.superseded_by or ""
-    )
+    return ToldPassage(hit.path, hit.line_start, hit.line_end, hit.snippet, hit.told, hit.superseded_by or "")
 
 
-def _find_history(passages: dict[int, FoundPassage], target: str) -> FactHistory | None:
+def _find_history(passages: dict[int, ToldPassage], target: str) -> FactHistory | None:
     path, _, line = target.rpartition(":")
     now = next(
         (

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
-from bot.fact_history import FoundPassage, find_histories
+from bot.fact_history import ToldPassage, find_histories
 from bot.models.notebook.agenda import is_reminder_request
 from bot.models.notebook.forget_command import words_to_forget
 from bot.models.notebook.language import Language
@@ -488,7 +488,7 @@ class _FoundPassage(NamedTuple):
     """ISO date of the day on which it was written."""
     saying: str = ""
     """Template to quote a line that has been true since a day, or was; with `{text}`."""
-    found: FoundPassage | None = None
+    found: ToldPassage | None = None
     """None if the day is unknown."""
 
 
@@ -571,14 +571,14 @@ def _read_passage(hit: Mapping[str, Any], query: str, language: Language) -> _Fo
     )
 
 
-def _read_found(hit: Mapping[str, Any], path: str, text: str, told: str) -> FoundPassage | None:
+def _read_found(hit: Mapping[str, Any], path: str, text: str, told: str) -> ToldPassage | None:
     first, later = hit.get("line_start"), hit.get("superseded_by")
     last = hit.get("line_end", first)
     if not told or not isinstance(first, int) or not isinstance(last, int):
         return None
     superseded_by = later if isinstance(later, str) and re.fullmatch(r".+:[0-9]{1,9}", later) else ""
     try:
-        return FoundPassage(path, first, last, text, date.fromisoformat(told), superseded_by)
+        return ToldPassage(path, first, last, text, date.fromisoformat(told), superseded_by)
     except ValueError:
         return None
 
