@@ -41,9 +41,9 @@ def is_lasting_label(label: Sequence[str], values: Sequence[Sequence[str]], *, b
     is_owned = any(word.lower() in own or word.lower().endswith(_POSSESSIVES) for word in label)
     if is_owned and all(len(value) == 1 for value in values):
         return True
-    if not is_owned and any(word[0].isupper() for word in label[1:]):
-        return numbers
-    return all(_has_digit(value) or _is_full_name(value) for value in values)
+    if len(label) > 1 and not any(word[0].isupper() for word in label[1:]) and all(map(_is_name, values)):
+        return True  # "Favourite cafe: Quitte", not "Lunch: Pizza"
+    return all(_has_digit(value) or "@" in value[0] for value in values)
 
 
 def is_lasting_value(
@@ -59,8 +59,10 @@ def is_lasting_value(
         return False
     if by_letter:
         return _lasts_by_letter("".join(before), "".join(after), numbers)
+    if len({_kind_of(value) for value in values}) > 1:
+        return False  # "her teacher is Mrs Park" and "her teacher is ill"
     return any(
-        _lasts_in(words, load_stop_words(code), before, after, numbers)
+        _lasts_in(words, load_stop_words(code), before, after, values)
         or (code in WITHOUT_COPULA and numbers and not after and _is_short_and_mine(before, words))
         for code, words in _spaced_languages().items()
     )
@@ -96,18 +98,28 @@ def _names_day(words: Sequence[str], *, by_letter: bool) -> bool:
 
 
 def _lasts_in(
-    language: StateWords, function_words: Set[str], before: Sequence[str], after: Sequence[str], numbers: bool
+    language: StateWords,
+    function_words: Set[str],
+    before: Sequence[str],
+    after: Sequence[str],
+    values: Sequence[Sequence[str]],
 ) -> bool:
-    states = language.copulas | language.verbs | (language.has if numbers else frozenset())
-    # Before a number there may be one other word: "my address is calle Mayor 5".
+    numbers = all(map(_has_digit, values))
+    states = language.copulas | language.verbs
+    if numbers and len(after) < 2 and all(len(value) == 1 for value in values):
+        states |= language.has  # "has 2 children", not "has brought 3 cakes"
     if len(after) > 1 and after[-2] in language.verbs and after[-1] in language.copulas:
         after = after[:-1]  # "रहती है"
+    # Before a number there may be one other word: "my address is calle Mayor 5".
     found = _find_state(before, after, states, function_words, others=int(numbers))
     if found is None:
         return False
     place, state = found
-    subject, empty = before[:place], load_all_stop_words()
-    content = sum(1 + word.count("-") for word in subject if word not in empty)
+    led = [value[0].lower() in function_words - ARTICLES for value in values]
+    if any(led) if state in language.verbs else len(set(led)) > 1:
+        return False  # "lives in Bonn" and "lives with Tom" are both true
+    subject = before[:place]
+    content = sum(1 + word.count("-") for word in subject if word not in load_all_stop_words())
     if state in language.own or (content and not language.own.isdisjoint(subject)):
         return True
     return content > (0 if numbers or state in language.verbs else 1)
@@ -166,6 +178,11 @@ def _has_digit(value: Sequence[str]) -> bool:
     return any(map(str.isdigit, "".join(value)))
 
 
-def _is_full_name(value: Sequence[str]) -> bool:
-    """Return whether a value is an address or a name of several words; one may be any noun in German."""
-    return "@" in value[0] or (len(value) > 1 and all(word[0].isupper() for word in value))
+def _is_name(value: Sequence[str]) -> bool:
+    return all(word[0].isupper() for word in value)
+
+
+def _kind_of(value: Sequence[str]) -> str:
+    """Return whether a value begins with a capital letter, a small one, a digit, or a letter without case."""
+    first = value[0][0]
+    return "digit" if first.isdigit() else "upper" if first.isupper() else "lower" if first.islower() else ""

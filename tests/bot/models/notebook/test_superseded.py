@@ -3,15 +3,22 @@
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from bot.memory_json import encode_search
+from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
+from memory.memory import Memory
+from memory.settings import MemorySettings
 from tests.bot.models.notebook.test_model import Talk, hit
 from tests.fakes.table_test import table_test
 
 ROOT = Path(__file__).parents[4]
+NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 CHANGED = {
     "en": ("Where does Anna live?", "Anna lives in Bonn", "Anna lives in Oslo"),
     "de": ("Wo wohnt Anna?", "Anna wohnt in Bonn", "Anna wohnt in Oslo"),
@@ -30,18 +37,19 @@ CHANGED = {
 
 
 @table_test("language", LANGUAGES)
-async def test_the_latest_statement_comes_first_and_says_since_when(language: object) -> None:
-    code = getattr(language, "code", "")
-    question, before, now = CHANGED[code]
-    hits = [
-        hit(f"- {before}", "2024-05-01.md", told="2024-05-01", superseded_by="2026-03-02.md:3"),
-        hit(f"- {now}", "2026-03-02.md", told="2026-03-02"),
-    ]
-    answer = await Talk().say(question, memory_search={"results": hits})
-    say = next(each.say for each in LANGUAGES if each.code == code)
-    latest = say.since.format(date="2026-03-02", text=now)
-    earlier = say.before_that.format(date="2024-05-01", text=before)
-    assert answer.splitlines()[2:4] == [f"- {latest} `2026-03-02.md:3`", f"- {earlier} `2024-05-01.md:3`"]
+async def test_the_latest_statement_comes_first_and_says_since_when(language: Language) -> None:
+    question, before, now = CHANGED[language.code]
+    with TemporaryDirectory() as folder:
+        notes = Path(folder, "memory")
+        notes.mkdir()
+        (notes / "2024-05-01.md").write_text(f"- {before}\n", "utf-8")
+        (notes / "2026-03-02.md").write_text(f"- {now}\n", "utf-8")
+        async with Memory(MemorySettings(), workspace=Path(folder), now=lambda: NOW) as memory:
+            found = encode_search(await memory.search(question))
+    answer = await Talk().say(question, memory_search=found)
+    latest = language.say.since.format(date="2026-03-02", text=now)
+    earlier = language.say.before_that.format(date="2024-05-01", text=before)
+    assert answer.splitlines()[2:4] == [f"- {latest} `2026-03-02.md:1`", f"- {earlier} `2024-05-01.md:1`"]
 
 
 async def ask(*lines: tuple[str, str], superseded: dict[int, int]) -> list[str]:
