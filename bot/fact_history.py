@@ -1,10 +1,9 @@
 """Facts that changed, among search results: which passage is current since when, and what was told before."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bot import phrases
 from bot.note_refs import format_note_ref
@@ -22,8 +21,7 @@ MAX_STATEMENT_CHARS = 80
 _MARKERS = " -*+•>"
 
 
-@dataclass(frozen=True, slots=True)
-class ToldPassage:
+class ToldPassage(NamedTuple):
     """What a search result says about its place, its day and whether the fact was told anew."""
 
     path: str
@@ -35,8 +33,7 @@ class ToldPassage:
     """`path:line`; "" if no later passage is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class FactVersion:
+class FactVersion(NamedTuple):
     """What was told about a fact, once or several times in a row."""
 
     numbers: tuple[int, ...]
@@ -44,8 +41,7 @@ class FactVersion:
     since: date
 
 
-@dataclass(frozen=True, slots=True)
-class FactHistory:
+class FactHistory(NamedTuple):
     """A fact that changed."""
 
     versions: tuple[FactVersion, ...]

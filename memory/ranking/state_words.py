@@ -1,11 +1,10 @@
 """Words by language that say how something is, until another statement says otherwise; never the whole language."""
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class StateWords:
+class StateWords(NamedTuple):
     """Words of one language, in lower case."""
 
     copulas: frozenset[str]

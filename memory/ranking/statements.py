@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from memory.ranking.persistence import is_lasting
 from memory.tokenizer import tokenize
@@ -23,17 +23,23 @@ MAX_OTHER_WORDS = 12
 MAX_LABEL_CHARS = 40
 """Maximum length of a label such as "Phone:"."""
 
-# Strings: `re` compiles them on first use and caches them.
-_WHEN = r"(?:\d{4}-\d\d-\d\d|\d{1,2}:\d\d)[:,]?\s(?:[–—-]\s)?"
-_MARKERS = rf"(?:\s|[-*+•>]\s|\d{{1,3}}[.)]\s|\[[ xX]\]\s|{_WHEN})*+"
-_LABEL = r"(?:[:：=]|\s[–—])(?:\s|(?<=：))"
-_WORD = r"[^\s.,;:!?…\"“”„«»()\[\]*_`]+(?:[.,:/-](?=\w)[^\s.,;:!?…\"“”„«»()\[\]*_`]+)*"
-_BY_LETTER = "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+# A string: `re` compiles it on first use and caches it. Without letters beyond ASCII, whose sets take milliseconds.
+_MARKERS = r"(?:\s|[-*+>]\s|\d{1,3}[.)]\s|\[[ xX]\]\s|(?:\d{4}-\d\d-\d\d|\d{1,2}:\d\d)[:,]?\s(?:-\s)?)*+"
+_LABEL_ENDS = (": ", "：", " = ", " – ", " — ")
+_AROUND_WORDS = '.,;:!?…"“”„«»()[]*_`=–—'
+_BY_LETTER = (
+    ("\u0e00", "\u0eff"),
+    ("\u1000", "\u109f"),
+    ("\u1780", "\u17ff"),
+    ("\u3040", "\u30ff"),
+    ("\u3400", "\u9fff"),
+    ("\uac00", "\ud7af"),
+)
+"""First and last letters of the scripts without spaces, and of Korean."""
 _NO_STATEMENT = ("?", "？", "؟", "!", "！")
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """A passage that may tell a fact."""
 
     text: str
@@ -47,8 +53,7 @@ class Statement:
     """True if its label is a speaker's name rather than the name of a slot."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedValue:
+class NamedValue(NamedTuple):
     """The only name or number that a lasting statement gives for what the query asks about."""
 
     subjects: frozenset[str]
@@ -59,8 +64,7 @@ class NamedValue:
     is_number: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedStatement:
+class ParsedStatement(NamedTuple):
     """A statement as it is compared with others."""
 
     statement: Statement
@@ -85,7 +89,7 @@ def parse_statement(statement: Statement, asked: set[str]) -> ParsedStatement | 
         or text.endswith(_NO_STATEMENT)
     ):
         return None
-    by_letter = re.search(_BY_LETTER, text) is not None
+    by_letter = _is_by_letter(text)
     spelled = _split(text, by_letter)
     if not 1 < len(spelled) <= (MAX_LETTERS if by_letter else MAX_WORDS):
         return None
@@ -106,18 +110,28 @@ def find_label(line: str) -> str:
 
 
 def _read_label(text: str) -> str:
-    mark = re.search(_LABEL, text[:MAX_LABEL_CHARS])
-    return text[: mark.start()] if mark else ""
+    ends = (text.find(mark, 1, MAX_LABEL_CHARS) for mark in _LABEL_ENDS)
+    return text[: min((end for end in ends if end > 0), default=0)]
 
 
 def _strip_markers(line: str) -> str:
     """Return a line without the marks of a list, quote or task, the day and the time before it."""
+    line = line.strip().removeprefix("•")
     match = re.match(_MARKERS, line)
-    return line[match.end() :].rstrip() if match else line
+    return line[match.end() :] if match else line
 
 
 def _split(text: str, by_letter: bool) -> tuple[str, ...]:
-    return tuple(text) if by_letter else tuple(re.findall(_WORD, text))
+    if by_letter:
+        return tuple(text)
+    return tuple(filter(None, (word.strip(_AROUND_WORDS) for word in text.split())))
+
+
+def _is_by_letter(text: str) -> bool:
+    """Return whether a text is in a script without spaces, or in Korean, whose particles are attached to words."""
+    return not text.isascii() and any(
+        first <= letter <= last for letter in text for first, last in _BY_LETTER
+    )
 
 
 def _find_named_value(spelled: Sequence[str], label: int, asked: set[str]) -> NamedValue | None:
