@@ -2,7 +2,8 @@
 
 FOLDER holds `evaluate.py` and data sets (a folder each: `questions.jsonl`, `corpus/CONVERSATION/*.md`). Every
 question goes through `commonplace memory search --batch`, and evaluate.py scores the results; updates.py scores
-questions about facts that change (those with `older` lines). *Session* is the share of questions with an answering
+questions about facts that change (those with `older` lines), for which the precision and recall of `superseded_by` are
+printed too. *Session* is the share of questions with an answering
 log among the first five and ten distinct logs, as others publish it. `--every 4` asks every fourth question;
 `--save FILE` keeps each question's figure, and `--against FILE` prints the mean difference to such a file with its
 95 % confidence interval. With `--model
