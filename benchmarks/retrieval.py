@@ -2,7 +2,8 @@
 
 FOLDER holds `evaluate.py` and data sets (a folder each: `questions.jsonl`, `corpus/CONVERSATION/*.md`). Every
 question goes through `commonplace memory search --batch`, and evaluate.py scores the results; updates.py scores
-questions about facts that change (those with `older` lines). *Session* is the share of questions with an answering
+questions about facts that change (those with `older` lines), for which the precision and recall of `superseded_by` are
+printed too. *Session* is the share of questions with an answering
 log among the first five and ten distinct logs, as others publish it. `--every 4` asks every fourth question;
 `--save FILE` keeps each question's figure, and `--against FILE` prints the mean difference to such a file with its
 95 % confidence interval. With `--model
@@ -111,6 +112,7 @@ def score(folder: Path, data: Path, questions: list[dict[str, Any]], results: Re
     report = run_evaluation(folder / "evaluate.py", data, questions, passages)
     if any("older" in question for question in questions):
         report["updates"] = run_updates(folder / "updates.py", questions, passages)
+        report["updates"] += check_superseded(questions, results)
     return report
 
 
@@ -123,6 +125,33 @@ def run_updates(script: Path, questions: list[dict[str, Any]], results: Results)
             file.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), "utf-8")
         command = [sys.executable, str(script), folder, str(answers)]
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def check_superseded(questions: list[dict[str, Any]], results: Results) -> str:
+    """Return the precision of `superseded_by`, and its recall of the hits about the fact asked for.
+
+    Right is a later line about the same fact; hits count for recall if such a line is among the results.
+    """
+    of_fact: dict[tuple[str, int], set[tuple[str, int]]] = {}
+    for question in questions:
+        lines = {(Path(each["path"]).name, each["line"]) for each in question["evidence"] + question["older"]}
+        of_fact |= dict.fromkeys(lines, lines)
+    said = right = due = done = 0
+    for question in questions:
+        asked = (Path(question["evidence"][0]["path"]).name, question["evidence"][0]["line"])
+        hits = results[question["question_id"]][1]
+        found = {(Path(hit["path"]).name, hit["line_start"]): hit["superseded_by"] for hit in hits}
+        for old, later in found.items():
+            if later:
+                name, _, line = Path(later).name.rpartition(":")
+                said += 1
+                right += (name, int(line)) in of_fact.get(old, ()) and name > old[0]
+            if old in of_fact[asked] and any(each in found and each[0] > old[0] for each in of_fact[asked]):
+                due += 1
+                done += bool(later)
+    return (
+        f"superseded_by: {said} hits, precision {right / max(1, said):.3f}, recall {done / max(1, due):.3f}\n"
+    )
 
 
 def run_evaluation(

@@ -1,6 +1,6 @@
 """Search results, and the ranking that makes them from an index's candidates. Pure functions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
@@ -10,6 +10,7 @@ from memory.ranking.fusion import ScoredPassage, Weights, combine_scores
 from memory.ranking.order import sort_passages
 from memory.ranking.query import NamedTime, weigh_query
 from memory.ranking.snippets import cut_snippet
+from memory.ranking.supersession import PassageKey, find_superseding_lines
 from memory.ranking.word_scores import MAX_WORD_SCORE, score_words
 from memory.tokenizer import Term
 
@@ -43,6 +44,8 @@ class SearchHit:
     """0 to 1: the word match alone, before it is scaled to the best hit of the search."""
     by_meaning: float | None = None
     """0 to 1: the similarity of meaning; None if no vectors were compared."""
+    superseded_by: str | None = None
+    """`path:line` of the passage that tells the same fact later, with another value; None if none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +87,24 @@ def rank(
         times,
         today=today,
     )
+    superseding = find_superseding_lines(found, candidates.runs, terms, limit=limit)
     return [
         _make_hit(
-            group, cut_snippet("\n".join(one.passage.text for one in group), terms, snippet_max_chars), source
+            group,
+            cut_snippet("\n".join(one.passage.text for one in group), terms, snippet_max_chars),
+            source,
+            superseding,
         )
         for group in _merge_adjacent(found, limit=limit, max_chars=snippet_max_chars)
     ]
 
 
-def _make_hit(group: Sequence[ScoredPassage], snippet: str, source: Source) -> SearchHit:
+def _make_hit(
+    group: Sequence[ScoredPassage], snippet: str, source: Source, superseding: Mapping[PassageKey, PassageKey]
+) -> SearchHit:
     best = max(group, key=lambda one: one.score)
+    later = superseding.get((best.path, best.passage.line_start))
+    is_here = later in [(one.path, one.passage.line_start) for one in group]
     return SearchHit(
         path=group[0].path,
         line_start=group[0].passage.line_start,
@@ -105,6 +116,7 @@ def _make_hit(group: Sequence[ScoredPassage], snippet: str, source: Source) -> S
         told=best.passage.day,
         by_words=round(min(1.0, best.words / MAX_WORD_SCORE), 6),
         by_meaning=None if best.meaning is None else round(best.meaning, 6),
+        superseded_by=f"{later[0]}:{later[1]}" if later and not is_here else None,
     )
 
 

@@ -1,6 +1,7 @@
 """Words that carry the form of a question rather than its content, by language; dropped from queries only."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 _BY_LANGUAGE = {
     "en": """a about after all also am an and any are as at be because been before being but by can could did do does
@@ -50,6 +51,12 @@ _languages: dict[str, frozenset[str]] = {}
 def load_stop_words(language: str) -> frozenset[str]:
     """Return the stop words of a language, by its code; empty if it has no entry."""
     return _load_all().get(language, frozenset())
+
+
+@cache
+def load_all_stop_words() -> frozenset[str]:
+    """Return the stop words of all languages together."""
+    return frozenset().union(*_load_all().values())
 
 
 def detect_stop_words(words: Iterable[str]) -> frozenset[str]:

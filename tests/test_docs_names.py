@@ -54,6 +54,7 @@ NO_KEYS |= {
     "memory_edit",
     "paused_until",
     "rests_until",
+    "superseded_by",
 }
 """Words with an underscore that are not settings: variables and lines of Compose, Telegram's own, tools, JSON."""
 CHOSEN = {"mine", "whisper", "notes"}

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from bot.cli.outcome import DONE, CommandFailed, WrongUsage
 from bot.config.settings import Settings
 from bot.embedding import open_embedding_from_settings
+from bot.fact_history import describe_histories
 from bot.index_server import index_server
 from bot.memory_json import encode_note, encode_search, encode_status, encode_write, explain_hit
 from bot.note_refs import format_note_ref, parse_note_ref
@@ -181,13 +182,15 @@ def _open_input(name: str) -> Iterator[TextIO]:
 
 def _print_hits(results: SearchResults, *, explain: bool) -> None:
     place, dim, plain = ("\x1b[36m", "\x1b[2m", "\x1b[0m") if _use_colours() else ("", "", "")
-    for hit in results.hits:
+    for hit, history in zip(results.hits, describe_histories(results.hits), strict=True):
         where = format_note_ref(hit.path, hit.line_start, hit.line_end)
         heading = f"  {hit.heading}" if f"{hit.heading}.md" != hit.path and hit.heading else ""
         sys.stdout.write(f"{place}{strip_controls(where)}{plain}{strip_controls(heading)}")
         sys.stdout.write(f"  {dim}{hit.score:.2f}{plain}\n")
         for line in hit.snippet.strip("\n").splitlines():
             sys.stdout.write(f"    {strip_controls(line)}\n".rstrip(" "))
+        if history:
+            sys.stdout.write(f"    {dim}{strip_controls(history)}{plain}\n")
         if explain:
             sys.stdout.write(
                 f"    {dim}{strip_controls(_format_matched(explain_hit(results, hit)))}{plain}\n"

@@ -13,6 +13,7 @@ from bot.commands.memory_cache import manage_cache
 from bot.commands.notes import list_notes, show_note
 from bot.commands.trash import manage_trash
 from bot.conversations.core_note import core_warning
+from bot.fact_history import describe_histories
 from bot.note_refs import format_note_ref
 from bot.progress import format_progress
 from bot.services import Services
@@ -253,12 +254,14 @@ def _describe_vectors(missing: int, status: "MemoryStatus", now: datetime) -> st
 
 
 def format_passages(results: "SearchResults") -> str:
-    """Format hits as Markdown: note reference, heading, and the passage as a quotation."""
+    """Format hits as Markdown: note reference, heading, the passage as a quotation, and since when it is true."""
     shown = []
-    for hit in results.hits:
+    for hit, history in zip(results.hits, describe_histories(results.hits), strict=True):
         heading = f" {hit.heading}" if hit.heading else ""
         quotation = "\n".join(f"> {line}".rstrip() for line in hit.snippet.strip().splitlines())
-        shown.append(f"**{format_note_ref(hit.path, hit.line_start, hit.line_end)}**{heading}\n\n{quotation}")
+        place = format_note_ref(hit.path, hit.line_start, hit.line_end)
+        parts = [f"**{place}**{heading}", quotation, history]
+        shown.append("\n\n".join(filter(None, parts)))
     if results.notice:
         shown.append(results.notice)
     return "\n\n".join(shown or [phrases.NOTHING_FOUND])

@@ -32,7 +32,8 @@ def memory_tools(memory: Memory, note_writer: OnceWriter) -> tuple[Tool, ...]:
         """Find passages in the notes, which hold everything that was ever remembered.
 
         Use it before you answer questions about the person, their people, plans, things or past, and before you
-        say that you don't know. If nothing fits, try other words once or twice.
+        say that you don't know. If nothing fits, try other words once or twice. A result with `superseded_by` was
+        true until that later passage (path:line); go by the later one unless the question is about the past.
         """
         found = await memory.search(query, limit=limit)
         results = [_format_hit(hit) for hit in found.hits]
@@ -104,6 +105,8 @@ def _format_hit(hit: SearchHit) -> dict[str, Any]:
         "source": hit.source,
         "told": hit.told and hit.told.isoformat(),
     }
+    if hit.superseded_by:
+        told["superseded_by"] = hit.superseded_by
     return {**told, "heading": hit.heading} if hit.heading else told
 
 

@@ -132,6 +132,19 @@ def test_a_new_index_is_empty(index: Index) -> None:
     assert (numbers.notes, numbers.chunks, numbers.last_indexed_at) == (0, 0, "")
 
 
+def test_a_fact_that_was_told_anew_names_the_later_line(index: Index) -> None:
+    old, new = "# 2024-03-05\n\n- Bread\n- Phone of Anna: 555 1", "# 2025-12-26\n\n- Phone of Anna: 555 2"
+    index.write_batch(
+        [note("2024-03-05.md", old), note("logs/2025-12-26.md", new), note("2025-12-26.md", new)]
+    )
+    ranked = rank(parse_query("phone"), ask(index, "phone"), limit=20, snippet_max_chars=700, source="fts")
+    assert {hit.path: hit.superseded_by for hit in ranked if "Phone" in hit.snippet} == {
+        "2024-03-05.md": "2025-12-26.md:3",
+        "2025-12-26.md": None,
+        "logs/2025-12-26.md": None,
+    }
+
+
 def test_what_was_applied_is_found_with_its_place(index: Index) -> None:
     text = "# Oslo\n\n- Grand hotel\n- Museum of ships"
     index.write_batch([note("trips/oslo.md", text)])

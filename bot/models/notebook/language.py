@@ -288,8 +288,6 @@ class Language:
     """Begin a statement, however short."""
     verbs: tuple[str, ...] = ()
     """Make a statement of a few words."""
-    states: tuple[str, ...] = ()
-    """Say how something is, until another statement says otherwise."""
     topics: str = ""
     """Particles that mark the topic of a statement."""
     chat: tuple[str, ...] = ()

@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
+from bot.fact_history import ToldPassage, find_histories
 from bot.models.notebook.agenda import is_reminder_request
 from bot.models.notebook.forget_command import words_to_forget
 from bot.models.notebook.language import Language
 from bot.models.notebook.paraphrases import hits_with_phrase
 from bot.models.notebook.recent_lines import NoteLine
 from bot.models.notebook.sentence import SmallTalk
-from bot.models.notebook.superseded import Statement, find_superseded
 from bot.models.notebook.unsupported import UnsupportedKind
 from bot.note_refs import format_note_ref
 from bot.sanitize import one_line, strip_controls
@@ -488,6 +488,8 @@ class _FoundPassage(NamedTuple):
     """ISO date of the day on which it was written."""
     saying: str = ""
     """Template to quote a line that has been true since a day, or was; with `{text}`."""
+    found: ToldPassage | None = None
+    """None if the day is unknown."""
 
 
 def _format_findings(searched: Sequence[SearchReport], language: Language) -> list[str]:
@@ -518,7 +520,7 @@ def _select_passages(searched: Sequence[SearchReport], language: Language) -> li
         elif shown and any(map(_asks_only_paraphrases, searched)):
             continue
         best = drop_weak(best) if not looked.paraphrases else best
-        best = _latest_first(best, looked.query, language)
+        best = _latest_first(best, language)
         for passage in best[: MAX_SHOWN if len(searched) == 1 else MAX_SHOWN_EACH]:
             shown.setdefault(passage.place, passage)
     return list(shown.values())
@@ -557,34 +559,57 @@ def _read_passage(hit: Mapping[str, Any], query: str, language: Language) -> _Fo
     place = format_note_ref(path, first, last) if isinstance(first, int) and isinstance(last, int) else path
     text = strip_controls(str(hit.get("snippet", "")))
     context = f"{text}\n{hit.get('heading', '')}\n{path}"
+    told = _read_day(hit.get("told"))
     by_meaning = hit.get("source") in ("vector", "hybrid")
     return _FoundPassage(
         place,
         tuple(filter(None, map(_quote_line, text.splitlines()))),
         float(score) if isinstance(score, int | float) else 0.0,
         1.0 if by_meaning else _share_of_words(query, context, language),
-        _read_day(hit.get("told")),
+        told,
+        found=_read_found(hit, path, text, told),
     )
+
+
+def _read_found(hit: Mapping[str, Any], path: str, text: str, told: str) -> ToldPassage | None:
+    first, later = hit.get("line_start"), hit.get("superseded_by")
+    last = hit.get("line_end", first)
+    if not told or not isinstance(first, int) or not isinstance(last, int):
+        return None
+    superseded_by = later if isinstance(later, str) and re.fullmatch(r".+:[0-9]{1,9}", later) else ""
+    try:
+        return ToldPassage(path, first, last, text, date.fromisoformat(told), superseded_by)
+    except ValueError:
+        return None
 
 
 def _read_day(told: object) -> str:
     return told if isinstance(told, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", told, re.ASCII) else ""
 
 
-def _latest_first(passages: list[_FoundPassage], query: str, language: Language) -> list[_FoundPassage]:
-    """Put statements that changed first, the latest before older ones, and say since when they are true."""
-    told = [each for each in passages if each.told and len(each.lines) == 1]
-    statements = [Statement(each.lines[0], each.told, each.score) for each in told]
-    held = find_superseded(statements, query, language)
-    if not held:
-        return passages
-    sayings = [language.say.since, *[language.say.before_that] * (len(held) - 1)]
-    changed = [
-        told[each.number]._replace(saying=saying.replace("{date}", each.since))
-        for each, saying in zip(held, sayings, strict=True)
-    ]
-    lines = {each.lines for each in changed}
-    return [*changed, *(each for each in passages if not (each.told and each.lines in lines))]
+def _latest_first(passages: list[_FoundPassage], language: Language) -> list[_FoundPassage]:
+    """Put facts that changed first, the latest before older ones, and say since when they are true.
+
+    Only those that match the question about as well as the best passage.
+    """
+    from memory.ranking.ties import EXACT_TIE
+
+    enough = max((each.score for each in passages), default=0.0) / (1 + EXACT_TIE)
+    changed: dict[int, _FoundPassage] = {}
+    for history in find_histories([each.found for each in passages]):
+        versions = history.versions
+        told = [passages[each.numbers[-1]] for each in versions]
+        is_answer = max(each.score for each in told) >= enough and all(len(each.lines) == 1 for each in told)
+        if not (is_answer and history.is_current):
+            continue
+        sayings = [language.say.since, *[language.say.before_that] * (len(versions) - 1)]
+        for version, saying in zip(versions, sayings, strict=True):
+            number = version.numbers[-1]
+            changed[number] = passages[number]._replace(
+                saying=saying.replace("{date}", version.since.isoformat())
+            )
+    lines = {each.lines for each in changed.values()}
+    return [*changed.values(), *(each for each in passages if not (each.told and each.lines in lines))]
 
 
 def _share_of_words(query: str, text: str, language: Language) -> float:

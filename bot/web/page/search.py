@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from bot.fact_history import describe_histories
 from bot.note_refs import format_note_ref
 from bot.web.context import services_key
 from bot.web.page.highlight import HighlightPiece, highlight
@@ -30,6 +31,8 @@ class PassageView:
     """None if meaning was not compared."""
     by_words: float
     source: Source
+    history: str
+    """Since when it is true and what was told before, or where it is told anew; "" if neither is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,12 @@ async def run_search(request: web.Request) -> SearchView:
 def search_view(results: SearchResults) -> SearchView:
     """Return the results with query words highlighted."""
     terms = parse_query(results.query)
-    return SearchView(results.query, tuple(_passage_view(hit, terms) for hit in results.hits), results.notice)
+    histories = zip(results.hits, describe_histories(results.hits), strict=True)
+    views = tuple(_passage_view(hit, terms, history) for hit, history in histories)
+    return SearchView(results.query, views, results.notice)
 
 
-def _passage_view(hit: SearchHit, terms: list[Term]) -> PassageView:
+def _passage_view(hit: SearchHit, terms: list[Term], history: str) -> PassageView:
     return PassageView(
         place=format_note_ref(hit.path, hit.line_start, hit.line_end),
         address=note_url(hit.path, hit.line_start),
@@ -85,4 +90,5 @@ def _passage_view(hit: SearchHit, terms: list[Term]) -> PassageView:
         by_meaning=hit.by_meaning,
         by_words=hit.by_words,
         source=hit.source,
+        history=history,
     )

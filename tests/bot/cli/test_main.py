@@ -149,13 +149,40 @@ def test_search_tells_place_headings_passage_and_score(with_notes: Commonplace) 
     assert passage == "    The boiler was serviced in May by Mr Öztürk."
 
 
+def test_search_shows_since_when_a_fact_is_true(commonplace: Commonplace) -> None:
+    commonplace.memory.mkdir(parents=True)
+    for day, bank in (("2024-04-04", "Tomorrow"), ("2025-01-06", "Bunq")):
+        (commonplace.memory / f"{day}.md").write_text(f"- Alma's bank is {bank}.\n", "utf-8")
+    shown = commonplace.output_of("memory", "search", "Alma's bank")
+    assert (
+        "    - Alma's bank is Bunq.\n    Since 6 January 2025; before: “Alma's bank is Tomorrow” (4 April 2024)\n"
+        in shown
+    )
+    assert (
+        "    - Alma's bank is Tomorrow.\n    Told on 4 April 2024; changed since, see 2025-01-06.md:1\n"
+        in shown
+    )
+    found = json.loads(commonplace.output_of("memory", "search", "Alma's bank", "--json"))["results"]
+    assert [hit["superseded_by"] for hit in found] == [None, "2025-01-06.md:1"]
+
+
 def test_search_as_json(with_notes: Commonplace) -> None:
     document = json.loads(with_notes.output_of("memory", "search", "spare key", "--json", "--limit", "1"))
     assert document["query"] == "spare key"
     assert set(document) == {"query", "results"}
     (hit,) = document["results"]
-    assert set(hit) == {"path", "line_start", "line_end", "snippet", "score", "source", "heading", "told"}
-    assert hit["told"] is None
+    assert set(hit) == {
+        "path",
+        "line_start",
+        "line_end",
+        "snippet",
+        "score",
+        "source",
+        "heading",
+        "told",
+        "superseded_by",
+    }
+    assert (hit["told"], hit["superseded_by"]) == (None, None)
     assert (hit["path"], hit["line_start"], hit["source"]) == ("house.md", 9, "fts")
     assert 0 < hit["score"] <= 1
 

@@ -190,6 +190,16 @@ async def test_nothing_hides_in_a_name_and_what_is_shown_can_be_asked_for(
     assert "⟨U+202E⟩fdp.md:1" in await house.say("/correct old⟨U+200B⟩/bill⟨U+202E⟩fdp.md:1 6 euros")
 
 
+async def test_recall_says_since_when_a_fact_is_true(house: Harness, tmp_path: Path) -> None:
+    write(tmp_path, "2024-04-04.md", "- Alma's bank is Tomorrow.\n")
+    write(tmp_path, "2025-01-06.md", "- Alma's bank is Bunq.\n")
+    assert await house.say("/recall Alma's bank") == (
+        "**2025-01-06.md:1**\n\n> - Alma's bank is Bunq.\n\nSince 6 January 2025; before: “Alma's bank is Tomorrow” "
+        "(4 April 2024)\n\n**2024-04-04.md:1**\n\n> - Alma's bank is Tomorrow.\n\nTold on 4 April 2024; changed since, "
+        "see 2025-01-06.md:1"
+    )
+
+
 async def test_a_list_is_bounded(house: Harness, tmp_path: Path) -> None:
     for number in range(40):
         write(tmp_path, f"folder{number:02}/{number:02}.md", "x\n", age=number)

@@ -76,6 +76,19 @@ async def test_a_search_that_finds_nothing_gives_an_empty_list(toolbox: Toolbox)
     assert await run(toolbox, "memory_search", query="  ") == {"results": []}
 
 
+@pytest.mark.parametrize("source", ["fts", "scan"])
+async def test_what_is_told_anew_names_the_later_line(toolbox: Toolbox, tmp_path: Path, source: str) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory/2024-03-05.md").write_text("- My phone number is 555 1\n", "utf-8")
+    (tmp_path / "memory/2026-01-02.md").write_text("- My phone number is 555 2\n", "utf-8")
+    if source == "scan":
+        (tmp_path / ".commonplace/index.db").mkdir(parents=True)
+    new, old = (await run(toolbox, "memory_search", query="phone number"))["results"]
+    assert (old["path"], old["source"], old["told"]) == ("2024-03-05.md", source, "2024-03-05")
+    assert old["superseded_by"] == "2026-01-02.md:1"
+    assert "superseded_by" not in new
+
+
 async def test_a_degraded_search_says_why(toolbox: Toolbox, tmp_path: Path) -> None:
     await run(toolbox, "memory_write", content=PASSPORT, target="core")
     for path in (tmp_path / ".commonplace").glob("index.db*"):

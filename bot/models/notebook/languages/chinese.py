@@ -80,7 +80,6 @@ CHINESE = Language(
         rest="`/memory get {path}` 显示全部内容。",
         leave="要离开终端，请输入 exit 或按 Ctrl-D。笔记会留着。",
     ),
-    states=phrases("是|住|叫|姓|在|喜欢|喜歡|工作"),
     spacing="none",
     full_stop="。",
     script="\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff",

@@ -73,10 +73,6 @@ ENGLISH = Language(
         "under `[models]`. `ollama/qwen3` runs on your own machine with Ollama and needs no key; "
         "docs/models.md shows all the others.",
     ),
-    states=phrases(
-        "is|are|am|lives|live|works|work|likes|like|prefers|prefer|has|have|uses|use|owns|costs"
-        "|weighs|called|drives|studies"
-    ),
     abbreviations=phrases(
         "dr|mr|mrs|ms|prof|st|mt|vs|approx|dept|inc|ltd|jr|sr|nos|tel|vol|fig|cf|ca|est|gen|rev|capt"
     ),

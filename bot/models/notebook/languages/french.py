@@ -93,7 +93,6 @@ FRENCH = Language(
         rest="`/memory get {path}` montre tout.",
         leave="Pour quitter le terminal, tapez exit ou appuyez sur Ctrl-D. Vos notes restent.",
     ),
-    states=phrases("est|sont|suis|habite|habitent|vit|travaille|aime|préfère|a|ai|ont|coûte|appelle|utilise"),
     abbreviations=phrases("dr|m|mm|mme|mlle|prof|av|bd|tél|st|ste|env|cf"),
     hints=phrases(
         "le|la|les|des|du|un|une|et|est|sont|dans|avec|pour|par|sur|mon|ma|mes|ton|ta|tes|son|sa|ses|notre"

@@ -94,10 +94,6 @@ GERMAN = Language(
         rest="`/memory get {path}` zeigt alles.",
         leave="Zum Verlassen im Terminal exit eingeben oder Strg-D drücken. Deine Notizen bleiben.",
     ),
-    states=phrases(
-        "ist|sind|bin|heißt|heiße|wohnt|wohne|wohnen|lebt|lebe|leben|arbeitet|arbeite|mag|hat|habe"
-        "|haben|liegt|steht|kostet|fährt|lautet"
-    ),
     verb_last_after=phrases("dass|daß"),
     verb_second=phrases("ich|wir|er|sie|es"),
     ordinal_dots=True,

@@ -84,7 +84,6 @@ HINDI = Language(
         rest="`/memory get {path}` पूरा दिखाता है।",
         leave="टर्मिनल से बाहर जाने के लिए exit लिखिए या Ctrl-D दबाइए। आपके नोट्स बने रहेंगे।",
     ),
-    states=phrases("है|हैं|हूँ|हूं|रहता|रहती|रहते"),
     verb_last=True,
     full_stop="।",
     script="\u0900-\u097f",

@@ -90,7 +90,6 @@ ITALIAN = Language(
         rest="`/memory get {path}` mostra tutto.",
         leave="Per uscire dal terminale, scrivi exit o premi Ctrl-D. Le tue note restano.",
     ),
-    states=phrases("è|sono|vive|vivo|abita|abito|abitiamo|lavora|lavoro|preferisce|ha|ho|costa|chiama|usa"),
     abbreviations=phrases("dr|dott|sig|sigg|avv|ing|prof|tel|pag|ca|st"),
     hints=phrases(
         "a|il|lo|la|gli|le|un|una|uno|del|della|dei|delle|nel|nella|sul|sulla|al|alla|e|è|in|con|per|di|mio"

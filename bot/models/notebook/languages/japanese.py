@@ -91,7 +91,6 @@ JAPANESE = Language(
         rest="`/memory get {path}` で全部見られます。",
         leave="端末を終えるには、exit と入力するか Ctrl-D を押してください。メモは残ります。",
     ),
-    states=phrases("です|だ|である|は|住んで|いる|ある"),
     spacing="none",
     verb_last=True,
     full_stop="。",

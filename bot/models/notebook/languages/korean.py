@@ -84,7 +84,6 @@ KOREAN = Language(
         rest="`/memory get {path}` 로 전부 볼 수 있습니다.",
         leave="터미널에서 나가려면 exit를 입력하거나 Ctrl-D를 누르세요. 메모는 그대로 남습니다.",
     ),
-    states=phrases("은|는|입니다|이다|이야|예요|이에요|살아|산다|살고"),
     spacing="particles",
     verb_last=True,
     script="\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3",

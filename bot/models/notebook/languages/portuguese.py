@@ -88,9 +88,6 @@ PORTUGUESE = Language(
         rest="`/memory get {path}` mostra tudo.",
         leave="Para sair do terminal, digite exit ou pressione Ctrl-D. As suas notas ficam.",
     ),
-    states=phrases(
-        "é|são|sou|está|estão|mora|moro|moramos|vive|trabalha|trabalho|prefere|tem|tenho|custa|chama|usa"
-    ),
     abbreviations=phrases("dr|dra|sr|sra|av|tel|prof|profa|pág|núm|st"),
     hints=phrases(
         "a|o|os|as|um|uma|do|da|de|dos|das|no|na|nos|nas|e|em|com|por|para|meu|minha|meus|minhas|seu|sua|é"

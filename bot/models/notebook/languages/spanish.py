@@ -89,9 +89,6 @@ SPANISH = Language(
         rest="`/memory get {path}` lo muestra entero.",
         leave="Para salir de la terminal, escribe exit o pulsa Ctrl-D. Tus notas se quedan.",
     ),
-    states=phrases(
-        "es|son|soy|está|están|vive|vivo|vivimos|trabaja|trabajo|prefiere|tiene|tengo|cuesta|llama|usa"
-    ),
     abbreviations=phrases("dr|dra|sr|sra|srta|ud|uds|av|avda|tel|pág|núm|prof|st"),
     hints=phrases(
         "a|el|la|los|las|un|una|unos|del|de|al|y|en|con|por|para|mi|mis|su|sus|tu|está|están|es|soy|muy|pero"

@@ -81,7 +81,6 @@ THAI = Language(
         rest="`/memory get {path}` แสดงทั้งหมด",
         leave="ถ้าจะออกจากเทอร์มินัล ให้พิมพ์ exit หรือกด Ctrl-D บันทึกจะยังอยู่",
     ),
-    states=phrases("คือ|เป็น|อยู่|ชื่อ|ชอบ|ทำงาน"),
     spacing="none",
     full_stop="",
     script="\u0e01-\u0e5b",

@@ -3,17 +3,22 @@
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
+from bot.memory_json import encode_search
+from bot.models.notebook.language import Language
 from bot.models.notebook.languages import LANGUAGES
-from bot.models.notebook.languages.english import ENGLISH
-from bot.models.notebook.superseded import Statement, find_superseded
+from memory.memory import Memory
+from memory.settings import MemorySettings
 from tests.bot.models.notebook.test_model import Talk, hit
 from tests.fakes.table_test import table_test
 
 ROOT = Path(__file__).parents[4]
+NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 CHANGED = {
     "en": ("Where does Anna live?", "Anna lives in Bonn", "Anna lives in Oslo"),
     "de": ("Wo wohnt Anna?", "Anna wohnt in Bonn", "Anna wohnt in Oslo"),
@@ -32,73 +37,56 @@ CHANGED = {
 
 
 @table_test("language", LANGUAGES)
-async def test_the_latest_statement_comes_first_and_says_since_when(language: object) -> None:
-    code = getattr(language, "code", "")
-    question, before, now = CHANGED[code]
-    hits = [
-        hit(f"- {before}", "2024-05-01.md", told="2024-05-01"),
-        hit(f"- {now}", "2026-03-02.md", told="2026-03-02"),
-    ]
-    answer = await Talk().say(question, memory_search={"results": hits})
-    say = next(each.say for each in LANGUAGES if each.code == code)
-    latest = say.since.format(date="2026-03-02", text=now)
-    earlier = say.before_that.format(date="2024-05-01", text=before)
-    assert answer.splitlines()[2:4] == [f"- {latest} `2026-03-02.md:3`", f"- {earlier} `2024-05-01.md:3`"]
+async def test_the_latest_statement_comes_first_and_says_since_when(language: Language) -> None:
+    question, before, now = CHANGED[language.code]
+    with TemporaryDirectory() as folder:
+        notes = Path(folder, "memory")
+        notes.mkdir()
+        (notes / "2024-05-01.md").write_text(f"- {before}\n", "utf-8")
+        (notes / "2026-03-02.md").write_text(f"- {now}\n", "utf-8")
+        async with Memory(MemorySettings(), workspace=Path(folder), now=lambda: NOW) as memory:
+            found = encode_search(await memory.search(question))
+    answer = await Talk().say(question, memory_search=found)
+    latest = language.say.since.format(date="2026-03-02", text=now)
+    earlier = language.say.before_that.format(date="2024-05-01", text=before)
+    assert answer.splitlines()[2:4] == [f"- {latest} `2026-03-02.md:1`", f"- {earlier} `2024-05-01.md:1`"]
 
 
-def held(query: str, *statements: tuple[str, str], scores: tuple[float, ...] = ()) -> list[tuple[str, str]]:
-    told = [
-        Statement(line, day, scores[number] if scores else 0.5)
-        for number, (day, line) in enumerate(statements)
-    ]
-    return [(told[each.number].line, each.since) for each in find_superseded(told, query, ENGLISH)]
+async def ask(*lines: tuple[str, str], superseded: dict[int, int]) -> list[str]:
+    """Return what is answered to a search with these lines, by the days they were told, the best first."""
+    results = [hit(f"- {line}", f"{day}.md", told=day) for day, line in lines]
+    for old, new in superseded.items():
+        results[old]["superseded_by"] = f"{lines[new][0]}.md:3"
+    answer = await Talk().say("Where does Anna live?", memory_search={"results": results})
+    return [line for line in answer.splitlines() if line.startswith("- ")]
 
 
-def test_what_is_said_again_holds_since_it_was_said_first() -> None:
-    assert held(
-        "Where does Anna live?",
-        ("2026-03-02", "Anna lives in Oslo."),
-        ("2023-01-01", "Anna lives in Bonn."),
-        ("2024-01-01", "Anna lives in Bonn."),
+async def test_what_is_said_again_holds_since_it_was_said_first() -> None:
+    assert await ask(
         ("2026-05-05", "Anna lives in Oslo."),
-    ) == [("Anna lives in Oslo.", "2026-03-02"), ("Anna lives in Bonn.", "2023-01-01")]
+        ("2026-03-02", "Anna lives in Oslo."),
+        ("2024-01-01", "Anna lives in Bonn."),
+        ("2023-01-01", "Anna lives in Bonn."),
+        superseded={2: 1, 3: 1},
+    ) == [
+        "- Since 2026-03-02: Anna lives in Oslo. `2026-05-05.md:3`",
+        "- Before that, from 2023-01-01: Anna lives in Bonn. `2024-01-01.md:3`",
+    ]
 
 
-def test_a_label_tells_how_something_is() -> None:
-    found = held("phone", ("2023-01-01", "Phone of Anna: 555 1"), ("2024-01-01", "Phone of Anna: 777 2"))
-    assert [line for line, _ in found] == ["Phone of Anna: 777 2", "Phone of Anna: 555 1"]
+async def test_what_was_told_later_and_answers_better_leaves_it_open() -> None:
+    lines = (
+        ("2026-05-05", "Anna lives with Tom"),
+        ("2025-05-05", "Anna lives in Oslo"),
+        ("2024-05-05", "Anna lives in Bonn"),
+    )
+    assert await ask(*lines, superseded={2: 1}) == [f"- {line} `{day}.md:3`" for day, line in lines]
 
 
-@table_test(
-    ("query", "one", "other"),
-    [
-        ("What did I buy?", "I bought milk", "I bought bread"),  # both happened
-        ("Where does Anna live?", "Anna lives in Bonn", "Tom lives in Oslo"),  # of two people
-        ("Where does Anna live?", "Anna lives in Bonn", "In Oslo is where Anna lives"),
-        (
-            "Who lives in Oslo?",
-            "Anna lives in Oslo",
-            "Anna lives in Bonn",
-        ),  # what was asked for is what differs
-        (
-            "Where does Anna live?",
-            "Anna lives in Bonn",
-            "Anna lives in a house that Tom and Eva and Ida and Max built",
-        ),
-        ("Where does Anna live?", "Anna lives in Bonn", "Anna lives in Bonn"),
-    ],
-)
-def test_where_it_is_not_sure_nothing_is_said(query: str, one: str, other: str) -> None:
-    assert held(query, ("2023-01-01", one), ("2024-01-01", other)) == []
-
-
-def test_what_is_of_one_day_or_of_none_or_answers_worse_has_no_order() -> None:
-    bonn, oslo = "Anna lives in Bonn", "Anna lives in Oslo"
-    query = "Where does Anna live?"
-    assert held(query, ("2024-01-01", bonn), ("2024-01-01", oslo)) == []
-    assert held(query, ("", bonn), ("2024-01-01", oslo)) == []
-    assert held(query, ("2023-01-01", bonn), ("2024-01-01", oslo), scores=(0.5, 0.3)) == []
-    assert len(held(query, ("2023-01-01", bonn), ("2024-01-01", oslo), scores=(0.5, 0.45))) == 2
+async def test_without_the_current_statement_nothing_is_said_of_since_when() -> None:
+    results = [hit("- Anna lives in Bonn", told="2024-05-05", superseded_by="2026-05-05.md:7")]
+    answer = await Talk().say("Where does Anna live?", memory_search={"results": results})
+    assert "- Anna lives in Bonn `2026-11-21.md:3`" in answer.splitlines()
 
 
 @pytest.mark.thorough

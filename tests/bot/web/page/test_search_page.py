@@ -47,6 +47,16 @@ async def test_a_passage_is_shown_with_its_place_its_words_and_its_scores(site: 
     assert shown.by_id("q").attributes["value"] == "boiler codes"
 
 
+async def test_a_fact_that_changed_says_since_when_it_is_true(site: WebClient, tmp_path: Path) -> None:
+    (tmp_path / "memory/2024-04-04.md").write_text("- Alma's bank is Tomorrow <b>.\n", "utf-8")
+    (tmp_path / "memory/2025-01-06.md").write_text("- Alma's bank is Bunq.\n", "utf-8")
+    shown = await search(site, "Alma's bank")
+    assert [each.text for each in shown.all("p") if each.attributes.get("class") == "history"] == [
+        "Since 6 January 2025; before: “Alma's bank is Tomorrow <b>” (4 April 2024)",
+        "Told on 4 April 2024; changed since, see 2025-01-06.md:1",
+    ]
+
+
 async def test_words_of_every_script_are_marked(site: WebClient) -> None:
     assert marked(await search(site, "北京大学 护照")) == ["护照", "北京大学"]
 

@@ -1,0 +1,188 @@
+"""Whether what is said lasts until it is told anew: "lives in Bonn" and "Phone: 123", not "went to Bonn"."""
+
+from collections.abc import Mapping, Sequence, Set
+from functools import cache
+from itertools import pairwise
+
+from memory.ranking.state_words import (
+    ARTICLES,
+    DAYS,
+    GENITIVES,
+    NO_SPACES,
+    WITHOUT_COPULA,
+    StateWords,
+    load_state_words,
+)
+from memory.stop_words import load_all_stop_words, load_stop_words
+
+MAX_OWN_WORDS = 4
+"""Maximum words before a number where no "is" is needed: "мой номер телефона 123"."""
+
+MAX_FUNCTION_LETTERS = 2
+"""A word of so few letters says nothing of its own; few languages have a list of stop words."""
+
+FIRST_PERSONS = ("我", "私", "僕", "俺")
+
+NAME_SLACK = 2
+"""Letters that two values may share at their beginning in scripts without spaces: 波恩, 波士顿."""
+
+_POSSESSIVES = ("'s", "’s")
+
+
+def is_lasting_label(label: Sequence[str], values: Sequence[Sequence[str]], *, by_letter: bool) -> bool:
+    """Return whether a label names a slot of one value: not "Todo: call Tom" or "Lunch with Anna: soup"."""
+    languages = load_state_words()
+    numbers = all(map(_has_digit, values))
+    if _names_day(label, by_letter=by_letter):
+        return False
+    if by_letter:
+        return numbers or any(own in "".join(label) for code in NO_SPACES for own in languages[code].own)
+    own = GENITIVES.union(*(words.own for words in languages.values()))
+    is_owned = any(word.lower() in own or word.lower().endswith(_POSSESSIVES) for word in label)
+    if is_owned and all(len(value) == 1 for value in values):
+        return True
+    if len(label) > 1 and not any(word[0].isupper() for word in label[1:]) and all(map(_is_name, values)):
+        return True  # "Favourite cafe: Quitte", not "Lunch: Pizza"
+    return all(_has_digit(value) or "@" in value[0] for value in values)
+
+
+def is_lasting_value(
+    before: Sequence[str], after: Sequence[str], values: Sequence[Sequence[str]], *, by_letter: bool
+) -> bool:
+    """Return whether the words before and after a value say how something is.
+
+    "Is" needs a subject of two words ("Anna's bank"), or what is mine ("my bank"): "Anna is tired" is no fact that
+    "Anna is a teacher" tells anew. For a number, and after a verb such as "lives", one word is enough.
+    """
+    numbers = all(map(_has_digit, values))
+    if _names_day((*before, *after), by_letter=by_letter):
+        return False
+    if by_letter:
+        return _lasts_by_letter("".join(before), "".join(after), numbers)
+    if len({_kind_of(value) for value in values}) > 1:
+        return False  # "her teacher is Mrs Park" and "her teacher is ill"
+    return any(
+        _lasts_in(words, load_stop_words(code), before, after, values)
+        or (code in WITHOUT_COPULA and numbers and not after and _is_short_and_mine(before, words))
+        for code, words in _spaced_languages().items()
+    )
+
+
+def is_lasting(words: Sequence[str], label: int, after_shared: int, value: int, *, number: bool) -> bool:
+    """Return whether a statement says that it lasts: by a word for it, or by "is" before its value.
+
+    `words`: in lower case; `label`: how many of them are its label; `after_shared`: the index after those that name
+    the fact; `value`: that of the value, a name or a number.
+    """
+    if _names_day(words, by_letter=False):
+        return False
+    if after_shared <= label <= value:
+        return True
+    for language in _spaced_languages().values():
+        if not (language.verbs | language.lasting).isdisjoint([*words, *map("_".join, pairwise(words))]):
+            return True
+        if not language.copulas.isdisjoint(words[after_shared:value]):
+            return True
+        if number and not language.has.isdisjoint(words):
+            return True
+        if _find_state(words[:value], (), language.has, ARTICLES, others=0):
+            return True
+    return False
+
+
+def _names_day(words: Sequence[str], *, by_letter: bool) -> bool:
+    if by_letter:
+        text = "".join(words)
+        return any(day in text for day in DAYS)
+    return not DAYS.isdisjoint(word.lower().removesuffix("'s") for word in words)
+
+
+def _lasts_in(
+    language: StateWords,
+    function_words: Set[str],
+    before: Sequence[str],
+    after: Sequence[str],
+    values: Sequence[Sequence[str]],
+) -> bool:
+    numbers = all(map(_has_digit, values))
+    states = language.copulas | language.verbs
+    if numbers and len(after) < 2 and all(len(value) == 1 for value in values):
+        states |= language.has  # "has 2 children", not "has brought 3 cakes"
+    if len(after) > 1 and after[-2] in language.verbs and after[-1] in language.copulas:
+        after = after[:-1]  # "रहती है"
+    # Before a number there may be one other word: "my address is calle Mayor 5".
+    found = _find_state(before, after, states, function_words, others=int(numbers))
+    if found is None:
+        return False
+    place, state = found
+    led = [value[0].lower() in function_words - ARTICLES for value in values]
+    if any(led) if state in language.verbs else len(set(led)) > 1:
+        return False  # "lives in Bonn" and "lives with Tom" are both true
+    subject = before[:place]
+    content = sum(1 + word.count("-") for word in subject if word not in load_all_stop_words())
+    if state in language.own or (content and not language.own.isdisjoint(subject)):
+        return True
+    return content > (0 if numbers or state in language.verbs else 1)
+
+
+def _find_state(
+    before: Sequence[str], after: Sequence[str], states: Set[str], function_words: Set[str], *, others: int
+) -> tuple[int, str] | None:
+    """Return the word of state, and where the subject ends.
+
+    Only function words and as many `others` may stand between it and the value; or else it is the last word.
+    """
+    for place in range(len(before) - 1, -1, -1):
+        pair = "_".join(before[max(0, place - 1) : place + 1])
+        if pair in states:
+            return max(0, place - 1), pair
+        if before[place] in states:
+            return place, before[place]
+        others -= len(before[place]) > MAX_FUNCTION_LETTERS and before[place] not in function_words
+        if others < 0:
+            break
+    return (len(before), after[-1]) if after and after[-1] in states else None
+
+
+def _is_short_and_mine(before: Sequence[str], language: StateWords) -> bool:
+    return len(before) <= MAX_OWN_WORDS and before[0] in language.own
+
+
+def _lasts_by_letter(before: str, after: str, numbers: bool) -> bool:
+    before, after = before.rstrip(" 0123456789" if numbers else " "), after.strip()
+    for code in NO_SPACES:
+        language = load_state_words()[code]
+        is_enough = numbers or any(own in before for own in language.own)
+        for state in language.verbs:
+            at = before.rfind(state, max(0, len(before) - len(state) - NAME_SLACK))
+            if at > 1 or before[: max(0, at)] in FIRST_PERSONS or (len(before) > 1 and after.endswith(state)):
+                return True
+        for state in language.copulas:
+            if (
+                is_enough
+                and len(before) > len(state) + 1
+                and (before.endswith(state) or after.endswith(state))
+            ):
+                return True
+        if numbers and not after and any(map(before.endswith, language.lasting)):
+            return True
+    return False
+
+
+@cache
+def _spaced_languages() -> Mapping[str, StateWords]:
+    return {code: words for code, words in load_state_words().items() if code not in NO_SPACES}
+
+
+def _has_digit(value: Sequence[str]) -> bool:
+    return any(map(str.isdigit, "".join(value)))
+
+
+def _is_name(value: Sequence[str]) -> bool:
+    return all(word[0].isupper() for word in value)
+
+
+def _kind_of(value: Sequence[str]) -> str:
+    """Return whether a value begins with a capital letter, a small one, a digit, or a letter without case."""
+    first = value[0][0]
+    return "digit" if first.isdigit() else "upper" if first.isupper() else "lower" if first.islower() else ""

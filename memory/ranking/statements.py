@@ -1,0 +1,156 @@
+"""Statements: one-line passages that may tell a fact, split into what supersession compares."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import NamedTuple
+
+from memory.ranking.persistence import is_lasting
+from memory.tokenizer import tokenize
+
+MAX_WORDS = 24
+"""Maximum words of a statement; a longer line tells more than one fact."""
+
+MAX_LETTERS = 72
+"""The same in scripts without spaces."""
+
+MAX_CHARS = 300
+"""A longer line is not even split."""
+
+MAX_OTHER_WORDS = 12
+"""Maximum words of statements that tell one fact in different words."""
+
+MAX_LABEL_CHARS = 40
+"""Maximum length of a label such as "Phone:"."""
+
+# A string: `re` compiles it on first use and caches it. Without letters beyond ASCII, whose sets take milliseconds.
+_MARKERS = r"(?:\s|[-*+>]\s|\d{1,3}[.)]\s|\[[ xX]\]\s|(?:\d{4}-\d\d-\d\d|\d{1,2}:\d\d)[:,]?\s(?:-\s)?)*+"
+_LABEL_ENDS = (": ", "：", " = ", " – ", " — ")
+_AROUND_WORDS = '.,;:!?…"“”„«»()[]*_`=–—'
+_BY_LETTER = (
+    ("\u0e00", "\u0eff"),
+    ("\u1000", "\u109f"),
+    ("\u1780", "\u17ff"),
+    ("\u3040", "\u30ff"),
+    ("\u3400", "\u9fff"),
+    ("\uac00", "\ud7af"),
+)
+"""First and last letters of the scripts without spaces, and of Korean."""
+_NO_STATEMENT = ("?", "？", "؟", "!", "！")
+
+
+class Statement(NamedTuple):
+    """A passage that may tell a fact."""
+
+    text: str
+    day: date
+    """The day it was told."""
+    context: str = ""
+    """Words of the headings above and of the note's name, without dates: they may say what it is about."""
+    log_folder: str | None = None
+    """The folder of the daily log that it stands in; None for other notes."""
+    is_spoken: bool = False
+    """True if its label is a speaker's name rather than the name of a slot."""
+
+
+class NamedValue(NamedTuple):
+    """The only name or number that a lasting statement gives for what the query asks about."""
+
+    subjects: frozenset[str]
+    """Names that the query contains too."""
+    shared: frozenset[str]
+    """All words that the query contains too, as tokens."""
+    value: str
+    is_number: bool
+
+
+class ParsedStatement(NamedTuple):
+    """A statement as it is compared with others."""
+
+    statement: Statement
+    pieces: tuple[str, ...]
+    """Its words in lower case; in scripts without spaces, its letters."""
+    spelled: tuple[str, ...]
+    """The same as written."""
+    by_letter: bool
+    label: int
+    """Number of pieces of its label; 0 if it has none."""
+    named: NamedValue | None
+
+
+def parse_statement(statement: Statement, asked: set[str]) -> ParsedStatement | None:
+    """Return the statement with its parts; None if it tells no fact, or several. `asked`: the query's tokens."""
+    text = _strip_markers(statement.text).rstrip(" .。")
+    if (
+        statement.is_spoken
+        or not text
+        or len(text) > MAX_CHARS
+        or "\n" in text
+        or text.endswith(_NO_STATEMENT)
+    ):
+        return None
+    by_letter = _is_by_letter(text)
+    spelled = _split(text, by_letter)
+    if not 1 < len(spelled) <= (MAX_LETTERS if by_letter else MAX_WORDS):
+        return None
+    label = len(_split(_read_label(text), by_letter))
+    return ParsedStatement(
+        statement,
+        tuple(piece.lower() for piece in spelled),
+        spelled,
+        by_letter,
+        label,
+        None if by_letter else _find_named_value(spelled, label, asked),
+    )
+
+
+def find_label(line: str) -> str:
+    """Return the label that a line begins with, such as "Phone"; empty if there is none."""
+    return _read_label(_strip_markers(line[: 3 * MAX_LABEL_CHARS]))
+
+
+def _read_label(text: str) -> str:
+    ends = (text.find(mark, 1, MAX_LABEL_CHARS) for mark in _LABEL_ENDS)
+    return text[: min((end for end in ends if end > 0), default=0)]
+
+
+def _strip_markers(line: str) -> str:
+    """Return a line without the marks of a list, quote or task, the day and the time before it."""
+    line = line.strip().removeprefix("•")
+    match = re.match(_MARKERS, line)
+    return line[match.end() :] if match else line
+
+
+def _split(text: str, by_letter: bool) -> tuple[str, ...]:
+    if by_letter:
+        return tuple(text)
+    return tuple(filter(None, (word.strip(_AROUND_WORDS) for word in text.split())))
+
+
+def _is_by_letter(text: str) -> bool:
+    """Return whether a text is in a script without spaces, or in Korean, whose particles are attached to words."""
+    return not text.isascii() and any(
+        first <= letter <= last for letter in text for first, last in _BY_LETTER
+    )
+
+
+def _find_named_value(spelled: Sequence[str], label: int, asked: set[str]) -> NamedValue | None:
+    """Return the name or number beside those of the query; None if there are several, or if it may tell an event."""
+    if len(spelled) > MAX_OTHER_WORDS:
+        return None
+    tokens = [next(iter(tokenize(word)), "") for word in spelled]
+    shared = [at for at, token in enumerate(tokens) if token in asked]
+    if len({tokens[at] for at in shared}) < 2:
+        return None
+    named = [at for at, word in enumerate(spelled) if word[0].isupper() or word[0].isdigit()]
+    subjects = frozenset(tokens[at] for at in named if tokens[at] in asked)
+    values = [at for at in named if at and tokens[at] not in asked]
+    if not subjects or not values or values[-1] - values[0] >= len(values):
+        return None
+    is_number = spelled[values[0]][0].isdigit()
+    if not is_lasting(
+        [word.lower() for word in spelled], label, max(shared) + 1, values[0], number=is_number
+    ):
+        return None
+    value = " ".join(tokens[at] for at in values)
+    return NamedValue(subjects, frozenset(tokens[at] for at in shared), value, is_number)

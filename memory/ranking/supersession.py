@@ -1,0 +1,194 @@
+"""Recognise passages that tell the same fact anew: same subject, same slot, another value, told on another day.
+
+Precise rather than complete, since a false "superseded" misleads: two events, two things of a list, or one
+statement told twice supersede nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from itertools import combinations, pairwise
+
+from memory.dates import note_date
+from memory.ranking.candidates import CandidatePassage, PassageRun
+from memory.ranking.fusion import ScoredPassage
+from memory.ranking.persistence import is_lasting_label, is_lasting_value
+from memory.ranking.statements import ParsedStatement, Statement, find_label, parse_statement
+from memory.tokenizer import Term
+
+MAX_COMPARED = 40
+"""How many of the best passages are compared, even if fewer are wanted: the current one may not be among those."""
+
+MAX_VALUE_WORDS = 8
+"""Maximum words of what differs; else it is another statement."""
+
+MAX_VALUE_LETTERS = 24
+"""The same in scripts without spaces."""
+
+PassageKey = tuple[str, int]
+"""Path and first line."""
+
+
+def find_superseding_lines(
+    found: Sequence[ScoredPassage], runs: Sequence[PassageRun], terms: Sequence[Term], *, limit: int
+) -> dict[PassageKey, PassageKey]:
+    """Return the passage that tells the fact later, for each of the best passages that has one.
+
+    `runs`: the candidates, which show whose labels are speakers' names.
+    """
+    best = found[: max(limit, MAX_COMPARED)]
+    spoken = _count_labels(best, runs)
+    statements = [_make_statement(one.path, one.passage, spoken) for one in best]
+    places = [(one.path, one.passage.line_start) for one in best]
+    return {places[old]: places[new] for old, new in find_superseded(statements, terms).items()}
+
+
+def find_superseded(statements: Sequence[Statement | None], terms: Sequence[Term]) -> dict[int, int]:
+    """Return the index of the later statement for each that is superseded; None stands for what tells no fact.
+
+    Every earlier statement is superseded by the current one: the first of the last statements that agree.
+    """
+    asked = {term.tokens[0] for term in terms if len(term.tokens) == 1 and not term.is_beginning}
+    parsed = {
+        number: found
+        for number, each in enumerate(statements)
+        if each and (found := parse_statement(each, asked))
+    }
+    superseded: dict[int, int] = {}
+    for group in _group_by_fact(parsed):
+        group.sort(key=lambda number: (parsed[number].statement.day, number))
+        runs = list(_split_by_value(group, parsed))
+        if len(runs) > 1 and not _contradict_on_one_day(parsed[number] for number in group):
+            superseded |= dict.fromkeys((number for run in runs[:-1] for number in run), runs[-1][0])
+    return superseded
+
+
+def _make_statement(path: str, passage: CandidatePassage, labels: Mapping[object, int]) -> Statement | None:
+    if passage.day is None or passage.is_heading:
+        return None
+    return Statement(
+        passage.text,
+        passage.day,
+        context=_read_context(path, passage.heading),
+        log_folder=path.rpartition("/")[0] if note_date(path) else None,
+        is_spoken=labels.get(_label_key(path, passage), 0) > 1,
+    )
+
+
+def _count_labels(found: Sequence[ScoredPassage], runs: Sequence[PassageRun]) -> Counter[object]:
+    """Return how often each label occurs in one section; a speaker's name occurs more than once."""
+    paths = {one.path for one in found if one.passage.day and find_label(one.passage.text)}
+    return Counter(
+        _label_key(run.path, passage)
+        for run in runs
+        if run.path in paths
+        for passage in run.passages
+        if find_label(passage.text)
+    )
+
+
+def _label_key(path: str, passage: CandidatePassage) -> object:
+    return path, passage.day, passage.heading, find_label(passage.text).lower()
+
+
+def _read_context(path: str, heading: str) -> str:
+    """Return the words of the headings and of the note's name; a daily log's name and title only name the day."""
+    names = heading.split(" > ")
+    names = names[1:] if note_date(path) else [path.removesuffix(".md"), *names]
+    words = " ".join(names).lower().split()
+    return " ".join(word for word in words if not any(map(str.isdigit, word)))
+
+
+def _group_by_fact(parsed: Mapping[int, ParsedStatement]) -> list[list[int]]:
+    """Return the statements about one fact, as numbers."""
+    groups = {number: [number] for number in parsed}
+    for one, other in _comparable_pairs(parsed):
+        if groups[one] is not groups[other] and _tell_one_fact(parsed[one], parsed[other]):
+            groups[one].extend(groups[other])
+            for each in groups[other]:
+                groups[each] = groups[one]
+    return list({id(group): group for group in groups.values()}.values())
+
+
+def _comparable_pairs(parsed: Mapping[int, ParsedStatement]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs that begin alike, and those that both name a value of what is asked for."""
+    alike: dict[str, list[int]] = {}
+    for number, each in parsed.items():
+        alike.setdefault(each.pieces[0], []).append(number)
+    named = [number for number, each in parsed.items() if each.named]
+    for numbers in (*alike.values(), named):
+        yield from combinations(numbers, 2)
+
+
+def _split_by_value(group: Sequence[int], parsed: Mapping[int, ParsedStatement]) -> Iterator[list[int]]:
+    """Yield the numbers of consecutive statements that agree."""
+    run = [group[0]]
+    for before, number in pairwise(group):
+        if not _agree(parsed[before], parsed[number]):
+            yield run
+            run = []
+        run.append(number)
+    yield run
+
+
+def _contradict_on_one_day(group: Iterable[ParsedStatement]) -> bool:
+    """Return whether one day has two values: then which one counts is unknown, or they are two things of a list."""
+    days: dict[date, ParsedStatement] = {}
+    return any(not _agree(days.setdefault(each.statement.day, each), each) for each in group)
+
+
+def _tell_one_fact(one: ParsedStatement, other: ParsedStatement) -> bool:
+    first, second = one.statement, other.statement
+    if one.label and first.context != second.context:
+        return False  # the phone number of somebody else
+    if None not in (first.log_folder, second.log_folder) and first.log_folder != second.log_folder:
+        return False  # the logs of somebody else
+    if one.pieces == other.pieces:
+        return True
+    if first.day == second.day:
+        return False
+    return _differ_in_value(one, other) or _name_values(one, other)
+
+
+def _agree(one: ParsedStatement, other: ParsedStatement) -> bool:
+    """Return whether two statements about one fact have the same value."""
+    if one.pieces == other.pieces:
+        return True
+    return bool(one.named and other.named and one.named.value == other.named.value)
+
+
+def _differ_in_value(one: ParsedStatement, other: ParsedStatement) -> bool:
+    """Return whether two statements are equal except for the value of a label, or of a word like "is"."""
+    if one.pieces[0] != other.pieces[0] or one.by_letter != other.by_letter or one.label != other.label:
+        return False
+    start = _common_prefix_length(one.pieces, other.pieces)
+    if start < one.label:
+        return False
+    end = _common_prefix_length(one.pieces[start:][::-1], other.pieces[start:][::-1])
+    values = [each.spelled[start : len(each.spelled) - end] for each in (one, other)]
+    most = MAX_VALUE_LETTERS if one.by_letter else MAX_VALUE_WORDS
+    if not all(0 < len(value) <= most for value in values):
+        return False
+    if one.label:
+        told = [each.spelled[each.label :] for each in (one, other)]
+        return is_lasting_label(one.spelled[: one.label], told, by_letter=one.by_letter)
+    before, after = one.pieces[:start], one.pieces[len(one.pieces) - end :]
+    return is_lasting_value(before, after, values, by_letter=one.by_letter)
+
+
+def _name_values(one: ParsedStatement, other: ParsedStatement) -> bool:
+    """Return whether two statements, however worded, give what the query asks for different names or numbers."""
+    first, second = one.named, other.named
+    if not first or not second or len(first.shared & second.shared) < 2:
+        return False
+    # What one of them spells in lower case is no name: "Shoes for Alma" and "Alma needs shoes".
+    lower = (first.shared - first.subjects) | (second.shared - second.subjects)
+    return first.subjects - lower == second.subjects - lower and first.is_number == second.is_number
+
+
+def _common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many of the first pieces are equal."""
+    return next(
+        (at for at, (piece, same) in enumerate(zip(one, other, strict=False)) if piece != same),
+        min(len(one), len(other)),
+    )
