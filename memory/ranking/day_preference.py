@@ -7,7 +7,7 @@ from datetime import date
 
 from memory.ranking.query import NamedTime
 
-NOW_BONUS = 2.0
+NOW_BONUS = 1.5
 """How much more the newest passage counts than a very old one, if the query names no time and it matches best.
 
 Newer passages come first among those about the same thing, so what matches less gains less by its age.
@@ -15,7 +15,10 @@ Measured, the same bonus for every passage loses answers that consist of several
 """
 
 THEN_BONUS = 1.5
-"""The same, however well it matches, for what was told last before the time that the query names; it may hold what was true then."""
+"""The same for what was told last before the time that the query names, however well it matches.
+
+It may hold what was true then.
+"""
 
 FADING_DAYS = 365.0
 """After so many days, a bonus has fallen to 1/e."""

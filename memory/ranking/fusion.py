@@ -10,7 +10,7 @@ from memory.ranking.day_preference import prefer_days
 from memory.ranking.query import WeightedQuery
 from memory.ranking.word_scores import MAX_WORD_SCORE, WordScore
 
-MEANING_SHARE = 0.5
+MEANING_SHARE = 0.6
 """Weight of perfect vector similarity relative to a perfect word match, at equal settings.
 
 Similarity is gradual, and within one memory seldom above one half. Measured, the curve is flat from .4 to .6;

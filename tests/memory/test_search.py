@@ -482,7 +482,7 @@ def test_a_heading_is_not_merged_with_what_stands_below() -> None:
 def test_a_merged_hit_has_the_best_score_and_all_sources() -> None:
     query = "Where might the passport be?"
     apart = hybrid(query, alike("a.md", ("passport", 0.5), ("travel papers", 0.8)), max_chars=15)
-    assert [(hit.line_start, hit.source) for hit in apart] == [(2, "hybrid"), (1, "hybrid")]
+    assert [(hit.line_start, hit.source) for hit in apart] == [(1, "hybrid"), (2, "hybrid")]
     [hit] = hybrid(query, alike("a.md", ("passport", 0.6), ("passport", 0.58)))
     assert (hit.line_start, hit.line_end, hit.source) == (1, 2, "hybrid")
     assert (
@@ -505,13 +505,43 @@ def test_the_parts_of_a_long_line_are_at_most_one_hit() -> None:
 
 
 def test_list_items_raise_each_other_less_than_lines_of_a_dialogue() -> None:
-    facts = run("facts.md", "- our cat is called Minka", "- Anna plays the cello", "- the dentist is Dr Lind")
-    talk = run("talk.md", "- Ben: and the music?", "- Anna: I play the cello", "- Ben: on Thursdays?")
-    query = "When does Anna play the cello?"
+    facts = run(
+        "facts.md", "- our cat is called Minka", "- cello lesson is Friday", "- the dentist is Dr Lind"
+    )
+    talk = run(
+        "talk.md", "- Ben: what about the music", "- Anna: cello lesson is Friday", "- Ben: fine by me"
+    )
+    query = "When is the cello lesson?"
     of_facts, of_talk = ({hit.line_start: hit.score for hit in hits(query, note)} for note in (facts, talk))
     assert lines(hits(query, facts))[0] == ("facts.md", 2)
     assert max(of_facts[1], of_facts[3]) < 0.6 * of_facts[2]
     assert of_talk[1] / of_talk[2] > of_facts[1] / of_facts[2]
+
+
+def test_a_passage_with_every_word_comes_before_one_with_the_rarest_and_a_label() -> None:
+    notes = run(
+        "a.md",
+        "- Shoes for Dora: 37",
+        "-",
+        "-",
+        "- Moritz takes shoes in size 41",
+        "-",
+        "-",
+        "- Moritz slept",
+    )
+    assert lines(hits("What is Moritz's shoe size?", notes))[0] == ("a.md", 4)
+
+
+def test_a_label_counts_by_the_share_of_its_words_that_the_query_names() -> None:
+    one = run("a.md", "- Dora: 37 in shoes", "-", "-", "- Dora and Ben: 37 in shoes")
+    first, second = hits("Which shoes does Dora take?", one)[:2]
+    assert (first.line_start, second.line_start) == (1, 4)
+    assert first.score > 1.2 * second.score
+
+
+def test_a_question_comes_after_a_statement_with_the_same_words() -> None:
+    notes = [run("a.md", "- Is the cello lesson on Friday?"), run("b.md", "- On Friday is the cello lesson.")]
+    assert lines(hits("cello lesson Friday time", *notes))[0] == ("b.md", 1)
 
 
 def test_a_nested_item_is_raised_by_its_parent() -> None:

@@ -53,23 +53,31 @@ def test_what_is_asked_about_decides_before_the_day_that_is_named() -> None:
 
 def test_the_newest_counts_most_if_no_time_is_named_and_notes_without_a_day_do_not_age() -> None:
     now = prefer_days((), [*TOLD, None], today=TODAY)
-    factors = [now.factor(day) for day in TOLD]
+    factors = [now.factor(day, 1) for day in TOLD]
     assert factors == sorted(factors)
-    assert factors[-1] == 1 == now.factor(None)
-    assert factors[0] > 0.6
+    assert factors[-1] == 1 == now.factor(None, 1)
+
+
+def test_what_matches_less_gains_less_by_being_new() -> None:
+    now = prefer_days((), TOLD, today=TODAY)
+    old, new = TOLD[0], TOLD[-1]
+    assert now.factor(new, 0.8) > now.factor(old, 0.8)
+    assert 0.8 * now.factor(new, 0.8) > now.factor(old, 1)
+    assert 0.3 * now.factor(new, 0.3) < now.factor(old, 1)
 
 
 def test_ages_are_counted_from_the_newest_passage_and_days_to_come_are_today() -> None:
     long_ago = prefer_days((), TOLD, today=TODAY + timedelta(10_000))
-    assert long_ago.factor(TOLD[-1]) == 1
+    assert long_ago.factor(TOLD[-1], 1) == 1
     planned = prefer_days((), [*TOLD, date(2030, 1, 1)], today=TODAY)
-    assert planned.factor(TODAY) == planned.factor(date(2030, 1, 1)) == 1
+    assert planned.factor(TODAY, 1) == planned.factor(date(2030, 1, 1), 1) == 1
 
 
 def test_what_was_told_last_before_the_named_time_counts_most_and_what_was_told_later_least() -> None:
     then = prefer_days([MAY_2025], TOLD, today=TODAY)
-    just_before, long_before, soon_after, long_after = map(
-        then.factor, (date(2025, 4, 20), date(2020, 1, 1), date(2025, 6, 5), date(2025, 12, 1))
+    just_before, long_before, soon_after, long_after = (
+        then.factor(day, 0.5)
+        for day in (date(2025, 4, 20), date(2020, 1, 1), date(2025, 6, 5), date(2025, 12, 1))
     )
     assert 1 >= just_before > soon_after > long_before > long_after > 0
 
@@ -77,8 +85,7 @@ def test_what_was_told_last_before_the_named_time_counts_most_and_what_was_told_
 def test_open_ranges_and_the_ends_of_the_calendar_are_taken() -> None:
     since = NamedTime(date(2025, 1, 1), date.max, ())
     until = NamedTime(date.min, date(2024, 12, 31), ())
-    assert prefer_days([since], TOLD, today=TODAY).factor(TOLD[-1]) == 1
-    assert prefer_days([until], TOLD, today=TODAY).factor(TOLD[1]) > prefer_days(
-        [until], TOLD, today=TODAY
-    ).factor(TOLD[2])
-    assert 0 < prefer_days((), [], today=date.max).factor(date.min) <= 1
+    assert prefer_days([since], TOLD, today=TODAY).factor(TOLD[-1], 1) == 1
+    told_by_then = prefer_days([until], TOLD, today=TODAY)
+    assert told_by_then.factor(TOLD[1], 1) > told_by_then.factor(TOLD[2], 1)
+    assert 0 < prefer_days((), [], today=date.max).factor(date.min, 1) <= 1
