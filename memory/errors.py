@@ -39,3 +39,7 @@ class IndexCorrupted(MemoryFault):
 
 class IndexUnavailable(MemoryFault):
     """The index cannot be used now: locked, read-only, disk full, no connection."""
+
+
+class RebuildRunning(IndexUnavailable):
+    """Another process is rebuilding the index."""

@@ -8,7 +8,14 @@ from threading import Event
 
 from memory.chunker import split_chunks, split_passages, split_segments
 from memory.deadline import Deadline
-from memory.errors import IndexCorrupted, IndexUnavailable, NoteMissing, NoteUnreadable, PathRefused
+from memory.errors import (
+    IndexCorrupted,
+    IndexUnavailable,
+    NoteMissing,
+    NoteUnreadable,
+    PathRefused,
+    RebuildRunning,
+)
 from memory.index.protocol import CLAIM_SECONDS, Index, IndexChanged, IndexedNote, KnownNote, Stamp
 from memory.listing import NoteStat, Problem
 from memory.notes import LoadedNote, Notes
@@ -91,9 +98,15 @@ def sync_index(
 ) -> SyncReport:
     """Index what is new or changed and drop what is gone; unreadable notes are listed in the report.
 
+    An outdated index is rebuilt beside the old one; if another process is doing that, nothing is done here.
     Raises `IndexUnavailable` once `stop` is set; the next sync resumes there.
     """
     began = time.monotonic()
+    if index.is_outdated():
+        try:
+            return rebuild_index(notes, index, settings, stop=stop, report=report)
+        except RebuildRunning:
+            return _SyncCounts().report((), began=began, elsewhere=0)
     counts = _SyncCounts()
     for left in reversed(range(_TRIES)):
         # Another process may have indexed newer versions than we have read; do not overwrite them.

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
@@ -76,6 +76,7 @@ class SyncedIndex:
         self._backend: BackendChoice | None = None
         self._writes = 0
         self._synced = _LastSync(at=float("-inf"), writes=0, index="")
+        self._renewal: Future[bool] | None = None
 
     def stop(self) -> None:
         """Tell running indexing to stop soon, so that `close` need not wait long."""
@@ -170,6 +171,10 @@ class SyncedIndex:
         return self._backend
 
     async def _sync_and_ask(self, question: Callable[[Index], _Result]) -> _Result:
+        # Only a service goes on to rebuild when it has answered.
+        if self._lasting and await self.read(lambda index: index.is_outdated()):
+            self._start_renewal()
+            return await self.read(question)
         for _ in range(_TRIES):
             if await self._run(self._index_thread, self._sync_if_due):
                 self._vectors.wake()
@@ -180,6 +185,12 @@ class SyncedIndex:
             if index == self._synced.index:
                 return answer
         raise IndexUnavailable("the index keeps being replaced")
+
+    def _start_renewal(self) -> None:
+        """Bring an outdated index up to date, while it goes on answering."""
+        if self._renewal is None or self._renewal.done():
+            self._renewal = self._index_thread.submit(self._sync_if_due)
+            self._renewal.add_done_callback(_log_failed_renewal)
 
     def _sync_if_due(self) -> bool:
         """Sync if something may have changed; return whether notes were indexed."""
@@ -236,3 +247,8 @@ class SyncedIndex:
         except RuntimeError as error:
             raise IndexUnavailable("the memory was closed") from error
         return await asyncio.wrap_future(running)
+
+
+def _log_failed_renewal(renewal: "Future[bool]") -> None:
+    if not renewal.cancelled() and (error := renewal.exception()):
+        log.warning("the outdated index was not rebuilt: %s", error)

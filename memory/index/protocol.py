@@ -121,6 +121,13 @@ class Index(Protocol):
         """
         ...
 
+    def is_outdated(self) -> bool:
+        """Return whether another version, or one with other settings, indexed the notes.
+
+        The index then answers and takes no notes; a shadow that is promoted brings it up to date.
+        """
+        ...
+
     def version(self) -> str:
         """Return an id that changes with every change of the notes made by another object or process."""
         ...

@@ -42,7 +42,7 @@ class SqliteIndex:
     def __init__(self, file: Path, *, fingerprint: str, searcher: VectorSearcher | None = None) -> None:
         """Open nothing yet. `searcher` compares vectors and belongs to this index alone.
 
-        `fingerprint`: the index is created from scratch if it differs from the stored one.
+        `fingerprint`: if the stored one differs, the index is outdated; see `Index.is_outdated`.
         """
         self._path = file
         self._fingerprint = fingerprint
@@ -62,6 +62,11 @@ class SqliteIndex:
         """See `Index.identity`."""
         with self._file.reading():
             return self._file.identity
+
+    def is_outdated(self) -> bool:
+        """See `Index.is_outdated`."""
+        with self._file.reading() as tx:
+            return self._file.is_outdated(tx)
 
     def version(self) -> str:
         """See `Index.version`. It changes with notes, not with vectors."""
@@ -95,7 +100,7 @@ class SqliteIndex:
     ) -> None:
         """See `Index.write_batch`."""
         with self._file.writing() as tx:
-            if version and version != self._version(tx):
+            if (version and version != self._version(tx)) or (self._is_live and self._file.is_outdated(tx)):
                 raise IndexChanged
             wanted = sqlite_vectors.find_model(tx.db, self._wanted) or 0 if self._wanted else None
             asked = write_notes(
@@ -304,8 +309,13 @@ class SqliteShadow(SqliteIndex):
             tx.db.execute("DELETE FROM about WHERE key = 'shadow'")
             count_uses(tx.db, mine, clock=tx.clock)
             tx.count_note_change()
+            self._file.renew(tx)
         self._identity = ""
         self.close()
+
+    def is_outdated(self) -> bool:
+        """Return False: it is filled from scratch."""
+        return False
 
     def reset(self) -> None:
         """Start empty again."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from memory.disk import make_private_folder, reason, sync_folder
-from memory.errors import IndexCorrupted, IndexUnavailable
+from memory.errors import IndexCorrupted, IndexUnavailable, RebuildRunning
 from memory.index import sqlite_full_text
 from memory.index.sqlite_rescue import rescue_vectors
 from memory.index.sqlite_schema import (
@@ -137,6 +137,19 @@ class IndexFile:
                 tx.add("clock", 1)
                 yield tx
 
+    def is_outdated(self, tx: FileTransaction) -> bool:
+        """Return whether the notes were indexed by another version or with other settings."""
+        return tx.about.get("fingerprint") != self._fingerprint
+
+    def renew(self, tx: FileTransaction) -> None:
+        """Record that the notes are now indexed by this version with these settings.
+
+        Whoever has the file open opens it again, so that another version cannot write into these tables.
+        """
+        if self.is_outdated(tx):
+            tx.put("fingerprint", self._fingerprint)
+            tx.put("identity", os.urandom(8).hex())
+
     def lock_rebuild(self) -> "BaseFileLock":
         """Take the lock for building a shadow; the system releases it if the process dies.
 
@@ -149,7 +162,7 @@ class IndexFile:
             try:
                 lock.acquire()
             except Timeout:
-                raise IndexUnavailable("another process is rebuilding the index") from None
+                raise RebuildRunning("another process is rebuilding the index") from None
             return lock
 
     def is_rebuilt(self, tx: FileTransaction) -> bool:
@@ -290,7 +303,9 @@ class IndexFile:
         except BaseException:
             db.close()
             raise
-        usable = about.get("fingerprint") == self._fingerprint and about.get("vectors") == VECTORS_VERSION
+        # Tables filled by another version or with other settings answer until new ones are filled.
+        usable = _tables_version(about.get("fingerprint")) == str(NOTES_VERSION)
+        usable = usable and about.get("vectors") == VECTORS_VERSION
         # The file may have been replaced between the check and the opening.
         if usable and inode == _inode(self._file):
             return db, inode, about
@@ -388,6 +403,10 @@ class IndexFile:
         tx.put("generation", GENERATIONS[0])
         tx.put("fingerprint", self._fingerprint)
         tx.put("identity", os.urandom(8).hex())
+
+
+def _tables_version(fingerprint: object) -> str:
+    return str(fingerprint).partition("/")[0]
 
 
 def _configure(db: apsw.Connection) -> None:

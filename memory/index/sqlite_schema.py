@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import apsw
 
-NOTES_VERSION = 6
+NOTES_VERSION = 5
 """Increase it when the tables of the notes change: they are recreated, and vectors are kept."""
 
 VECTORS_VERSION = 1
@@ -94,8 +94,7 @@ CREATE TABLE segments@ (
 );
 CREATE INDEX segments_of_text@ ON segments@ (text);
 -- Words are cut by memory.tokenizer; `ascii` only parts them at the spaces, so any SQLite can read the file.
-CREATE VIRTUAL TABLE chunk_words@ USING fts5 (words, content = '', contentless_delete = 1, tokenize = 'ascii',
-    prefix = '4');
+CREATE VIRTUAL TABLE chunk_words@ USING fts5 (words, content = '', contentless_delete = 1, tokenize = 'ascii');
 """
 
 SqlValue = str | int | float | bytes | None

@@ -121,11 +121,43 @@ def test_a_damaged_file_is_replaced_on_opening(file: Path, damage: str) -> None:
     again.close()
 
 
-def test_another_fingerprint_recreates_the_index(file: Path) -> None:
+def fill_anew(index: SqliteIndex, notes: list[IndexedNote]) -> None:
+    with contextlib.closing(index.shadow()) as shadow:
+        shadow.write_batch(notes)
+        shadow.promote()
+
+
+def test_an_outdated_index_answers_and_takes_no_notes(file: Path) -> None:
+    first = SqliteIndex(file, fingerprint="one")
+    first.write_batch([note("a.md", "- passport")])
+    second = SqliteIndex(file, fingerprint="two")
+    assert (first.is_outdated(), second.is_outdated()) == (False, True)
+    assert paths(second, "passport") == ["a.md"]
+    with pytest.raises(IndexChanged):
+        second.write_batch([note("b.md", "- passport")])
+    first.write_batch([note("c.md", "- passport")])  # the earlier version may still run
+    assert paths(second, "passport") == ["a.md", "c.md"]
+    before = second.identity()
+    fill_anew(second, [note("b.md", "- passport")])
+    assert (first.is_outdated(), second.is_outdated()) == (True, False)
+    assert second.identity() != before
+    assert paths(second, "passport") == ["b.md"]
+    with pytest.raises(IndexChanged):
+        first.write_batch([note("d.md", "- passport")])
+    first.close()
+    second.close()
+    assert_sound(file)
+
+
+def test_tables_of_another_version_are_recreated(file: Path) -> None:
     first = SqliteIndex(file, fingerprint="one")
     first.write_batch([note("a.md", "- passport")])
     first.close()
+    db = apsw.Connection(str(file))
+    db.execute("UPDATE about SET value = '4/one' WHERE key = 'fingerprint'")
+    db.close()
     second = SqliteIndex(file, fingerprint="two")
+    assert not second.is_outdated()
     assert second.known() == {}
     second.close()
 
@@ -134,14 +166,11 @@ def test_another_fingerprint_keeps_the_vectors(file: Path) -> None:
     first = SqliteIndex(file, fingerprint="one")
     first.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(5)])
     assert embed(first) == 5
-    before = first.identity()
     second = SqliteIndex(file, fingerprint="two")
-    assert second.identity() != before
+    fill_anew(second, [note(f"{n}.md", f"- passport {n}") for n in range(7)])
+    assert len(paths(second, "passport")) == 7
     numbers = second.count_vectors(MODEL)
-    assert (second.known(), numbers.segments, numbers.kept) == ({}, 0, 5)
-    assert paths(second, "passport") == []
-    assert_sound(file)
-    second.write_batch([note(f"{n}.md", f"- passport {n}") for n in range(7)])
+    assert (numbers.segments, numbers.kept) == (7, 5)
     assert embed(second) == 2
     first.close()
     second.close()
@@ -152,8 +181,9 @@ def test_two_programs_with_other_settings_take_turns_and_break_nothing(file: Pat
     one, two = (SqliteIndex(file, fingerprint=name) for name in ("one", "two"))
     for turn in range(3):
         for index in (one, two):
-            assert index.known() == {}
-            index.write_batch([note(f"{turn}.md", "- passport")])
+            assert index.is_outdated() == ((index, turn) != (one, 0))
+            fill_anew(index, [note(f"{turn}.md", "- passport")])
+            assert not index.is_outdated()
             assert paths(index, "passport") == [f"{turn}.md"]
     one.close()
     two.close()
