@@ -2,8 +2,8 @@
 
 Bits are stored word by word, so that 16,384 vectors are compared by one XOR and one bit count; the rest is
 sorting a few hundred numbers. 100,000 vectors of 384 dimensions take 4.8 MB of bits and 1.6 MB of ids. A
-small number of vectors is cached whole. Of very many long vectors, the first third of the bits is compared, then the
-rest of those that differ least so far.
+small number of vectors is cached whole. Of very many long vectors, the first 512 bits are compared, then the rest
+for those that differ least so far.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
