@@ -48,6 +48,16 @@ def test_what_was_not_measured_is_not_claimed(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
+def test_the_search_of_a_million_vectors_runs_with_few(tmp_path: Path) -> None:
+    pytest.importorskip("numpy")
+    printed = run(
+        "from pathlib import Path\nimport vector_search as v\n"
+        f"v.million(v.Report(), Path({str(tmp_path)!r}), 3000, 64)"
+    )
+    assert "recall@10 0.9" in printed or "recall@10 1.0" in printed
+
+
+@pytest.mark.thorough
 def test_tests_ask_nobody_though_there_is_a_key() -> None:
     test = "tests/bot/test_embedding.py::test_without_any_key_nobody_is_opened"
     done = subprocess.run(

@@ -2,7 +2,8 @@
 
 Bits are stored word by word, so that 16,384 vectors are compared by one XOR and one bit count; the rest is
 sorting a few hundred numbers. 100,000 vectors of 384 dimensions take 4.8 MB of bits and 1.6 MB of ids. A
-small number of vectors is cached whole.
+small number of vectors is cached whole. Of very many long vectors, the first 512 bits are compared, then the rest
+for those that differ least so far.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,6 +37,27 @@ BLOCK_VECTORS = 16_384
 
 With 384 dimensions their bits fit the processor's cache; measured to be the fastest.
 """
+MIN_PREFIX_VECTORS = 16 * BLOCK_VECTORS
+MIN_PREFIX_DIMENSIONS = 1024
+"""Of so many vectors with so many numbers, a prefix of the bits is compared first, then the rest of the closest.
+
+Comparing all bits of fewer vectors takes 6 ms, of a million with 1,536 dimensions 25 ms, with a prefix first 13 ms.
+With so many bits, the number of candidates no longer has to grow with the number of vectors either: a thousand of a
+million contain .998 to 1 of the exact ten best in three synthetic sets.
+"""
+PREFIX_WORDS = 8
+"""Words of 64 bits compared first, in the order of the dimensions.
+
+Neither sorting the dimensions by variance nor rotating the vectors at random helped with all sets of real vectors.
+"""
+PREFIX_CANDIDATES_PER_CANDIDATE = 8
+"""Vectors selected by their prefix, per candidate.
+
+With a third of the bits as prefix, recall of the exact ten best among 20,801 real MiniLM vectors falls from .997 to
+.995; of a million synthetic ones from 1 to .998.
+"""
+MIN_VECTORS_PER_PREFIX_CANDIDATE = 8
+"""If many results are wanted, all bits are compared: reading the rest for one vector in eight takes as long."""
 ROWS_PER_READ = 512
 """Limits the float32 vectors in memory to 3 MB at 1,536 dimensions."""
 MEAN_SAMPLE = 1024
@@ -260,8 +282,9 @@ class BinaryVectors:
 
     def _keep_only(self, staying: "NDArray[np.bool_]") -> None:
         blocks, self._blocks, self._filled = self._blocks, [], 0
-        for number, block in enumerate(blocks):
-            here = staying[number * BLOCK_VECTORS : (number + 1) * BLOCK_VECTORS]
+        for start in range(0, len(staying), BLOCK_VECTORS):
+            here = staying[start : start + BLOCK_VECTORS]
+            block = blocks.pop(0)  # its memory is free before the next one is copied
             self._append(block[:, : len(here)][:, here])
         self.ids, self.texts = self.ids[staying], self.texts[staying]
         if self._kept is not None:
@@ -276,21 +299,47 @@ class BinaryVectors:
         """
         import numpy as np
 
-        most = _count_candidates(results, dimensions=self._dimensions, count=self._filled, crowding=crowding)
+        prefix_first = self._dimensions >= MIN_PREFIX_DIMENSIONS and self._filled >= MIN_PREFIX_VECTORS
+        most = _count_candidates(
+            results,
+            dimensions=self._dimensions,
+            count=MIN_PREFIX_VECTORS if prefix_first else self._filled,
+            crowding=crowding,
+        )
         if self._filled - len(self._unused) <= most:
             return np.delete(np.arange(self._filled), self._unused)
         pattern = self._pack_words(quantize(asked[None, :], self._mean))
+        selected = PREFIX_CANDIDATES_PER_CANDIDATE * most
+        if not prefix_first or selected > self._filled // MIN_VECTORS_PER_PREFIX_CANDIDATE:
+            return _lowest(self._count_differing(pattern), most)
+        differing = self._count_differing(pattern[:PREFIX_WORDS])
+        places = _lowest(differing, selected)
+        differing = differing[places] + self._count_rest(places, pattern[PREFIX_WORDS:])
+        return places[_lowest(differing, most)]
+
+    def _count_differing(self, pattern: "NDArray[np.uint64]") -> "NDArray[np.uint16]":
+        """Count each vector's bits that differ from `pattern`, its first words; unused vectors come last."""
+        import numpy as np
+
         differing = np.empty(self._filled, np.uint16)
         for start, block in zip(range(0, self._filled, BLOCK_VECTORS), self._blocks, strict=True):
             here = differing[start : start + BLOCK_VECTORS]
-            np.bitwise_count(block[:, : len(here)] ^ pattern).sum(axis=0, dtype=np.uint16, out=here)
+            words = block[: len(pattern), : len(here)]
+            np.bitwise_count(words ^ pattern).sum(axis=0, dtype=np.uint16, out=here)
         differing[self._unused] = self._dimensions + 1
-        # Counting is as fast as partitioning, and ties are always resolved the same way, first come first.
-        last = int(np.searchsorted(np.cumsum(np.bincount(differing)), most))
-        sure, equal = np.flatnonzero(differing < last), np.flatnonzero(differing == last)
-        found = np.concatenate((sure, equal[: most - len(sure)]))
-        found.sort()  # so that adjacent rows of the file are read one after the other
-        return found
+        return differing
+
+    def _count_rest(self, places: "NDArray[np.intp]", pattern: "NDArray[np.uint64]") -> "NDArray[np.uint16]":
+        """Count the bits of the vectors at `places`, in order, that differ from `pattern`, their last words."""
+        import numpy as np
+
+        differing = np.empty(len(places), np.uint16)
+        edges = np.searchsorted(places, np.arange(len(self._blocks) + 1) * BLOCK_VECTORS)
+        for number, block in enumerate(self._blocks):
+            some = slice(edges[number], edges[number + 1])
+            words = block[-len(pattern) :, places[some] - number * BLOCK_VECTORS]
+            np.bitwise_count(words ^ pattern).sum(axis=0, dtype=np.uint16, out=differing[some])
+        return differing
 
     def vectors(self, stored: VectorRows, places: "NDArray[np.intp]") -> "NDArray[np.float32]":
         """Return the vectors at these positions: float32, (n, dimensions)."""
@@ -336,6 +385,18 @@ def quantize(vectors: "NDArray[np.float32]", mean: "NDArray[np.float32]") -> "ND
     import numpy as np
 
     return np.packbits(vectors > mean, axis=1)
+
+
+def _lowest(numbers: "NDArray[np.uint16]", count: int) -> "NDArray[np.intp]":
+    """Return the positions of the `count` lowest numbers, in order; of equal ones the first."""
+    import numpy as np
+
+    # As fast as partitioning, and ties are always resolved the same way.
+    last = int(np.searchsorted(np.cumsum(np.bincount(numbers)), count))
+    sure, equal = np.flatnonzero(numbers < last), np.flatnonzero(numbers == last)
+    found = np.concatenate((sure, equal[: count - len(sure)]))
+    found.sort()  # so that adjacent rows of the file are read one after the other
+    return found
 
 
 def _count_candidates(results: int, *, dimensions: int, count: int, crowding: float) -> int:

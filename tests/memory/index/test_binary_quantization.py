@@ -1,5 +1,6 @@
 """Recall, memory and reads of binary quantization."""
 
+import tracemalloc
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -8,6 +9,7 @@ import apsw
 import numpy as np
 import pytest
 
+from memory.index.vector_search import binary_quantization
 from memory.index.vector_search.binary_quantization import (
     BLOCK_VECTORS,
     CACHED_VECTOR_BYTES,
@@ -165,3 +167,112 @@ def test_the_file_is_read_again_only_when_it_changed(file: VectorFile) -> None:
     search(nearest, file, vectors[1])
     assert len([statement for statement in asked if "max(id)" in statement]) == 1
     file.db.exec_trace = None
+
+
+@pytest.fixture
+def prefix_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare a prefix first of 3,000 vectors already, in many blocks."""
+    monkeypatch.setattr(binary_quantization, "BLOCK_VECTORS", 512)
+    monkeypatch.setattr(binary_quantization, "MIN_PREFIX_VECTORS", 3000)
+    monkeypatch.setattr(binary_quantization, "MIN_CANDIDATES", 20)
+    monkeypatch.setattr(binary_quantization, "CANDIDATES_PER_RESULT", 2)
+    monkeypatch.setattr(binary_quantization, "MIN_VECTORS_PER_PREFIX_CANDIDATE", 4)
+
+
+@pytest.mark.parametrize(
+    ("count", "dimensions", "limit", "missed"),
+    [
+        (3000, 1024, 10, True),
+        (2999, 1024, 10, False),
+        (3000, 1000, 10, False),
+        (3000, 1024, 100, False),
+    ],
+)
+@pytest.mark.usefixtures("prefix_first")
+def test_a_prefix_of_the_bits_comes_first_only_with_many_long_vectors(
+    file: VectorFile, count: int, dimensions: int, limit: int, missed: bool
+) -> None:
+    """A vector that is similar except in its first 400 numbers is missed exactly if the prefix comes first."""
+    query, *others = random_vectors(count, dimensions)
+    similar = np.concatenate((-query[:400], query[400:]))
+    texts = file.add(np.stack((*others, similar)))
+    found = search(BinaryVectorSearcher(), file, query, limit=limit)
+    assert (texts[-1] not in found) == missed
+
+
+@pytest.mark.parametrize("differing", [slice(0, 240), slice(512, 790)])
+@pytest.mark.usefixtures("prefix_first")
+def test_prefix_and_rest_both_count(file: VectorFile, differing: slice) -> None:
+    """Neither the prefix alone nor the rest alone would select this vector: it is average there."""
+    query, *others = random_vectors(3000, 1024)
+    similar = query.copy()
+    similar[differing] *= -1
+    texts = file.add(np.stack((*others, similar)))
+    assert search(BinaryVectorSearcher(), file, query, limit=1) == [texts[-1]]
+
+
+@pytest.mark.usefixtures("prefix_first")
+def test_a_prefix_first_misses_few_of_the_best(file: VectorFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = clustered_vectors(4000, 1536)
+    file.add(vectors)
+    queries = unit(vectors[::40] + 0.02 * random_vectors(100, 1536, seed=3))
+    searcher = BinaryVectorSearcher()
+    in_two_steps = [search(searcher, file, query) for query in queries]
+    assert recall(searcher, file, vectors, queries, 10) >= 0.99
+    monkeypatch.setattr(binary_quantization, "MIN_PREFIX_VECTORS", 5000)
+    at_once = [search(searcher, file, query) for query in queries]
+    same = [len({*some} & {*others}) for some, others in zip(in_two_steps, at_once, strict=True)]
+    assert sum(same) >= 0.99 * 10 * len(queries)
+
+
+@pytest.mark.usefixtures("prefix_first")
+def test_a_prefix_first_follows_every_change(file: VectorFile) -> None:
+    """Additions, deletions and unused texts across many blocks, with the prefix compared first throughout."""
+    vectors = clustered_vectors(6000, 1024)
+    texts = file.add(vectors[:4000])
+    searcher = BinaryVectorSearcher()
+    assert search(searcher, file, vectors[3999], limit=1) == [texts[3999]]
+    texts += file.add(vectors[4000:])
+    for place in (0, 511, 512, 4000, 5999):
+        assert search(searcher, file, vectors[place], limit=1) == [texts[place]]
+    file.remove(texts[1:1500:2])
+    for place in (0, 2, 1498, 1500, 1501, 5999):
+        assert search(searcher, file, vectors[place], limit=1) == [texts[place]]
+    assert not {*search(searcher, file, vectors[1], limit=10)} & {*texts[1:1500:2]}
+    best = search(searcher, file, vectors[3000])
+    file.use(best[:9], 0)
+    without = search(searcher, file, vectors[3000])
+    assert len(without) == 10
+    assert {*without} & {*best} == {best[9]}
+    file.use(best[:9], 1)
+    assert search(searcher, file, vectors[3000]) == best
+
+
+@pytest.mark.usefixtures("prefix_first")
+def test_unused_vectors_are_never_chosen_by_their_prefix(file: VectorFile) -> None:
+    """Not even if they are the closest, and almost as many as are still held."""
+    vectors = clustered_vectors(4000, 1024)
+    texts = file.add(np.concatenate([np.repeat(vectors[:1], 1000, axis=0), vectors[1:3001]]))
+    file.use(texts[:1000], 0)
+    searcher = BinaryVectorSearcher()
+    found = search(searcher, file, vectors[0], limit=10)
+    assert len(found) == 10
+    assert not {*found} & {*texts[:1000]}
+
+
+@pytest.mark.usefixtures("prefix_first")
+def test_deleting_needs_no_second_copy_of_the_bits(file: VectorFile) -> None:
+    vectors = clustered_vectors(16_000, 1024)
+    texts = file.add(vectors)
+    searcher = BinaryVectorSearcher()
+    tracemalloc.start()
+    try:
+        search(searcher, file, vectors[0])
+        file.remove(texts[:1])
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        assert search(searcher, file, vectors[-1], limit=1) == [texts[-1]]
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most - held < searcher.memory_bytes() / 2
