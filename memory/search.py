@@ -110,7 +110,7 @@ def _make_hit(
         line_start=group[0].passage.line_start,
         line_end=group[-1].passage.line_end,
         snippet=snippet,
-        score=round(min(1.0, best.score), 6),
+        score=round(min(1.0, best.match), 6),
         source=_hit_source(group, source),
         heading=group[0].passage.heading,
         told=best.passage.day,
