@@ -5,8 +5,8 @@ question goes through `commonplace memory search --batch`, and evaluate.py score
 questions about facts that change (those with `older` lines), for which the precision and recall of `superseded_by` are
 printed too. *Session* is the share of questions with an answering
 log among the first five and ten distinct logs, as others publish it. `--every 4` asks every fourth question;
-`--save FILE` keeps each question's figure, and `--against FILE` prints the mean difference to such a file with its
-95 % confidence interval. With `--model
+`--save FILE` keeps each question's figures, and `--against FILE` prints the mean differences to such a file with
+their 95 % confidence intervals. With `--model
 FILE`, an embedding model in GGUF, semantic search is used too; with `--postgres`, an index on PostgreSQL.
 """
 
@@ -25,6 +25,7 @@ from typing import Any
 from workspaces import COMMAND, ENVIRONMENT, ROOT, make_workspace
 
 sys.path.insert(0, str(ROOT))
+from changing_facts import Results, check_superseded, rank_versions, run_updates
 from figures import paired_difference
 
 from tests.fakes.postgres_server import PostgresServer
@@ -35,6 +36,8 @@ UNANSWERABLE = 5
 """Category of questions that the notes do not answer."""
 LANGUAGE = "xq-"
 """Beginning of the names of conversations that are one language each."""
+PAIRED = (BUDGET, "mrr")
+"""Figures whose differences to an earlier run are printed."""
 COLUMNS = (BUDGET, "recall@2000c", "recall@10", "mrr", "session@5", "session@10")
 
 
@@ -93,10 +96,6 @@ def layouts(data: Path) -> Iterator[tuple[str, dict[Path, set[str] | None]]]:
         yield "merged, flat", {data / "corpus_flat": None}
 
 
-Results = dict[str, tuple[str, list[dict[str, Any]]]]
-"""`{question id: (conversation, results)}`"""
-
-
 def score(folder: Path, data: Path, questions: list[dict[str, Any]], results: Results) -> dict[str, Any]:
     """Return evaluate.py's report for these questions, and what updates.py prints for facts that change.
 
@@ -113,51 +112,14 @@ def score(folder: Path, data: Path, questions: list[dict[str, Any]], results: Re
     if any("older" in question for question in questions):
         report["updates"] = run_updates(folder / "updates.py", questions, passages)
         report["updates"] += check_superseded(questions, results)
+        report["questions"] |= rank_versions(questions, results)
     return report
-
-
-def run_updates(script: Path, questions: list[dict[str, Any]], results: Results) -> str:
-    """Return what updates.py prints for these questions."""
-    with tempfile.TemporaryDirectory() as folder:
-        answers = Path(folder, "results.jsonl")
-        rows = ({"question_id": question, "results": hits} for question, (_, hits) in results.items())
-        for file, lines in ((answers, rows), (Path(folder, "questions.jsonl"), questions)):
-            file.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), "utf-8")
-        command = [sys.executable, str(script), folder, str(answers)]
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-
-
-def check_superseded(questions: list[dict[str, Any]], results: Results) -> str:
-    """Return the precision of `superseded_by`, and its recall of the hits about the fact asked for.
-
-    Right is a later line about the same fact; hits count for recall if such a line is among the results.
-    """
-    of_fact: dict[tuple[str, int], set[tuple[str, int]]] = {}
-    for question in questions:
-        lines = {(Path(each["path"]).name, each["line"]) for each in question["evidence"] + question["older"]}
-        of_fact |= dict.fromkeys(lines, lines)
-    said = right = due = done = 0
-    for question in questions:
-        asked = (Path(question["evidence"][0]["path"]).name, question["evidence"][0]["line"])
-        hits = results[question["question_id"]][1]
-        found = {(Path(hit["path"]).name, hit["line_start"]): hit["superseded_by"] for hit in hits}
-        for old, later in found.items():
-            if later:
-                name, _, line = Path(later).name.rpartition(":")
-                said += 1
-                right += (name, int(line)) in of_fact.get(old, ()) and name > old[0]
-            if old in of_fact[asked] and any(each in found and each[0] > old[0] for each in of_fact[asked]):
-                due += 1
-                done += bool(later)
-    return (
-        f"superseded_by: {said} hits, precision {right / max(1, said):.3f}, recall {done / max(1, due):.3f}\n"
-    )
 
 
 def run_evaluation(
     script: Path, data: Path, questions: list[dict[str, Any]], results: Results
 ) -> dict[str, Any]:
-    """Return evaluate.py's report by group, and under `questions` the main figure of each question."""
+    """Return evaluate.py's report by group, and under `questions` figures of each: `{figure: {question: value}}`."""
     spec = importlib.util.spec_from_file_location("evaluate", script)
     assert spec
     assert spec.loader
@@ -168,11 +130,13 @@ def run_evaluation(
     report: dict[str, Any] = evaluate.evaluate(str(data), passages, corpus, questions)
     counted = [question for question in questions if question["category"] != UNANSWERABLE]
     report["overall"] |= session_recall(corpus, counted, results)
-    report["questions"] = {
-        question["question_id"]: evaluate.score_one(question, passages[question["question_id"]], corpus)[
-            BUDGET
-        ]
+    scored = {
+        name: evaluate.score_one(question, passages[name], corpus)
         for question in counted
+        for name in (question["question_id"],)
+    }
+    report["questions"] = {
+        figure: {name: figures[figure] for name, figures in scored.items()} for figure in PAIRED
     }
     return report
 
@@ -264,10 +228,11 @@ def main() -> None:
             told = (f"{group.removeprefix(LANGUAGE)} {row[BUDGET]:.3f}" for group, row in by_language.items())
             print(f"  {BUDGET} by language: {', '.join(told)}")
         print("".join(f"  {line}\n" for line in report.get("updates", "").splitlines()), end="")
-        if name in before:
-            pairs = [(after, before[name][each]) for each, after in by_question[name].items()]
-            mean, margin = paired_difference(pairs)
-            print(f"  {BUDGET} differs by {mean:+.3f} ± {margin:.3f}")
+        for figure, values in by_question[name].items() if name in before else ():
+            mean, margin = paired_difference(
+                [(after, before[name][figure][q]) for q, after in values.items()]
+            )
+            print(f"  {figure} differs by {mean:+.3f} ± {margin:.3f}")
 
 
 if __name__ == "__main__":
