@@ -26,9 +26,6 @@ FADING_DAYS = 365.0
 NEAR_FACTOR = 1.3
 """Factor for passages told at the named time or near it: people write about things days later."""
 
-LATER_FACTOR = 1 / 1.5
-"""Factor for passages told long after the named time. It is mild, since people confuse months."""
-
 
 @dataclass(frozen=True, slots=True)
 class DayPreference:
@@ -50,11 +47,9 @@ class DayPreference:
         most = 1 + THEN_BONUS
         if day is None:
             return NEAR_FACTOR / most
-        is_near = any(time.is_near(day) for time in self.times)
-        if day <= self.until:
-            before = 1 + THEN_BONUS * fading
-            return max(before, NEAR_FACTOR if is_near else 0.0) / most
-        return (NEAR_FACTOR if is_near else LATER_FACTOR) / most
+        near = NEAR_FACTOR if any(time.is_near(day) for time in self.times) else 1.0
+        before = 1 + THEN_BONUS * fading if day <= self.until else 1.0
+        return max(near, before) / most
 
 
 def prefer_days(times: Sequence[NamedTime], days: Iterable[date | None], *, today: date) -> DayPreference:

@@ -1,10 +1,11 @@
 """Order scored passages: the best first, and among nearly equal ones the most exact and the newest."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 from memory.ranking.fusion import ScoredPassage
 from memory.ranking.query import NamedTime
+from memory.ranking.supersession import PassageKey
 from memory.ranking.ties import EXACT_TIE, newest_first, score_band
 
 
@@ -12,7 +13,7 @@ def sort_passages(
     found: Sequence[ScoredPassage], times: Sequence[NamedTime], *, today: date
 ) -> list[ScoredPassage]:
     """Return the passages best first, and the newest as of the named times first among nearly equal scores."""
-    as_of = min([today, max((time.last for time in times), default=today)])
+    as_of = _last_day(times, today)
 
     def age_order(one: ScoredPassage) -> tuple[object, ...]:
         age = newest_first(one.passage.day, one.mtime_ns, today=today, as_of=as_of)
@@ -35,6 +36,37 @@ def sort_passages(
     for place, one in zip(places, settled, strict=True):
         ordered[place] = one
     return ordered if times else _promote_best(ordered)
+
+
+def order_versions(
+    found: Sequence[ScoredPassage],
+    superseding: Mapping[PassageKey, PassageKey],
+    times: Sequence[NamedTime],
+    *,
+    today: date,
+) -> list[ScoredPassage]:
+    """Return the passages with the versions of each fact in their places, the newest as of the named times first.
+
+    `superseding`: the current version of each passage that has a later one.
+    """
+    current = set(superseding.values())
+    places: dict[PassageKey, list[int]] = {}
+    for place, one in enumerate(found):
+        key = (one.path, one.passage.line_start)
+        if fact := superseding.get(key, key if key in current else None):
+            places.setdefault(fact, []).append(place)
+    ordered = list(found)
+    as_of = _last_day(times, today)
+    for of_fact in places.values():
+        versions = [found[place] for place in of_fact]
+        versions.sort(key=lambda one: newest_first(one.passage.day, one.mtime_ns, today=today, as_of=as_of))
+        for place, one in zip(of_fact, versions, strict=True):
+            ordered[place] = one
+    return ordered
+
+
+def _last_day(times: Sequence[NamedTime], today: date) -> date:
+    return min([today, max((time.last for time in times), default=today)])
 
 
 def _promote_best(ordered: list[ScoredPassage]) -> list[ScoredPassage]:

@@ -23,11 +23,12 @@ def logs(*texts: str) -> tuple[PassageRun, ...]:
     )
 
 
-def first_day(query: str, runs: tuple[PassageRun, ...]) -> str:
+def days(query: str, runs: tuple[PassageRun, ...]) -> list[str]:
+    """Return the logs that are found, best first."""
     terms, times = read_query(query, TODAY)
     candidates = SearchCandidates(runs, count_frequencies(terms, runs), len(runs))
     found = rank(terms, candidates, limit=9, snippet_max_chars=700, source="fts", times=times, today=TODAY)
-    return found[0].path
+    return [hit.path for hit in found]
 
 
 def test_a_fact_told_anew_in_other_words_is_answered_as_of_the_day_that_is_asked_about() -> None:
@@ -37,18 +38,18 @@ def test_a_fact_told_anew_in_other_words_is_answered_as_of_the_day_that_is_asked
         "Alma has a new favourite cafe: Quitte",
         "Favourite cafe of Alma from now on: Tulpe",
     )
-    assert first_day("What is Alma's favourite cafe?", runs) == "2026-03-10.md"
-    assert first_day("What was Alma's favourite cafe on 8 May 2025?", runs) == "2024-09-10.md"
-    assert first_day("What was Alma's favourite cafe in August 2025?", runs) == "2025-06-10.md"
-    assert first_day("What was Alma's favourite cafe on 3 February 2024?", runs) == "2024-01-10.md"
+    assert days("What is Alma's favourite cafe?", runs)[0] == "2026-03-10.md"
+    assert days("What was Alma's favourite cafe on 8 May 2025?", runs)[0] == "2024-09-10.md"
+    assert days("What was Alma's favourite cafe in August 2025?", runs)[0] == "2025-06-10.md"
+    assert days("What was Alma's favourite cafe on 3 February 2024?", runs)[0] == "2024-01-10.md"
 
 
 def test_what_is_asked_about_decides_before_the_day_that_is_named() -> None:
     runs = logs(
         "Alma's favourite cafe is Wacholder", "We bought a lamp", "We painted the shed", "We went away"
     )
-    assert first_day("What was Alma's favourite cafe on 10 September 2024?", runs) == "2024-01-10.md"
-    assert first_day("What happened on 10 September 2024?", runs) == "2024-09-10.md"
+    assert days("What was Alma's favourite cafe on 10 September 2024?", runs)[0] == "2024-01-10.md"
+    assert days("What happened on 10 September 2024?", runs)[0] == "2024-09-10.md"
 
 
 def test_the_newest_counts_most_if_no_time_is_named_and_notes_without_a_day_do_not_age() -> None:
@@ -89,3 +90,9 @@ def test_open_ranges_and_the_ends_of_the_calendar_are_taken() -> None:
     told_by_then = prefer_days([until], TOLD, today=TODAY)
     assert told_by_then.factor(TOLD[1], 1) > told_by_then.factor(TOLD[2], 1)
     assert 0 < prefer_days((), [], today=date.max).factor(date.min, 1) <= 1
+
+
+def test_the_versions_of_a_fact_come_newest_first_as_of_the_day_that_is_asked_about() -> None:
+    runs = logs("My bank is GLS", "We met Tom at the lake", "My bank is Triodos", "We went to Bonn")
+    assert days("Is my bank GLS?", runs)[:2] == ["2025-06-10.md", "2024-01-10.md"]
+    assert days("Was my bank GLS in May 2025?", runs)[:2] == ["2024-01-10.md", "2025-06-10.md"]
