@@ -65,6 +65,22 @@ def order_versions(
     return ordered
 
 
+def fill_by_match(
+    found: Sequence[ScoredPassage], times: Sequence[NamedTime], *, today: date, places: int
+) -> list[ScoredPassage]:
+    """Return the passages with all but the first `places` ordered by how well they match.
+
+    Age decides what comes first; further down it would drop old passages that match well.
+    """
+    as_of = _last_day(times, today)
+
+    def by_match(one: ScoredPassage) -> tuple[object, ...]:
+        age = newest_first(one.passage.day, one.mtime_ns, today=today, as_of=as_of)
+        return -score_band(one.match), age, one.path, one.passage.line_start
+
+    return [*found[:places], *sorted(found[places:], key=by_match)]
+
+
 def _last_day(times: Sequence[NamedTime], today: date) -> date:
     return min([today, max((time.last for time in times), default=today)])
 

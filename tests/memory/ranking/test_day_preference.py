@@ -96,3 +96,20 @@ def test_the_versions_of_a_fact_come_newest_first_as_of_the_day_that_is_asked_ab
     runs = logs("My bank is GLS", "We met Tom at the lake", "My bank is Triodos", "We went to Bonn")
     assert days("Is my bank GLS?", runs)[:2] == ["2025-06-10.md", "2024-01-10.md"]
     assert days("Was my bank GLS in May 2025?", runs)[:2] == ["2024-01-10.md", "2025-06-10.md"]
+
+
+def test_age_leaves_half_of_the_places_to_those_that_match_best() -> None:
+    old = [f"2019-01-{day:02}" for day in range(1, 9)]
+    new = [f"2026-05-{day:02}" for day in range(1, 9)]
+    runs = tuple(
+        PassageRun(
+            f"{day}.md",
+            (CandidatePassage(3, 3, "", False, t, " ".join(tokenize(t)), day=date.fromisoformat(day)),),
+        )
+        for day, t in [(day, "The boiler code is 12") for day in old]
+        + [(day, "About the boiler, and how long the code stays the same in there") for day in new]
+    )
+    terms, _ = read_query("boiler code", TODAY)
+    candidates = SearchCandidates(runs, count_frequencies(terms, runs), len(runs))
+    found = rank(terms, candidates, limit=8, snippet_max_chars=700, source="fts", today=TODAY)
+    assert sum(hit.path.startswith("2019") for hit in found) >= 4
