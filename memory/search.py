@@ -7,7 +7,7 @@ from typing import Literal
 
 from memory.ranking.candidates import SearchCandidates
 from memory.ranking.fusion import ScoredPassage, Weights, combine_scores
-from memory.ranking.order import fill_by_match, order_versions, sort_passages
+from memory.ranking.order import fill_by_match, include_named_days, order_versions, sort_passages
 from memory.ranking.query import NamedTime, weigh_query
 from memory.ranking.snippets import cut_snippet
 from memory.ranking.supersession import PassageKey, find_superseding_lines
@@ -89,7 +89,9 @@ def rank(
     )
     superseding = find_superseding_lines(found, candidates.runs, terms, limit=limit)
     found = order_versions(found, superseding, times, today=today)
-    found = fill_by_match(found, times, today=today, places=(limit + 1) // 2)
+    first_half = (limit + 1) // 2
+    found = include_named_days(found, times, asked_words=len(query.exact), places=first_half)
+    found = fill_by_match(found, times, today=today, places=first_half)
     return [
         _make_hit(
             group,

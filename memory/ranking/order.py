@@ -65,6 +65,34 @@ def order_versions(
     return ordered
 
 
+def include_named_days(
+    found: Sequence[ScoredPassage], times: Sequence[NamedTime], *, asked_words: int, places: int
+) -> list[ScoredPassage]:
+    """Return the passages with at least every second of the first `places` told at the named times, if so many are.
+
+    What happened on a day was often told that day, what was true on it often before. With a single word asked
+    for besides the time, the day comes first; `asked_words` counts them.
+    """
+    of_day = [any(not time.is_open and _was_told_at(one, time) for time in times) for one in found]
+    if not any(of_day):
+        return list(found)
+    left = list(range(len(found)))
+    chosen: list[int] = []
+    days = 0
+    head_start = 1 if asked_words <= 1 else 0
+    while left and len(chosen) < places:
+        is_due = days < (len(chosen) + 1 + head_start) // 2
+        taken = next((place for place in left if of_day[place]), left[0]) if is_due else left[0]
+        left.remove(taken)
+        chosen.append(taken)
+        days += of_day[taken]
+    return [found[place] for place in (*chosen, *left)]
+
+
+def _was_told_at(one: ScoredPassage, time: NamedTime) -> bool:
+    return one.passage.day is not None and time.contains(one.passage.day)
+
+
 def fill_by_match(
     found: Sequence[ScoredPassage], times: Sequence[NamedTime], *, today: date, places: int
 ) -> list[ScoredPassage]:

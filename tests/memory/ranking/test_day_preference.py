@@ -113,3 +113,11 @@ def test_age_leaves_half_of_the_places_to_those_that_match_best() -> None:
     candidates = SearchCandidates(runs, count_frequencies(terms, runs), len(runs))
     found = rank(terms, candidates, limit=8, snippet_max_chars=700, source="fts", today=TODAY)
     assert sum(hit.path.startswith("2019") for hit in found) >= 4
+
+
+def test_what_was_told_on_the_named_day_is_shown_even_if_it_shares_no_word() -> None:
+    runs = logs(
+        "Jonas cooked pizza", "Jonas works at Siemens", "In the evening, read a book", "Jonas works at home"
+    )
+    assert days("What did Jonas do on 10 June 2025?", runs)[0] == "2025-06-10.md"
+    assert days("Where did Jonas work on 10 June 2025?", runs)[:2] == ["2024-09-10.md", "2025-06-10.md"]
