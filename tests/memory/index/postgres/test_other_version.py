@@ -117,6 +117,14 @@ def shadow_lock(database: str) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def reader_lock(database: str) -> Iterator[None]:
+    """Hold the lock of a reader, for which a swap has to wait."""
+    with closing(Server(database)) as server, server.session() as db, db.transaction():
+        db.execute("LOCK TABLE commonplace.index_state IN ACCESS SHARE MODE")
+        yield
+
+
 def test_an_index_of_the_previous_version_answers_until_its_shadow_takes_over(opened: Open, ask: Ask) -> None:
     kitchen = opened("kitchen", OLD)
     write_old(kitchen, "a.md", "- passport")
@@ -263,12 +271,16 @@ def test_one_of_several_new_instances_builds_while_the_others_answer(
         assert (len(instance.found("passport")), instance.index.is_outdated()) == (30, False)
 
 
+FILLING = "SELECT 1 FROM commonplace.notes_b HAVING count(*) >= 50"
+SWAPPING = "SELECT 1 FROM pg_locks WHERE relation = 'commonplace.index_state'::regclass AND NOT granted"
+
+
 @pytest.mark.thorough
-@pytest.mark.parametrize("share", [0.1, 0.7])
+@pytest.mark.parametrize("moment", [FILLING, SWAPPING], ids=["filling", "swapping"])
 def test_a_killed_builder_leaves_the_old_index_answering_and_the_next_starts_again(
-    tmp_path: Path, opened: Open, ask: Ask, database: str, share: float
+    tmp_path: Path, opened: Open, ask: Ask, database: str, moment: str
 ) -> None:
-    count = 700
+    count = 1_000
     kitchen = opened("kitchen", OLD)
     for number in range(count):
         write_old(
@@ -278,11 +290,15 @@ def test_a_killed_builder_leaves_the_old_index_answering_and_the_next_starts_aga
     fall_silent(ask, "kitchen")
     study = opened("study", NEW)
     command = [sys.executable, "-c", BUILDER, str(tmp_path), NEW, database]
-    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)}) as builder:
+    with (
+        reader_lock(database),
+        subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)}) as builder,
+    ):
         try:
-            while ask("SELECT count(*) FROM commonplace.notes_b")[0][0] < share * count:  # type: ignore[operator]
+            while not ask(moment):
                 assert builder.poll() is None
-                assert study.found("parcel 7") == kitchen.found("parcel 7")
+                if moment == FILLING:
+                    assert study.found("parcel 7") == kitchen.found("parcel 7") != []
         finally:
             builder.kill()
         assert builder.wait() == -signal.SIGKILL, "it was still at work"
