@@ -34,9 +34,12 @@ def record_use(db: "Db", name: str, fingerprint: str) -> None:
 
 
 def renew_use(db: "Db", name: str, fingerprint: str) -> None:
-    """Record the use if the index has these settings; an instance that is refused blocks nobody."""
+    """Record the use if the index has these settings and no other instance is building one with its own.
+
+    An instance that is refused, or soon will be, blocks nobody.
+    """
     row = db.execute("SELECT 1 FROM commonplace.index_state WHERE fingerprint = %s", [fingerprint]).fetchone()
-    if row:
+    if row and not _find_other(db, name, fingerprint):
         record_use(db, name, fingerprint)
 
 
@@ -47,13 +50,18 @@ def end_use(db: "Db", name: str) -> None:
 
 def check_nobody_else(db: "Db", name: str, fingerprint: str) -> None:
     """Raise `IndexUnavailable` if an active instance uses other settings; the message says which and where."""
+    if other := _find_other(db, name, fingerprint):
+        raise IndexUnavailable(
+            f"the index is in use by {other[0]} with other settings ({describe_difference(fingerprint, other[1])}); "
+            "give all instances the same settings and version"
+        )
+
+
+def _find_other(db: "Db", name: str, fingerprint: str) -> tuple[str, str] | None:
+    """Return the name and fingerprint of an active instance with other settings; None if there is none."""
     row = db.execute(
         "SELECT name, fingerprint FROM commonplace.index_users WHERE fingerprint <> %s AND name <> %s"
         " AND seen > now() - make_interval(secs => %s) ORDER BY seen DESC LIMIT 1",
         (fingerprint, name, ACTIVE_SECONDS),
     ).fetchone()
-    if row:
-        raise IndexUnavailable(
-            f"the index is in use by {row[0]} with other settings ({describe_difference(fingerprint, row[1])}); "
-            "give all instances the same settings and version"
-        )
+    return (row[0], row[1]) if row else None

@@ -87,11 +87,12 @@ class GenerationIndex:
     ) -> None:
         """Connect to nothing yet. `searcher` compares vectors and belongs to this index alone.
 
-        `fingerprint`: the index is recreated if it differs from the stored one. `user` is the name that other
-        instances see, `member` the id in our notifications.
+        `fingerprint`: if the stored one differs, the index is outdated; see `Index.is_outdated`. `user` is the
+        name that other instances see, `member` the id in our notifications.
         """
         self._server = server
         self._fingerprint = fingerprint
+        self._stored_fingerprint = fingerprint  # when last prepared
         self._user = active_instances.instance_name(user)
         self._is_nameless = not user
         self._searcher: ServerSearcher = searcher or ExactServerSearcher()
@@ -117,8 +118,8 @@ class GenerationIndex:
         return self._read_state().identity
 
     def is_outdated(self) -> bool:
-        """Return False: it is started over where the fingerprint differs."""
-        return False
+        """See `Index.is_outdated`."""
+        return self._read_state().fingerprint != self._fingerprint
 
     def version(self) -> str:
         """See `Index.version`. It changes only with the whole index, since claims protect single notes."""
@@ -161,6 +162,8 @@ class GenerationIndex:
 
         def change(tx: ServerTransaction) -> None:
             if version and version != f"{tx.state.identity}:{tx.state.renewals}":
+                raise IndexChanged
+            if self._is_live and tx.state.fingerprint != self._fingerprint:
                 raise IndexChanged
             # Lock all claims first, in the same order as everybody else.
             done = [*(note.path for note in notes), *(restamped or ())]
@@ -368,7 +371,7 @@ class GenerationIndex:
 
         def ask() -> IndexState:
             with self._server.transaction() as db:
-                return check_state(read_state(db), self._fingerprint)
+                return self._check_state(read_state(db))
 
         return self._with_schema(ask)
 
@@ -403,15 +406,18 @@ class GenerationIndex:
     @contextmanager
     def _open_read(self) -> Iterator[ServerTransaction]:
         with self._server.transaction() as db:
-            state = check_state(read_snapshot_state(db), self._fingerprint)
+            state = self._check_state(read_snapshot_state(db))
             yield ServerTransaction(db, state, self._tables(db, state))
 
     @contextmanager
     def _open_write(self) -> Iterator[ServerTransaction]:
         with self._server.transaction() as db:
             lock_index(db, "ROW EXCLUSIVE")
-            state = check_state(read_state(db), self._fingerprint)
+            state = self._check_state(read_state(db))
             yield ServerTransaction(db, state, self._tables(db, state))
+
+    def _check_state(self, state: IndexState | None) -> IndexState:
+        return check_state(state, self._fingerprint, self._stored_fingerprint)
 
     def _tables(self, db: "Db", state: IndexState) -> PostgresTables:
         return PostgresTables(db, state.generation)
@@ -430,13 +436,13 @@ class GenerationIndex:
 
     def _ensure_schema(self) -> None:
         if not self._is_prepared:
-            prepare(self._server, name=self._user, fingerprint=self._fingerprint)
+            self._stored_fingerprint = prepare(self._server, name=self._user, fingerprint=self._fingerprint)
             self._is_prepared = True
 
     def _record_use(self) -> None:
         if time.monotonic() - self._seen_at >= active_instances.SEEN_EVERY:
             self._run_write(
-                lambda tx: active_instances.record_use(tx.db, self._user, self._fingerprint),
+                lambda tx: active_instances.renew_use(tx.db, self._user, self._fingerprint),
                 counts=False,
             )
             self._run_write(lambda tx: claims.delete_expired(tx.db), counts=False)

@@ -15,16 +15,22 @@ if TYPE_CHECKING:
     Db = Connection[tuple[Any, ...]]
 
 
-def prepare(server: Server, *, name: str, fingerprint: str) -> None:
-    """Ensure that all tables exist, with this version and these settings."""
+def prepare(server: Server, *, name: str, fingerprint: str) -> str:
+    """Ensure that all tables exist; return the fingerprint of the notes in them, which may be another.
+
+    Raises `IndexUnavailable` if an active instance uses other settings.
+    """
     with server.transaction() as db:
         ensure_pgvector(db, server.shown)
+        # Its lock also keeps two instances with different settings from being admitted at the same time.
         migrate(db, PART, STEPS)
         state = schema.read_state(db)
-        if state and state.fingerprint == fingerprint:
+        if state and state.fingerprint:
+            active_instances.check_nobody_else(db, name, fingerprint)
             active_instances.record_use(db, name, fingerprint)
-            return
+            return state.fingerprint
     recreate(server, name=name, fingerprint=fingerprint, unless=fingerprint)
+    return fingerprint
 
 
 def recreate(server: Server, *, name: str, fingerprint: str, unless: str = "") -> None:
@@ -90,12 +96,12 @@ def ensure_pgvector(db: "Db", shown: str) -> None:
         pass
 
 
-def check_state(state: IndexState | None, fingerprint: str) -> IndexState:
-    """Return the state if it has our fingerprint; raise `IndexRecreated` otherwise."""
-    if state is None or state.fingerprint != fingerprint:
+def check_state(state: IndexState | None, *fingerprints: str) -> IndexState:
+    """Return the state if it has one of the fingerprints; raise `IndexRecreated` otherwise."""
+    if state is None or state.fingerprint not in fingerprints:
         raise IndexRecreated
     return state
 
 
 class IndexRecreated(Exception):
-    """The index was deleted or recreated with other settings, and must be prepared again."""
+    """The index was deleted, or replaced by one with other settings, and must be prepared again."""

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memory.embeddings.protocol import ModelId
-from memory.errors import IndexUnavailable
+from memory.errors import IndexUnavailable, RebuildRunning
+from memory.index.postgres import active_instances
 from memory.index.postgres.generation import GenerationIndex, ServerTransaction
 from memory.index.postgres.notes import count_uses
 from memory.index.postgres.schema import (
@@ -42,7 +43,7 @@ class PostgresShadow(GenerationIndex):
     def __init__(
         self, server: Server, *, fingerprint: str, user: str, member: str, wanted: ModelId | None
     ) -> None:
-        """Start empty. Raises `IndexUnavailable` if another process has a shadow."""
+        """Start empty. Raises `IndexUnavailable` if another process has a shadow or other settings."""
         super().__init__(server, fingerprint=fingerprint, user=user, member=member)
         self.track_model(wanted)
         self._is_prepared = True
@@ -56,11 +57,13 @@ class PostgresShadow(GenerationIndex):
                 key = lock_key("index", SHADOW_LOCK)
                 row = self._db.execute("SELECT pg_try_advisory_lock(%s)", [key]).fetchone()
                 if not (row and row[0]):
-                    raise IndexUnavailable("another process is rebuilding the index")
+                    raise RebuildRunning("another process is rebuilding the index")
                 with self._db.transaction():
                     state = read_state(self._db)
                     if state is None:
                         raise IndexUnavailable("the index was started over just now")
+                    active_instances.check_nobody_else(self._db, self._user, self._fingerprint)
+                    active_instances.record_use(self._db, self._user, self._fingerprint)
                     self._identity = state.identity
                     self._tables(self._db, state).empty()
         except BaseException:
@@ -83,15 +86,20 @@ class PostgresShadow(GenerationIndex):
             mine = self._tables(self._db, state)
             count_uses(mine)
             lock_index(self._db, "ACCESS EXCLUSIVE")
+            active_instances.check_nobody_else(self._db, self._user, self._fingerprint)
             self._db.execute(
-                "UPDATE commonplace.index_state SET generation = %s, renewals = renewals + 1,"
-                " changes = changes + 1, last_indexed_at = now()",
-                [mine.generation],
+                "UPDATE commonplace.index_state SET generation = %s, fingerprint = %s,"
+                " renewals = renewals + 1, changes = changes + 1, last_indexed_at = now()",
+                (mine.generation, self._fingerprint),
             )
             PostgresTables(self._db, state.generation).empty()
             notify_change(self._db, self._member)
         self._identity = ""
         self.close()
+
+    def is_outdated(self) -> bool:
+        """Return False: it is filled from scratch."""
+        return False
 
     def reset(self) -> None:
         """Start empty again."""
@@ -127,6 +135,8 @@ class PostgresShadow(GenerationIndex):
             if state is None:
                 raise IndexUnavailable("the index was started over during the rebuild")
             yield ServerTransaction(self._db, state, self._tables(self._db, state))
+            # Otherwise an instance with the settings of the old index could take it over during a long rebuild.
+            active_instances.record_use(self._db, self._user, self._fingerprint)
 
     def _tables(self, db: "Db", state: IndexState) -> PostgresTables:
         if state.identity != self._identity:
@@ -145,4 +155,4 @@ class PostgresShadow(GenerationIndex):
         return set(paths)
 
     def _record_use(self) -> None:
-        """Do nothing, since the index records its use."""
+        """Do nothing, since each write records it."""
