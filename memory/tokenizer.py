@@ -189,15 +189,16 @@ def parse_query(query: str) -> list[Term]:
 
 
 def word_beginning(token: str) -> str | None:
-    """Return the beginning that a word shares with its forms; None if it is too short or no word of letters."""
-    if len(token) < BEGINNING_LENGTH or any(map(str.isdigit, token)) or is_unspaced_character(token):
+    """Return the beginning that a word may be found by; None if it is too short, or has other signs than letters."""
+    beginning = token[:BEGINNING_LENGTH]
+    if len(token) < BEGINNING_LENGTH or any(map(str.isdigit, beginning)) or is_unspaced_character(token):
         return None
-    return token[:BEGINNING_LENGTH]
+    return beginning
 
 
 def find_beginnings(terms: Sequence[Term]) -> list[Term]:
-    """Return the distinct beginnings of these terms' words."""
-    words = (term.tokens[0] for term in terms if len(term.tokens) == 1)
+    """Return the distinct beginnings of these terms' words; a word with a digit is a name and has no forms."""
+    words = (term.tokens[0] for term in terms if len(term.tokens) == 1 and not _DIGIT.search(term.tokens[0]))
     found = dict.fromkeys(filter(None, map(word_beginning, words)))
     return [Term((beginning,), is_beginning=True) for beginning in found]
 
