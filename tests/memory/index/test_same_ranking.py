@@ -31,7 +31,14 @@ CYRILLIC = [
 CHINESE = [f"{a}{b}" for a in "花园厨房夏天护照" for b in "我们在做饭时光"]
 THAI = [f"{a}{b}" for a in "กขคงจ" for b in ("าน", "ิน", "ูม", "่อน")]
 ARABIC = [f"{article}{a}{b}{c}" for article in ("", "ال") for a in "كقس" for b in "تمر" for c in "بلن"]
-VOCABULARIES = {"words": WORDS, "forms": [*FORMS, *NUMBERED], "ru": CYRILLIC, "zh": CHINESE, "th": THAI, "ar": ARABIC}
+VOCABULARIES = {
+    "words": WORDS,
+    "forms": [*FORMS, *NUMBERED],
+    "ru": CYRILLIC,
+    "zh": CHINESE,
+    "th": THAI,
+    "ar": ARABIC,
+}
 FEW_HITS = ProposalLimits(exact_hits=320, rare_hits=240, surely_rare=240)
 ALL_HITS = ProposalLimits(exact_hits=10_000, rare_hits=10_000, surely_rare=10_000)
 DAY, WEEK = date(2026, 3, 1), timedelta(7)
