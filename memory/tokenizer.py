@@ -10,9 +10,9 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from memory.normalization import is_normalized, normalize
 from memory.stop_words import detect_stop_words
@@ -105,8 +105,7 @@ _memo: dict[str, str] = {}
 _stemming = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """A search term: one word, two adjacent characters of a script without spaces, or how words begin."""
 
     tokens: tuple[str, ...]
