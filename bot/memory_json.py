@@ -7,7 +7,6 @@ from memory.notes import NoteText
 from memory.ranking.explanation import MatchedWords, explain_match
 from memory.search import SearchHit, SearchResults
 from memory.status import MemoryStatus
-from memory.tokenizer import find_beginnings, parse_query
 from memory.write_result import WriteResult
 
 
@@ -33,8 +32,7 @@ def encode_search(results: SearchResults, *, explain: bool = False) -> dict[str,
 
 def explain_hit(results: SearchResults, hit: SearchHit) -> MatchedWords:
     """Return the words of the hit's snippet that matched the query."""
-    terms = parse_query(results.query)
-    return explain_match([*terms, *find_beginnings(terms)], hit.snippet)
+    return explain_match(results.terms, hit.snippet)
 
 
 def encode_note(note: NoteText) -> dict[str, Any]:

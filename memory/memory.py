@@ -394,7 +394,7 @@ class Memory:
                 today=today,
             ),
         )
-        return SearchResults(query, tuple(hits), notice)
+        return SearchResults(query, tuple(hits), notice, tuple(terms))
 
     async def sync(self, *, rebuild: bool = False, whole: bool = False) -> SyncReport:
         """Bring the index up to date; with `rebuild`, create it from scratch while searches go on.

@@ -56,6 +56,8 @@ class SearchResults:
     hits: tuple[SearchHit, ...]
     notice: str = ""
     """Why the search was incomplete; empty if it was complete."""
+    terms: tuple[Term, ...] = ()
+    """What was searched for."""
 
 
 def rank(

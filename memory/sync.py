@@ -98,17 +98,18 @@ def sync_index(
 ) -> SyncReport:
     """Index what is new or changed and drop what is gone; unreadable notes are listed in the report.
 
-    An outdated index is rebuilt beside the old one; if another process is doing that, nothing is done here.
+    An outdated index is rebuilt beside the old one; if another process is doing that, all notes are left to it.
     Raises `IndexUnavailable` once `stop` is set; the next sync resumes there.
     """
     began = time.monotonic()
-    if index.is_outdated():
-        try:
-            return rebuild_index(notes, index, settings, stop=stop, report=report)
-        except RebuildRunning:
-            return _SyncCounts().report((), began=began, elsewhere=0)
     counts = _SyncCounts()
     for left in reversed(range(_TRIES)):
+        # Asked each time, since another process with other settings may have replaced the index meanwhile.
+        if index.is_outdated():
+            try:
+                return rebuild_index(notes, index, settings, stop=stop, report=report)
+            except RebuildRunning:
+                return counts.report((), began=began, elsewhere=max(1, index.numbers().notes))
         # Another process may have indexed newer versions than we have read; do not overwrite them.
         with contextlib.suppress(IndexChanged):
             comparison = _FolderDiff(

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from threading import Event
@@ -76,7 +76,7 @@ class SyncedIndex:
         self._backend: BackendChoice | None = None
         self._writes = 0
         self._synced = _LastSync(at=float("-inf"), writes=0, index="")
-        self._renewal: Future[bool] | None = None
+        self._renewal: asyncio.Future[bool] | None = None
 
     def stop(self) -> None:
         """Tell running indexing to stop soon, so that `close` need not wait long."""
@@ -189,8 +189,17 @@ class SyncedIndex:
     def _start_renewal(self) -> None:
         """Bring an outdated index up to date, while it goes on answering."""
         if self._renewal is None or self._renewal.done():
-            self._renewal = self._index_thread.submit(self._sync_if_due)
-            self._renewal.add_done_callback(_log_failed_renewal)
+            self._renewal = asyncio.wrap_future(self._index_thread.submit(self._sync_if_due))
+            self._renewal.add_done_callback(self._end_renewal)
+
+    def _end_renewal(self, renewal: "asyncio.Future[bool]") -> None:
+        if renewal.cancelled():
+            return
+        if error := renewal.exception():
+            if not self._stop.is_set():
+                log.warning("the outdated index was not rebuilt: %s", error)
+        elif renewal.result():
+            self._vectors.wake()
 
     def _sync_if_due(self) -> bool:
         """Sync if something may have changed; return whether notes were indexed."""
@@ -247,8 +256,3 @@ class SyncedIndex:
         except RuntimeError as error:
             raise IndexUnavailable("the memory was closed") from error
         return await asyncio.wrap_future(running)
-
-
-def _log_failed_renewal(renewal: "Future[bool]") -> None:
-    if not renewal.cancelled() and (error := renewal.exception()):
-        log.warning("the outdated index was not rebuilt: %s", error)

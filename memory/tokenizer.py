@@ -10,9 +10,9 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 from memory.normalization import is_normalized, normalize
 from memory.stop_words import detect_stop_words
@@ -105,8 +105,7 @@ _memo: dict[str, str] = {}
 _stemming = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """A search term: one word, two adjacent characters of a script without spaces, or how words begin."""
 
     tokens: tuple[str, ...]
@@ -189,15 +188,16 @@ def parse_query(query: str) -> list[Term]:
 
 
 def word_beginning(token: str) -> str | None:
-    """Return the beginning that a word shares with its forms; None if it is too short or no word of letters."""
-    if len(token) < BEGINNING_LENGTH or any(map(str.isdigit, token)) or is_unspaced_character(token):
+    """Return the beginning that a word may be found by; None if it is too short, or has other signs than letters."""
+    beginning = token[:BEGINNING_LENGTH]
+    if len(token) < BEGINNING_LENGTH or any(map(str.isdigit, beginning)) or is_unspaced_character(token):
         return None
-    return token[:BEGINNING_LENGTH]
+    return beginning
 
 
 def find_beginnings(terms: Sequence[Term]) -> list[Term]:
-    """Return the distinct beginnings of these terms' words."""
-    words = (term.tokens[0] for term in terms if len(term.tokens) == 1)
+    """Return the distinct beginnings of these terms' words; a word with a digit is a name and has no forms."""
+    words = (term.tokens[0] for term in terms if len(term.tokens) == 1 and not _DIGIT.search(term.tokens[0]))
     found = dict.fromkeys(filter(None, map(word_beginning, words)))
     return [Term((beginning,), is_beginning=True) for beginning in found]
 

@@ -54,5 +54,5 @@ class DayPreference:
 
 def prefer_days(times: Sequence[NamedTime], days: Iterable[date | None], *, today: date) -> DayPreference:
     """Return the preference for these named times among passages told on `days`; days to come count as today."""
-    newest = max((min(day, today) for day in days if day), default=min(today, date.max))
+    newest = max((min(day, today) for day in days if day), default=today)
     return DayPreference(times, min([newest, max((time.last for time in times), default=newest)]))

@@ -75,11 +75,14 @@ def combine_scores(
 
     `scores`: the word scores of each run's passages.
     """
-    found = _apply_weights(_collect_passages(runs, scores), weights)
-    best = max((one.match for one in found), default=0.0)
-    preference = prefer_days(query.times, (one.passage.day for one in found), today=today)
+    found = _collect_passages(runs, scores)
+    matches = _combine_matches(found, weights)
+    best = max(matches, default=0.0)
+    matching = [(one, match) for one, match in zip(found, matches, strict=True) if match > 0]
+    preference = prefer_days(query.times, (one.passage.day for one, _ in matching), today=today)
     return [
-        replace(one, score=one.match * preference.factor(one.passage.day, one.match / best)) for one in found
+        replace(one, match=match, score=match * preference.factor(one.passage.day, match / best))
+        for one, match in matching
     ]
 
 
@@ -118,10 +121,10 @@ def _angle_similarity(similarity: Similarity | None) -> float | None:
     return 1 - 2 * math.acos(min(1.0, max(0.0, similarity.cosine))) / math.pi
 
 
-def _apply_weights(found: Sequence[ScoredPassage], weights: Weights) -> list[ScoredPassage]:
-    """Return the passages with their `match`, leaving out those where it is 0."""
+def _combine_matches(found: Sequence[ScoredPassage], weights: Weights) -> list[float]:
+    """Return each passage's `match`."""
     if all(one.meaning is None for one in found):
-        return [replace(one, match=one.words / MAX_WORD_SCORE) for one in found if one.words > 0]
+        return [one.words / MAX_WORD_SCORE for one in found]
     # The geometric mean of two scalings: words at their own value, which is always small for a long query,
     # and the best match as perfect, however poor it is.
     best = math.sqrt(max(one.words for one in found)) or 1.0
@@ -129,11 +132,7 @@ def _apply_weights(found: Sequence[ScoredPassage], weights: Weights) -> list[Sco
     most = meaning + words * math.sqrt(MAX_WORD_SCORE)
     if words:
         meaning *= _trust_meaning(found)
-    scored = (
-        replace(one, match=(meaning * (one.meaning or 0.0) + words * one.words / best) / most)
-        for one in found
-    )
-    return [one for one in scored if one.match > 0]
+    return [(meaning * (one.meaning or 0.0) + words * one.words / best) / most for one in found]
 
 
 def _trust_meaning(found: Sequence[ScoredPassage]) -> float:

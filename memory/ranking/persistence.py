@@ -61,11 +61,11 @@ def is_lasting_value(
         return _lasts_by_letter("".join(before), "".join(after), numbers)
     if len({_kind_of(value) for value in values}) > 1:
         return False  # "her teacher is Mrs Park" and "her teacher is ill"
-    return any(
-        _lasts_in(words, load_stop_words(code), before, after, values)
-        or (code in WITHOUT_COPULA and numbers and not after and _is_short_and_mine(before, words))
-        for code, words in _spaced_languages().items()
-    )
+    languages = load_state_words()
+    if numbers and not after and any(_is_short_and_mine(before, languages[code]) for code in WITHOUT_COPULA):
+        return True
+    spoken = {code for word in (*before, *after[-2:]) for code in _languages_of_states().get(word, ())}
+    return any(_lasts_in(languages[code], load_stop_words(code), before, after, values) for code in spoken)
 
 
 def is_lasting(words: Sequence[str], label: int, after_shared: int, value: int, *, number: bool) -> bool:
@@ -172,6 +172,19 @@ def _lasts_by_letter(before: str, after: str, numbers: bool) -> bool:
 @cache
 def _spaced_languages() -> Mapping[str, StateWords]:
     return {code: words for code, words in load_state_words().items() if code not in NO_SPACES}
+
+
+@cache
+def _languages_of_states() -> Mapping[str, Set[str]]:
+    """Return the languages in which a word is one of state, or the last of two, by word.
+
+    Most statements have no such word, and comparing each with the words of all languages takes .2 ms a pair.
+    """
+    found: dict[str, set[str]] = {}
+    for code, language in _spaced_languages().items():
+        for state in language.copulas | language.verbs | language.has:
+            found.setdefault(state.rpartition("_")[2], set()).add(code)
+    return found
 
 
 def _has_digit(value: Sequence[str]) -> bool:

@@ -16,8 +16,11 @@ from memory.ranking.persistence import is_lasting_label, is_lasting_value
 from memory.ranking.statements import ParsedStatement, Statement, find_label, parse_statement
 from memory.tokenizer import Term
 
-MAX_COMPARED = 40
+MIN_COMPARED = 40
 """How many of the best passages are compared, even if fewer are wanted: the current one may not be among those."""
+
+MAX_COMPARED = 200
+"""Maximum passages that are compared, however many are wanted, since each is compared with each that begins alike."""
 
 MAX_VALUE_WORDS = 8
 """Maximum words of what differs; else it is another statement."""
@@ -36,7 +39,7 @@ def find_superseding_lines(
 
     `runs`: the candidates, which show whose labels are speakers' names.
     """
-    best = found[: max(limit, MAX_COMPARED)]
+    best = found[: min(max(limit, MIN_COMPARED), MAX_COMPARED)]
     spoken = _count_labels(best, runs)
     statements = [_make_statement(one.path, one.passage, spoken) for one in best]
     places = [(one.path, one.passage.line_start) for one in best]
@@ -92,9 +95,15 @@ def _label_key(path: str, passage: CandidatePassage) -> object:
 
 
 def _read_context(path: str, heading: str) -> str:
-    """Return the words of the headings and of the note's name; a daily log's name and title only name the day."""
+    """Return the words of the headings and of the note's name; a daily log's name and title only name the day.
+
+    But a log may have no title; then the first heading may name a person.
+    """
     names = heading.split(" > ")
-    names = names[1:] if note_date(path) else [path.removesuffix(".md"), *names]
+    if not note_date(path):
+        names.insert(0, path.removesuffix(".md"))
+    elif any(map(str.isdigit, names[0])):
+        del names[0]
     words = " ".join(names).lower().split()
     return " ".join(word for word in words if not any(map(str.isdigit, word)))
 

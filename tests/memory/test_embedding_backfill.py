@@ -1725,6 +1725,20 @@ async def test_filling_before_the_first_sync_deletes_no_vector_in_use(
     assert texts(server) == []
 
 
+async def test_a_note_that_is_indexed_when_the_index_is_rebuilt_gets_its_vector(
+    open_memory: Open, tmp_path: Path
+) -> None:
+    put(tmp_path, "a.md", "The kitten sleeps.\n")
+    memory = open_memory(lasting=True, watch=WatchSettings(enabled=False))
+    async with running(memory):
+        await until(lambda: all_embedded(memory, 1))
+        with contextlib.closing(apsw.Connection(str(tmp_path / ".commonplace/index.db"))) as db:
+            db.execute("UPDATE about SET value = value || '0' WHERE key = 'fingerprint'")
+        put(tmp_path, "b.md", "The levy is due in spring.\n")
+        await memory.search("levy")
+        await until(lambda: all_embedded(memory, 2), seconds=5)
+
+
 @pytest.mark.thorough
 async def test_filling_after_another_program_recreated_the_index_deletes_no_vector_in_use(
     open_memory: Open, server: EmbeddingServer, tmp_path: Path

@@ -1,3 +1,4 @@
+import contextlib
 import os
 import re
 import subprocess
@@ -359,3 +360,27 @@ def test_a_second_rebuild_at_the_same_time_is_refused(desk: Desk) -> None:
         rebuild_index(desk.notes, desk.index, ChunkSettings())
     shadow.close()
     assert counts(rebuild_index(desk.notes, desk.index, ChunkSettings())) == (1, 0, 0)
+
+
+def test_an_index_that_is_replaced_by_one_with_other_settings_is_rebuilt(desk: Desk) -> None:
+    desk.put("a.md", "- passport")
+    other = SqliteIndex(desk.folder.parent / ".commonplace" / "index.db", fingerprint="other")
+
+    def replace_once(_done: int, _total: int) -> None:
+        if not (desk.folder / "b.md").exists():
+            rebuild_index(desk.notes, other, ChunkSettings())
+            desk.put("b.md", "- passport")
+
+    sync_index(desk.notes, desk.index, ChunkSettings(), report=replace_once)
+    other.close()
+    assert desk.found("passport") == {"a.md", "b.md"}
+    assert not desk.index.is_outdated()
+
+
+def test_notes_of_an_outdated_index_are_left_to_the_process_that_rebuilds_it(desk: Desk) -> None:
+    desk.put("a.md", "- passport")
+    desk.sync()
+    newer = SqliteIndex(desk.folder.parent / ".commonplace" / "index.db", fingerprint="newer")
+    with contextlib.closing(newer), contextlib.closing(newer.shadow()):
+        left = sync_index(desk.notes, newer, ChunkSettings())
+    assert left.elsewhere == 1

@@ -554,7 +554,7 @@ def drop_weak(passages: Sequence[_FoundPassage]) -> list[_FoundPassage]:
 
 def _read_passage(hit: Mapping[str, Any], query: str, language: Language) -> _FoundPassage:
     path = one_line(str(hit.get("path", ""))).replace("`", "'")
-    first, score = hit.get("line_start"), hit.get("score")
+    first = hit.get("line_start")
     last = hit.get("line_end", first)
     place = format_note_ref(path, first, last) if isinstance(first, int) and isinstance(last, int) else path
     text = strip_controls(str(hit.get("snippet", "")))
@@ -564,7 +564,7 @@ def _read_passage(hit: Mapping[str, Any], query: str, language: Language) -> _Fo
     return _FoundPassage(
         place,
         tuple(filter(None, map(_quote_line, text.splitlines()))),
-        float(score) if isinstance(score, int | float) else 0.0,
+        _read_score(hit.get("score")),
         1.0 if by_meaning else _share_of_words(query, context, language),
         told,
         found=_read_found(hit, path, text, told),
@@ -581,6 +581,11 @@ def _read_found(hit: Mapping[str, Any], path: str, text: str, told: str) -> Told
         return ToldPassage(path, first, last, text, date.fromisoformat(told), superseded_by)
     except ValueError:
         return None
+
+
+def _read_score(score: object) -> float:
+    """Return a score; 0 for anything but a number from 0 to 1, such as NaN, beside which nothing is strong."""
+    return float(score) if isinstance(score, int | float) and 0 <= score <= 1 else 0.0
 
 
 def _read_day(told: object) -> str:

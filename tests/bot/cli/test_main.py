@@ -198,6 +198,13 @@ def test_a_search_explains_which_words_matched(with_notes: Commonplace) -> None:
     assert "matched" not in with_notes.output_of(*asked, "--json")
 
 
+def test_no_form_of_a_month_is_explained_if_none_was_looked_for(with_notes: Commonplace) -> None:
+    note = with_notes.folder / "workspace" / "memory" / "marcus.md"
+    note.write_text("Marcus and his bicycle\n", "utf-8")
+    shown = with_notes.output_of("memory", "search", "bicycles in March 2024", "--explain")
+    assert "    matched: bicycle\n" in shown
+
+
 def test_search_that_finds_nothing_is_no_failure(with_notes: Commonplace) -> None:
     assert with_notes.output_of("memory", "search", "giraffes") == "Nothing found.\n"
     assert json.loads(with_notes.output_of("memory", "search", "giraffes", "--json"))["results"] == []

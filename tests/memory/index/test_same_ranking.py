@@ -24,13 +24,21 @@ FINGERPRINT = "2/3/400/80"
 WORDS = [f"w{n}" for n in range(200)]
 STEMS = [f"{a}{b}{c}b" for a in "dglr" for b in "aeio" for c in "mnt"]
 FORMS = [f"{stem}{ending}" for ending in ("", "ox", "uk", "oxum") for stem in STEMS]
+NUMBERED = [f"{stem}19" for stem in STEMS]
 CYRILLIC = [
     f"{a}{b}{c}{d}{end}" for a in "бгк" for b in "ао" for c in "рл" for d in "тн" for end in ("", "а", "овый")
 ]
 CHINESE = [f"{a}{b}" for a in "花园厨房夏天护照" for b in "我们在做饭时光"]
 THAI = [f"{a}{b}" for a in "กขคงจ" for b in ("าน", "ิน", "ูม", "่อน")]
 ARABIC = [f"{article}{a}{b}{c}" for article in ("", "ال") for a in "كقس" for b in "تمر" for c in "بلن"]
-VOCABULARIES = {"words": WORDS, "forms": FORMS, "ru": CYRILLIC, "zh": CHINESE, "th": THAI, "ar": ARABIC}
+VOCABULARIES = {
+    "words": WORDS,
+    "forms": [*FORMS, *NUMBERED],
+    "ru": CYRILLIC,
+    "zh": CHINESE,
+    "th": THAI,
+    "ar": ARABIC,
+}
 FEW_HITS = ProposalLimits(exact_hits=320, rare_hits=240, surely_rare=240)
 ALL_HITS = ProposalLimits(exact_hits=10_000, rare_hits=10_000, surely_rare=10_000)
 DAY, WEEK = date(2026, 3, 1), timedelta(7)

@@ -1,6 +1,7 @@
 """Which passages tell the same fact anew, in any language; and which only look like it."""
 
-from datetime import date
+import time
+from datetime import date, timedelta
 
 from memory.ranking.candidates import CandidatePassage, PassageRun, SearchCandidates
 from memory.ranking.statements import Statement
@@ -235,6 +236,18 @@ def test_other_words_tell_it_anew_if_they_name_another_value_of_what_is_asked(
 # -- in search results ------------------------------------------------------------------------------------
 
 
+def test_many_long_lines_that_begin_alike_are_compared_fast() -> None:
+    words = " ".join("abcdefghijklmnopqr")
+    lines = [
+        Statement(f"- Ada {words} went {number}", TODAY - timedelta(number), log_folder="")
+        for number in range(200)
+    ]
+    find_superseded(lines[:2], parse_query("Ada"))  # loads the words of state
+    began = time.process_time()
+    assert find_superseded(lines, parse_query("Ada")) == {}
+    assert time.process_time() - began < 1
+
+
 def run(path: str, *texts: str, heading: str = "") -> PassageRun:
     day = date.fromisoformat(path[-13:-3])
     passages = [
@@ -289,6 +302,9 @@ def test_a_label_that_begins_several_lines_is_a_speaker() -> None:
         (("2024-03-05.md", ""), ("2025-12-26.md", ""), True),
         (("2024-03-05.md", "2024-03-05 > Anna"), ("2025-12-26.md", "2025-12-26 > Anna"), True),
         (("2024-03-05.md", "2024-03-05 > Anna"), ("2025-12-26.md", "2025-12-26 > Tom"), False),
+        (("2024-03-05.md", "Anna"), ("2025-12-26.md", "Tom"), False),
+        (("2024-03-05.md", "Anna"), ("2025-12-26.md", "Anna"), True),
+        (("2024-03-05.md", "Tuesday, 5 March > Anna"), ("2025-12-26.md", "Anna"), True),
         (("2024-03-05.md", "5 March > 09:30"), ("2025-12-26.md", "26 December > 14:05"), True),
         (("anna/2024-03-05.md", ""), ("tom/2025-12-26.md", ""), False),
     ],

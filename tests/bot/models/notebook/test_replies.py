@@ -166,3 +166,13 @@ def test_equal_places_and_missing_numbers_do_no_harm() -> None:
         {"path": "x.md", "snippet": "b", "score": "high", "line_start": "3"},
     ]
     assert compose(TurnReport(searches=[SearchReport("a", hits)]), ENGLISH)
+
+
+@table_test("score", [float("nan"), float("inf"), -1, 10**400, None])
+def test_a_score_that_is_none_hides_no_other_passage(score: object) -> None:
+    hits = [
+        {"path": "a.md", "line_start": 1, "snippet": "Anna lives in Bonn", "score": score, "source": "fts"},
+        {"path": "b.md", "line_start": 1, "snippet": "Anna lives in Oslo", "score": 0.4, "source": "fts"},
+    ]
+    answer = compose(TurnReport(searches=[SearchReport("Anna lives", hits)]), ENGLISH)
+    assert "Oslo" in answer
