@@ -70,6 +70,7 @@ def rank(
     looked_up: bool = False,
     weights: Weights | None = None,
     times: Sequence[NamedTime] = (),
+    spelled: frozenset[str] = frozenset(),
     today: date = date.max,
 ) -> list[SearchHit]:
     """Return the best passages by their words and, if there are vectors, by their meaning.
@@ -80,9 +81,12 @@ def rank(
 
     Adjacent passages with similar scores are merged into one hit, no longer than `snippet_max_chars`; no line
     is in two hits. If `looked_up`, a hit found by words has one of them in itself, in its headings or in the
-    note's name. `source` is the source of hits found by words alone.
+    note's name. `spelled` holds the words as the query spells them. `source` is the source of hits found by
+    words alone.
     """
-    query = weigh_query(terms, candidates.frequencies, candidates.chunks, times=times, is_lookup=looked_up)
+    query = weigh_query(
+        terms, candidates.frequencies, candidates.chunks, times=times, spelled=spelled, is_lookup=looked_up
+    )
     word_scores = score_words(query, candidates.runs)
     found = sort_passages(
         combine_scores(query, candidates.runs, word_scores, weights or Weights(), today=today),

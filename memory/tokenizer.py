@@ -59,6 +59,7 @@ _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'(?:s|t|d|m|ll|re|ve)(?![a-z0-9_]))?")
 _CLUSTER = re.compile(
     f"(?s:.)[{_MARKS}{_MYANMAR_MARKS}{_THAI_LAO_MARKS}\u1160-\u11ff\u3099\u309a\uff9e\uff9f]*"
 )
+_SPELLED_WORD = re.compile(r"[^\W\d_]+")
 _APOSTROPHE = re.compile("['’].*")
 # Soft hyphens, joiners, direction marks and variant selectors: invisible inside words and emoji, and never
 # typed.
@@ -185,6 +186,17 @@ def parse_query(query: str) -> list[Term]:
     stopped = {term for _, term in spaced if term not in asked}
     distinct = list(dict.fromkeys(terms))
     return ([term for term in distinct if term not in stopped] or distinct)[:MAX_TERMS]
+
+
+def find_spellings(query: str, terms: Sequence[Term]) -> frozenset[str]:
+    """Return the words of these terms as the query spells them, in lower case."""
+    tokens = {term.tokens[0] for term in terms if len(term.tokens) == 1 and not term.is_beginning}
+    return frozenset(word for word in split_spelled_words(query) if _fold_word(word) in tokens)
+
+
+def split_spelled_words(text: str) -> list[str]:
+    """Return the words of a text in lower case, with their accents and endings."""
+    return _SPELLED_WORD.findall(text.lower())
 
 
 def word_beginning(token: str) -> str | None:

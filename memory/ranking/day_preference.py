@@ -34,6 +34,8 @@ class DayPreference:
     times: Sequence[NamedTime]
     until: date
     """The last named day; the newest passage's if that is earlier, or if the query names no time."""
+    is_lookup: bool = False
+    """True if the query only names something: then age does not count unless a time is named."""
 
     def factor(self, day: date | None, match: float) -> float:
         """Return the factor, at most 1, for a passage told on that day; None if it is not known.
@@ -42,6 +44,8 @@ class DayPreference:
         may be of any time.
         """
         fading = math.exp(-max(0, (self.until - day).days) / FADING_DAYS) if day else 1.0
+        if not self.times and self.is_lookup:
+            return 1.0
         if not self.times:
             return (1 + NOW_BONUS * match * fading) / (1 + NOW_BONUS)
         most = 1 + THEN_BONUS
@@ -52,7 +56,9 @@ class DayPreference:
         return max(near, before) / most
 
 
-def prefer_days(times: Sequence[NamedTime], days: Iterable[date | None], *, today: date) -> DayPreference:
+def prefer_days(
+    times: Sequence[NamedTime], days: Iterable[date | None], *, today: date, is_lookup: bool = False
+) -> DayPreference:
     """Return the preference for these named times among passages told on `days`; days to come count as today."""
     newest = max((min(day, today) for day in days if day), default=today)
-    return DayPreference(times, min([newest, max((time.last for time in times), default=newest)]))
+    return DayPreference(times, min([newest, max((time.last for time in times), default=newest)]), is_lookup)

@@ -79,7 +79,8 @@ def combine_scores(
     matches = _combine_matches(found, weights)
     best = max(matches, default=0.0)
     matching = [(one, match) for one, match in zip(found, matches, strict=True) if match > 0]
-    preference = prefer_days(query.times, (one.passage.day for one, _ in matching), today=today)
+    days = (one.passage.day for one, _ in matching)
+    preference = prefer_days(query.times, days, today=today, is_lookup=query.is_lookup)
     return [
         replace(one, match=match, score=match * preference.factor(one.passage.day, match / best))
         for one, match in matching

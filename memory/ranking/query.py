@@ -56,6 +56,8 @@ class WeightedQuery:
     exact: frozenset[Term]
     """Terms that a passage must contain to be exact: all words but those that name a time."""
     times: tuple[NamedTime, ...] = ()
+    spelled: frozenset[str] = frozenset()
+    """The words of `exact` as the query spells them."""
     is_lookup: bool = False
     """True if a passage found by words must have one of them in itself, its headings or its note's name."""
 
@@ -79,6 +81,7 @@ def weigh_query(
     chunks: int,
     *,
     times: Sequence[NamedTime] = (),
+    spelled: frozenset[str] = frozenset(),
     is_lookup: bool = False,
 ) -> WeightedQuery:
     """Return the query with its terms weighed.
@@ -97,5 +100,6 @@ def weigh_query(
         total=sum(weights.values()) or 1.0,
         exact=frozenset(term for term in weights if term not in named and not term.is_beginning),
         times=tuple(times),
+        spelled=spelled,
         is_lookup=is_lookup,
     )

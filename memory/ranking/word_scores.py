@@ -12,7 +12,7 @@ from memory.ranking import bm25
 from memory.ranking.candidates import CandidatePassage, PassageRun
 from memory.ranking.query import WeightedQuery
 from memory.ranking.term_counter import TermCounter
-from memory.tokenizer import Term, tokenize
+from memory.tokenizer import Term, split_spelled_words, tokenize
 
 NEIGHBOUR_WEIGHTS: Mapping[int, float] = {-2: 0.4, -1: 0.8, 1: 0.5, 2: 0.2}
 """Weight of a word in a passage so far away, in passages; negative ones stand before.
@@ -54,13 +54,18 @@ WHOLE_QUERY_BONUS = 0.5
 Otherwise one rare word outweighs the others: asked for Ada's shoe size, any shoe would come before Ada.
 """
 
+SPELLING_BONUS = 0.1
+"""How much more a passage counts with all words as the query spells them: "house" before "houses"."""
+
 _ITEM = re.compile(r"\s*+(?:[-*+]|\d++[.)])\s")
 # Possessive, since a line may begin with a thousand spaces.
 _LABEL = re.compile(r"\s*+(?:[-*+]|\d++[.)])?+\s*+([^:：\n]{1,40})[:：]")
 _QUESTION_MARKS = ("?", "？", "؟")
 
 
-MAX_WORD_SCORE = LABEL_FACTOR * (1 + WHOLE_QUERY_BONUS) * (1 + BLOCK_WEIGHT) * bm25.MAX_SCORE
+MAX_WORD_SCORE = (
+    (1 + SPELLING_BONUS) * LABEL_FACTOR * (1 + WHOLE_QUERY_BONUS) * (1 + BLOCK_WEIGHT) * bm25.MAX_SCORE
+)
 """The highest possible score: a passage full of the query's words and named by its label."""
 
 
@@ -72,7 +77,7 @@ class WordScore(NamedTuple):
     own: float
     """Weight of the query's words in the passage itself."""
     is_exact: bool
-    """True if the passage itself contains all of `WeightedQuery.exact`."""
+    """True if the passage itself contains all of `WeightedQuery.exact`, as the query spells them."""
 
 
 def score_words(query: WeightedQuery, runs: Sequence[PassageRun]) -> list[list[WordScore]]:
@@ -140,7 +145,9 @@ def _score_run(
             )
             / query.total,
             own=round(math.fsum(map(query.weights.__getitem__, counts[index])), 6),
-            is_exact=bool(counts[index]) and counts[index].keys() >= query.exact,
+            is_exact=bool(counts[index])
+            and counts[index].keys() >= query.exact
+            and query.spelled.issubset(split_spelled_words(run.passages[index].text)),
         )
         for index, score in enumerate(scores)
     ]
@@ -196,7 +203,11 @@ def _passage_factor(
     own = query.exact.intersection(counts)
     whole = 1 + WHOLE_QUERY_BONUS * (len(own) / len(query.exact) if query.exact else 0.0)
     label = 1 + (LABEL_FACTOR - 1) * _named_label_share(text, counter)
-    return whole * label * (QUESTION_FACTOR if text.rstrip().endswith(_QUESTION_MARKS) else 1.0)
+    spelled = 1.0
+    if query.spelled and own:
+        found = query.spelled.intersection(split_spelled_words(text))
+        spelled += SPELLING_BONUS * len(found) / len(query.spelled)
+    return whole * label * spelled * (QUESTION_FACTOR if text.rstrip().endswith(_QUESTION_MARKS) else 1.0)
 
 
 def _named_label_share(text: str, counter: TermCounter) -> float:

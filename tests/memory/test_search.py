@@ -11,7 +11,7 @@ from memory.ranking.term_counter import count_frequencies
 from memory.ranking.ties import EXACT_TIE, score_band
 from memory.search import SearchHit, rank
 from memory.search_query import read_query
-from memory.tokenizer import is_lookup, parse_query, tokenize
+from memory.tokenizer import find_spellings, is_lookup, parse_query, tokenize
 from tests.fakes.table_test import table_test
 
 
@@ -547,3 +547,18 @@ def test_a_question_comes_after_a_statement_with_the_same_words() -> None:
 def test_a_nested_item_is_raised_by_its_parent() -> None:
     nested = run("home.md", "- the boiler in the cellar", "  - code 1234", "  - serviced in May")
     assert lines(hits("Which code does the boiler have?", nested))[0] == ("home.md", 2)
+
+
+def test_a_word_as_the_query_spells_it_comes_before_another_form() -> None:
+    runs = (run("a.md", "- Houses are dear"), run("b.md", "- The house is dear"))
+    terms = parse_query("house")
+    candidates = SearchCandidates(runs, count_frequencies(terms, runs), len(runs))
+    found = rank(
+        terms,
+        candidates,
+        limit=5,
+        snippet_max_chars=700,
+        source="fts",
+        spelled=find_spellings("house", terms),
+    )
+    assert lines(found)[0] == ("b.md", 1)

@@ -121,3 +121,11 @@ def test_what_was_told_on_the_named_day_is_shown_even_if_it_shares_no_word() -> 
     )
     assert days("What did Jonas do on 10 June 2025?", runs)[0] == "2025-06-10.md"
     assert days("Where did Jonas work on 10 June 2025?", runs)[:2] == ["2024-09-10.md", "2025-06-10.md"]
+
+
+def test_age_does_not_count_if_something_is_looked_up() -> None:
+    runs = logs("Invoice 12 paid to Lena", "Invoice from Max", "-", "Invoice from Ben, still open")
+    terms, _ = read_query("invoice paid", TODAY)
+    candidates = SearchCandidates(runs, count_frequencies(terms, runs), len(runs))
+    found = rank(terms, candidates, limit=3, snippet_max_chars=700, source="fts", looked_up=True, today=TODAY)
+    assert found[0].path == "2024-01-10.md"
