@@ -1,13 +1,14 @@
 """Share of the answering lines that a search returns: `python benchmarks/retrieval.py FOLDER`.
 
 FOLDER holds `evaluate.py` and data sets (a folder each: `questions.jsonl`, `corpus/CONVERSATION/*.md`). Every
-question goes through `commonplace memory search --batch`, and evaluate.py scores the results; updates.py scores
-questions about facts that change (those with `older` lines), for which the precision and recall of `superseded_by` are
-printed too. *Session* is the share of questions with an answering
-log among the first five and ten distinct logs, as others publish it. `--every 4` asks every fourth question;
-`--save FILE` keeps each question's figures, and `--against FILE` prints the mean differences to such a file with
-their 95 % confidence intervals. With `--model
-FILE`, an embedding model in GGUF, semantic search is used too; with `--postgres`, an index on PostgreSQL.
+question goes through `commonplace memory search --batch`, and evaluate.py scores the results. updates.py scores
+questions about facts that change (those with `older` lines); for these, the precision and recall of
+`superseded_by` are printed too. *Session* is the share of questions with an answering log among the first five
+and ten distinct logs, as others publish it.
+
+`--every 4` asks every fourth question. `--save FILE` keeps each question's figures, and `--against FILE` prints the
+mean differences to such a file, with their 95 % confidence intervals. With `--model FILE`, an embedding model in
+GGUF, semantic search is used too; with `--postgres`, an index on PostgreSQL.
 """
 
 import argparse

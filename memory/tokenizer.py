@@ -200,7 +200,10 @@ def split_spelled_words(text: str) -> list[str]:
 
 
 def word_beginning(token: str) -> str | None:
-    """Return the beginning that a word may be found by; None if it is too short, or has other signs than letters."""
+    """Return the beginning that a word may be found by.
+
+    None if the word is too short, has a digit in its beginning, or is in a script without spaces.
+    """
     beginning = token[:BEGINNING_LENGTH]
     if len(token) < BEGINNING_LENGTH or any(map(str.isdigit, beginning)) or is_unspaced_character(token):
         return None

@@ -237,7 +237,7 @@ def _add_memory_actions(memory: _Parser, everywhere: _Parser) -> None:
         help="file with one query per line (- for standard input); prints one JSON document per line",
     )
     search.add_argument(
-        "--explain", action="store_true", help="also name the words of each passage that matched, and how"
+        "--explain", action="store_true", help="also show which words of each passage matched"
     )
     get = action("get", "Print a note, or some of its lines")
     get.add_argument(

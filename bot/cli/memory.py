@@ -29,7 +29,7 @@ from memory.errors import MemoryFault
 from memory.listing import Problem
 from memory.memory import Memory
 from memory.ranking.explanation import MatchedWords
-from memory.search import SearchResults
+from memory.search import SearchResults, Source
 
 MAX_FILL_SECONDS = 3.0
 """How long a search waits for new vectors, and a status for the embedding provider."""
@@ -193,7 +193,7 @@ def _print_hits(results: SearchResults, *, explain: bool) -> None:
             sys.stdout.write(f"    {dim}{strip_controls(history)}{plain}\n")
         if explain:
             sys.stdout.write(
-                f"    {dim}{strip_controls(_format_matched(explain_hit(results, hit)))}{plain}\n"
+                f"    {dim}{strip_controls(_format_matched(explain_hit(results, hit), hit.source))}{plain}\n"
             )
         sys.stdout.write("\n")
     if not results.hits:
@@ -202,13 +202,17 @@ def _print_hits(results: SearchResults, *, explain: bool) -> None:
         _print(results.notice)
 
 
-def _format_matched(matched: MatchedWords) -> str:
-    told = [
+def _format_matched(matched: MatchedWords, source: Source) -> str:
+    named = [
         f"{name}: {', '.join(words)}"
-        for name, words in (("matched", matched.words), ("similar words", matched.forms))
+        for name, words in (("matched", matched.words), ("words that begin alike", matched.forms))
         if words
     ]
-    return "; ".join(told) or "matched by its surroundings or meaning"
+    if named:
+        return "; ".join(named)
+    around = "its headings, its note's name or the lines around it"
+    found_by = {"vector": "its meaning", "hybrid": f"its meaning, and by {around}"}.get(source, around)
+    return f"no word of its own matched; found by {found_by}"
 
 
 def _use_colours() -> bool:

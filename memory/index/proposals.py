@@ -22,14 +22,14 @@ It would exclude terms that are hardly more common.
 """
 
 SCARCE = 10
-"""A word in fewer chunks is also looked for by how it begins; its forms may be what the notes contain.
+"""A word in fewer chunks is also looked for by its beginning, since the notes may contain another form of it.
 
-Beginnings are common even where words are rare: reading those of all words would cost ten times what the words
-cost, and measured, finds no more. Those of other words still count in the chunks that are found.
+Beginnings are common even where words are rare. Looking for those of all words would cost ten times what the words
+cost and, measured, finds no more. Those of other words still count in the chunks that are found.
 """
 
 ASSUMED_SHARE = 0.05
-"""Share of the chunks that a beginning is assumed to be in if it is not counted, which is slow too."""
+"""Share of the chunks that a beginning is assumed to be in unless it is counted, which is slow."""
 
 CLOSE_TERMS = 3
 """How many common terms, the rarest ones, must occur close together; few chunks contain more of them."""
@@ -75,7 +75,7 @@ class Proposal:
     chunks: tuple[int, ...]
     """Their ids, distinct, in no order."""
     frequencies: Mapping[Term, int]
-    """Number of chunks that contain each term; assumed for the beginnings that chose none of them."""
+    """Number of chunks that contain each term; for beginnings that were not counted, an assumed one."""
     total: int
     """Number of all chunks."""
 

@@ -124,7 +124,7 @@ class Index(Protocol):
     def is_outdated(self) -> bool:
         """Return whether another version, or one with other settings, indexed the notes.
 
-        The index then answers and takes no notes; a shadow that is promoted brings it up to date.
+        If so, the index answers but accepts no notes; promoting a shadow brings it up to date.
         """
         ...
 

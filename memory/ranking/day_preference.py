@@ -1,4 +1,4 @@
-"""How much a passage counts by the day it was told: the newest for a question about now, else the last told by then."""
+"""How much a passage counts by the day it was told: the newest most, or the last told by a named time."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -8,9 +8,9 @@ from datetime import date
 from memory.ranking.query import NamedTime
 
 NOW_BONUS = 1.5
-"""How much more the newest passage counts than a very old one, if the query names no time and it matches best.
+"""How much more the newest passage counts than a very old one, if it matches best and the query names no time.
 
-Newer passages come first among those about the same thing, so what matches less gains less by its age.
+What matches less gains less by its age, so that newer passages come first only among those about the same thing.
 Measured, the same bonus for every passage loses answers that consist of several old ones.
 """
 

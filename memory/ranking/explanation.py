@@ -1,4 +1,4 @@
-"""Which words of a passage matched a query: themselves, or as another form."""
+"""Which words of a passage matched a query: its own words, or words that only begin alike."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

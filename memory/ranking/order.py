@@ -1,4 +1,4 @@
-"""Order scored passages: the best first, and among nearly equal ones the most exact and the newest."""
+"""Order scored passages: by score and age first, with passages told on named days, and then by how well they match."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -45,7 +45,7 @@ def order_versions(
     *,
     today: date,
 ) -> list[ScoredPassage]:
-    """Return the passages with the versions of each fact in their places, the newest as of the named times first.
+    """Return the passages with the versions of each fact exchanged, so that the newest as of the named times is first.
 
     `superseding`: the current version of each passage that has a later one.
     """
@@ -70,8 +70,8 @@ def include_named_days(
 ) -> list[ScoredPassage]:
     """Return the passages with at least every second of the first `places` told at the named times, if so many are.
 
-    What happened on a day was often told that day, what was true on it often before. With a single word asked
-    for besides the time, the day comes first; `asked_words` counts them.
+    What happened on a day was often told that day; what was true on it was often told before. `asked_words` is
+    the number of words besides the time; if it is at most 1, a passage of the day also comes first.
     """
     of_day = [any(not time.is_open and _was_told_at(one, time) for time in times) for one in found]
     if not any(of_day):

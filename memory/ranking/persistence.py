@@ -1,4 +1,4 @@
-"""Whether what is said lasts until it is told anew: "lives in Bonn" and "Phone: 123", not "went to Bonn"."""
+"""Whether what is said holds until something else is said: "lives in Bonn" and "Phone: 123", not "went to Bonn"."""
 
 from collections.abc import Mapping, Sequence, Set
 from functools import cache

@@ -1,4 +1,4 @@
-"""Words by language that say how something is, until another statement says otherwise; never the whole language."""
+"""Words by language that mark a lasting state, such as "lives" and "is"; only the most common ones."""
 
 from functools import cache
 from typing import NamedTuple

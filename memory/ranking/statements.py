@@ -1,4 +1,4 @@
-"""Statements: one-line passages that may tell a fact, split into what supersession compares."""
+"""Parse one-line passages that may tell a fact into the parts that supersession compares."""
 
 import re
 from collections.abc import Sequence

@@ -27,7 +27,7 @@ NEIGHBOUR_REACH = max(NEIGHBOUR_WEIGHTS)
 BLOCK_WEIGHT = 0.5
 """Weight of the score of a passage's block: the lines around it without a blank line or a heading between.
 
-What stands together answers together. Measured, the curve is flat from .35 to .5.
+Lines that stand together are about the same thing. Measured, the curve is flat from .35 to .5.
 """
 
 BLOCK_LENGTH = 100
@@ -42,14 +42,14 @@ HEADING_LINE_FACTOR = 0.5
 LABEL_FACTOR = 1.6
 """Factor for a passage whose label the query names, such as the speaker in a log or the field in a list.
 
-Of a label with other words too, "Shoes for Dora:", the query names only a share, and so much of it counts.
+If the query names only some of its words ("Shoes for Dora:"), that share of the factor counts.
 """
 
 QUESTION_FACTOR = 0.9
 """Factor for a passage that ends in a question mark: it asks, and the answer is likely to follow."""
 
 WHOLE_QUERY_BONUS = 0.5
-"""How much more a passage counts that itself contains every word asked for; a part of them adds as much less.
+"""How much more a passage counts that itself contains every word asked for; a share of them adds that share.
 
 Otherwise one rare word outweighs the others: asked for Ada's shoe size, any shoe would come before Ada.
 """

@@ -17,8 +17,8 @@ def format_tsvector(tokens: Iterable[str]) -> tuple[str, int, list[str]]:
     """Return the literal of a tsvector, the number of tokens and the lexemes.
 
     Pairs of adjacent characters, which queries for scripts without spaces consist of, are lexemes too: a
-    lookup is as fast as for a word, while a phrase would be checked in every chunk with both characters. So
-    are beginnings of words, with a star: only a lexeme of its own has a known number of chunks and of places.
+    lookup is as fast as for a word, while a phrase would be checked in every chunk with both characters.
+    Beginnings of words are lexemes too, with a star, since only a lexeme can be counted quickly.
     """
     places: defaultdict[str, list[int]] = defaultdict(list)
     before = ""

@@ -2,8 +2,8 @@
 
 Bits are stored word by word, so that 16,384 vectors are compared by one XOR and one bit count; the rest is
 sorting a few hundred numbers. 100,000 vectors of 384 dimensions take 4.8 MB of bits and 1.6 MB of ids. A
-small number of vectors is cached whole. Of very many long vectors, the first 512 bits are compared, then the rest
-for those that differ least so far.
+small number of vectors is cached whole. With very many long vectors, the first 512 bits are compared, then the
+rest of those that differ least so far.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,9 +39,10 @@ With 384 dimensions their bits fit the processor's cache; measured to be the fas
 """
 MIN_PREFIX_VECTORS = 16 * BLOCK_VECTORS
 MIN_PREFIX_DIMENSIONS = 1024
-"""Of so many vectors with so many numbers, a prefix of the bits is compared first, then the rest of the closest.
+"""From so many vectors with so many numbers on, a prefix of the bits is compared first, then the rest of the closest.
 
-Comparing all bits of fewer vectors takes 6 ms, of a million with 1,536 dimensions 25 ms, with a prefix first 13 ms.
+Comparing all bits of fewer vectors takes 6 ms. For a million with 1,536 dimensions it takes 25 ms, or
+13 ms with a prefix.
 With so many bits, the number of candidates no longer has to grow with the number of vectors either: a thousand of a
 million contain .998 to 1 of the exact ten best in three synthetic sets.
 """

@@ -192,10 +192,20 @@ def test_a_search_explains_which_words_matched(with_notes: Commonplace) -> None:
     note.write_text("Die Kinder und ihr Kindergarten\n", "utf-8")
     asked = ("memory", "search", "Kinder")
     shown = with_notes.output_of(*asked, "--explain")
-    assert "    matched: Kinder; similar words: Kindergarten\n" in shown
+    assert "    matched: Kinder; words that begin alike: Kindergarten\n" in shown
     first = json.loads(with_notes.output_of(*asked, "--explain", "--json"))["results"][0]
     assert first["matched"] == {"words": ["Kinder"], "forms": ["Kindergarten"]}
     assert "matched" not in with_notes.output_of(*asked, "--json")
+
+
+def test_a_hit_without_a_word_of_the_query_is_explained_by_what_is_around_it(with_notes: Commonplace) -> None:
+    note = with_notes.folder / "workspace" / "memory" / "talk.md"
+    note.write_text(
+        "Who repaired the bicycle?\nIt was Otto.\n\n- Which bicycle?\n- The green one.\n", "utf-8"
+    )
+    shown = with_notes.output_of("memory", "search", "Who repaired the bicycle then?", "--explain")
+    told = "no word of its own matched; found by its headings, its note's name or the lines around it"
+    assert f"    - The green one.\n    {told}\n" in shown
 
 
 def test_no_form_of_a_month_is_explained_if_none_was_looked_for(with_notes: Commonplace) -> None:
