@@ -1,4 +1,4 @@
-"""Whether what is said lasts until it is told anew: "lives in Bonn" and "Phone: 123", not "went to Bonn"."""
+"""Whether what is said lasts until it changes: "lives in Bonn" and "Phone: 123", not "went to Bonn"."""
 
 from collections.abc import Mapping, Sequence, Set
 from functools import cache, lru_cache
@@ -64,7 +64,7 @@ def is_lasting_value(
     """Return whether the words before and after a value say how something is.
 
     "Is" needs a subject of two words ("Anna's bank"), or what is mine ("my bank"): "Anna is tired" is no fact that
-    "Anna is a teacher" tells anew. For a number, and after a verb such as "lives", one word is enough.
+    "Anna is a teacher" changes. For a number, and after a verb such as "lives", one word is enough.
     """
     numbers = all(map(_has_digit, values))
     if _names_day((*before, *after), by_letter=by_letter):

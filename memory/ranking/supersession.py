@@ -1,4 +1,4 @@
-"""Recognise passages that tell the same fact anew: same subject, same slot, another value, told on another day.
+"""Recognise passages that state a fact with another value: same subject, same slot, told on another day.
 
 Precise rather than complete, since a false "superseded" misleads: two events, two things of a list, or one
 statement told twice supersede nothing.

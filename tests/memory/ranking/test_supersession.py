@@ -1,4 +1,4 @@
-"""Which passages tell the same fact anew, in any language; and which only look like it."""
+"""Which passages state a fact that changed, in any language; and which only look like it."""
 
 import time
 from datetime import date, timedelta
@@ -98,7 +98,7 @@ def told(*lines: tuple[str, str], query: str = "x") -> dict[int, int]:
         ("อันนาอยู่ที่บอนน์", "อันนาอยู่ที่ออสโล"),
     ],
 )
-def test_the_same_fact_with_another_value_is_told_anew(one: str, other: str) -> None:
+def test_the_same_fact_with_another_value_is_marked(one: str, other: str) -> None:
     assert told(("2024-05-01", one), ("2026-03-02", other)) == {0: 1}
     assert told(("2026-03-02", one), ("2024-05-01", other)) == {1: 0}
 
@@ -247,7 +247,7 @@ def test_what_is_told_of_one_day_twice_has_no_order() -> None:
 
 
 @table_test(
-    ("query", "one", "other", "is_told_anew"),
+    ("query", "one", "other", "is_marked"),
     [
         (
             "Which club is Cleo in?",
@@ -283,10 +283,10 @@ def test_what_is_told_of_one_day_twice_has_no_order() -> None:
         ("Where did Alma go?", "Alma went to Delft with Otto", "Alma went to Delft with Dora", False),
     ],
 )
-def test_other_words_tell_it_anew_if_they_name_another_value_of_what_is_asked(
-    query: str, one: str, other: str, is_told_anew: bool
+def test_other_words_state_it_if_they_name_another_value_of_what_is_asked(
+    query: str, one: str, other: str, is_marked: bool
 ) -> None:
-    expected = {0: 1} if is_told_anew else {}
+    expected = {0: 1} if is_marked else {}
     assert told(("2024-05-01", one), ("2026-03-02", other), query=query) == expected
 
 
@@ -371,7 +371,7 @@ def test_a_label_that_begins_several_lines_is_a_speaker() -> None:
 
 
 @table_test(
-    ("one", "other", "is_told_anew"),
+    ("one", "other", "is_marked"),
     [
         (("2024-03-05.md", ""), ("2025-12-26.md", ""), True),
         (("2024-03-05.md", "2024-03-05 > Anna"), ("2025-12-26.md", "2025-12-26 > Anna"), True),
@@ -384,13 +384,13 @@ def test_a_label_that_begins_several_lines_is_a_speaker() -> None:
     ],
 )
 def test_a_label_is_of_the_person_above_it(
-    one: tuple[str, str], other: tuple[str, str], is_told_anew: bool
+    one: tuple[str, str], other: tuple[str, str], is_marked: bool
 ) -> None:
     old, new = (
         run(path, "- Phone: 1" if day else "- Phone: 2", heading=heading)
         for day, (path, heading) in ((1, one), (0, other))
     )
-    expected = {f"{one[0]}:1": f"{other[0]}:1"} if is_told_anew else {}
+    expected = {f"{one[0]}:1": f"{other[0]}:1"} if is_marked else {}
     assert superseded(search("phone", old, new)) == expected
 
 
