@@ -31,6 +31,9 @@ MIN_LONG_SLOT = 5
 MAX_WORDS_KEPT = 4096
 """Words for which it is remembered whether they name a slot."""
 
+CONTACTS = ("phone", "tel", "mobil", "handy", "e-mail", "email", "mail", "тел")
+"""Beginnings of labels that may also say with whom somebody talked."""
+
 FIRST_PERSONS = ("我", "私", "僕", "俺")
 
 NAME_SLACK = 2
@@ -53,8 +56,9 @@ def is_lasting_label(label: Sequence[str], values: Sequence[Sequence[str]], *, b
     is_owned = any(word.lower() in own or word.lower().endswith(_POSSESSIVES) for word in label)
     if is_owned and all(len(value) == 1 for value in values):
         return True
-    if all(map(_is_name, values)):
-        return True  # "Doctor: Weber"
+    is_contact = any(word.lower().startswith(CONTACTS) for word in label)
+    if not is_contact and all(map(_is_name, values)):
+        return True  # "Doctor: Weber", but not "Phone: Anna", with whom somebody talked
     return all(_has_digit(value) or "@" in value[0] for value in values)
 
 

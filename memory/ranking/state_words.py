@@ -127,23 +127,23 @@ _BY_LANGUAGE = {
 """By language: copulas, verbs, lasting words and own words; two words that belong together are joined by `_`."""
 
 _SLOTS = """phone phone's mobile telephone number email e-mail address password passcode pin code wifi wi-fi
-    wlan bank account landlord landlady doctor gp dentist paediatrician pediatrician therapist hairdresser
+    wlan bank landlord landlady doctor gp dentist paediatrician pediatrician therapist hairdresser
     teacher boss manager employer job rent salary size favourite favorite cafe club years old children kids key
-    username insurance telefon telefonnummer handynummer nummer adresse anschrift mail passwort kennwort konto
+    username insurance telefon telefonnummer handynummer nummer adresse anschrift mail passwort kennwort
     kontonummer iban vermieter vermieterin arzt ärztin hausarzt hausärztin zahnarzt zahnärztin kinderarzt lehrer
     lehrerin klassenlehrerin chef chefin arbeitgeber beruf miete gehalt größe schuhgröße lieblingscafé lieblings
     jahre alt kinder schlüssel verein versicherung steuerberater steuerberaterin téléphone numéro passe banque
-    compte médecin dentiste propriétaire professeur patron métier loyer salaire taille pointure favori préféré
-    préférée ans enfants clé teléfono móvil número correo dirección contraseña clave banco cuenta médico médica
+    médecin dentiste propriétaire professeur patron métier loyer salaire taille pointure favori préféré
+    préférée ans enfants clé teléfono móvil número correo dirección contraseña clave banco médico médica
     dentista casero maestra maestro jefe jefa trabajo alquiler sueldo talla favorito favorita años hijos llave
-    telefone celular endereço senha conta senhorio professor professora chefe emprego aluguel renda salário
-    tamanho anos filhos chave telefono cellulare numero indirizzo banca conto medico padrone capo lavoro affitto
-    stipendio taglia preferito preferita anni figli chiave telefoonnummer adres wachtwoord rekening huisbaas
+    telefone celular endereço senha senhorio professor professora chefe emprego aluguel renda salário
+    tamanho anos filhos chave telefono cellulare numero indirizzo banca medico padrone capo lavoro affitto
+    stipendio taglia preferito preferita anni figli chiave telefoonnummer adres wachtwoord huisbaas
     huisarts tandarts leraar juf baas baan huur salaris maat lievelings jaar kinderen sleutel adress lösenord
     hyresvärd läkare tandläkare lärare jobb hyra lön storlek favorit år barn nyckel numer telefonu hasło lekarz
     dentysta właściciel nauczyciel nauczycielka szef praca czynsz pensja rozmiar ulubiona ulubiony lat dzieci
     klucz numaram numarası adresim adresi şifre şifresi parola banka doktorum doktoru dişçim öğretmeni patronum
-    iş kira maaş beden yaşında çocuğu anahtar телефон телефона номер адрес почта пароль банк счёт счет врач
+    iş kira maaş beden yaşında çocuğu anahtar телефон телефона номер адрес почта пароль банк врач
     стоматолог хозяин учитель учительница начальник работа аренда зарплата размер любимый любимая любимое лет
     детей ключ телефону адреса пошта лікар вчитель вчителька робота оренда розмір улюблений улюблена років дітей
     هاتفي هاتف رقم عنوان عنواني بريد كلمة بنك طبيب طبيبي وظيفة إيجار الإيجار مقاس راتب مفتاح المفضل المفضلة फ़ोन

@@ -208,6 +208,8 @@ def test_the_same_fact_with_another_value_is_marked(one: str, other: str) -> Non
         ("Мою дочь зовут Аня", "Мою дочь зовут Оля"),
         ("我的儿子叫小明", "我的儿子叫小刚"),
         ("Cleo joined the Chess club", "Cleo joined the Book club"),
+        ("Telefon: Anna", "Telefon: Tom"),
+        ("Konto: 1200 €", "Konto: 900 €"),
         ("Tom works in the garden", "Tom works in the kitchen"),
     ],
 )
