@@ -18,11 +18,14 @@ MAX_TOLD_BEFORE = 4
 MAX_STATEMENT_CHARS = 80
 """Maximum characters of each."""
 
+EQUAL_SHARE = 0.9
+"""Minimum share of the score of an earlier version for a result to match the question about as well."""
+
 _MARKERS = " -*+•>"
 
 
 class ToldPassage(NamedTuple):
-    """What a search result says about its place, its day and whether the fact was told anew."""
+    """What a search result says about its place, its day and whether the fact changed later."""
 
     path: str
     line_start: int
@@ -31,6 +34,7 @@ class ToldPassage(NamedTuple):
     told: date
     superseded_by: str
     """`path:line`; "" if no later passage is known."""
+    score: float = 0.0
 
 
 class FactVersion(NamedTuple):
@@ -47,7 +51,7 @@ class FactHistory(NamedTuple):
     versions: tuple[FactVersion, ...]
     """The latest first."""
     is_current: bool
-    """False if a better result was told later: it may tell the fact anew in other words."""
+    """False if another result that matches as well was told since the first version: it may state the fact too."""
 
 
 def find_histories(results: Sequence[ToldPassage | None]) -> list[FactHistory]:
@@ -61,7 +65,7 @@ def find_histories(results: Sequence[ToldPassage | None]) -> list[FactHistory]:
 
 
 def describe_histories(hits: Sequence["SearchHit"]) -> list[str]:
-    """Return for each hit what is known about its fact: "since …; before: …", or where it is told anew; "" for most."""
+    """Return for each hit what is known about its fact: "since …; before: …", or where it was changed; "" for most."""
     lines = [_describe_earlier(hit) for hit in hits]
     for history in find_histories([_read_hit(hit) for hit in hits]):
         current, *earlier = history.versions
@@ -97,7 +101,9 @@ def _describe_earlier(hit: "SearchHit") -> str:
 def _read_hit(hit: "SearchHit") -> ToldPassage | None:
     if hit.told is None:
         return None
-    return ToldPassage(hit.path, hit.line_start, hit.line_end, hit.snippet, hit.told, hit.superseded_by or "")
+    return ToldPassage(
+        hit.path, hit.line_start, hit.line_end, hit.snippet, hit.told, hit.superseded_by or "", hit.score
+    )
 
 
 def _find_history(passages: dict[int, ToldPassage], target: str) -> FactHistory | None:
@@ -106,7 +112,7 @@ def _find_history(passages: dict[int, ToldPassage], target: str) -> FactHistory 
         (
             each
             for each in passages.values()
-            if each.path == path and each.line_start <= int(line) <= each.line_end and not each.superseded_by
+            if each.path == path and each.line_start == int(line) == each.line_end and not each.superseded_by
         ),
         None,
     )
@@ -115,8 +121,7 @@ def _find_history(passages: dict[int, ToldPassage], target: str) -> FactHistory 
     of_fact = [
         number
         for number, each in passages.items()
-        if each.superseded_by == target
-        or (not each.superseded_by and each.told >= now.told and _words(each.text) == _words(now.text))
+        if each.superseded_by == target or (not each.superseded_by and _words(each.text) == _words(now.text))
     ]
     of_fact.sort(key=lambda number: passages[number].told)
 
@@ -124,18 +129,22 @@ def _find_history(passages: dict[int, ToldPassage], target: str) -> FactHistory 
         return _words(passages[number].text), passages[number].superseded_by
 
     runs = [tuple(run) for _, run in groupby(of_fact, key=statement)]
-    latest = passages[runs[-1][-1]].told
-    better = (each for number, each in passages.items() if number < min(runs[-1]))
+    first = passages[runs[0][0]].told
+    enough = EQUAL_SHARE * min(passages[number].score for number in of_fact)
+    is_current = not any(
+        each.told > first and (each.score >= enough or number < min(runs[-1]))
+        for number, each in passages.items()
+        if number not in of_fact
+    )
     return FactHistory(
-        tuple(FactVersion(run, passages[run[0]].told) for run in reversed(runs)),
-        is_current=all(each.told <= latest for each in better),
+        tuple(FactVersion(run, passages[run[0]].told) for run in reversed(runs)), is_current=is_current
     )
 
 
 def _words(text: str) -> str:
-    return one_line(text).strip(_MARKERS).rstrip(". 。").lower()
+    return one_line(text).strip(_MARKERS).rstrip(". 。।").lower()
 
 
 def _shorten(text: str) -> str:
-    text = one_line(text).strip(_MARKERS).rstrip(". 。")
+    text = one_line(text).strip(_MARKERS).rstrip(". 。।")
     return one_line(text, limit=MAX_STATEMENT_CHARS)

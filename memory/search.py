@@ -93,7 +93,7 @@ def rank(
         times,
         today=today,
     )
-    superseding = find_superseding_lines(found, candidates.runs, terms, limit=limit)
+    superseding = find_superseding_lines(found, candidates.runs, terms, limit=limit, today=today)
     found = order_versions(found, superseding, times, today=today)
     first_half = (limit + 1) // 2
     found = include_named_days(found, times, asked_words=len(query.exact), places=first_half)
@@ -113,8 +113,8 @@ def _make_hit(
     group: Sequence[ScoredPassage], snippet: str, source: Source, superseding: Mapping[PassageKey, PassageKey]
 ) -> SearchHit:
     best = max(group, key=lambda one: one.score)
-    later = superseding.get((best.path, best.passage.line_start))
-    is_here = later in [(one.path, one.passage.line_start) for one in group]
+    # A mark would seem to be about all lines of a hit.
+    later = superseding.get((best.path, best.passage.line_start)) if len(group) == 1 else None
     return SearchHit(
         path=group[0].path,
         line_start=group[0].passage.line_start,
@@ -126,7 +126,7 @@ def _make_hit(
         told=best.passage.day,
         by_words=round(min(1.0, best.words / MAX_WORD_SCORE), 6),
         by_meaning=None if best.meaning is None else round(best.meaning, 6),
-        superseded_by=f"{later[0]}:{later[1]}" if later and not is_here else None,
+        superseded_by=f"{later[0]}:{later[1]}" if later else None,
     )
 
 

@@ -33,7 +33,8 @@ def memory_tools(memory: Memory, note_writer: OnceWriter) -> tuple[Tool, ...]:
 
         Use it before you answer questions about the person, their people, plans, things or past, and before you
         say that you don't know. If nothing fits, try other words once or twice. A result with `superseded_by` was
-        true until that later passage (path:line); go by the later one unless the question is about the past.
+        probably true earlier: that passage (path:line) has the current value, perhaps not the next one. Go by it
+        unless the question is about the past.
         """
         found = await memory.search(query, limit=limit)
         results = [_format_hit(hit) for hit in found.hits]

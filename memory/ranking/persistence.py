@@ -1,7 +1,7 @@
 """Whether what is said holds until something else is said: "lives in Bonn" and "Phone: 123", not "went to Bonn"."""
 
 from collections.abc import Mapping, Sequence, Set
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from memory.ranking.state_words import (
@@ -9,6 +9,10 @@ from memory.ranking.state_words import (
     DAYS,
     GENITIVES,
     NO_SPACES,
+    PASSING,
+    PASSING_BY_LETTER,
+    SLOTS,
+    SLOTS_BY_LETTER,
     WITHOUT_COPULA,
     StateWords,
     load_state_words,
@@ -21,11 +25,22 @@ MAX_OWN_WORDS = 4
 MAX_FUNCTION_LETTERS = 2
 """A word of so few letters says nothing of its own; few languages have a list of stop words."""
 
+MIN_LONG_SLOT = 5
+"""A longer slot may be part of a word: "Telefonnummer", "Lieblingscafé"."""
+
+MAX_WORDS_KEPT = 4096
+"""Words for which it is remembered whether they name a slot."""
+
+CONTACTS = ("phone", "tel", "mobil", "handy", "e-mail", "email", "mail", "тел")
+"""Beginnings of labels that may also say with whom somebody talked."""
+
 FIRST_PERSONS = ("我", "私", "僕", "俺")
 
 NAME_SLACK = 2
 """Letters that two values may share at their beginning in scripts without spaces: 波恩, 波士顿."""
 
+_LONG_SLOTS = tuple(slot for slot in SLOTS if len(slot) > MIN_LONG_SLOT)
+_LONG_PASSING = tuple(word for word in PASSING if len(word) > MIN_LONG_SLOT)
 _POSSESSIVES = ("'s", "’s")
 
 
@@ -33,7 +48,7 @@ def is_lasting_label(label: Sequence[str], values: Sequence[Sequence[str]], *, b
     """Return whether a label names a slot of one value: not "Todo: call Tom" or "Lunch with Anna: soup"."""
     languages = load_state_words()
     numbers = all(map(_has_digit, values))
-    if _names_day(label, by_letter=by_letter):
+    if _names_day(label, by_letter=by_letter) or not _names_slot(label, by_letter=by_letter):
         return False
     if by_letter:
         return numbers or any(own in "".join(label) for code in NO_SPACES for own in languages[code].own)
@@ -41,8 +56,9 @@ def is_lasting_label(label: Sequence[str], values: Sequence[Sequence[str]], *, b
     is_owned = any(word.lower() in own or word.lower().endswith(_POSSESSIVES) for word in label)
     if is_owned and all(len(value) == 1 for value in values):
         return True
-    if len(label) > 1 and not any(word[0].isupper() for word in label[1:]) and all(map(_is_name, values)):
-        return True  # "Favourite cafe: Quitte", not "Lunch: Pizza"
+    is_contact = any(word.lower().startswith(CONTACTS) for word in label)
+    if not is_contact and all(map(_is_name, values)):
+        return True  # "Doctor: Weber", but not "Phone: Anna", with whom somebody talked
     return all(_has_digit(value) or "@" in value[0] for value in values)
 
 
@@ -52,7 +68,7 @@ def is_lasting_value(
     """Return whether the words before and after a value say how something is.
 
     "Is" needs a subject of two words ("Anna's bank"), or what is mine ("my bank"): "Anna is tired" is no fact that
-    "Anna is a teacher" tells anew. For a number, and after a verb such as "lives", one word is enough.
+    "Anna is a teacher" changes. For a number, and after a verb such as "lives", one word is enough.
     """
     numbers = all(map(_has_digit, values))
     if _names_day((*before, *after), by_letter=by_letter):
@@ -62,10 +78,21 @@ def is_lasting_value(
     if len({_kind_of(value) for value in values}) > 1:
         return False  # "her teacher is Mrs Park" and "her teacher is ill"
     languages = load_state_words()
-    if numbers and not after and any(_is_short_and_mine(before, languages[code]) for code in WITHOUT_COPULA):
+    if numbers and any(
+        word in load_all_stop_words() for value in values for word in map(str.lower, value[1:])
+    ):
+        return False  # "1.20 at Aldi"
+    if (
+        numbers
+        and not after
+        and _names_slot(before, by_letter=False)
+        and any(_is_short_and_mine(before, languages[code]) for code in WITHOUT_COPULA)
+    ):
         return True
     spoken = {code for word in (*before, *after[-2:]) for code in _languages_of_states().get(word, ())}
-    return any(_lasts_in(languages[code], load_stop_words(code), before, after, values) for code in spoken)
+    return not _is_passing((*before, *after)) and any(
+        _lasts_in(languages[code], load_stop_words(code), before, after, values) for code in spoken
+    )
 
 
 def is_lasting(words: Sequence[str], label: int, after_shared: int, value: int, *, number: bool) -> bool:
@@ -74,20 +101,23 @@ def is_lasting(words: Sequence[str], label: int, after_shared: int, value: int, 
     `words`: in lower case; `label`: how many of them are its label; `after_shared`: the index after those that name
     the fact; `value`: that of the value, a name or a number.
     """
-    if _names_day(words, by_letter=False):
+    if _names_day(words, by_letter=False) or _is_passing(words):
         return False
     if after_shared <= label <= value:
         return True
     for language in _spaced_languages().values():
         if not (language.verbs | language.lasting).isdisjoint([*words, *map("_".join, pairwise(words))]):
             return True
-        if not language.copulas.isdisjoint(words[after_shared:value]):
+        if not language.copulas.isdisjoint(words[after_shared:value]) and _names_slot(words, by_letter=False):
             return True
         if number and not language.has.isdisjoint(words):
             return True
-        if _find_state(words[:value], (), language.has, ARTICLES, others=0):
-            return True
     return False
+
+
+def says_nothing(word: str) -> bool:
+    """Return whether a word, in lower case, names neither a person nor a thing: "is", "now", "the"."""
+    return word in load_all_stop_words() or word in _words_of_states()
 
 
 def _names_day(words: Sequence[str], *, by_letter: bool) -> bool:
@@ -95,6 +125,34 @@ def _names_day(words: Sequence[str], *, by_letter: bool) -> bool:
         text = "".join(words)
         return any(day in text for day in DAYS)
     return not DAYS.isdisjoint(word.lower().removesuffix("'s") for word in words)
+
+
+def _names_slot(words: Sequence[str], *, by_letter: bool) -> bool:
+    """Return whether words name what somebody has one of, such as a bank, and nothing that is soon over."""
+    if by_letter:
+        text = "".join(words)
+        return any(slot in text for slot in SLOTS_BY_LETTER) and not any(
+            passing in text for passing in PASSING_BY_LETTER
+        )
+    return any(map(_is_slot, words)) and not _is_passing(words)
+
+
+@lru_cache(MAX_WORDS_KEPT)
+def _is_slot(word: str) -> bool:
+    word = word.lower().removesuffix("'s").removesuffix("’s")
+    return any(
+        part in SLOTS or part.startswith(_LONG_SLOTS) or part.endswith(_LONG_SLOTS)
+        for part in (word, *word.split("-"))
+    )
+
+
+def _is_passing(words: Sequence[str]) -> bool:
+    return any(map(_is_passing_word, words))
+
+
+@lru_cache(MAX_WORDS_KEPT)
+def _is_passing_word(word: str) -> bool:
+    return any(part in PASSING or part.endswith(_LONG_PASSING) for part in word.lower().split("-"))
 
 
 def _lasts_in(
@@ -118,6 +176,8 @@ def _lasts_in(
     led = [value[0].lower() in function_words - ARTICLES for value in values]
     if any(led) if state in language.verbs else len(set(led)) > 1:
         return False  # "lives in Bonn" and "lives with Tom" are both true
+    if state not in language.verbs and not _names_slot((*before, *after), by_letter=False):
+        return False
     subject = before[:place]
     content = sum(1 + word.count("-") for word in subject if word not in load_all_stop_words())
     if state in language.own or (content and not language.own.isdisjoint(subject)):
@@ -152,7 +212,9 @@ def _lasts_by_letter(before: str, after: str, numbers: bool) -> bool:
     before, after = before.rstrip(" 0123456789" if numbers else " "), after.strip()
     for code in NO_SPACES:
         language = load_state_words()[code]
-        is_enough = numbers or any(own in before for own in language.own)
+        is_enough = _names_slot((before, after), by_letter=True) and (
+            numbers or any(own in before for own in language.own)
+        )
         for state in language.verbs:
             at = before.rfind(state, max(0, len(before) - len(state) - NAME_SLACK))
             if at > 1 or before[: max(0, at)] in FIRST_PERSONS or (len(before) > 1 and after.endswith(state)):
@@ -164,7 +226,7 @@ def _lasts_by_letter(before: str, after: str, numbers: bool) -> bool:
                 and (before.endswith(state) or after.endswith(state))
             ):
                 return True
-        if numbers and not after and any(map(before.endswith, language.lasting)):
+        if is_enough and numbers and not after and any(map(before.endswith, language.lasting)):
             return True
     return False
 
@@ -172,6 +234,17 @@ def _lasts_by_letter(before: str, after: str, numbers: bool) -> bool:
 @cache
 def _spaced_languages() -> Mapping[str, StateWords]:
     return {code: words for code, words in load_state_words().items() if code not in NO_SPACES}
+
+
+@cache
+def _words_of_states() -> Set[str]:
+    return {
+        word
+        for language in _spaced_languages().values()
+        for states in (language.copulas, language.verbs, language.lasting, language.own, language.has)
+        for state in states
+        for word in state.split("_")
+    }
 
 
 @cache

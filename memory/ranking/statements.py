@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
-from memory.ranking.persistence import is_lasting
+from memory.ranking.persistence import is_lasting, says_nothing
 from memory.tokenizer import tokenize
 
 MAX_WORDS = 24
@@ -26,7 +26,7 @@ MAX_LABEL_CHARS = 40
 # A string: `re` compiles it on first use and caches it. Without letters beyond ASCII, whose sets take milliseconds.
 _MARKERS = r"(?:\s|[-*+>]\s|\d{1,3}[.)]\s|\[[ xX]\]\s|(?:\d{4}-\d\d-\d\d|\d{1,2}:\d\d)[:,]?\s(?:-\s)?)*+"
 _LABEL_ENDS = (": ", "：", " = ", " – ", " — ")
-_AROUND_WORDS = '.,;:!?…"“”„«»()[]*_`=–—'
+_AROUND_WORDS = '.,;:!?…।"“”„«»()[]*_`=–—'
 _BY_LETTER = (
     ("\u0e00", "\u0eff"),
     ("\u1000", "\u109f"),
@@ -80,7 +80,7 @@ class ParsedStatement(NamedTuple):
 
 def parse_statement(statement: Statement, asked: set[str]) -> ParsedStatement | None:
     """Return the statement with its parts; None if it tells no fact, or several. `asked`: the query's tokens."""
-    text = _strip_markers(statement.text).rstrip(" .。")
+    text = _strip_markers(statement.text).rstrip(" .。।")
     if (
         statement.is_spoken
         or not text
@@ -152,5 +152,8 @@ def _find_named_value(spelled: Sequence[str], label: int, asked: set[str]) -> Na
         [word.lower() for word in spelled], label, max(shared) + 1, values[0], number=is_number
     ):
         return None
-    value = " ".join(tokens[at] for at in values)
+    rest = [word.lower() for at, word in enumerate(spelled) if at not in shared and at not in values]
+    if not all(map(says_nothing, rest)):
+        return None  # "Anna's work phone number" is another one than "Anna's phone number"
+    value = " ".join(spelled[at].lower() for at in values)
     return NamedValue(subjects, frozenset(tokens[at] for at in shared), value, is_number)

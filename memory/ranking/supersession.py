@@ -28,20 +28,35 @@ MAX_VALUE_WORDS = 8
 MAX_VALUE_LETTERS = 24
 """The same in scripts without spaces."""
 
+MEASURED_VALUES = 3
+"""Number of values from which a fact that changes within `MEASURED_DAYS` is a measurement or an event."""
+
+MEASURED_DAYS = 14
+
 PassageKey = tuple[str, int]
 """Path and first line."""
 
 
 def find_superseding_lines(
-    found: Sequence[ScoredPassage], runs: Sequence[PassageRun], terms: Sequence[Term], *, limit: int
+    found: Sequence[ScoredPassage],
+    runs: Sequence[PassageRun],
+    terms: Sequence[Term],
+    *,
+    limit: int,
+    today: date,
 ) -> dict[PassageKey, PassageKey]:
     """Return the passage that tells the fact later, for each of the best passages that has one.
 
-    `runs`: the candidates, which show whose labels are speakers' names.
+    `runs`: the candidates, which show whose labels are speakers' names. What is dated after `today` takes no part.
     """
     best = found[: min(max(limit, MIN_COMPARED), MAX_COMPARED)]
     spoken = _count_labels(best, runs)
-    statements = [_make_statement(one.path, one.passage, spoken) for one in best]
+    statements = [
+        None
+        if one.passage.day and one.passage.day > today
+        else _make_statement(one.path, one.passage, spoken)
+        for one in best
+    ]
     places = [(one.path, one.passage.line_start) for one in best]
     return {places[old]: places[new] for old, new in find_superseded(statements, terms).items()}
 
@@ -49,7 +64,8 @@ def find_superseding_lines(
 def find_superseded(statements: Sequence[Statement | None], terms: Sequence[Term]) -> dict[int, int]:
     """Return the index of the later statement for each that is superseded; None stands for what tells no fact.
 
-    Every earlier statement is superseded by the current one: the first of the last statements that agree.
+    Every earlier statement with another value is superseded by the current one: the first of the last statements
+    that agree.
     """
     asked = {term.tokens[0] for term in terms if len(term.tokens) == 1 and not term.is_beginning}
     parsed = {
@@ -61,8 +77,12 @@ def find_superseded(statements: Sequence[Statement | None], terms: Sequence[Term
     for group in _group_by_fact(parsed):
         group.sort(key=lambda number: (parsed[number].statement.day, number))
         runs = list(_split_by_value(group, parsed))
-        if len(runs) > 1 and not _contradict_on_one_day(parsed[number] for number in group):
-            superseded |= dict.fromkeys((number for run in runs[:-1] for number in run), runs[-1][0])
+        if _contradict_on_one_day(parsed[number] for number in group) or _is_measured(runs, parsed):
+            continue
+        now = runs[-1][0]
+        superseded |= {
+            number: now for run in runs[:-1] for number in run if not _agree(parsed[number], parsed[now])
+        }
     return superseded
 
 
@@ -146,6 +166,16 @@ def _contradict_on_one_day(group: Iterable[ParsedStatement]) -> bool:
     return any(not _agree(days.setdefault(each.statement.day, each), each) for each in group)
 
 
+def _is_measured(runs: Sequence[Sequence[int]], parsed: Mapping[int, ParsedStatement]) -> bool:
+    """Return whether a fact changes as often as what people spend, or how long they sleep."""
+    if len(runs) < MEASURED_VALUES:
+        return False
+    return any(
+        (parsed[after[0]].statement.day - parsed[before[-1]].statement.day).days < MEASURED_DAYS
+        for before, after in pairwise(runs)
+    )
+
+
 def _tell_one_fact(one: ParsedStatement, other: ParsedStatement) -> bool:
     first, second = one.statement, other.statement
     if one.label and first.context != second.context:
@@ -186,13 +216,9 @@ def _differ_in_value(one: ParsedStatement, other: ParsedStatement) -> bool:
 
 
 def _name_values(one: ParsedStatement, other: ParsedStatement) -> bool:
-    """Return whether two statements, however worded, give what the query asks for different names or numbers."""
+    """Return whether two statements, however worded, have the same words of the query, and one name or number."""
     first, second = one.named, other.named
-    if not first or not second or len(first.shared & second.shared) < 2:
-        return False
-    # What one of them spells in lower case is no name: "Shoes for Alma" and "Alma needs shoes".
-    lower = (first.shared - first.subjects) | (second.shared - second.subjects)
-    return first.subjects - lower == second.subjects - lower and first.is_number == second.is_number
+    return bool(first and second and first.shared == second.shared and first.is_number == second.is_number)
 
 
 def _common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:

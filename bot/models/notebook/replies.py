@@ -71,6 +71,8 @@ class SearchReport(NamedTuple):
     """The person's question that the query was made from."""
     paraphrases: tuple[str, ...] = ()
     """Every line shown must contain one of these phrases: the search was for paraphrases."""
+    names_time: bool = False
+    """Whether the question names a time; then the hits are in its order."""
 
 
 class ReminderReport(NamedTuple):
@@ -520,7 +522,8 @@ def _select_passages(searched: Sequence[SearchReport], language: Language) -> li
         elif shown and any(map(_asks_only_paraphrases, searched)):
             continue
         best = drop_weak(best) if not looked.paraphrases else best
-        best = _latest_first(best, language)
+        if not looked.names_time:
+            best = _latest_first(best, language)
         for passage in best[: MAX_SHOWN if len(searched) == 1 else MAX_SHOWN_EACH]:
             shown.setdefault(passage.place, passage)
     return list(shown.values())
@@ -578,7 +581,9 @@ def _read_found(hit: Mapping[str, Any], path: str, text: str, told: str) -> Told
         return None
     superseded_by = later if isinstance(later, str) and re.fullmatch(r".+:[0-9]{1,9}", later) else ""
     try:
-        return ToldPassage(path, first, last, text, date.fromisoformat(told), superseded_by)
+        return ToldPassage(
+            path, first, last, text, date.fromisoformat(told), superseded_by, _read_score(hit.get("score"))
+        )
     except ValueError:
         return None
 

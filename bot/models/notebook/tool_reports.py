@@ -120,6 +120,8 @@ def write_report(result: ToolResult) -> WriteReport:
 
 def search_report(result: ToolResult, turn: NotebookTurn, parsed: ParsedMessage, today: date) -> SearchReport:
     """Return what a search found, and the question that it was for."""
+    from memory.search_query import read_query
+
     content = parse_object(result.content)
     hits = content.get("results")
     query, asked = turn.queries.get(result.call_id) or " ".join(turn.said[-1:]), ""
@@ -137,7 +139,14 @@ def search_report(result: ToolResult, turn: NotebookTurn, parsed: ParsedMessage,
         return SearchReport(query, error=_error_text(result, content), asked=asked)
     notice = content.get("notice", "")
     found = [hit for hit in hits if isinstance(hit, dict)]
-    return SearchReport(query, found, str(notice), asked=asked, paraphrases=group)
+    return SearchReport(
+        query,
+        found,
+        str(notice),
+        asked=asked,
+        paraphrases=group,
+        names_time=any(read_query(text, today)[1] for text in (query, asked)),
+    )
 
 
 def reminder_report(result: ToolResult, turn: NotebookTurn) -> ReminderReport:

@@ -32,7 +32,7 @@ class PassageView:
     by_words: float
     source: Source
     history: str
-    """Since when it is true and what was told before, or where it is told anew; "" if neither is known."""
+    """Since when it is true and what was told before, or where it was changed; "" if neither is known."""
 
 
 @dataclass(frozen=True, slots=True)

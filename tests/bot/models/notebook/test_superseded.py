@@ -83,6 +83,33 @@ async def test_what_was_told_later_and_answers_better_leaves_it_open() -> None:
     assert await ask(*lines, superseded={2: 1}) == [f"- {line} `{day}.md:3`" for day, line in lines]
 
 
+async def test_what_may_be_a_version_in_between_leaves_it_open() -> None:
+    lines = (
+        ("2026-05-05", "Anna lives in Oslo"),
+        ("2025-05-05", "Anna now lives in Rome"),
+        ("2024-05-05", "Anna lives in Bonn"),
+    )
+    assert await ask(*lines, superseded={2: 0}) == [f"- {line} `{day}.md:3`" for day, line in lines]
+
+
+@table_test(
+    ("question", "before", "now"),
+    [
+        ("Where did Anna live in May 2025?", "Anna lives in Bonn", "Anna lives in Oslo"),
+        ("安娜2025年5月住在哪里？", "安娜住在波恩", "安娜住在奥斯陆"),
+    ],
+)
+async def test_a_question_about_the_past_keeps_the_order_of_the_search(
+    question: str, before: str, now: str
+) -> None:
+    results = [
+        hit(f"- {before}", "2024-05-01.md", told="2024-05-01", superseded_by="2026-03-02.md:3"),
+        hit(f"- {now}", "2026-03-02.md", told="2026-03-02"),
+    ]
+    answer = await Talk().say(question, memory_search={"results": results})
+    assert answer.splitlines()[2:4] == [f"- {before} `2024-05-01.md:3`", f"- {now} `2026-03-02.md:3`"]
+
+
 async def test_without_the_current_statement_nothing_is_said_of_since_when() -> None:
     results = [hit("- Anna lives in Bonn", told="2024-05-05", superseded_by="2026-05-05.md:7")]
     answer = await Talk().say("Where does Anna live?", memory_search={"results": results})
