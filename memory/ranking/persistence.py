@@ -28,6 +28,24 @@ MAX_FUNCTION_LETTERS = 2
 MIN_LONG_SLOT = 5
 """A longer slot may be part of a word: "Telefonnummer", "Lieblingscafé"."""
 
+SMALL_VALUES = (
+    *(
+        "password",
+        "passwort",
+        "kennwort",
+        "code",
+        "contraseña",
+        "senha",
+        "wachtwoord",
+        "lösenord",
+        "hasło",
+        "пароль",
+    ),
+    *("key", "schlüssel", "clé", "clave", "llave", "chave", "chiave", "sleutel", "nyckel", "klucz", "ключ"),
+    *("favo", "liebl", "préféré", "preferit", "ulubion", "любим", "улюблен"),
+)
+"""Slots whose values may begin with a small letter."""
+
 MAX_WORDS_KEPT = 4096
 """Words for which it is remembered whether they name a slot."""
 
@@ -178,6 +196,10 @@ def _lasts_in(
         return False  # "lives in Bonn" and "lives with Tom" are both true
     if state not in language.verbs and not _names_slot((*before, *after), by_letter=False):
         return False
+    is_small = not numbers and any(value[0][0].islower() for value in values)
+    may_be_small = any(word.startswith(SMALL_VALUES) or word.endswith(SMALL_VALUES) for word in before)
+    if state not in language.verbs and is_small and not may_be_small:
+        return False  # "My boss is angry" is soon over, "my favourite colour is blue" is not.
     subject = before[:place]
     content = sum(1 + word.count("-") for word in subject if word not in load_all_stop_words())
     if state in language.own or (content and not language.own.isdisjoint(subject)):
