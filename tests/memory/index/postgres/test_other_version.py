@@ -190,14 +190,19 @@ async def test_searches_are_answered_while_another_process_builds_the_new_index(
     assert_sound_on_server(database)
 
 
-async def test_an_instance_of_the_old_version_that_wakes_up_during_the_rebuild_is_refused_after_it(
-    opened: Open, ask: Ask
-) -> None:
+def silent_and_new(opened: Open, ask: Ask) -> tuple[Instance, Instance]:
+    """Return an instance of the old version that has indexed a note and fallen silent, and a new one."""
     kitchen = opened("kitchen", OLD)
     write_old(kitchen, "a.md", "- passport")
     kitchen.sync()
     fall_silent(ask, "kitchen")
-    study = opened("study", NEW)
+    return kitchen, opened("study", NEW)
+
+
+async def test_an_instance_of_the_old_version_that_wakes_up_during_the_rebuild_is_refused_after_it(
+    opened: Open, ask: Ask
+) -> None:
+    kitchen, study = silent_and_new(opened, ask)
     assert study.found("passport") == ["a.md"]
     with closing(study.index.shadow()) as shadow:
         async with aclosing(kitchen.place.news().changes()) as changes:
@@ -226,11 +231,7 @@ async def test_an_instance_of_the_old_version_that_wakes_up_during_the_rebuild_i
 def test_a_shadow_does_not_take_over_from_an_active_instance_with_other_settings(
     opened: Open, ask: Ask
 ) -> None:
-    kitchen = opened("kitchen", OLD)
-    write_old(kitchen, "a.md", "- passport")
-    kitchen.sync()
-    fall_silent(ask, "kitchen")
-    study = opened("study", NEW)
+    kitchen, study = silent_and_new(opened, ask)
     with closing(study.index.shadow()) as shadow:
         # An instance of an earlier release records its use whatever others do.
         ask("UPDATE commonplace.index_users SET seen = now() WHERE name = 'kitchen'")
