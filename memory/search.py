@@ -6,11 +6,11 @@ from datetime import date
 from typing import Literal
 
 from memory.ranking.candidates import SearchCandidates
-from memory.ranking.fusion import ScoredPassage, Weights, combine_scores
+from memory.ranking.fusion import PassageKey, ScoredPassage, Weights, combine_scores
 from memory.ranking.order import fill_by_match, include_named_days, order_versions, sort_passages
 from memory.ranking.query import NamedTime, weigh_query
 from memory.ranking.snippets import cut_snippet
-from memory.ranking.supersession import PassageKey, find_superseding_lines
+from memory.ranking.supersession import find_superseding_lines
 from memory.ranking.word_scores import MAX_WORD_SCORE, score_words
 from memory.tokenizer import Term
 
@@ -114,7 +114,7 @@ def _make_hit(
 ) -> SearchHit:
     best = max(group, key=lambda one: one.score)
     # A mark would seem to be about all lines of a hit.
-    later = superseding.get((best.path, best.passage.line_start)) if len(group) == 1 else None
+    later = superseding.get(best.key) if len(group) == 1 else None
     return SearchHit(
         path=group[0].path,
         line_start=group[0].passage.line_start,

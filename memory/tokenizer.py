@@ -92,6 +92,8 @@ BEGINNING_LENGTH = 4
 Measured, 4 and 5 are about equally good; 3 also finds unrelated words.
 """
 
+QUESTION_MARKS = ("?", "？", "؟")
+
 MAX_TERMS = 1_000
 """Maximum terms of a query; each costs an index lookup, and a query may be a whole document."""
 
@@ -153,7 +155,7 @@ def _keeps_offsets(text: str, plain: str) -> bool:
 def is_lookup(query: str, terms: Sequence[Term]) -> bool:
     """Return whether a query names something ("boiler code", "护照") rather than asks a question."""
     words = [term for term in terms if not term.is_beginning]
-    return len(words) <= 3 and len(query.split()) <= 2 and not query.rstrip().endswith(("?", "？", "؟"))
+    return len(words) <= 3 and len(query.split()) <= 2 and not query.rstrip().endswith(QUESTION_MARKS)
 
 
 def parse_query(query: str) -> list[Term]:

@@ -41,6 +41,10 @@ class Weights:
     text: float = 0.3
 
 
+PassageKey = tuple[str, int]
+"""Path and first line."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredPassage:
     """A passage that may become a hit, with its scores."""
@@ -61,6 +65,11 @@ class ScoredPassage:
     """0 to 1: words and meaning combined, whenever it was told."""
     score: float = 0.0
     """0 to 1: `match`, times a factor by the day it was told."""
+
+    @property
+    def key(self) -> PassageKey:
+        """What identifies it among the passages of all notes."""
+        return self.path, self.passage.line_start
 
 
 def combine_scores(

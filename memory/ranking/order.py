@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from memory.ranking.fusion import ScoredPassage
+from memory.ranking.fusion import PassageKey, ScoredPassage
 from memory.ranking.query import NamedTime
-from memory.ranking.supersession import PassageKey
 from memory.ranking.ties import EXACT_TIE, newest_first, score_band
 
 
@@ -52,8 +51,7 @@ def order_versions(
     current = set(superseding.values())
     places: dict[PassageKey, list[int]] = {}
     for place, one in enumerate(found):
-        key = (one.path, one.passage.line_start)
-        if fact := superseding.get(key, key if key in current else None):
+        if fact := superseding.get(one.key, one.key if one.key in current else None):
             places.setdefault(fact, []).append(place)
     ordered = list(found)
     as_of = _last_day(times, today)

@@ -6,7 +6,7 @@ from datetime import date
 from typing import NamedTuple
 
 from memory.ranking.persistence import is_lasting, says_nothing
-from memory.tokenizer import tokenize
+from memory.tokenizer import QUESTION_MARKS, tokenize
 
 MAX_WORDS = 24
 """Maximum words of a statement; a longer line tells more than one fact."""
@@ -36,7 +36,7 @@ _BY_LETTER = (
     ("\uac00", "\ud7af"),
 )
 """First and last letters of the scripts without spaces, and of Korean."""
-_NO_STATEMENT = ("?", "？", "؟", "!", "！")
+_NO_STATEMENT = (*QUESTION_MARKS, "!", "！")
 
 
 class Statement(NamedTuple):

@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 
 from memory.dates import note_date
 from memory.ranking.candidates import CandidatePassage, PassageRun
-from memory.ranking.fusion import ScoredPassage
+from memory.ranking.fusion import PassageKey, ScoredPassage
 from memory.ranking.persistence import is_lasting_label, is_lasting_value
 from memory.ranking.statements import ParsedStatement, Statement, find_label, parse_statement
 from memory.tokenizer import Term
@@ -32,9 +32,6 @@ MEASURED_VALUES = 3
 """Number of values from which a fact that changes within `MEASURED_DAYS` is a measurement or an event."""
 
 MEASURED_DAYS = 14
-
-PassageKey = tuple[str, int]
-"""Path and first line."""
 
 
 def find_superseding_lines(
@@ -57,8 +54,7 @@ def find_superseding_lines(
         else _make_statement(one.path, one.passage, spoken)
         for one in best
     ]
-    places = [(one.path, one.passage.line_start) for one in best]
-    return {places[old]: places[new] for old, new in find_superseded(statements, terms).items()}
+    return {best[old].key: best[new].key for old, new in find_superseded(statements, terms).items()}
 
 
 def find_superseded(statements: Sequence[Statement | None], terms: Sequence[Term]) -> dict[int, int]:

@@ -12,7 +12,7 @@ from memory.ranking import bm25
 from memory.ranking.candidates import CandidatePassage, PassageRun
 from memory.ranking.query import WeightedQuery
 from memory.ranking.term_counter import TermCounter
-from memory.tokenizer import Term, split_spelled_words, tokenize
+from memory.tokenizer import QUESTION_MARKS, Term, split_spelled_words, tokenize
 
 NEIGHBOUR_WEIGHTS: Mapping[int, float] = {-2: 0.4, -1: 0.8, 1: 0.5, 2: 0.2}
 """Weight of a word in a passage so far away, in passages; negative ones stand before.
@@ -60,7 +60,6 @@ SPELLING_BONUS = 0.1
 _ITEM = re.compile(r"\s*+(?:[-*+]|\d++[.)])\s")
 # Possessive, since a line may begin with a thousand spaces.
 _LABEL = re.compile(r"\s*+(?:[-*+]|\d++[.)])?+\s*+([^:：\n]{1,40})[:：]")
-_QUESTION_MARKS = ("?", "？", "؟")
 
 
 MAX_WORD_SCORE = (
@@ -103,6 +102,12 @@ def _score_run(
     counts = [counter.count(line) for line in words]
     items = [_item_indent(passage.text) for passage in run.passages]
     lengths = [len(line) for line in words]
+    spelled = [
+        query.spelled.intersection(split_spelled_words(passage.text))
+        if query.spelled and own
+        else frozenset()
+        for passage, own in zip(run.passages, counts, strict=True)
+    ]
     blocks = _score_blocks(query, run.passages, counts, lengths)
     from_path = counter.count(tokenize(run.path.removesuffix(".md")))
     from_day = query.terms_of_day(note_date(run.path)) if query.times else []
@@ -135,7 +140,9 @@ def _score_run(
             found[term] = max(found.get(term, 0.0), 1.0)
         score = _bm25(query, found, bm25.length_norm(length, all_shares * average_line))
         score += BLOCK_WEIGHT * blocks[index]
-        scores.append(score * _passage_factor(query, passage.text, counts[index], counter) if score else 0.0)
+        if score:
+            score *= _passage_factor(query, passage.text, counts[index], spelled[index], counter)
+        scores.append(score)
     return [
         WordScore(
             score=(
@@ -147,7 +154,7 @@ def _score_run(
             own=round(math.fsum(map(query.weights.__getitem__, counts[index])), 6),
             is_exact=bool(counts[index])
             and counts[index].keys() >= query.exact
-            and query.spelled.issubset(split_spelled_words(run.passages[index].text)),
+            and spelled[index] == query.spelled,
         )
         for index, score in enumerate(scores)
     ]
@@ -197,17 +204,21 @@ def _neighbour_score(index: int, scores: Sequence[float], counts: Sequence[Mappi
 
 
 def _passage_factor(
-    query: WeightedQuery, text: str, counts: Mapping[Term, int], counter: TermCounter
+    query: WeightedQuery,
+    text: str,
+    counts: Mapping[Term, int],
+    spelled: frozenset[str],
+    counter: TermCounter,
 ) -> float:
-    """Return how much more or less a passage counts by what kind of passage it is."""
+    """Return how much more or less a passage counts by what kind of passage it is.
+
+    `counts`: the query's terms in it; `spelled`: its words that the query spells alike.
+    """
     own = query.exact.intersection(counts)
     whole = 1 + WHOLE_QUERY_BONUS * (len(own) / len(query.exact) if query.exact else 0.0)
     label = 1 + (LABEL_FACTOR - 1) * _named_label_share(text, counter)
-    spelled = 1.0
-    if query.spelled and own:
-        found = query.spelled.intersection(split_spelled_words(text))
-        spelled += SPELLING_BONUS * len(found) / len(query.spelled)
-    return whole * label * spelled * (QUESTION_FACTOR if text.rstrip().endswith(_QUESTION_MARKS) else 1.0)
+    alike = 1 + SPELLING_BONUS * (len(spelled) / len(query.spelled) if spelled and own else 0.0)
+    return whole * label * alike * (QUESTION_FACTOR if text.rstrip().endswith(QUESTION_MARKS) else 1.0)
 
 
 def _named_label_share(text: str, counter: TermCounter) -> float:
